@@ -1,0 +1,293 @@
+//! From plan and points to a verdict: everything a report says about a trial is computed here, once.
+//!
+//! Effects are of level `b` relative to level `a`. A ratio of 1.05 means b's metric is 5 % larger than a's.
+
+use super::plan::{Metric, Plan};
+use super::point::{Outcome, Point};
+use crate::metric::Direction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Identifies an analysis in JSON.
+pub const SCHEMA: &str = "pagewise.analysis/1";
+
+/// Raised when a method changes, so that an old bundle can be told from a changed analysis.
+pub const VERSION: u32 = 1;
+
+/// What a trial found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Analysis {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// [`VERSION`] of the methods that computed it.
+    pub version: u32,
+    /// The trial's name.
+    pub name: String,
+    /// What was compared.
+    pub metric: MetricInfo,
+    /// Equivalence margin as a fraction: 0.02.
+    pub margin: f64,
+    /// Significance level: 0.05.
+    pub alpha: f64,
+    /// Seed of order and resampling.
+    pub seed: u64,
+    /// Pairs that were planned.
+    pub pairs_planned: u32,
+    /// Pairs in which both points are `ok`.
+    pub pairs_complete: u32,
+    /// The base level and the judged one.
+    pub arms: Arms,
+    /// Failures are compared before times are.
+    pub outcomes: OutcomeTest,
+    /// The estimate. `None`, with [`Analysis::no_effect_because`], when too few pairs are complete.
+    pub effect: Option<Effect>,
+    /// Why there is no estimate.
+    pub no_effect_because: Option<String>,
+    /// The conclusion.
+    pub verdict: Verdict,
+    /// For an inconclusive verdict: the pairs a *new* trial would need.
+    pub pairs_needed: Option<PairsNeeded>,
+    /// The other measures of a run, compared the same way.
+    pub measures: Vec<MeasureContrast>,
+    /// Kernel counters that differ most, most significant first.
+    pub counters: Vec<CounterContrast>,
+    /// How many counters were compared, for reading the false-discovery bound.
+    pub counters_compared: u32,
+    /// What a careful reader must know.
+    pub warnings: Vec<Warning>,
+    /// Every point, in run order, for drawing.
+    pub points: Vec<PointMark>,
+}
+
+/// The metric with its unit resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricInfo {
+    /// Name in the plan.
+    pub name: String,
+    /// Unit, as text: `seconds`, `bytes`, or the user's own.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+}
+
+/// The two arms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arms {
+    /// The base.
+    pub a: Arm,
+    /// The judged level.
+    pub b: Arm,
+}
+
+/// One level and what its points gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Arm {
+    /// Level name.
+    pub level: String,
+    /// Its policy, as written.
+    pub policy: String,
+    /// Outcome word to count, warm-up points excluded.
+    pub outcomes: BTreeMap<String, u32>,
+    /// Values in complete pairs.
+    pub n: u32,
+    /// Their mean.
+    pub mean: Option<f64>,
+    /// Their median.
+    pub median: Option<f64>,
+    /// Their sample standard deviation.
+    pub sd: Option<f64>,
+}
+
+/// Whether one arm fails more often than the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutcomeTest {
+    /// Results of a that are not `ok` (invalid points are not results).
+    pub a_bad: u32,
+    /// Results of a.
+    pub a_total: u32,
+    /// Results of b that are not `ok`.
+    pub b_bad: u32,
+    /// Results of b.
+    pub b_total: u32,
+    /// Fisher's exact test, two-sided. 1 when nothing failed.
+    pub p: f64,
+}
+
+/// An interval, low end first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Low end.
+    pub low: f64,
+    /// High end.
+    pub high: f64,
+}
+
+/// The crossover estimate on log ratios and what goes with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// Estimate of b / a.
+    pub ratio: f64,
+    /// Interval at 1 − alpha, of the ratio.
+    pub interval: Interval,
+    /// Interval at 1 − 2·alpha, of the ratio: the equivalence test reads it.
+    pub interval_equivalence: Interval,
+    /// Estimate of ln(b / a).
+    pub log_ratio: f64,
+    /// Standard error of `log_ratio`.
+    pub standard_error: f64,
+    /// Degrees of freedom of both intervals.
+    pub df: f64,
+    /// Two-sided p-value of the t test.
+    pub p: f64,
+    /// Two-sided p-value of the randomisation test over the same design.
+    pub randomisation_p: f64,
+    /// The smallest value `randomisation_p` can take in this design.
+    pub smallest_randomisation_p: f64,
+    /// Whether every possible order was tried, or a seeded sample of them.
+    pub randomisation_exact: bool,
+    /// Ratio of the second run of a pair to the first, all else equal.
+    pub period_ratio: f64,
+}
+
+/// The conclusion about b relative to a.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Conclusion {
+    /// The difference, if any, is smaller than the margin.
+    Equivalent,
+    /// b is better than a.
+    Better,
+    /// b is worse than a.
+    Worse,
+    /// The data does not decide.
+    Inconclusive,
+}
+
+/// The conclusion in one word and in one or two sentences.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The word.
+    pub conclusion: Conclusion,
+    /// Equivalent, and yet the interval excludes no difference at all: real, but below the margin.
+    pub real_but_below_margin: bool,
+    /// What decided: `effect`, `outcomes`, or `none`.
+    pub decided_by: String,
+    /// For people, with numbers.
+    pub sentence: String,
+}
+
+/// How large a new trial must be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PairsNeeded {
+    /// Pairs that detect a difference of the margin with this power.
+    pub pairs: u32,
+    /// 0.9.
+    pub power: f64,
+    /// The difference it is for, as a fraction.
+    pub difference: f64,
+}
+
+/// Another measure, compared by the same crossover estimate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasureContrast {
+    /// Name.
+    pub name: String,
+    /// Unit as text.
+    pub unit: String,
+    /// Mean over complete pairs.
+    pub a_mean: f64,
+    /// Mean over complete pairs.
+    pub b_mean: f64,
+    /// b / a with its interval at 1 − alpha; `None` where a value is zero or negative.
+    pub ratio: Option<f64>,
+    /// Interval of the ratio.
+    pub interval: Option<Interval>,
+}
+
+/// A kernel counter whose growth per run differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterContrast {
+    /// Name in `/proc/vmstat`.
+    pub name: String,
+    /// Mean growth per run of a.
+    pub a_mean: f64,
+    /// Mean growth per run of b.
+    pub b_mean: f64,
+    /// Crossover estimate of the difference b − a per run.
+    pub difference: f64,
+    /// Its interval at 1 − alpha.
+    pub interval: Interval,
+    /// Two-sided p-value.
+    pub p: f64,
+    /// Benjamini and Hochberg's adjusted p over all counters compared: the false-discovery rate at which it is listed.
+    pub q: f64,
+}
+
+/// A warning with a stable id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Which one: `drift`, `bimodal`, `one-point-decides`, `noise-against-margin`, `policy-changes-nothing`,
+    /// `levels-differ-in-more`, `few-sequences`, `tests-disagree`, `attempts-replaced`, `incomplete-pairs`,
+    /// `not-positive`.
+    pub id: String,
+    /// What it means here, with numbers.
+    pub text: String,
+}
+
+/// One point as reports draw it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PointMark {
+    /// Place in the run order.
+    pub index: u32,
+    /// Pair, from 0; `None` for warm-up.
+    pub block: Option<u32>,
+    /// Place in the pair.
+    pub position: u32,
+    /// `a` or `b`.
+    pub arm: String,
+    /// Attempt.
+    pub attempt: u32,
+    /// Outcome word.
+    pub outcome: Outcome,
+    /// Why, when not `ok`.
+    pub reason: Option<String>,
+    /// The metric, when it was taken.
+    pub value: Option<f64>,
+}
+
+/// Why there can be no analysis at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AnalysisError {
+    /// The plan has no contrast.
+    #[error("the plan declares no contrast, so there is nothing to compare; add [[contrast]] with factor, a and b")]
+    NoContrast,
+    /// A contrast names what the plan does not have.
+    #[error("the contrast names {what} '{name}', which the plan does not declare")]
+    Unknown {
+        /// `factor` or `level`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The margin or alpha cannot be read.
+    #[error("{0}")]
+    BadNumber(String),
+}
+
+/// The metric's unit as text, from the catalogue or from what the points say.
+#[must_use]
+pub fn metric_unit(metric: &Metric, points: &[Point]) -> String {
+    if let Some(known) = crate::metric::find(&metric.name) {
+        return serde_json::to_value(known.unit).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    }
+    points.iter().find_map(|p| p.custom_units.get(&metric.name).cloned()).unwrap_or_default()
+}
+
+/// Analyses the points of a trial of two levels.
+///
+/// # Errors
+/// When the plan's contrast does not fit its factors. Too little data is not an error but a verdict.
+pub fn analyze(_plan: &Plan, _points: &[Point]) -> Result<Analysis, AnalysisError> {
+    Err(AnalysisError::NoContrast)
+}

@@ -1,0 +1,110 @@
+//! One run of the workload under one combination of levels, and everything that was seen of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A point that the order names. It exists before anything runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlannedPoint {
+    /// Place in the run order, from 0; warm-up points come first.
+    pub index: u32,
+    /// The block, from 0. `None` for a warm-up point.
+    pub block: Option<u32>,
+    /// Place inside the block, from 0.
+    pub position: u32,
+    /// The level this point runs under.
+    pub level: String,
+}
+
+impl PlannedPoint {
+    /// Warm-up points run and are kept, but no estimate reads them.
+    #[must_use]
+    pub fn is_warmup(&self) -> bool {
+        self.block.is_none()
+    }
+}
+
+/// How a point ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// Ran to the end and, where it is checked, its output was right.
+    Ok,
+    /// Killed for lack of memory.
+    Oom,
+    /// Ended with another status than 0.
+    Failed,
+    /// Did not end in time and was stopped.
+    Timeout,
+    /// Ended, but its output was not what it must be.
+    Wrong,
+    /// Not a result: something outside the comparison went wrong. Kept, shown and run again.
+    Invalid,
+}
+
+impl Outcome {
+    /// Every outcome, in the order tables show them.
+    pub const ALL: [Outcome; 6] =
+        [Outcome::Ok, Outcome::Oom, Outcome::Failed, Outcome::Timeout, Outcome::Wrong, Outcome::Invalid];
+
+    /// A result that counts against its arm.
+    #[must_use]
+    pub fn is_bad(self) -> bool {
+        !matches!(self, Outcome::Ok | Outcome::Invalid)
+    }
+
+    /// The word used in tables, JSON and the journal.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Oom => "oom",
+            Outcome::Failed => "failed",
+            Outcome::Timeout => "timeout",
+            Outcome::Wrong => "wrong",
+            Outcome::Invalid => "invalid",
+        }
+    }
+}
+
+/// A tunable that the point's policy set or moved, as read before and after the write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AppliedSetting {
+    /// The tunable.
+    pub tunable: String,
+    /// Its value before.
+    pub before: String,
+    /// What was asked for. `None` for a coupled tunable that the kernel moved by itself.
+    pub requested: Option<String>,
+    /// Its value as read back while the point ran.
+    pub after: String,
+}
+
+/// A point that was run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// What the order asked for.
+    pub planned: PlannedPoint,
+    /// 1 for the first try; more when earlier tries were `invalid`.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, when the outcome is not `ok`.
+    pub reason: Option<String>,
+    /// When it started, RFC 3339 UTC.
+    pub started_at: String,
+    /// Name to value: the measures of [`crate::metric::MEASURES`] and the user's own.
+    pub measures: BTreeMap<String, f64>,
+    /// Name to reason, for a measure that could not be taken. Absence is never zero.
+    pub absent: BTreeMap<String, String>,
+    /// Units of the user's own metrics.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub custom_units: BTreeMap<String, String>,
+    /// Growth of each kernel counter over the run.
+    pub counters: BTreeMap<String, i64>,
+    /// What the policy did.
+    pub applied: Vec<AppliedSetting>,
+    /// The boot the point ran in.
+    pub boot_id: String,
+}

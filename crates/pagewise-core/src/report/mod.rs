@@ -1,0 +1,3 @@
+//! Results as text, Markdown, JSON and one HTML file. Bytes out: files are opened elsewhere.
+
+pub mod facts;

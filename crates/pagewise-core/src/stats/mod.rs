@@ -1,0 +1,1 @@
+//! Estimates, tests and intervals: a readable file per method, with the source of its formula.

@@ -1,0 +1,3 @@
+//! What can be set: names, values, policies, and a descriptor per tunable.
+
+pub mod policy;

@@ -1,0 +1,13 @@
+//! The machine side of Pagewise: every system call is in this crate.
+//!
+//! `unsafe` is allowed in `sys` alone, behind narrow functions that say why each is needed and why it is sound.
+
+#![deny(unsafe_code)]
+
+pub mod root;
+
+pub mod process;
+
+pub mod source;
+
+pub mod workload;

@@ -1,0 +1,1 @@
+//! A file per verb: its arguments and one function that runs it.

@@ -1,0 +1,46 @@
+//! The only map from what went wrong to an exit code.
+//!
+//! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage · 3 not permitted or not possible here ·
+//! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C.
+
+use std::process::ExitCode;
+
+/// Why a verb ended without doing what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line or a file the user wrote is wrong.
+    Usage(anyhow::Error),
+    /// Not permitted, not possible here, no valid point, the gate given up.
+    NotPossible(anyhow::Error),
+    /// A change was refused or could not be verified.
+    Change(anyhow::Error),
+    /// The answer rests on less data than was asked for.
+    Partial(anyhow::Error),
+    /// Ctrl-C.
+    Interrupted(anyhow::Error),
+}
+
+impl Failure {
+    /// What a wrong command line exits with, also when the parser finds it.
+    pub(crate) const USAGE_EXIT: u8 = 2;
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Usage(_) => Self::USAGE_EXIT,
+            Failure::NotPossible(_) => 3,
+            Failure::Change(_) => 4,
+            Failure::Partial(_) => 5,
+            Failure::Interrupted(_) => 130,
+        })
+    }
+
+    pub(crate) fn cause(&self) -> &anyhow::Error {
+        match self {
+            Failure::Usage(e)
+            | Failure::NotPossible(e)
+            | Failure::Change(e)
+            | Failure::Partial(e)
+            | Failure::Interrupted(e) => e,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Pagewise finds what Linux memory management costs a data job, fixes it, and proves the fix.
+
+mod cli;
+mod commands;
+mod failure;
+mod output;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let usage_error = error.use_stderr();
+            let _ = error.print();
+            return if usage_error { ExitCode::from(failure::Failure::USAGE_EXIT) } else { ExitCode::SUCCESS };
+        }
+    };
+    output::init_logging(cli.global.verbose);
+    match cli.verb.run(&cli.global) {
+        Ok(code) => code,
+        Err(failure) => {
+            output::failure(&failure);
+            failure.exit_code()
+        }
+    }
+}
