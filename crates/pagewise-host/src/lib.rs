@@ -6,6 +6,8 @@
 
 pub mod root;
 
+pub mod sys;
+
 pub mod process;
 
 pub mod source;

@@ -3,10 +3,20 @@
 //! Commands are argument vectors, never a shell. Each runs in its own session, so that Ctrl-C at the terminal reaches
 //! Pagewise alone and Pagewise decides, and dies with Pagewise (`PR_SET_PDEATHSIG`).
 
+use crate::sys::child::{self, ChildSetup};
+use crate::workload::ProcessThp;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// What to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +41,18 @@ pub enum Output {
     File(PathBuf),
 }
 
+/// How much of a command's output is kept.
+const KEPT_OUTPUT: usize = 256 << 10;
+
+/// How often a running job is looked at: often enough for the 10 Hz the memory measures promise.
+pub const WATCH_PERIOD: Duration = Duration::from_millis(95);
+
+/// How long a job may take to end after SIGTERM before it gets SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long to wait for the end of an output pipe that a process outside the job's session still holds open.
+const OUTPUT_GRACE: Duration = Duration::from_millis(500);
+
 /// Set by Ctrl-C or SIGTERM; everything that takes long looks at it.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(Arc<AtomicBool>);
@@ -41,11 +63,11 @@ pub struct Interrupt(Arc<AtomicBool>);
 pub struct Interrupted;
 
 impl Interrupt {
-    /// One that reacts to SIGINT and SIGTERM of this process.
+    /// One that reacts to SIGINT, SIGTERM and SIGHUP of this process.
     ///
     /// # Errors
     /// When the signals cannot be taken over.
-    pub fn on_signals() -> std::io::Result<Self> {
+    pub fn on_signals() -> io::Result<Self> {
         let interrupt = Interrupt::default();
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             signal_hook::flag::register(signal, Arc::clone(&interrupt.0))?;
@@ -68,5 +90,500 @@ impl Interrupt {
     /// [`Interrupted`] once it is set.
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.is_set() { Err(Interrupted) } else { Ok(()) }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// By itself, with this exit code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+}
+
+impl Status {
+    /// Exit code 0.
+    #[must_use]
+    pub fn is_success(self) -> bool {
+        self == Status::Exited(0)
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Status::Exited(code) => write!(f, "exit status {code}"),
+            Status::Signalled(signal) => match Signal::from_named_raw(*signal) {
+                Some(named) => write!(f, "killed by {named:?} (signal {signal})"),
+                None => write!(f, "killed by signal {signal}"),
+            },
+        }
+    }
+}
+
+/// What one command used and said.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How it ended.
+    pub status: Status,
+    /// Seconds from its start to its exit, CLOCK_MONOTONIC.
+    pub wall: f64,
+    /// User CPU seconds of it and the children it waited for.
+    pub user: f64,
+    /// System CPU seconds of it and the children it waited for.
+    pub system: f64,
+    /// Page faults without I/O.
+    pub minor_faults: i64,
+    /// Page faults with I/O.
+    pub major_faults: i64,
+    /// The end of its standard output.
+    pub stdout: String,
+    /// The end of its standard error.
+    pub stderr: String,
+}
+
+impl Ended {
+    /// The last line that says something, standard error first: what a person needs to see of a failure.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        let last = |text: &str| text.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+        let words =
+            last(&self.stderr).or_else(|| last(&self.stdout)).unwrap_or_else(|| "it printed nothing".to_owned());
+        words.chars().take(300).collect()
+    }
+}
+
+/// Why commands that were started were stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// They took longer than allowed.
+    Timeout,
+    /// Ctrl-C, or the tick asked for it.
+    Interrupted,
+}
+
+/// Commands that started together, when the last has ended.
+#[derive(Clone, Debug)]
+pub struct JobEnded {
+    /// Seconds from the first start to the last exit.
+    pub wall: f64,
+    /// Each command, in the order given.
+    pub commands: Vec<Ended>,
+    /// Set when we ended them.
+    pub stopped: Option<Stopped>,
+}
+
+/// A command could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// No such program.
+    #[error("cannot run '{program}': no such command; check its spelling and PATH, or give the full path")]
+    NotFound {
+        /// First word of the command.
+        program: String,
+    },
+    /// Not a program, or not for us.
+    #[error(
+        "cannot run '{program}': permission denied; is it executable (chmod +x), and on a file system without noexec?"
+    )]
+    NotExecutable {
+        /// First word of the command.
+        program: String,
+    },
+    /// No command at all.
+    #[error("there is no command to run")]
+    Empty,
+    /// The folder to start in is not there.
+    #[error("cannot run '{program}' in {}: {source}", dir.display())]
+    Folder {
+        /// First word of the command.
+        program: String,
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Anything else.
+    #[error("cannot run '{program}': {source}")]
+    Start {
+        /// First word of the command.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What the watcher of a running job may see and decide.
+pub trait Watch {
+    /// Called right after the start and then about ten times a second with the pids that were started and still run.
+    /// `false` stops the job.
+    fn tick(&mut self, running: &[u32]) -> bool;
+}
+
+/// How commands are started and how long they may take.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// Stopped after this many seconds.
+    pub timeout: Option<f64>,
+    /// Looked at while waiting.
+    pub interrupt: Option<&'a Interrupt>,
+    /// A cgroup folder the commands start in.
+    pub cgroup: Option<&'a Path>,
+    /// Huge pages for these processes alone.
+    pub thp: Option<ProcessThp>,
+}
+
+/// Runs one untimed step to its end. `tick` is called about ten times a second.
+///
+/// # Errors
+/// When it cannot be started. A step that ends badly is no error here: look at [`Ended::status`].
+pub fn run_step(command: &Command, interrupt: &Interrupt, tick: &mut dyn FnMut()) -> Result<Ended, ProcessError> {
+    struct Ticking<'a>(&'a mut dyn FnMut());
+    impl Watch for Ticking<'_> {
+        fn tick(&mut self, _running: &[u32]) -> bool {
+            (self.0)();
+            true
+        }
+    }
+    let limits = Limits { interrupt: Some(interrupt), ..Limits::default() };
+    let mut ended = run(std::slice::from_ref(command), limits, &mut Ticking(tick))?;
+    ended.commands.pop().ok_or(ProcessError::Empty)
+}
+
+/// Starts `commands` together and waits until the last has ended. Whatever they left behind in their sessions is killed.
+///
+/// # Errors
+/// When one cannot be started; those already started are killed first.
+pub fn run(commands: &[Command], limits: Limits<'_>, watch: &mut dyn Watch) -> Result<JobEnded, ProcessError> {
+    let (sender, exits) = mpsc::channel();
+    let started_at = Instant::now();
+    let mut running: Vec<Running> = Vec::with_capacity(commands.len());
+    for (index, command) in commands.iter().enumerate() {
+        match Running::start(command, limits, index, sender.clone()) {
+            Ok(started) => running.push(started),
+            Err(error) => {
+                running.iter().for_each(|r| r.signal(Signal::KILL));
+                running.into_iter().for_each(Running::discard);
+                return Err(error);
+            }
+        }
+    }
+    drop(sender);
+    let (stopped, exits) = wait_for_all(&running, exits, limits, watch, started_at);
+    let last_exit = exits.iter().flatten().map(|exit| exit.at).max().unwrap_or_else(Instant::now);
+    let commands = running.into_iter().zip(exits).map(|(running, exit)| running.finish(exit)).collect();
+    Ok(JobEnded { wall: (last_exit - started_at).as_secs_f64(), commands, stopped })
+}
+
+/// A child that ended, as its waiting thread saw it.
+struct Exit {
+    index: usize,
+    at: Instant,
+    reaped: io::Result<child::Reaped>,
+}
+
+fn wait_for_all(
+    running: &[Running],
+    exits: mpsc::Receiver<Exit>,
+    limits: Limits<'_>,
+    watch: &mut dyn Watch,
+    started_at: Instant,
+) -> (Option<Stopped>, Vec<Option<Exit>>) {
+    let mut seen: Vec<Option<Exit>> = running.iter().map(|_| None).collect();
+    let mut stopped: Option<(Stopped, Instant)> = None;
+    let mut next_tick = Instant::now();
+    let mut killed = false;
+    while seen.iter().any(Option::is_none) {
+        let now = Instant::now();
+        if now >= next_tick {
+            next_tick = now + WATCH_PERIOD;
+            let pids: Vec<u32> =
+                running.iter().zip(&seen).filter(|(_, exit)| exit.is_none()).map(|(r, _)| r.pid).collect();
+            let go_on = watch.tick(&pids) && limits.interrupt.is_none_or(|interrupt| !interrupt.is_set());
+            let late = limits.timeout.is_some_and(|timeout| started_at.elapsed().as_secs_f64() > timeout);
+            if stopped.is_none() && (late || !go_on) {
+                let why = if go_on { Stopped::Timeout } else { Stopped::Interrupted };
+                stopped = Some((why, Instant::now()));
+                signal_unfinished(running, &seen, Signal::TERM);
+            }
+            if let Some((_, since)) = stopped
+                && !killed
+                && since.elapsed() > GRACE
+            {
+                killed = true;
+                signal_unfinished(running, &seen, Signal::KILL);
+            }
+        }
+        match exits.recv_timeout(next_tick.saturating_duration_since(Instant::now())) {
+            Ok(exit) => {
+                let index = exit.index;
+                seen[index] = Some(exit);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    (stopped.map(|(why, _)| why), seen)
+}
+
+fn signal_unfinished(running: &[Running], seen: &[Option<Exit>], signal: Signal) {
+    running.iter().zip(seen).filter(|(_, exit)| exit.is_none()).for_each(|(r, _)| r.signal(signal));
+}
+
+/// A started command: its pid, the thread that waits for it, and the ends of its output.
+struct Running {
+    pid: u32,
+    started_at: Instant,
+    waiter: Option<JoinHandle<()>>,
+    stdout: Kept,
+    stderr: Kept,
+}
+
+impl Running {
+    fn start(
+        command: &Command,
+        limits: Limits<'_>,
+        index: usize,
+        exits: mpsc::Sender<Exit>,
+    ) -> Result<Self, ProcessError> {
+        let program = command.argv.first().ok_or(ProcessError::Empty)?.clone();
+        let start_error = |source: io::Error| ProcessError::Start { program: program.clone(), source };
+        if let Some(dir) = &command.dir {
+            std::fs::metadata(dir).map_err(|source| ProcessError::Folder {
+                program: program.clone(),
+                dir: dir.clone(),
+                source,
+            })?;
+        }
+        let mut std_command = std::process::Command::new(&program);
+        std_command.args(&command.argv[1..]).envs(&command.env).stdin(Stdio::null());
+        if let Some(dir) = &command.dir {
+            std_command.current_dir(dir);
+        }
+        let file = match &command.output {
+            Output::Keep => {
+                std_command.stdout(Stdio::piped()).stderr(Stdio::piped());
+                None
+            }
+            Output::File(path) => {
+                let file = File::create(path).map_err(start_error)?;
+                std_command.stdout(file.try_clone().map_err(start_error)?).stderr(file);
+                Some(path.clone())
+            }
+        };
+        let cgroup_procs = limits.cgroup.map(open_procs).transpose().map_err(start_error)?;
+        child::arrange(&mut std_command, ChildSetup { cgroup_procs, thp: limits.thp, parent: std::process::id() });
+        let started_at = Instant::now();
+        let mut child = std_command.spawn().map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => ProcessError::NotFound { program: program.clone() },
+            io::ErrorKind::PermissionDenied => ProcessError::NotExecutable { program: program.clone() },
+            _ => start_error(source),
+        })?;
+        let pid = child.id();
+        let (stdout, stderr) = match file {
+            Some(path) => (Kept::InFile(path), Kept::Nothing),
+            None => (Kept::pipe(child.stdout.take()), Kept::pipe(child.stderr.take())),
+        };
+        let waiter = thread::Builder::new()
+            .name("wait".to_owned())
+            .stack_size(64 << 10)
+            .spawn(move || {
+                let _ = exits.send(wait_for_exit(index, pid));
+            })
+            .map_err(start_error)?;
+        Ok(Running { pid, started_at, waiter: Some(waiter), stdout, stderr })
+    }
+
+    /// To every process of the command's session that did not leave its process group.
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = as_pid(self.pid) {
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+    }
+
+    fn discard(mut self) {
+        if let Some(waiter) = self.waiter.take() {
+            let _ = waiter.join();
+        }
+    }
+
+    fn finish(mut self, exit: Option<Exit>) -> Ended {
+        if let Some(waiter) = self.waiter.take() {
+            let _ = waiter.join();
+        }
+        let (at, reaped) = match exit {
+            Some(Exit { at, reaped: Ok(reaped), .. }) => (at, Some(reaped)),
+            Some(Exit { at, .. }) => (at, None),
+            None => (Instant::now(), None),
+        };
+        Ended {
+            // A status we could not collect is a failure, never a success.
+            status: reaped.map_or(Status::Exited(-1), |reaped| decode_status(reaped.status)),
+            wall: (at - self.started_at).as_secs_f64(),
+            user: reaped.map_or(0.0, |r| r.user),
+            system: reaped.map_or(0.0, |r| r.system),
+            minor_faults: reaped.map_or(0, |r| r.minor_faults),
+            major_faults: reaped.map_or(0, |r| r.major_faults),
+            stdout: self.stdout.finish(),
+            stderr: self.stderr.finish(),
+        }
+    }
+}
+
+/// Blocks until the child has ended, kills what it left in its process group, and only then reaps it: as long as the
+/// leader is a zombie its number cannot be given to a stranger.
+fn wait_for_exit(index: usize, pid: u32) -> Exit {
+    if let Some(pid) = as_pid(pid) {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+    }
+    let at = Instant::now();
+    if let Some(group) = as_pid(pid) {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    Exit { index, at, reaped: child::reap(pid) }
+}
+
+fn as_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+fn decode_status(raw: i32) -> Status {
+    if libc::WIFSIGNALED(raw) { Status::Signalled(libc::WTERMSIG(raw)) } else { Status::Exited(libc::WEXITSTATUS(raw)) }
+}
+
+fn open_procs(cgroup: &Path) -> io::Result<OwnedFd> {
+    File::options().write(true).open(cgroup.join("cgroup.procs")).map(OwnedFd::from)
+}
+
+/// The end of an output stream.
+enum Kept {
+    Nothing,
+    InFile(PathBuf),
+    Piped { tail: Arc<Mutex<Vec<u8>>>, reader: Option<JoinHandle<()>> },
+}
+
+impl Kept {
+    fn pipe(stream: Option<impl Read + Send + 'static>) -> Kept {
+        let Some(mut stream) = stream else { return Kept::Nothing };
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&tail);
+        let read_all = move || {
+            let mut chunk = [0u8; 8192];
+            while let Ok(n @ 1..) = stream.read(&mut chunk) {
+                let Ok(mut tail) = shared.lock() else { return };
+                tail.extend_from_slice(&chunk[..n]);
+                if tail.len() > 2 * KEPT_OUTPUT {
+                    let excess = tail.len() - KEPT_OUTPUT;
+                    tail.drain(..excess);
+                }
+            }
+        };
+        let reader = thread::Builder::new().name("output".to_owned()).stack_size(64 << 10).spawn(read_all).ok();
+        Kept::Piped { tail, reader }
+    }
+
+    fn finish(self) -> String {
+        match self {
+            Kept::Nothing => String::new(),
+            Kept::InFile(path) => end_of_file(&path).unwrap_or_default(),
+            Kept::Piped { tail, reader } => {
+                let deadline = Instant::now() + OUTPUT_GRACE;
+                while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < deadline {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                let bytes = tail.lock().map(|tail| tail.clone()).unwrap_or_default();
+                let start = bytes.len().saturating_sub(KEPT_OUTPUT);
+                String::from_utf8_lossy(&bytes[start..]).into_owned()
+            }
+        }
+    }
+}
+
+fn end_of_file(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(KEPT_OUTPUT as u64)))?;
+    let mut bytes = Vec::new();
+    file.take(KEPT_OUTPUT as u64).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(argv: &[&str]) -> Command {
+        Command { argv: argv.iter().map(|s| (*s).to_owned()).collect(), ..Command::default() }
+    }
+
+    fn step(argv: &[&str]) -> Result<Ended, ProcessError> {
+        run_step(&command(argv), &Interrupt::default(), &mut || {})
+    }
+
+    struct Quiet;
+    impl Watch for Quiet {
+        fn tick(&mut self, _running: &[u32]) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn output_and_status_come_back() {
+        let ended = step(&["sh", "-c", "echo out; echo err >&2; exit 3"]).unwrap();
+        assert_eq!((ended.status, ended.stdout.as_str(), ended.stderr.as_str()), (Status::Exited(3), "out\n", "err\n"));
+        assert_eq!(ended.last_words(), "err");
+    }
+
+    #[test]
+    fn a_signal_is_told_from_an_exit() {
+        assert_eq!(step(&["sh", "-c", "kill -KILL $$"]).unwrap().status, Status::Signalled(9));
+    }
+
+    #[test]
+    fn an_endless_talker_keeps_only_its_end() {
+        let ended = step(&["sh", "-c", "yes | head -c 3000000; echo last"]).unwrap();
+        assert!(ended.stdout.len() <= KEPT_OUTPUT && ended.stdout.ends_with("last\n"));
+    }
+
+    #[test]
+    fn a_missing_command_is_named() {
+        assert!(matches!(step(&["no-such-command-here"]), Err(ProcessError::NotFound { .. })));
+        assert!(matches!(step(&["/etc/passwd"]), Err(ProcessError::NotExecutable { .. })));
+        assert!(matches!(step(&[]), Err(ProcessError::Empty)));
+    }
+
+    #[test]
+    fn a_late_job_is_stopped_even_when_it_ignores_sigterm() {
+        let job = command(&["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"]);
+        let limits = Limits { timeout: Some(0.3), ..Limits::default() };
+        let ended = run(&[job], limits, &mut Quiet).unwrap();
+        assert_eq!(ended.stopped, Some(Stopped::Timeout));
+        assert_eq!(ended.commands[0].status, Status::Signalled(9));
+        assert!(ended.wall < 5.0, "took {}", ended.wall);
+    }
+
+    #[test]
+    fn what_a_command_leaves_behind_is_killed() {
+        let ended = step(&["sh", "-c", "sleep 1000 & echo $!"]).unwrap();
+        let left: i32 = ended.stdout.trim().parse().unwrap();
+        for _ in 0..100 {
+            let gone = rustix::process::test_kill_process(Pid::from_raw(left).unwrap()).is_err();
+            let zombie = std::fs::read_to_string(format!("/proc/{left}/stat")).is_ok_and(|stat| stat.contains(") Z "));
+            if gone || zombie {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("process {left} was left behind");
+    }
+
+    #[test]
+    fn commands_started_together_are_timed_together() {
+        let jobs = [command(&["sleep", "0.1"]), command(&["sleep", "0.3"])];
+        let ended = run(&jobs, Limits::default(), &mut Quiet).unwrap();
+        assert!(ended.commands[0].wall < ended.commands[1].wall);
+        assert!(ended.wall >= ended.commands[1].wall && ended.wall < 0.3 + 0.2 + 1.0);
     }
 }
