@@ -1,1 +1,40 @@
-//! One reader per kernel file.
+//! One reader per kernel file. Parsing is a function of the text; reading takes the text from a [`Root`].
+//!
+//! What a file does not say is absent with a reason, never zero.
+
+use crate::root::{FileError, Root};
+
+pub mod cpu;
+pub mod diskstats;
+pub mod meminfo;
+pub mod process;
+pub mod psi;
+pub mod vmstat;
+
+/// A kernel file that cannot be understood, or not be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// It is missing, or may not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It does not look as this kernel file looks.
+    #[error("cannot understand {path}: {what}")]
+    Format {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+fn format_error(path: &str, what: impl Into<String>) -> SourceError {
+    SourceError::Format { path: path.to_owned(), what: what.into() }
+}
+
+/// The boot this kernel runs in.
+///
+/// # Errors
+/// When the kernel does not say.
+pub fn boot_id(root: &Root) -> Result<String, FileError> {
+    Ok(root.read("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+}

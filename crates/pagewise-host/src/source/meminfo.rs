@@ -1,0 +1,58 @@
+//! `/proc/meminfo`, in bytes.
+
+use super::{SourceError, format_error};
+use crate::root::Root;
+use std::collections::BTreeMap;
+
+const PATH: &str = "/proc/meminfo";
+
+/// Name to bytes. The few lines without a unit (`HugePages_Total`) are counts and kept as they are.
+///
+/// # Errors
+/// When the file cannot be read or understood.
+pub fn read(root: &Root) -> Result<BTreeMap<String, u64>, SourceError> {
+    parse(&root.read(PATH)?)
+}
+
+/// See [`read`].
+///
+/// # Errors
+/// When a line is not `Name: number [kB]`.
+pub fn parse(text: &str) -> Result<BTreeMap<String, u64>, SourceError> {
+    text.lines()
+        .map(|line| {
+            let bad = || format_error(PATH, format!("line '{line}' is not 'Name: number kB'"));
+            let (name, rest) = line.split_once(':').ok_or_else(bad)?;
+            let mut words = rest.split_whitespace();
+            let number: u64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(bad)?;
+            let factor = if words.next() == Some("kB") { 1024 } else { 1 };
+            Ok((name.to_owned(), number * factor))
+        })
+        .collect()
+}
+
+/// Memory that can be had without swapping: `MemAvailable`, or on kernels before 3.14 free memory and page cache.
+#[must_use]
+pub fn available(meminfo: &BTreeMap<String, u64>) -> Option<u64> {
+    let get = |name: &str| meminfo.get(name).copied();
+    get("MemAvailable").or_else(|| Some(get("MemFree")? + get("Cached").unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kilobytes_become_bytes_and_counts_stay() {
+        let parsed = parse("MemTotal:       24683520 kB\nHugePages_Total:       3\n").unwrap();
+        assert_eq!(parsed["MemTotal"], 24_683_520 * 1024);
+        assert_eq!(parsed["HugePages_Total"], 3);
+        assert!(parse("MemTotal 5 kB").is_err());
+    }
+
+    #[test]
+    fn old_kernels_have_no_mem_available() {
+        let parsed = parse("MemFree: 10 kB\nCached: 5 kB\n").unwrap();
+        assert_eq!(available(&parsed), Some(15 * 1024));
+    }
+}
