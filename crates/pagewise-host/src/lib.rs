@@ -8,6 +8,8 @@ pub mod root;
 
 pub mod sys;
 
+pub mod facts;
+
 pub mod process;
 
 pub mod source;
