@@ -15,3 +15,7 @@ pub mod process;
 pub mod source;
 
 pub mod workload;
+
+pub mod store;
+
+pub mod trial;

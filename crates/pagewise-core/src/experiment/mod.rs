@@ -5,6 +5,7 @@
 //! only read.
 
 pub mod analysis;
+pub mod next;
 pub mod order;
 pub mod plan;
 pub mod point;

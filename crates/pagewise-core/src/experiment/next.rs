@@ -1,0 +1,98 @@
+//! What a trial does next, from its order and the points so far. Pure, so that a kill at any moment changes nothing but
+//! what is left to do.
+
+use super::order::Order;
+use super::point::{Outcome, PlannedPoint, Point};
+use std::collections::BTreeMap;
+
+/// The next thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Run this point, as this attempt.
+    Run(PlannedPoint, u32),
+    /// Every point has a result.
+    Done,
+}
+
+/// The first point of the order that has no result yet. Only `invalid` points are run again.
+#[must_use]
+pub fn next(order: &Order, points: &[Point]) -> Next {
+    let mut attempts: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut has_result: BTreeMap<u32, bool> = BTreeMap::new();
+    for point in points {
+        let attempt = attempts.entry(point.planned.index).or_default();
+        *attempt = (*attempt).max(point.attempt);
+        *has_result.entry(point.planned.index).or_default() |= point.outcome != Outcome::Invalid;
+    }
+    let open = order.points.iter().find(|planned| !has_result.get(&planned.index).copied().unwrap_or(false));
+    match open {
+        Some(planned) => Next::Run(planned.clone(), attempts.get(&planned.index).copied().unwrap_or(0) + 1),
+        None => Next::Done,
+    }
+}
+
+/// Points whose pair a pause has cut: they have a result, their partner has none. A pair is two *adjacent* runs, so both
+/// must be run again when the trial goes on. Gives index and attempt of each such result.
+#[must_use]
+pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
+    let results: Vec<&Point> = points.iter().filter(|point| point.outcome != Outcome::Invalid).collect();
+    let has_result = |index: u32| results.iter().any(|point| point.planned.index == index);
+    let partner_is_open = |point: &Point| {
+        let mut partners = order
+            .points
+            .iter()
+            .filter(|other| other.block == point.planned.block && other.index != point.planned.index);
+        point.planned.block.is_some() && partners.any(|other| !has_result(other.index))
+    };
+    results.iter().filter(|point| partner_is_open(point)).map(|point| (point.planned.index, point.attempt)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order() -> Order {
+        let point =
+            |index: u32, block: Option<u32>| PlannedPoint { index, block, position: index % 2, level: "x".into() };
+        Order { seed: 1, points: vec![point(0, None), point(1, None), point(2, Some(0)), point(3, Some(0))] }
+    }
+
+    fn result(index: u32, attempt: u32, outcome: Outcome) -> Point {
+        Point {
+            planned: order().points[index as usize].clone(),
+            attempt,
+            outcome,
+            reason: None,
+            started_at: String::new(),
+            measures: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            custom_units: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            applied: Vec::new(),
+            boot_id: String::new(),
+        }
+    }
+
+    #[test]
+    fn points_run_in_order_and_only_invalid_ones_again() {
+        let mut points = Vec::new();
+        assert!(matches!(next(&order(), &points), Next::Run(p, 1) if p.index == 0));
+        points.push(result(0, 1, Outcome::Failed));
+        points.push(result(1, 1, Outcome::Invalid));
+        assert!(matches!(next(&order(), &points), Next::Run(p, 2) if p.index == 1));
+        points.push(result(1, 2, Outcome::Ok));
+        points.push(result(2, 1, Outcome::Oom));
+        points.push(result(3, 1, Outcome::Ok));
+        assert_eq!(next(&order(), &points), Next::Done);
+    }
+
+    #[test]
+    fn a_pair_that_a_pause_cut_is_run_again_as_a_whole() {
+        let warm = [result(0, 1, Outcome::Ok)];
+        assert!(cut_pairs(&order(), &warm).is_empty(), "warm-up points are no pair");
+        let half = [result(2, 1, Outcome::Invalid), result(2, 2, Outcome::Ok)];
+        assert_eq!(cut_pairs(&order(), &half), vec![(2, 2)]);
+        let whole = [result(2, 1, Outcome::Ok), result(3, 1, Outcome::Timeout)];
+        assert!(cut_pairs(&order(), &whole).is_empty());
+    }
+}

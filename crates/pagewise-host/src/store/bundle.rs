@@ -1,0 +1,616 @@
+//! The trial bundle: a folder `NAME.trial` that holds the frozen plan, the order, every point, host facts and reports.
+//!
+//! Re-analysis needs nothing else. Points live in an SQLite database with full synchronisation: what was reported as
+//! done survives a power loss. A bundle is never overwritten.
+
+use pagewise_core::experiment::order::Order;
+use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::metric::vmstat_is_level;
+use pagewise_core::report::facts::HostFacts;
+use rusqlite::{Connection, OpenFlags, params};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `application_id` of the database: "PWTR", so that `file` and readers can tell it.
+const APPLICATION_ID: i32 = 0x5057_5452;
+
+const TABLES: &str = "
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE counter_name (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+    CREATE TABLE point (
+        point_index INTEGER NOT NULL,
+        attempt     INTEGER NOT NULL,
+        state       TEXT NOT NULL CHECK (state IN ('running', 'done', 'invalid')),
+        started_at  TEXT NOT NULL,
+        boot_id     TEXT NOT NULL,
+        outcome     TEXT,
+        reason      TEXT,
+        measures    TEXT,
+        applied     TEXT,
+        counters    BLOB,
+        PRIMARY KEY (point_index, attempt)
+    ) STRICT;
+";
+
+/// A bundle could not be made, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// There is one already.
+    #[error("{} exists already and is never overwritten; give another name with --name, or continue it with --resume", .0.display())]
+    Exists(PathBuf),
+    /// No bundle there.
+    #[error("{} is no trial bundle: it has no {missing}", path.display())]
+    NotABundle {
+        /// The folder.
+        path: PathBuf,
+        /// Which file is missing.
+        missing: &'static str,
+    },
+    /// A file of it cannot be handled.
+    #[error("cannot {action} {}: {source}{}", path.display(), no_space(source))]
+    File {
+        /// `create`, `read` or `write`.
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its database refuses.
+    #[error("cannot {action} the database of {}: {source}{}", path.display(), disk_full(source))]
+    Database {
+        /// What was tried.
+        action: &'static str,
+        /// The bundle.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// Its contents contradict each other.
+    #[error("{} is damaged: {what}", path.display())]
+    Damaged {
+        /// The bundle.
+        path: PathBuf,
+        /// How.
+        what: String,
+    },
+    /// Another process runs it.
+    #[error("{} is being run by another pagewise", .0.display())]
+    Busy(PathBuf),
+}
+
+fn no_space(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some room, or run in another folder",
+        _ => "",
+    }
+}
+
+fn disk_full(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DiskFull) => "; free some room, or run in another folder, then use --resume",
+        _ => "",
+    }
+}
+
+/// What is written down when a bundle is made, beside the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frozen {
+    /// Version of Pagewise that made it.
+    pub pagewise: String,
+    /// When, RFC 3339 UTC.
+    pub created: String,
+    /// The run order.
+    pub order: Order,
+    /// The host.
+    pub facts: HostFacts,
+    /// Command lines that repeat the trial.
+    pub repeat: Vec<String>,
+    /// What was said about workload and policies before the first run.
+    pub notes: Vec<String>,
+}
+
+/// A point with the kernel's counters at both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The point. Its `counters` are derived when it is read again.
+    pub point: Point,
+    /// `/proc/vmstat` before the run.
+    pub vmstat_before: BTreeMap<String, i64>,
+    /// `/proc/vmstat` after the run.
+    pub vmstat_after: BTreeMap<String, i64>,
+}
+
+/// The measures of a point as the database holds them.
+#[derive(Serialize, Deserialize)]
+struct StoredMeasures {
+    values: BTreeMap<String, f64>,
+    absent: BTreeMap<String, String>,
+    custom_units: BTreeMap<String, String>,
+}
+
+/// An open bundle.
+#[derive(Debug)]
+pub struct Bundle {
+    path: PathBuf,
+    plan: Plan,
+    frozen: Frozen,
+    database: Connection,
+    lock: Option<fs::File>,
+}
+
+impl Bundle {
+    /// Makes a new bundle, frozen before the first point, and holds it for running.
+    ///
+    /// # Errors
+    /// When the folder exists or cannot be written.
+    pub fn create(path: &Path, plan: &Plan, frozen: Frozen) -> Result<Bundle, BundleError> {
+        let file_error = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| BundleError::File { action, path, source }
+        };
+        fs::create_dir(path).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => BundleError::Exists(path.to_owned()),
+            _ => file_error("create", path)(source),
+        })?;
+        let text = toml::to_string_pretty(plan)
+            .map_err(|error| BundleError::Damaged { path: path.to_owned(), what: error.to_string() })?;
+        write_synced(&path.join("plan.toml"), text.as_bytes())?;
+        let database_path = path.join("points.sqlite");
+        let database_error = |action| {
+            let path = path.to_owned();
+            move |source| BundleError::Database { action, path, source }
+        };
+        let database = Connection::open(&database_path).map_err(database_error("create"))?;
+        let fill = || -> rusqlite::Result<()> {
+            database.pragma_update(None, "application_id", APPLICATION_ID)?;
+            database.pragma_update(None, "synchronous", "FULL")?;
+            database.execute_batch(TABLES)?;
+            let frozen =
+                serde_json::to_string(&frozen).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))?;
+            let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
+            for (key, value) in [("schema", "pagewise.trial/1"), ("plan_blake3", &hash), ("frozen", &frozen)] {
+                database.execute("INSERT INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
+            }
+            Ok(())
+        };
+        fill().map_err(database_error("create"))?;
+        sync_folder(path)?;
+        let lock = Some(lock(path)?);
+        Ok(Bundle { path: path.to_owned(), plan: plan.clone(), frozen, database, lock })
+    }
+
+    /// Opens a bundle for reading.
+    ///
+    /// # Errors
+    /// When it is none, or its plan is not the one it was frozen with.
+    pub fn open(path: &Path) -> Result<Bundle, BundleError> {
+        Bundle::open_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    /// Opens a bundle to run what is left of it.
+    ///
+    /// # Errors
+    /// As [`Bundle::open`], and when another process runs it.
+    pub fn open_to_resume(path: &Path) -> Result<Bundle, BundleError> {
+        let mut bundle = Bundle::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        bundle.lock = Some(lock(path)?);
+        bundle.act("resume", |database| database.pragma_update(None, "synchronous", "FULL"))?;
+        Ok(bundle)
+    }
+
+    fn open_with(path: &Path, flags: OpenFlags) -> Result<Bundle, BundleError> {
+        let read = |name: &'static str| -> Result<String, BundleError> {
+            let file = path.join(name);
+            fs::read_to_string(&file).map_err(|source| match source.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                    BundleError::NotABundle { path: path.to_owned(), missing: name }
+                }
+                _ => BundleError::File { action: "read", path: file, source },
+            })
+        };
+        let damaged = |what: String| BundleError::Damaged { path: path.to_owned(), what };
+        let text = read("plan.toml")?;
+        let plan: Plan = toml::from_str(&text).map_err(|error| damaged(format!("plan.toml: {error}")))?;
+        let file = path.join("points.sqlite");
+        if !file.exists() {
+            return Err(BundleError::NotABundle { path: path.to_owned(), missing: "points.sqlite" });
+        }
+        let database_error = |source| BundleError::Database { action: "read", path: path.to_owned(), source };
+        let database = Connection::open_with_flags(&file, flags).map_err(database_error)?;
+        let meta = |key: &str| -> Result<String, BundleError> {
+            database.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).map_err(database_error)
+        };
+        if meta("plan_blake3")? != blake3::hash(text.as_bytes()).to_hex().as_str() {
+            return Err(damaged("plan.toml was changed after the first run; a plan is frozen".to_owned()));
+        }
+        let frozen: Frozen = serde_json::from_str(&meta("frozen")?).map_err(|error| damaged(error.to_string()))?;
+        Ok(Bundle { path: path.to_owned(), plan, frozen, database, lock: None })
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The frozen plan.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What was frozen beside it.
+    #[must_use]
+    pub fn frozen(&self) -> &Frozen {
+        &self.frozen
+    }
+
+    fn act<T>(&self, action: &'static str, act: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, BundleError> {
+        act(&self.database).map_err(|source| BundleError::Database { action, path: self.path.clone(), source })
+    }
+
+    /// Writes down that a point starts, before it starts.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn begin(&self, planned: &PlannedPoint, attempt: u32, now: &str, boot_id: &str) -> Result<(), BundleError> {
+        let sql =
+            "INSERT INTO point (point_index, attempt, state, started_at, boot_id) VALUES (?1, ?2, 'running', ?3, ?4)";
+        self.act("write to", |db| db.execute(sql, params![planned.index, attempt, now, boot_id]).map(|_| ()))
+    }
+
+    /// Writes down what a point gave.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn finish(&mut self, record: &Record) -> Result<(), BundleError> {
+        let counters = self.encode_counters(&record.vmstat_before, &record.vmstat_after)?;
+        let point = &record.point;
+        let state = if point.outcome == Outcome::Invalid { "invalid" } else { "done" };
+        let measures = StoredMeasures {
+            values: point.measures.clone(),
+            absent: point.absent.clone(),
+            custom_units: point.custom_units.clone(),
+        };
+        let damaged =
+            |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
+        let measures = serde_json::to_string(&measures).map_err(damaged)?;
+        let applied = serde_json::to_string(&point.applied).map_err(damaged)?;
+        let sql = "UPDATE point SET state = ?3, outcome = ?4, reason = ?5, measures = ?6, applied = ?7, counters = ?8, \
+                   started_at = ?9 WHERE point_index = ?1 AND attempt = ?2";
+        self.act("write to", |db| {
+            db.execute(
+                sql,
+                params![
+                    point.planned.index,
+                    point.attempt,
+                    state,
+                    point.outcome.word(),
+                    point.reason,
+                    measures,
+                    applied,
+                    counters,
+                    point.started_at
+                ],
+            )
+            .map(|_| ())
+        })
+    }
+
+    /// Marks a point invalid after the fact: one that was running when Pagewise ended, or whose pair was cut.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn invalidate(&self, index: u32, attempt: u32, reason: &str) -> Result<(), BundleError> {
+        let sql = "UPDATE point SET state = 'invalid', outcome = 'invalid', reason = ?3 WHERE point_index = ?1 AND attempt = ?2";
+        self.act("write to", |db| db.execute(sql, params![index, attempt, reason]).map(|_| ()))
+    }
+
+    /// Both ends of every counter as pairs of little-endian i64, in the order of the names table, which only grows.
+    fn encode_counters(
+        &mut self,
+        before: &BTreeMap<String, i64>,
+        after: &BTreeMap<String, i64>,
+    ) -> Result<Vec<u8>, BundleError> {
+        let mut names = self.counter_names()?;
+        for name in before.keys().filter(|name| after.contains_key(*name)) {
+            if !names.contains(name) {
+                let sql = "INSERT INTO counter_name (position, name) VALUES (?1, ?2)";
+                self.act("write to", |db| db.execute(sql, params![names.len() as i64, name]))?;
+                names.push(name.clone());
+            }
+        }
+        let mut blob = Vec::with_capacity(names.len() * 17);
+        for name in &names {
+            // A leading byte tells a counter this run did not have from one that was zero.
+            match (before.get(name), after.get(name)) {
+                (Some(before), Some(after)) => {
+                    blob.push(1);
+                    blob.extend_from_slice(&before.to_le_bytes());
+                    blob.extend_from_slice(&after.to_le_bytes());
+                }
+                _ => blob.push(0),
+            }
+        }
+        Ok(blob)
+    }
+
+    fn counter_names(&self) -> Result<Vec<String>, BundleError> {
+        self.act("read", |db| {
+            let mut statement = db.prepare("SELECT name FROM counter_name ORDER BY position")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        })
+    }
+
+    /// Every attempt at every point that has ended, in run order.
+    ///
+    /// # Errors
+    /// When the database cannot be read or contradicts the order.
+    pub fn points(&self) -> Result<Vec<Point>, BundleError> {
+        let names = self.counter_names()?;
+        let sql = "SELECT point_index, attempt, outcome, reason, started_at, measures, applied, counters, boot_id FROM point \
+                   WHERE state <> 'running' ORDER BY point_index, attempt";
+        let rows: Vec<Row> = self.act("read", |db| {
+            let mut statement = db.prepare(sql)?;
+            let rows = statement.query_map([], |row| {
+                Ok(Row {
+                    index: row.get(0)?,
+                    attempt: row.get(1)?,
+                    outcome: row.get(2)?,
+                    reason: row.get(3)?,
+                    started_at: row.get(4)?,
+                    measures: row.get(5)?,
+                    applied: row.get(6)?,
+                    counters: row.get(7)?,
+                    boot_id: row.get(8)?,
+                })
+            })?;
+            rows.collect()
+        })?;
+        rows.into_iter().map(|row| self.point(row, &names)).collect()
+    }
+
+    /// Points that were running when Pagewise ended: index and attempt.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn cut_off(&self) -> Result<Vec<(u32, u32)>, BundleError> {
+        self.act("read", |db| {
+            let mut statement = db.prepare("SELECT point_index, attempt FROM point WHERE state = 'running'")?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
+    }
+
+    fn point(&self, row: Row, names: &[String]) -> Result<Point, BundleError> {
+        let damaged = |what: String| BundleError::Damaged { path: self.path.clone(), what };
+        let planned = self.frozen.order.points.get(row.index as usize).cloned();
+        let planned = planned.ok_or_else(|| damaged(format!("point {} is not in the order", row.index)))?;
+        let outcome = Outcome::ALL.into_iter().find(|outcome| Some(outcome.word()) == row.outcome.as_deref());
+        let outcome = outcome.ok_or_else(|| damaged(format!("point {} has outcome {:?}", row.index, row.outcome)))?;
+        let measures: StoredMeasures = match &row.measures {
+            Some(text) => serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?,
+            None => StoredMeasures { values: BTreeMap::new(), absent: BTreeMap::new(), custom_units: BTreeMap::new() },
+        };
+        let applied: Vec<AppliedSetting> = match &row.applied {
+            Some(text) => serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?,
+            None => Vec::new(),
+        };
+        let counters = decode_growth(row.counters.as_deref().unwrap_or_default(), names)
+            .ok_or_else(|| damaged(format!("the counters of point {} are cut short", row.index)))?;
+        Ok(Point {
+            planned,
+            attempt: row.attempt,
+            outcome,
+            reason: row.reason,
+            started_at: row.started_at,
+            measures: measures.values,
+            absent: measures.absent,
+            custom_units: measures.custom_units,
+            counters,
+            applied,
+            boot_id: row.boot_id,
+        })
+    }
+
+    /// Writes a report beside the points, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_report(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, BundleError> {
+        let path = self.path.join(name);
+        let temporary = self.path.join(format!(".{name}.new"));
+        write_synced(&temporary, bytes)?;
+        fs::rename(&temporary, &path).map_err(|source| BundleError::File {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+        Ok(path)
+    }
+}
+
+struct Row {
+    index: u32,
+    attempt: u32,
+    outcome: Option<String>,
+    reason: Option<String>,
+    started_at: String,
+    measures: Option<String>,
+    applied: Option<String>,
+    counters: Option<Vec<u8>>,
+    boot_id: String,
+}
+
+/// Growth of every running total; levels are left out, their difference means nothing.
+fn decode_growth(blob: &[u8], names: &[String]) -> Option<BTreeMap<String, i64>> {
+    let mut growth = BTreeMap::new();
+    let mut rest = blob;
+    for name in names {
+        let Some((present, tail)) = rest.split_first() else { break };
+        rest = tail;
+        if *present == 0 {
+            continue;
+        }
+        let (before, tail) = rest.split_first_chunk::<8>()?;
+        let (after, tail) = tail.split_first_chunk::<8>()?;
+        rest = tail;
+        if !vmstat_is_level(name) {
+            growth.insert(name.clone(), i64::from_le_bytes(*after).wrapping_sub(i64::from_le_bytes(*before)));
+        }
+    }
+    rest.is_empty().then_some(growth)
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), BundleError> {
+    use io::Write;
+    let write = || -> io::Result<()> {
+        let mut file = fs::File::create(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|source| BundleError::File { action: "write", path: path.to_owned(), source })
+}
+
+fn sync_folder(path: &Path) -> Result<(), BundleError> {
+    let sync = |folder: &Path| fs::File::open(folder).and_then(|folder| folder.sync_all());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    sync(path).and_then(|()| sync(parent)).map_err(|source| BundleError::File {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn lock(path: &Path) -> Result<fs::File, BundleError> {
+    let file =
+        fs::File::open(path).map_err(|source| BundleError::File { action: "read", path: path.to_owned(), source })?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| BundleError::Busy(path.to_owned()))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_core::experiment::order::draw;
+    use pagewise_core::experiment::plan::{Contrast, Design, Factor, Metric, Workload};
+
+    fn plan() -> Plan {
+        Plan {
+            name: "sleepy".to_owned(),
+            workload: Workload {
+                name: "command".to_owned(),
+                run: vec!["sleep".to_owned(), "0.1".to_owned()],
+                prepare: Vec::new(),
+                verify: Vec::new(),
+                clean: Vec::new(),
+                args: BTreeMap::new(),
+            },
+            metric: Metric::default(),
+            factors: vec![Factor {
+                name: "policy".to_owned(),
+                also: Vec::new(),
+                levels: BTreeMap::from([("a".to_owned(), "now".to_owned()), ("b".to_owned(), "env.X=1".to_owned())]),
+            }],
+            design: Design { blocks: 4, seed: 9, ..Design::default() },
+            contrasts: vec![Contrast { factor: "policy".into(), a: "a".into(), b: "b".into(), primary: true }],
+        }
+    }
+
+    fn frozen(plan: &Plan) -> Frozen {
+        Frozen {
+            pagewise: "0".to_owned(),
+            created: "2026-01-01T00:00:00Z".to_owned(),
+            order: draw(plan).unwrap(),
+            facts: HostFacts::default(),
+            repeat: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn record(planned: PlannedPoint, attempt: u32, outcome: Outcome) -> Record {
+        let point = Point {
+            planned,
+            attempt,
+            outcome,
+            reason: (outcome != Outcome::Ok).then(|| "because".to_owned()),
+            started_at: "2026-01-01T00:00:01Z".to_owned(),
+            measures: BTreeMap::from([("wall".to_owned(), 1.25)]),
+            absent: BTreeMap::from([("cgroup_peak".to_owned(), "none".to_owned())]),
+            custom_units: BTreeMap::new(),
+            counters: BTreeMap::from([("pgfault".to_owned(), 7)]),
+            applied: Vec::new(),
+            boot_id: "boot".to_owned(),
+        };
+        Record {
+            point,
+            vmstat_before: BTreeMap::from([("pgfault".to_owned(), 3), ("nr_free_pages".to_owned(), 5)]),
+            vmstat_after: BTreeMap::from([("pgfault".to_owned(), 10), ("nr_free_pages".to_owned(), 1)]),
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_again_and_levels_have_no_growth() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.trial");
+        let plan = plan();
+        let mut bundle = Bundle::create(&path, &plan, frozen(&plan)).unwrap();
+        let planned = bundle.frozen().order.points[0].clone();
+        let written = record(planned.clone(), 1, Outcome::Ok);
+        bundle.begin(&planned, 1, &written.point.started_at, "boot").unwrap();
+        assert_eq!(bundle.cut_off().unwrap(), vec![(0, 1)]);
+        bundle.finish(&written).unwrap();
+        drop(bundle);
+        let bundle = Bundle::open(&path).unwrap();
+        assert_eq!(bundle.plan(), &plan);
+        assert_eq!(bundle.points().unwrap(), vec![written.point]);
+        assert!(bundle.cut_off().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_bundle_is_never_overwritten_and_its_plan_is_frozen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.trial");
+        let plan = plan();
+        drop(Bundle::create(&path, &plan, frozen(&plan)).unwrap());
+        assert!(matches!(Bundle::create(&path, &plan, frozen(&plan)), Err(BundleError::Exists(_))));
+        let text = fs::read_to_string(path.join("plan.toml")).unwrap();
+        fs::write(path.join("plan.toml"), text.replace("0.1", "0.2")).unwrap();
+        assert!(matches!(Bundle::open(&path), Err(BundleError::Damaged { .. })));
+        assert!(matches!(Bundle::open(folder.path()), Err(BundleError::NotABundle { .. })));
+    }
+
+    #[test]
+    fn two_processes_cannot_run_one_bundle() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.trial");
+        let plan = plan();
+        let first = Bundle::create(&path, &plan, frozen(&plan)).unwrap();
+        assert!(matches!(Bundle::open_to_resume(&path), Err(BundleError::Busy(_))));
+        drop(first);
+        Bundle::open_to_resume(&path).unwrap();
+    }
+
+    #[test]
+    fn a_counter_that_appears_later_does_not_shift_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = plan();
+        let mut bundle = Bundle::create(&folder.path().join("x.trial"), &plan, frozen(&plan)).unwrap();
+        let order = bundle.frozen().order.clone();
+        for (index, names) in [["b", "c"], ["a", "c"]].iter().enumerate() {
+            let mut written = record(order.points[index].clone(), 1, Outcome::Ok);
+            written.vmstat_before = names.iter().map(|name| ((*name).to_owned(), 0)).collect();
+            written.vmstat_after = names.iter().map(|name| ((*name).to_owned(), index as i64 + 1)).collect();
+            bundle.begin(&order.points[index], 1, "t", "boot").unwrap();
+            bundle.finish(&written).unwrap();
+        }
+        let points = bundle.points().unwrap();
+        assert_eq!(points[0].counters, BTreeMap::from([("b".to_owned(), 1), ("c".to_owned(), 1)]));
+        assert_eq!(points[1].counters, BTreeMap::from([("a".to_owned(), 2), ("c".to_owned(), 2)]));
+    }
+}

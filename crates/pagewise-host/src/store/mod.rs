@@ -1,0 +1,3 @@
+//! What is kept on disk: trial bundles.
+
+pub mod bundle;

@@ -1,0 +1,165 @@
+//! The one loop that runs every trial: take the next point, write down that it starts, run it, write down what it gave.
+
+use crate::process::Interrupted;
+use crate::source::SourceError;
+use crate::store::bundle::{Bundle, BundleError, Record};
+use crate::tunable::TunableError;
+use crate::tunable::change::ChangeError;
+use crate::workload::WorkloadError;
+use pagewise_core::experiment::next::{Next, cut_pairs, next};
+use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+
+/// Runs one point. On this host that is [`super::runner::HostRunner`]; tests script it.
+pub trait PointRunner {
+    /// Runs it and says what it gave. A job that fails is a result, not an error.
+    ///
+    /// # Errors
+    /// What stops the trial: Ctrl-C, or a host that cannot be measured or changed.
+    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32) -> Result<Record, TrialError>;
+
+    /// The instant and the boot a point starts in.
+    fn instant(&self) -> (String, String);
+}
+
+/// Is told how the trial goes.
+pub trait Observer {
+    /// A point starts; `done` of `total` points have a result.
+    fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize);
+    /// A point ended.
+    fn ended(&mut self, point: &Point, done: usize, total: usize);
+}
+
+/// Why a trial stopped before its end.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// Ctrl-C, or SIGTERM.
+    #[error("interrupted")]
+    Interrupted,
+    /// The same point was invalid again and again.
+    #[error("point {} ({level}) was invalid {times} times in a row, last because {reason}", index + 1)]
+    GivenUp {
+        /// Place in the order.
+        index: u32,
+        /// Its level.
+        level: String,
+        /// How often.
+        times: u32,
+        /// The last reason.
+        reason: String,
+    },
+    /// A warm-up run failed: the comparison would only repeat that.
+    #[error("the warm-up run under '{level}' ended as {outcome}: {reason}")]
+    WarmupFailed {
+        /// Its level.
+        level: String,
+        /// How it ended.
+        outcome: &'static str,
+        /// Why.
+        reason: String,
+    },
+    /// The bundle.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// The workload.
+    #[error(transparent)]
+    Workload(WorkloadError),
+    /// A command could not be started.
+    #[error(transparent)]
+    Process(#[from] crate::process::ProcessError),
+    /// The run's cgroup.
+    #[error(transparent)]
+    Scope(#[from] super::scope::ScopeError),
+    /// A tunable.
+    #[error(transparent)]
+    Tunable(#[from] TunableError),
+    /// The journal, or a write to the host.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// A kernel file everything rests on.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A scratch file.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// Which file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl From<Interrupted> for TrialError {
+    fn from(_: Interrupted) -> Self {
+        TrialError::Interrupted
+    }
+}
+
+impl From<WorkloadError> for TrialError {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Interrupted(_) => TrialError::Interrupted,
+            other => TrialError::Workload(other),
+        }
+    }
+}
+
+/// How often one point may be invalid in a row before the trial is given up.
+const PATIENCE: u32 = 3;
+
+/// Makes a bundle ready to go on after a pause: what was running is invalid, and so is the done half of a cut pair.
+///
+/// # Errors
+/// When the bundle cannot be read or written.
+pub fn close_pause(bundle: &Bundle) -> Result<(), BundleError> {
+    for (index, attempt) in bundle.cut_off()? {
+        bundle.invalidate(index, attempt, "Pagewise ended while it ran")?;
+    }
+    for (index, attempt) in cut_pairs(&bundle.frozen().order, &bundle.points()?) {
+        bundle.invalidate(index, attempt, "its pair was cut by a pause; both points are run again")?;
+    }
+    Ok(())
+}
+
+/// Runs every point that has no result yet.
+///
+/// # Errors
+/// What stops the trial. The bundle then holds everything that is complete.
+pub fn run(
+    bundle: &mut Bundle,
+    runner: &mut dyn PointRunner,
+    observer: &mut dyn Observer,
+) -> Result<(), TrialError> {
+    let order = bundle.frozen().order.clone();
+    let mut points = bundle.points()?;
+    let mut invalid_in_a_row = 0;
+    while let Next::Run(planned, attempt) = next(&order, &points) {
+        let done = points.iter().filter(|point| point.outcome != Outcome::Invalid).count();
+        observer.starting(&planned, attempt, done, order.points.len());
+        let (now, boot_id) = runner.instant();
+        bundle.begin(&planned, attempt, &now, &boot_id)?;
+        let record = match runner.run_point(&planned, attempt) {
+            Ok(record) => record,
+            Err(error) => {
+                // The reason is worth keeping, but must not hide the error itself.
+                let _ = bundle.invalidate(planned.index, attempt, &error.to_string());
+                return Err(error);
+            }
+        };
+        bundle.finish(&record)?;
+        let point = record.point;
+        observer.ended(&point, done + usize::from(point.outcome != Outcome::Invalid), order.points.len());
+        let reason = point.reason.clone().unwrap_or_default();
+        if point.planned.is_warmup() && point.outcome.is_bad() {
+            return Err(TrialError::WarmupFailed { level: planned.level, outcome: point.outcome.word(), reason });
+        }
+        invalid_in_a_row = if point.outcome == Outcome::Invalid { invalid_in_a_row + 1 } else { 0 };
+        if invalid_in_a_row >= PATIENCE {
+            let (index, level) = (planned.index, planned.level);
+            return Err(TrialError::GivenUp { index, level, times: invalid_in_a_row, reason });
+        }
+        points.push(point);
+    }
+    Ok(())
+}

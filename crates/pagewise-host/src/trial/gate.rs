@@ -1,0 +1,181 @@
+//! The state gate before a point: the host must be in the state the comparison assumes, or the point does not count.
+
+use crate::process::{Interrupt, Interrupted};
+use crate::root::Root;
+use crate::source::{meminfo, psi};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Pressure totals may grow by this share of the time watched.
+const PRESSURE_GROWTH: f64 = 0.01;
+/// How long the pressure totals are watched.
+const PRESSURE_WINDOW: Duration = Duration::from_secs(1);
+/// Available memory may differ from the first point's by this share.
+const MEMORY_TOLERANCE: f64 = 0.05;
+/// How long the gate waits before it gives a point up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the gate remembers between points.
+#[derive(Debug, Default)]
+pub struct Gate {
+    first_available: Option<u64>,
+}
+
+/// How the gate decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Run.
+    Open,
+    /// The host did not come to rest; the reason names the check that failed last.
+    GivenUp(String),
+}
+
+impl Gate {
+    /// Waits until pressure is low and as much memory is available as before the first point. `also` is checked each
+    /// time and says what else is not as it must be.
+    ///
+    /// # Errors
+    /// [`Interrupted`] on Ctrl-C.
+    pub fn wait(
+        &mut self,
+        root: &Root,
+        interrupt: &Interrupt,
+        also: &mut dyn FnMut() -> Option<String>,
+    ) -> Result<Decision, Interrupted> {
+        self.wait_at_most(root, interrupt, also, PATIENCE)
+    }
+
+    fn wait_at_most(
+        &mut self,
+        root: &Root,
+        interrupt: &Interrupt,
+        also: &mut dyn FnMut() -> Option<String>,
+        patience: Duration,
+    ) -> Result<Decision, Interrupted> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let objection = match also() {
+                Some(objection) => {
+                    sleep(Duration::from_millis(200), interrupt)?;
+                    Some(objection)
+                }
+                None => self.pressure(root, interrupt)?.or_else(|| self.memory(root)),
+            };
+            match objection {
+                None => return Ok(Decision::Open),
+                Some(reason) if Instant::now() >= deadline => return Ok(Decision::GivenUp(reason)),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// A host without PSI cannot be asked; `doctor` says so, and the gate then rests on memory alone.
+    fn pressure(&self, root: &Root, interrupt: &Interrupt) -> Result<Option<String>, Interrupted> {
+        let totals =
+            || -> Option<[f64; 2]> { Some([psi::read(root, "memory").ok()?.some, psi::read(root, "io").ok()?.some]) };
+        let before = totals();
+        let watched_from = Instant::now();
+        sleep(PRESSURE_WINDOW, interrupt)?;
+        let watched = watched_from.elapsed().as_secs_f64();
+        let (Some(before), Some(after)) = (before, totals()) else { return Ok(None) };
+        let objection =
+            ["memory", "I/O"].iter().zip(before.iter().zip(after)).find_map(|(resource, (before, after))| {
+                let share = (after - before) / watched;
+                (share >= PRESSURE_GROWTH).then(|| {
+                    format!("tasks still waited for {resource} {:.1} % of the last second (limit 1 %)", share * 100.0)
+                })
+            });
+        Ok(objection)
+    }
+
+    fn memory(&mut self, root: &Root) -> Option<String> {
+        let now = meminfo::available(&meminfo::read(root).ok()?)?;
+        let first = *self.first_available.get_or_insert(now);
+        let share = (now as f64 - first as f64) / first as f64;
+        (share.abs() > MEMORY_TOLERANCE).then(|| {
+            format!(
+                "available memory is {:.0} MiB, {:+.1} % from the {:.0} MiB before the first point (limit ±5 %)",
+                now as f64 / f64::from(1 << 20),
+                share * 100.0,
+                first as f64 / f64::from(1 << 20)
+            )
+        })
+    }
+}
+
+/// Sleeps in short steps so that Ctrl-C is heard.
+///
+/// # Errors
+/// [`Interrupted`] on Ctrl-C.
+pub fn sleep(length: Duration, interrupt: &Interrupt) -> Result<(), Interrupted> {
+    let until = Instant::now() + length;
+    loop {
+        interrupt.check()?;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(Duration::from_millis(50)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn host(available_kb: u64, memory_total_us: u64) -> tempfile::TempDir {
+        let tree = tempfile::tempdir().unwrap();
+        set(&tree, available_kb, memory_total_us);
+        tree
+    }
+
+    fn set(tree: &tempfile::TempDir, available_kb: u64, memory_total_us: u64) {
+        fs::create_dir_all(tree.path().join("proc/pressure")).unwrap();
+        fs::write(tree.path().join("proc/meminfo"), format!("MemAvailable: {available_kb} kB\n")).unwrap();
+        for resource in ["memory", "io"] {
+            let text = format!("some avg10=0.00 avg60=0.00 avg300=0.00 total={memory_total_us}\n");
+            fs::write(tree.path().join("proc/pressure").join(resource), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_quiet_host_opens_the_gate() {
+        let tree = host(1000, 5);
+        let decision = Gate::default().wait(&Root::at(tree.path()), &Interrupt::default(), &mut || None);
+        assert_eq!(decision, Ok(Decision::Open));
+    }
+
+    #[test]
+    fn memory_that_does_not_come_back_closes_it() {
+        let tree = host(1000, 5);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let mut gate = Gate::default();
+        gate.wait(&root, &interrupt, &mut || None).unwrap();
+        set(&tree, 940, 5);
+        let decision = gate.wait_at_most(&root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+        assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("-6.0 %")));
+    }
+
+    #[test]
+    fn a_host_under_pressure_closes_it() {
+        let tree = host(1000, 0);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let rising = tree.path().join("proc/pressure/memory");
+        let mover = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            fs::write(rising, "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n").unwrap();
+        });
+        let decision = Gate::default().wait_at_most(&root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+        mover.join().unwrap();
+        assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("waited for memory")));
+    }
+
+    #[test]
+    fn ctrl_c_is_heard_while_waiting() {
+        let tree = host(1000, 0);
+        let interrupt = Interrupt::default();
+        interrupt.set();
+        assert_eq!(Gate::default().wait(&Root::at(tree.path()), &interrupt, &mut || None), Err(Interrupted));
+    }
+}

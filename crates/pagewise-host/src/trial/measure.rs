@@ -1,0 +1,298 @@
+//! What is measured around and during a run: kernel totals at both ends, memory of the run's processes while it runs.
+
+use super::scope::Scope;
+use crate::process::{JobEnded, Watch};
+use crate::root::Root;
+use crate::source::cpu::CpuTimes;
+use crate::source::diskstats::Moved;
+use crate::source::psi::Pressure;
+use crate::source::{SourceError, cpu, diskstats, process, psi, vmstat};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Name to value, and name to the reason why there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measures {
+    /// What was measured, in the unit of the catalogue.
+    pub values: BTreeMap<String, f64>,
+    /// What could not be measured, and why.
+    pub absent: BTreeMap<String, String>,
+    /// Units of the user's own metrics.
+    pub custom_units: BTreeMap<String, String>,
+}
+
+impl Measures {
+    fn put(&mut self, name: &str, value: f64) {
+        self.values.insert(name.to_owned(), value);
+    }
+
+    fn miss(&mut self, name: &str, reason: impl Into<String>) {
+        self.absent.insert(name.to_owned(), reason.into());
+    }
+
+    fn put_or_miss(&mut self, name: &str, value: Result<f64, String>) {
+        match value {
+            Ok(value) => self.put(name, value),
+            Err(reason) => self.miss(name, reason),
+        }
+    }
+}
+
+/// The kernel's totals at one instant.
+#[derive(Debug)]
+pub struct Totals {
+    /// `/proc/vmstat`.
+    pub vmstat: Result<BTreeMap<String, i64>, SourceError>,
+    cpu: Result<CpuTimes, SourceError>,
+    disk: Result<Moved, SourceError>,
+    memory: Result<Pressure, SourceError>,
+    io: Result<Pressure, SourceError>,
+}
+
+impl Totals {
+    /// Reads them now: five files, about 30 µs.
+    #[must_use]
+    pub fn read(root: &Root) -> Totals {
+        Totals {
+            vmstat: vmstat::read(root),
+            cpu: cpu::read(root),
+            disk: diskstats::read(root),
+            memory: psi::read(root, "memory"),
+            io: psi::read(root, "io"),
+        }
+    }
+
+    /// Stolen share of CPU time since `before`, where `/proc/stat` can be read.
+    #[must_use]
+    pub fn steal_since(&self, before: &Totals) -> Option<f64> {
+        Some(self.cpu.as_ref().ok()?.since(*before.cpu.as_ref().ok()?).steal_share())
+    }
+
+    /// OOM kills on the whole host since `before` (`oom_kill` in vmstat, kernel 4.13 and later).
+    #[must_use]
+    pub fn oom_kills_since(&self, before: &Totals) -> Option<i64> {
+        Some(self.vmstat.as_ref().ok()?.get("oom_kill")? - before.vmstat.as_ref().ok()?.get("oom_kill")?)
+    }
+}
+
+fn difference<T>(
+    before: &Result<T, SourceError>,
+    after: &Result<T, SourceError>,
+    subtract: impl Fn(&T, &T) -> Option<f64>,
+    nothing: &str,
+) -> Result<f64, String> {
+    match (before, after) {
+        (Ok(before), Ok(after)) => subtract(before, after).ok_or_else(|| nothing.to_owned()),
+        (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
+    }
+}
+
+/// Puts together the measures of a run that has ended.
+#[must_use]
+pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryWatch<'_>) -> Measures {
+    let mut measures = Measures::default();
+    let sum = |of: fn(&crate::process::Ended) -> f64| job.commands.iter().map(of).sum::<f64>();
+    measures.put("wall", job.wall);
+    measures.put("user", sum(|ended| ended.user));
+    measures.put("system", sum(|ended| ended.system));
+    measures.put("minor_faults", sum(|ended| ended.minor_faults as f64));
+    measures.put("major_faults", sum(|ended| ended.major_faults as f64));
+    if job.commands.len() > 1 {
+        for (index, ended) in job.commands.iter().enumerate() {
+            measures.put(&format!("job_wall[{index}]"), ended.wall);
+            measures.custom_units.insert(format!("job_wall[{index}]"), "seconds".to_owned());
+        }
+    }
+    let share = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share(), "no CPU time passed");
+    measures.put_or_miss("system_share", share);
+    let no_full = "this kernel has no 'full' line";
+    let grown = |b: f64, a: f64| Some((a - b).max(0.0));
+    let memory_some = difference(&before.memory, &after.memory, |b, a| grown(b.some, a.some), "");
+    measures.put_or_miss("psi_memory_some", memory_some);
+    let memory_full = difference(&before.memory, &after.memory, |b, a| grown(b.full?, a.full?), no_full);
+    measures.put_or_miss("psi_memory_full", memory_full);
+    measures.put_or_miss("psi_io_some", difference(&before.io, &after.io, |b, a| grown(b.some, a.some), ""));
+    let read = difference(&before.disk, &after.disk, |b, a| Some(a.read.saturating_sub(b.read) as f64), "");
+    measures.put_or_miss("disk_read", read);
+    let written = difference(&before.disk, &after.disk, |b, a| Some(a.written.saturating_sub(b.written) as f64), "");
+    measures.put_or_miss("disk_written", written);
+    memory.report(&mut measures);
+    measures
+}
+
+/// How soon the processes of a run without a cgroup are looked up again: often at first, when a job starts its
+/// processes, then rarely, because it means reading all of `/proc`.
+const RESCAN_FIRST: Duration = Duration::from_millis(150);
+const RESCAN_AT_MOST: Duration = Duration::from_secs(5);
+
+/// Samples Σ(RssAnon + RssShmem) over the run's processes about ten times a second.
+#[derive(Debug)]
+pub struct MemoryWatch<'a> {
+    root: &'a Root,
+    scope: &'a Scope,
+    peak: u64,
+    integral: f64,
+    last: Option<(Instant, u64)>,
+    samples: u32,
+    known: Vec<u32>,
+    scanned: Option<Instant>,
+    rescan_after: Duration,
+}
+
+impl<'a> MemoryWatch<'a> {
+    /// Nothing sampled yet.
+    #[must_use]
+    pub fn new(root: &'a Root, scope: &'a Scope) -> Self {
+        let rescan_after = RESCAN_FIRST;
+        MemoryWatch {
+            root,
+            scope,
+            peak: 0,
+            integral: 0.0,
+            last: None,
+            samples: 0,
+            known: Vec::new(),
+            scanned: None,
+            rescan_after,
+        }
+    }
+
+    fn sample(&mut self, leaders: &[u32]) {
+        self.find_processes(leaders);
+        let read = |pid: &u32| process::anonymous_memory(self.root, *pid);
+        let found: Vec<_> = self.known.iter().filter_map(read).collect();
+        if found.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let bytes: u64 = found.iter().map(|memory| memory.anon + memory.shmem).sum();
+        if let Some((then, before)) = self.last {
+            self.integral += (bytes + before) as f64 / 2.0 * (now - then).as_secs_f64();
+        }
+        self.last = Some((now, bytes));
+        self.peak = self.peak.max(bytes);
+        self.samples += 1;
+    }
+
+    fn find_processes(&mut self, leaders: &[u32]) {
+        if self.scope.folder().is_some() {
+            self.known = self.scope.processes(self.root, leaders);
+            return;
+        }
+        let now = Instant::now();
+        if self.scanned.is_some_and(|scanned| now - scanned < self.rescan_after) {
+            return;
+        }
+        if self.scanned.is_some() {
+            self.rescan_after = (self.rescan_after * 2).min(RESCAN_AT_MOST);
+        }
+        self.scanned = Some(now);
+        self.known = self.scope.processes(self.root, leaders);
+    }
+
+    fn report(&self, measures: &mut Measures) {
+        if self.samples == 0 {
+            let reason = "the run ended before its first memory sample, or this kernel does not split RSS (before 4.5)";
+            measures.miss("anon_peak", reason);
+            measures.miss("anon_integral", reason);
+        } else {
+            measures.put("anon_peak", self.peak as f64);
+            measures.put("anon_integral", self.integral);
+        }
+        measures.put_or_miss("cgroup_peak", self.scope.peak().map(|bytes| bytes as f64));
+    }
+}
+
+impl Watch for MemoryWatch<'_> {
+    fn tick(&mut self, running: &[u32]) -> bool {
+        self.sample(running);
+        true
+    }
+}
+
+/// Reads what the job appended to `$PAGEWISE_METRICS`: JSON lines `{"name":…,"value":…,"unit":…}`. A name that occurs
+/// several times is averaged, as concurrent jobs each report their own. A line that is none of that is an error: the
+/// user's metric must not be lost silently.
+///
+/// # Errors
+/// The line that cannot be read, in words.
+pub fn custom_metrics(text: &str, measures: &mut Measures) -> Result<(), String> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        name: String,
+        value: f64,
+        #[serde(default)]
+        unit: String,
+    }
+    let mut sums: BTreeMap<String, (f64, u32, String)> = BTreeMap::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let parsed: Line = serde_json::from_str(line).map_err(|error| {
+            format!(
+                "line {} of $PAGEWISE_METRICS is not {{\"name\":…,\"value\":…,\"unit\":…}} ({error}): {}",
+                number + 1,
+                line.chars().take(80).collect::<String>()
+            )
+        })?;
+        if pagewise_core::metric::find(&parsed.name).is_some() {
+            return Err(format!(
+                "$PAGEWISE_METRICS reports '{}', which is a measure of Pagewise's own; use another name",
+                parsed.name
+            ));
+        }
+        let entry = sums.entry(parsed.name).or_insert((0.0, 0, parsed.unit));
+        entry.0 += parsed.value;
+        entry.1 += 1;
+    }
+    for (name, (sum, count, unit)) in sums {
+        measures.put(&name, sum / f64::from(count));
+        measures.custom_units.insert(name, unit);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{Command, Limits, run};
+
+    #[test]
+    fn memory_of_a_run_is_seen_with_and_without_a_cgroup() {
+        let root = Root::live();
+        for with_cgroup in [true, false] {
+            let scope = if with_cgroup {
+                Scope::create(&root, &format!("pagewise-test-{}", std::process::id()))
+            } else {
+                Scope::create(&Root::at("/nonexistent"), "none")
+            };
+            // tail holds 64 MiB until sleep, which reads none of it, ends.
+            let script = "head -c 67108864 /dev/zero | tail -c 67108864 | sleep 1";
+            let command = Command { argv: vec!["sh".into(), "-c".into(), script.into()], ..Command::default() };
+            let before = Totals::read(&root);
+            let mut memory = MemoryWatch::new(&root, &scope);
+            let limits = Limits { cgroup: scope.folder(), ..Limits::default() };
+            let job = run(&[command], limits, &mut memory).unwrap();
+            let measures = collect(&before, &Totals::read(&root), &job, &memory);
+            drop(memory);
+            scope.remove();
+            assert!(measures.values["anon_peak"] > 64e6, "cgroup {with_cgroup}: {measures:?}");
+            assert!(measures.values["anon_integral"] > 32e6, "cgroup {with_cgroup}: {measures:?}");
+            assert!(measures.values["minor_faults"] > 100.0);
+        }
+    }
+
+    #[test]
+    fn a_users_metric_is_averaged_over_jobs_and_keeps_its_unit() {
+        let mut measures = Measures::default();
+        let text = "{\"name\":\"rate\",\"value\":2,\"unit\":\"MB/s\"}\n\n{\"name\":\"rate\",\"value\":4}\n";
+        custom_metrics(text, &mut measures).unwrap();
+        assert_eq!(measures.values["rate"], 3.0);
+        assert_eq!(measures.custom_units["rate"], "MB/s");
+    }
+
+    #[test]
+    fn a_broken_metric_line_is_named() {
+        let error = custom_metrics("{\"name\":\"rate\"}", &mut Measures::default()).unwrap_err();
+        assert!(error.starts_with("line 1 of $PAGEWISE_METRICS"), "{error}");
+        assert!(custom_metrics("{\"name\":\"wall\",\"value\":1}", &mut Measures::default()).is_err());
+    }
+}
