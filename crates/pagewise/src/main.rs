@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod output;
+mod settings;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,0 +1,88 @@
+//! Where things are kept, resolved once: flags, then `PAGEWISE_*` variables, then the user's config file, then the
+//! host's, then the defaults.
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use anyhow::{Context, anyhow};
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A config file: `/etc/pagewise/config.toml` or `$XDG_CONFIG_HOME/pagewise/config.toml`.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    state_dir: Option<PathBuf>,
+    cache_dir: Option<PathBuf>,
+    hadoop: Option<PathBuf>,
+}
+
+/// What the rest of the program asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The change journal.
+    pub(crate) state_dir: PathBuf,
+    /// Generated data, jars, swap files.
+    pub(crate) cache_dir: PathBuf,
+    /// The user's own Hadoop, when configured.
+    pub(crate) hadoop: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Resolves them. `--state-dir`, `--cache-dir` and their variables are already in `global`.
+    ///
+    /// # Errors
+    /// When a config file cannot be read or understood.
+    pub(crate) fn resolve(global: &Global) -> Result<Settings, Failure> {
+        let host = read_config(Path::new("/etc/pagewise/config.toml"))?;
+        let user = match xdg("XDG_CONFIG_HOME", ".config") {
+            Some(folder) => read_config(&folder.join("pagewise/config.toml"))?,
+            None => ConfigFile::default(),
+        };
+        let is_root = rustix::process::geteuid().is_root();
+        let default = |variable: &str, below_home: &str, for_root: &str| -> Result<PathBuf, Failure> {
+            if is_root {
+                return Ok(PathBuf::from(for_root));
+            }
+            xdg(variable, below_home).map(|folder| folder.join("pagewise")).ok_or_else(|| {
+                let what = format!("neither HOME nor {variable} is set, so there is no place for Pagewise's files");
+                Failure::NotPossible(anyhow!("{what}; set one, or give --state-dir and --cache-dir"))
+            })
+        };
+        let state_dir = match global.state_dir.clone().or(user.state_dir).or(host.state_dir) {
+            Some(folder) => folder,
+            None => default("XDG_STATE_HOME", ".local/state", "/var/lib/pagewise")?,
+        };
+        let cache_dir = match global.cache_dir.clone().or(user.cache_dir).or(host.cache_dir) {
+            Some(folder) => folder,
+            None => default("XDG_CACHE_HOME", ".cache", "/var/cache/pagewise")?,
+        };
+        let hadoop = env::var_os("PAGEWISE_HADOOP").map(PathBuf::from).or(user.hadoop).or(host.hadoop);
+        Ok(Settings { state_dir, cache_dir, hadoop })
+    }
+}
+
+fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |value: std::ffi::OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    env::var_os(variable)
+        .and_then(absolute)
+        .or_else(|| env::var_os("HOME").and_then(absolute).map(|home| home.join(below_home)))
+}
+
+/// A missing file is an empty one; a wrong one is named with line and column.
+fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(ConfigFile::default());
+        }
+        Err(error) => {
+            let what = format!("cannot read the config file {}", path.display());
+            return Err(Failure::Usage(anyhow!(error).context(what)));
+        }
+    };
+    toml::from_str(&text)
+        .with_context(|| format!("the config file {} is wrong", path.display()))
+        .map_err(Failure::Usage)
+}
