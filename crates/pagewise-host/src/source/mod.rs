@@ -10,6 +10,7 @@ pub mod meminfo;
 pub mod process;
 pub mod psi;
 pub mod vmstat;
+pub mod zoneinfo;
 
 /// A kernel file that cannot be understood, or not be read at all.
 #[derive(Debug, thiserror::Error)]

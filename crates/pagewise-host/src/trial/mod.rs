@@ -9,3 +9,4 @@ pub mod locality;
 pub mod measure;
 //pub mod runner;
 pub mod scope;
+pub mod touch;
