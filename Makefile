@@ -1,0 +1,45 @@
+# The front door. Every target sets up what it needs first; `make help` lists them.
+.PHONY: help demo test test-long lint bench docs static build setup
+CARGO ?= cargo
+
+help:
+	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"
+	@echo "make test       every test that 20 minutes allow; lists what it skipped and why"
+	@echo "make test-long  the full counts (hours); results go to bench/long/"
+	@echo "make lint       formatting, clippy with warnings denied"
+	@echo "make bench      Pagewise's own cost, beside hyperfine's; results go to bench/results/"
+	@echo "make docs       what is generated under docs/reference/"
+	@echo "make static     a static binary: target/x86_64-unknown-linux-gnu/release/pagewise"
+
+setup:
+	@scripts/setup demo
+
+build: setup
+	$(CARGO) build --release --locked -p pagewise
+
+demo: build
+	@scripts/demo target/release/pagewise
+
+test:
+	@scripts/setup test
+	@scripts/test
+
+test-long:
+	@scripts/setup test
+	@PAGEWISE_LONG=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" scripts/test
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+bench: build
+	@scripts/setup test
+	$(CARGO) bench --locked -p pagewise --bench overhead
+
+docs:
+	PAGEWISE_BLESS=1 $(CARGO) test --workspace --locked reference
+
+static:
+	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --locked -p pagewise \
+		--target x86_64-unknown-linux-gnu
+	target/x86_64-unknown-linux-gnu/release/pagewise doctor --no-walk-cost
