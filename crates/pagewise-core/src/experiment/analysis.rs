@@ -2,9 +2,19 @@
 //!
 //! Effects are of level `b` relative to level `a`. A ratio of 1.05 means b's metric is 5 % larger than a's.
 
+mod effect;
+mod explain;
+mod pairs;
+mod sentence;
+mod verdict;
+mod warnings;
+
 use super::plan::{Metric, Plan};
 use super::point::{Outcome, Point};
 use crate::metric::Direction;
+use crate::stats::{power, summary};
+use crate::unit::Fraction;
+use pairs::{Side, Trial};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,7 +44,7 @@ pub struct Analysis {
     pub seed: u64,
     /// Pairs that were planned.
     pub pairs_planned: u32,
-    /// Pairs in which both points are `ok`.
+    /// Pairs in which both points are `ok` and have the metric.
     pub pairs_complete: u32,
     /// The base level and the judged one.
     pub arms: Arms,
@@ -279,15 +289,156 @@ pub enum AnalysisError {
 #[must_use]
 pub fn metric_unit(metric: &Metric, points: &[Point]) -> String {
     if let Some(known) = crate::metric::find(&metric.name) {
-        return serde_json::to_value(known.unit).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+        return unit_text(known.unit);
     }
     points.iter().find_map(|p| p.custom_units.get(&metric.name).cloned()).unwrap_or_default()
 }
 
-/// Analyses the points of a trial of two levels.
+/// A unit as it is written in JSON.
+fn unit_text(unit: crate::metric::Unit) -> String {
+    serde_json::to_value(unit).ok().and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Power for which a new trial is sized.
+const POWER: f64 = 0.9;
+
+/// What is asked of the data, checked and resolved.
+struct Question {
+    a: String,
+    b: String,
+    a_policy: String,
+    b_policy: String,
+    /// Tunables that the levels may move on purpose.
+    also: Vec<String>,
+    metric: MetricInfo,
+    margin: f64,
+    alpha: f64,
+    seed: u64,
+    pairs_planned: u32,
+}
+
+impl Question {
+    fn of(plan: &Plan, points: &[Point]) -> Result<Question, AnalysisError> {
+        let contrast = plan.contrasts.first().ok_or(AnalysisError::NoContrast)?;
+        let unknown = |what, name: &str| AnalysisError::Unknown { what, name: name.to_owned() };
+        let factor = plan
+            .factors
+            .iter()
+            .find(|factor| factor.name == contrast.factor)
+            .ok_or_else(|| unknown("factor", &contrast.factor))?;
+        let policy_of = |level: &str| factor.levels.get(level).cloned().ok_or_else(|| unknown("level", level));
+        Ok(Question {
+            a_policy: policy_of(&contrast.a)?,
+            b_policy: policy_of(&contrast.b)?,
+            a: contrast.a.clone(),
+            b: contrast.b.clone(),
+            also: factor.also.clone(),
+            metric: MetricInfo {
+                name: plan.metric.name.clone(),
+                unit: metric_unit(&plan.metric, points),
+                direction: plan.metric.direction,
+            },
+            margin: margin_of(plan)?,
+            alpha: alpha_of(plan)?,
+            seed: plan.design.seed,
+            pairs_planned: plan.design.blocks,
+        })
+    }
+
+    /// The margin on the scale of log ratios. Symmetric there: 1.02 above and 1/1.02 below, so that swapping the levels
+    /// turns the interval and its bounds over together and cannot change the verdict.
+    fn log_margin(&self) -> f64 {
+        libm::log1p(self.margin)
+    }
+}
+
+fn margin_of(plan: &Plan) -> Result<f64, AnalysisError> {
+    let bad = |why: String| AnalysisError::BadNumber(format!("metric.smallest_effect of the plan: {why}"));
+    let Fraction(margin) =
+        plan.metric.smallest_effect.parse().map_err(|e: crate::unit::UnitError| bad(e.to_string()))?;
+    if (0.0..1.0).contains(&margin) {
+        return Ok(margin);
+    }
+    Err(bad(format!("'{}' is not between 0% and 100%; write it like 2%", plan.metric.smallest_effect)))
+}
+
+fn alpha_of(plan: &Plan) -> Result<f64, AnalysisError> {
+    let alpha = plan.design.alpha;
+    // Up to a half, because the equivalence interval is the one at 1 − 2·alpha.
+    if alpha > 0.0 && alpha < 0.5 {
+        return Ok(alpha);
+    }
+    Err(AnalysisError::BadNumber(format!(
+        "design.alpha of the plan is {alpha}; write a number between 0 and 0.5, like 0.05"
+    )))
+}
+
+/// Analyses the points of a trial of two levels. The order of `points` in the slice does not matter.
 ///
 /// # Errors
-/// When the plan's contrast does not fit its factors. Too little data is not an error but a verdict.
-pub fn analyze(_plan: &Plan, _points: &[Point]) -> Result<Analysis, AnalysisError> {
-    Err(AnalysisError::NoContrast)
+/// When the plan's contrast does not fit its factors, or its margin or alpha cannot be used. Too little data is not an
+/// error but a verdict.
+pub fn analyze(plan: &Plan, points: &[Point]) -> Result<Analysis, AnalysisError> {
+    let question = Question::of(plan, points)?;
+    let trial = Trial::of(&question, points);
+    let outcomes = verdict::compare_outcomes(&trial);
+    let found = effect::estimate(&question, &trial);
+    let conclusion = verdict::conclude(&question, found.as_ref().ok(), &outcomes);
+    let pairs_needed = found
+        .as_ref()
+        .ok()
+        .filter(|_| conclusion.reason == verdict::Reason::NotDecided)
+        .and_then(|found| pairs_needed(&question, found.estimate.residual_sd));
+    let explained = explain::counters(&question, &trial);
+    let no_effect_because = found.as_ref().err().cloned();
+    Ok(Analysis {
+        schema: SCHEMA.to_owned(),
+        version: VERSION,
+        name: plan.name.clone(),
+        margin: question.margin,
+        alpha: question.alpha,
+        seed: question.seed,
+        pairs_planned: question.pairs_planned,
+        pairs_complete: trial.pairs.len() as u32,
+        arms: Arms { a: arm(&question, &trial, Side::A), b: arm(&question, &trial, Side::B) },
+        verdict: Verdict {
+            conclusion: conclusion.word,
+            real_but_below_margin: conclusion.real_but_below_margin,
+            decided_by: conclusion.decided_by().to_owned(),
+            sentence: sentence::verdict(&question, &trial, &conclusion, &found, &outcomes, pairs_needed.as_ref()),
+        },
+        warnings: warnings::all(&question, &trial, &found, &conclusion),
+        measures: explain::measures(&question, &trial),
+        counters: explained.most_different,
+        counters_compared: explained.compared,
+        points: trial.marks(&question.metric.name),
+        effect: found.ok().map(|found| found.effect),
+        metric: question.metric,
+        outcomes,
+        no_effect_because,
+        pairs_needed,
+    })
+}
+
+fn pairs_needed(question: &Question, residual_sd: f64) -> Option<PairsNeeded> {
+    let pairs =
+        power::pairs_needed(residual_sd, question.log_margin(), question.alpha, POWER, super::order::FEWEST_PAIRS)?;
+    Some(PairsNeeded { pairs, power: POWER, difference: question.margin })
+}
+
+fn arm(question: &Question, trial: &Trial, side: Side) -> Arm {
+    let (level, policy) = match side {
+        Side::A => (&question.a, &question.a_policy),
+        Side::B => (&question.b, &question.b_policy),
+    };
+    let values = trial.values(side);
+    Arm {
+        level: level.clone(),
+        policy: policy.clone(),
+        outcomes: trial.outcomes(side),
+        n: values.len() as u32,
+        mean: summary::mean(&values),
+        median: summary::median(&values),
+        sd: summary::standard_deviation(&values),
+    }
 }

@@ -1,0 +1,108 @@
+//! Power: how many pairs a new trial needs to see a difference of a given size.
+//!
+//! From the noncentral t distribution of the crossover estimate. The usual normal approximation promises too much for
+//! the few pairs people run. Noncentral t has no closed form: T = (Z + δ) / S with S² = χ²/df, so its tail is the mean
+//! of a normal tail over the density of S (Johnson and Kotz, "Continuous Univariate Distributions 2", ch. 31), which is
+//! integrated here by the trapezoid rule over v = ln S, where the integrand is smooth and falls off on both sides.
+
+use super::{crossover, student_t};
+
+/// No trial is asked for more pairs than this.
+pub const MOST_PAIRS: u32 = 10_000;
+
+/// The fewest pairs whose power to find `effect` reaches `power`, up to [`MOST_PAIRS`].
+///
+/// `residual_sd` is the spread of a pair's difference and `effect` the difference to find, in the same unit; `alpha` is
+/// the two-sided level. `None` when the effect is zero or a number cannot be used. A result of [`MOST_PAIRS`] means
+/// that many or more.
+#[must_use]
+pub fn pairs_needed(residual_sd: f64, effect: f64, alpha: f64, power: f64, fewest: u32) -> Option<u32> {
+    let usable = residual_sd.is_finite() && effect.is_finite() && effect != 0.0 && alpha > 0.0 && power < 1.0;
+    if !usable {
+        return None;
+    }
+    let enough = |pairs: u32| crossover_power(pairs, residual_sd, effect, alpha) >= power;
+    let mut too_few = fewest.max(3) - 1;
+    let mut sufficient = MOST_PAIRS;
+    // Power grows with the number of pairs: bisect.
+    while sufficient - too_few > 1 {
+        let middle = too_few + (sufficient - too_few) / 2;
+        if enough(middle) { sufficient = middle } else { too_few = middle }
+    }
+    Some(sufficient)
+}
+
+/// Probability that the interval of a trial of so many balanced pairs excludes zero on the side of `effect`.
+#[must_use]
+pub fn crossover_power(pairs: u32, residual_sd: f64, effect: f64, alpha: f64) -> f64 {
+    if pairs < 3 {
+        return 0.0;
+    }
+    let ab = pairs as usize / 2;
+    let standard_error = crossover::standard_error(residual_sd, ab, pairs as usize - ab);
+    if standard_error <= 0.0 {
+        return 1.0;
+    }
+    let df = f64::from(pairs) - 2.0;
+    noncentral_t_above(student_t::critical_value(alpha, df), df, effect.abs() / standard_error)
+}
+
+/// P(T > t) for noncentral t with noncentrality `delta`.
+fn noncentral_t_above(t: f64, df: f64, delta: f64) -> f64 {
+    // Beyond any doubt: the estimate is further from the critical value than any noise reaches.
+    if delta > 1e4 {
+        return 1.0;
+    }
+    // Fine against both the width of the density and the width of the normal step.
+    let step = (0.1 / (2.0 * df).sqrt()).min(0.05 / (1.0 + delta));
+    // ln of the density of v = ln S, up to a constant: its maximum is 0 at v = 0.
+    let log_density = |v: f64| df * (v - libm::expm1(2.0 * v) / 2.0);
+    let mut mass = 0.0;
+    let mut above = 0.0;
+    let mut add = |v: f64| -> bool {
+        let weight = libm::exp(log_density(v));
+        mass += weight;
+        above += weight * normal_above(t * libm::exp(v) - delta);
+        weight > 1e-18
+    };
+    add(0.0);
+    for direction in [-1.0, 1.0] {
+        let mut steps = 1.0;
+        while add(direction * steps * step) {
+            steps += 1.0;
+        }
+    }
+    above / mass
+}
+
+/// P(Z > z) for the standard normal.
+fn normal_above(z: f64) -> f64 {
+    libm::erfc(z / std::f64::consts::SQRT_2) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_effect_the_power_is_half_the_level() {
+        for pairs in [4, 10, 31] {
+            let power = crossover_power(pairs, 0.03, 0.0, 0.05);
+            assert!((power - 0.025).abs() < 1e-12, "{pairs} pairs: {power}");
+        }
+    }
+
+    #[test]
+    fn the_answer_is_the_first_number_of_pairs_that_is_enough() {
+        let needed = pairs_needed(0.05, 0.02, 0.05, 0.9, 4).unwrap();
+        assert!(crossover_power(needed, 0.05, 0.02, 0.05) >= 0.9);
+        assert!(crossover_power(needed - 1, 0.05, 0.02, 0.05) < 0.9);
+    }
+
+    #[test]
+    fn no_noise_needs_the_fewest_pairs_and_hopeless_noise_the_most() {
+        assert_eq!(pairs_needed(0.0, 0.02, 0.05, 0.9, 4), Some(4));
+        assert_eq!(pairs_needed(50.0, 0.02, 0.05, 0.9, 4), Some(MOST_PAIRS));
+        assert_eq!(pairs_needed(0.05, 0.0, 0.05, 0.9, 4), None);
+    }
+}
