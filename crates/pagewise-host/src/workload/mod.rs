@@ -1,8 +1,51 @@
 //! The jobs a trial runs: prepare, run, verify, clean. Only what `prepare_run` returns is timed.
 
-use crate::process::{Command, Interrupted};
+pub mod command;
+pub mod terasort;
+
+use crate::process::{Command, Interrupt, Interrupted};
+use pagewise_core::experiment::plan;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+/// The workloads that ship with Pagewise.
+pub const BUILT_IN: &[&str] = &["terasort"];
+
+/// What a workload is given beside the plan. Folders come from here, never from a plan.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Where generated data and jars are kept.
+    pub cache_dir: PathBuf,
+    /// The Hadoop the user named with `--hadoop`.
+    pub hadoop: Option<PathBuf>,
+    /// The folder for data inside a cluster's file system.
+    pub cluster_dir: String,
+    /// Whether the user wants out.
+    pub interrupt: Interrupt,
+}
+
+impl Surroundings {
+    /// Everything by default but the cache.
+    #[must_use]
+    pub fn new(cache_dir: impl Into<PathBuf>, interrupt: Interrupt) -> Self {
+        Surroundings { cache_dir: cache_dir.into(), hadoop: None, cluster_dir: "pagewise".to_owned(), interrupt }
+    }
+}
+
+/// The workload a plan names.
+///
+/// # Errors
+/// [`WorkloadError::Usage`] when there is no such workload, or it has no such argument.
+pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Box<dyn Workload>, WorkloadError> {
+    match declared.name.as_str() {
+        "command" => Ok(Box::new(command::CommandWorkload::from_plan(declared, around.interrupt)?)),
+        "terasort" => Ok(Box::new(terasort::Terasort::from_plan(declared, around)?)),
+        other => Err(WorkloadError::Usage(format!(
+            "there is no workload '{other}'; built in: {}; your own: name = \"command\" with run = [...]",
+            BUILT_IN.join(", ")
+        ))),
+    }
+}
 
 /// What a policy asks of the job rather than of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +82,37 @@ pub struct RunContext {
     pub job: JobSettings,
 }
 
+impl JobSettings {
+    /// The variables of the job: `env.*`, and `jvm.*` behind what `JAVA_TOOL_OPTIONS` says already, so that the policy
+    /// has the last word.
+    #[must_use]
+    pub fn environment(&self) -> BTreeMap<String, String> {
+        const NAME: &str = "JAVA_TOOL_OPTIONS";
+        let mut environment = self.env.clone();
+        if self.java_options.is_empty() {
+            return environment;
+        }
+        let before = environment.get(NAME).cloned().or_else(|| std::env::var(NAME).ok());
+        let options: Vec<String> = before
+            .filter(|text| !text.trim().is_empty())
+            .into_iter()
+            .chain(self.java_options.iter().map(|option| quoted_for_java(option)))
+            .collect();
+        environment.insert(NAME.to_owned(), options.join(" "));
+        environment
+    }
+}
+
+/// The JVM splits the variable at white space outside quotes (`src/hotspot/share/runtime/arguments.cpp`,
+/// `parse_options_buffer`, JDK 17); inside quotes nothing is escaped.
+fn quoted_for_java(option: &str) -> String {
+    if !option.contains(char::is_whitespace) {
+        return option.to_owned();
+    }
+    let quote = if option.contains('"') { '\'' } else { '"' };
+    format!("{quote}{option}{quote}")
+}
+
 /// What the job's output is worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
@@ -63,6 +137,25 @@ pub trait Workload {
 
     /// Shipped with Pagewise. The page cache is dropped before its runs unless the user says otherwise.
     fn is_builtin(&self) -> bool;
+
+    /// Why a policy for this host cannot act on the job: it runs on other machines. `None` when it runs here.
+    fn runs_elsewhere(&self) -> Option<String> {
+        None
+    }
+
+    /// What the user should know about the arguments: what was set right, what does nothing here. Complete after
+    /// [`Workload::prepare_trial`].
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the job can take these settings, so that a trial is refused before its first run.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Usage`] with what is wrong.
+    fn check_job(&self, _job: &JobSettings) -> Result<(), WorkloadError> {
+        Ok(())
+    }
 
     /// Once before the first run: input generated and checked, tools found. What is slow reports to `progress`.
     ///
@@ -114,4 +207,46 @@ pub enum WorkloadError {
     /// Ctrl-C.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+}
+
+impl WorkloadError {
+    pub(crate) fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> WorkloadError {
+        let path = path.into();
+        move |source| WorkloadError::File { action, path, source }
+    }
+}
+
+impl From<crate::process::ProcessError> for WorkloadError {
+    fn from(error: crate::process::ProcessError) -> Self {
+        WorkloadError::Missing(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn java_options_stand_behind_the_ones_that_were_there() {
+        let job = JobSettings {
+            env: BTreeMap::from([("JAVA_TOOL_OPTIONS".to_owned(), "-Xint".to_owned())]),
+            java_options: vec!["-XX:+UseTransparentHugePages".to_owned(), "-Da=b c".to_owned()],
+            ..JobSettings::default()
+        };
+        assert_eq!(job.environment()["JAVA_TOOL_OPTIONS"], "-Xint -XX:+UseTransparentHugePages \"-Da=b c\"");
+    }
+
+    #[test]
+    fn an_unknown_workload_is_refused_with_the_ones_there_are() {
+        let declared = plan::Workload {
+            name: "terasrot".to_owned(),
+            run: vec![],
+            prepare: vec![],
+            verify: vec![],
+            clean: vec![],
+            args: BTreeMap::new(),
+        };
+        let error = from_plan(&declared, Surroundings::new("/nonexistent", Interrupt::default())).err().unwrap();
+        assert!(error.to_string().contains("terasort"), "{error}");
+    }
 }

@@ -1,0 +1,166 @@
+//! The user's own command as a workload: what is timed, and the commands around it.
+
+use super::{JobSettings, Progress, RunContext, Verification, Workload, WorkloadError};
+use crate::process::{self, Command, Ended, Interrupt};
+use pagewise_core::experiment::plan;
+
+/// Argument vectors; an empty one means there is nothing to do in that step.
+pub struct CommandWorkload {
+    run: Vec<String>,
+    prepare: Vec<String>,
+    verify: Vec<String>,
+    clean: Vec<String>,
+    interrupt: Interrupt,
+}
+
+impl CommandWorkload {
+    /// The commands a plan declares.
+    ///
+    /// # Errors
+    /// When there is no command to time, or an argument stands beside it.
+    pub fn from_plan(declared: &plan::Workload, interrupt: Interrupt) -> Result<Self, WorkloadError> {
+        if declared.run.is_empty() {
+            return Err(WorkloadError::Usage(
+                "the workload 'command' has no command to time; give it with run = [\"program\", \"argument\"], or \
+                 after -- on the command line"
+                    .to_owned(),
+            ));
+        }
+        if let Some(name) = declared.args.keys().next() {
+            return Err(no_arguments(name));
+        }
+        Ok(CommandWorkload {
+            run: declared.run.clone(),
+            prepare: declared.prepare.clone(),
+            verify: declared.verify.clone(),
+            clean: declared.clean.clone(),
+            interrupt,
+        })
+    }
+
+    fn step(&self, argv: &[String], job: &JobSettings) -> Result<Ended, WorkloadError> {
+        let command = Command { argv: argv.to_vec(), env: job.environment(), ..Command::default() };
+        let ended = process::run_step(&command, &self.interrupt, &mut || {})?;
+        self.interrupt.check()?;
+        Ok(ended)
+    }
+}
+
+fn no_arguments(name: &str) -> WorkloadError {
+    WorkloadError::Usage(format!(
+        "a command has no workload argument '{name}': only built-in workloads have; pass it in the command itself, or \
+         as a variable with env.NAME=VALUE"
+    ))
+}
+
+fn failed(step: &str, argv: &[String], ended: &Ended) -> String {
+    format!("the {step} command '{}' ended with {}: {}", argv.join(" "), ended.status, ended.last_words())
+}
+
+impl Workload for CommandWorkload {
+    fn describe(&self) -> String {
+        self.run.join(" ")
+    }
+
+    fn is_builtin(&self) -> bool {
+        false
+    }
+
+    fn check_job(&self, job: &JobSettings) -> Result<(), WorkloadError> {
+        job.workload_args.keys().next().map_or(Ok(()), |name| Err(no_arguments(name)))
+    }
+
+    fn prepare_trial(&mut self, _progress: &dyn Progress) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError> {
+        self.check_job(&run.job)?;
+        if !self.prepare.is_empty() {
+            let ended = self.step(&self.prepare, &run.job)?;
+            if !ended.status.is_success() {
+                return Err(WorkloadError::Step(failed("prepare", &self.prepare, &ended)));
+            }
+        }
+        Ok(vec![Command { argv: self.run.clone(), env: run.job.environment(), ..Command::default() }])
+    }
+
+    fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
+        if self.verify.is_empty() {
+            return Ok(Verification::NotChecked);
+        }
+        let ended = self.step(&self.verify, &run.job)?;
+        Ok(if ended.status.is_success() {
+            Verification::Right
+        } else {
+            Verification::Wrong(failed("verify", &self.verify, &ended))
+        })
+    }
+
+    /// Runs to its end even after Ctrl-C: it is what puts the user's things away.
+    fn clean_run(&mut self, run: &RunContext) -> Result<(), WorkloadError> {
+        if self.clean.is_empty() {
+            return Ok(());
+        }
+        let command = Command { argv: self.clean.clone(), env: run.job.environment(), ..Command::default() };
+        let ended = process::run_step(&command, &Interrupt::default(), &mut || {})?;
+        if !ended.status.is_success() {
+            return Err(WorkloadError::Step(failed("clean", &self.clean, &ended)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn workload(prepare: &str, verify: &str) -> CommandWorkload {
+        let declared = plan::Workload {
+            name: "command".to_owned(),
+            run: words("sleep 0"),
+            prepare: words(prepare),
+            verify: words(verify),
+            clean: vec![],
+            args: BTreeMap::new(),
+        };
+        CommandWorkload::from_plan(&declared, Interrupt::default()).unwrap()
+    }
+
+    fn context() -> RunContext {
+        RunContext { scratch: "/nonexistent".into(), job: JobSettings::default() }
+    }
+
+    #[test]
+    fn a_failing_verify_command_makes_the_run_wrong_and_says_which_it_was() {
+        let verdict = workload("", "false").verify_run(&context()).unwrap();
+        assert!(matches!(&verdict, Verification::Wrong(why) if why.contains("'false'")), "{verdict:?}");
+        assert_eq!(workload("", "true").verify_run(&context()).unwrap(), Verification::Right);
+        assert_eq!(workload("", "").verify_run(&context()).unwrap(), Verification::NotChecked);
+    }
+
+    #[test]
+    fn a_failing_prepare_command_stops_the_run() {
+        assert!(matches!(workload("false", "").prepare_run(&context()), Err(WorkloadError::Step(_))));
+        assert_eq!(workload("true", "").prepare_run(&context()).unwrap()[0].argv, words("sleep 0"));
+    }
+
+    #[test]
+    fn an_argument_a_command_cannot_have_is_refused_before_the_first_run() {
+        let mut job = JobSettings::default();
+        job.workload_args.insert("rows".to_owned(), "5".to_owned());
+        assert!(workload("", "").check_job(&job).is_err());
+    }
+
+    #[test]
+    fn the_job_sees_the_variables_of_the_policy() {
+        let mut run = context();
+        run.job.env.insert("COLOUR".to_owned(), "green".to_owned());
+        assert_eq!(workload("", "").prepare_run(&run).unwrap()[0].env["COLOUR"], "green");
+    }
+}

@@ -1,0 +1,245 @@
+//! The rows that are sorted: generated once per number of rows and Hadoop version, kept with their checksums, looked
+//! through before every trial and made anew when a file is not what it was.
+
+use super::super::{Progress, WorkloadError};
+use super::partial::{self, PartialDir};
+use super::scale::ROW_BYTES;
+use super::tools::{self, Launch, Tool, Tools};
+use crate::process::Interrupt;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Space a job takes beside the input, as a multiple of it: its output, and the spilled map output with its index.
+const SPACE_PER_JOB: f64 = 2.2;
+
+/// Input that is there and whole.
+#[derive(Clone, Debug)]
+pub(super) struct Input {
+    /// As Hadoop takes it.
+    pub(super) folder: String,
+    /// Sum of the CRC32 of all rows, hexadecimal, by TeraChecksum.
+    pub(super) checksum: String,
+}
+
+/// What is kept beside the rows.
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Manifest {
+    rows: u64,
+    hadoop_version: String,
+    checksum: String,
+    files: Vec<Kept>,
+}
+
+#[derive(Serialize, Deserialize, PartialEq, Debug)]
+struct Kept {
+    name: String,
+    bytes: u64,
+    blake3: String,
+}
+
+/// The input for `rows`, from the cache or generated.
+pub(super) fn prepare(
+    tools: &Tools,
+    cache: &Path,
+    cluster_dir: &str,
+    rows: u64,
+    jobs: u32,
+    progress: &dyn Progress,
+) -> Result<Input, WorkloadError> {
+    if let Launch::Launcher { .. } = tools.launch {
+        return in_cluster(tools, cluster_dir, rows, progress);
+    }
+    let home = home(cache, rows, &tools.hadoop.version);
+    let input_bytes = rows.saturating_mul(ROW_BYTES);
+    if let Ok(manifest) = look_through(&home, &tools.interrupt, progress)? {
+        room(cache, space_of_jobs(input_bytes, jobs), rows)?;
+        return Ok(input_in(&home, manifest));
+    }
+    room(cache, input_bytes.saturating_add(space_of_jobs(input_bytes, jobs)), rows)?;
+    let partial = PartialDir::create(&home, &tools.interrupt)?;
+    // Another process may have made it while we waited for our turn.
+    match look_through(&home, &tools.interrupt, progress)? {
+        Ok(manifest) => return Ok(input_in(&home, manifest)),
+        Err(why) if home.exists() => tracing::warn!("the input in {} is generated anew: {why}", home.display()),
+        Err(_) => {}
+    }
+    let manifest = generate(tools, partial, rows, progress)?;
+    Ok(input_in(&home, manifest))
+}
+
+fn input_in(home: &Path, manifest: Manifest) -> Input {
+    Input { folder: home.join("data").display().to_string(), checksum: manifest.checksum }
+}
+
+/// The folder of one input in the cache.
+pub(super) fn home(cache: &Path, rows: u64, version: &str) -> PathBuf {
+    cache.join("terasort").join(format!("rows-{rows}")).join(format!("hadoop-{version}"))
+}
+
+/// Bytes that `jobs` sorts of the input write at most.
+pub(super) fn space_of_jobs(input_bytes: u64, jobs: u32) -> u64 {
+    (input_bytes as f64 * f64::from(jobs) * SPACE_PER_JOB) as u64
+}
+
+/// Refuses a run that the file system of `dir` has no room for.
+pub(super) fn room(dir: &Path, needed: u64, rows: u64) -> Result<(), WorkloadError> {
+    fs::create_dir_all(dir).map_err(WorkloadError::file("create", dir))?;
+    let stat = rustix::fs::statvfs(dir).map_err(|errno| WorkloadError::File {
+        action: "look at the free space of",
+        path: dir.to_path_buf(),
+        source: errno.into(),
+    })?;
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    if free >= needed {
+        return Ok(());
+    }
+    Err(WorkloadError::Missing(format!(
+        "no room for TeraSort of {rows} rows in {}: it needs {:.0} MB (100 bytes a row for the input, and {SPACE_PER_JOB} \
+         times that per job for spilled and sorted data), {:.0} MB are free; take fewer rows, or another folder with \
+         --cache-dir",
+        dir.display(),
+        needed as f64 / 1e6,
+        free as f64 / 1e6
+    )))
+}
+
+fn generate(tools: &Tools, partial: PartialDir, rows: u64, progress: &dyn Progress) -> Result<Manifest, WorkloadError> {
+    let data = partial.path().join("data");
+    let tmp = partial.path().join("tmp");
+    let sum = partial.path().join("sum");
+    let (data_text, sum_text) = (data.display().to_string(), sum.display().to_string());
+    let bytes = rows.saturating_mul(ROW_BYTES);
+    let what = format!("generating {rows} rows with TeraGen");
+    let ended = tools.run(Tool::Gen, vec![], vec![rows.to_string(), data_text.clone()], &tmp, &mut || {
+        progress.stage(&what, Some((bytes_below(&data) as f64 / bytes as f64).min(1.0)));
+    })?;
+    tools::succeeded(&ended, "TeraGen")?;
+    let checksum = checksum_of(tools, &data_text, &sum_text, &tmp, progress)?;
+    for finished in [&tmp, &sum] {
+        partial::remove(finished)?;
+    }
+    let manifest = Manifest {
+        rows,
+        hadoop_version: tools.hadoop.version.clone(),
+        checksum,
+        files: hash_files(&data, &tools.interrupt, progress)?,
+    };
+    write_manifest(&partial.path().join("manifest.json"), &manifest)?;
+    partial.keep()?;
+    Ok(manifest)
+}
+
+fn checksum_of(
+    tools: &Tools,
+    data: &str,
+    sum: &str,
+    tmp: &Path,
+    progress: &dyn Progress,
+) -> Result<String, WorkloadError> {
+    let arguments = vec![data.to_owned(), sum.to_owned()];
+    let ended = tools.run(Tool::Checksum, vec![], arguments, tmp, &mut || {
+        progress.stage("summing the rows with TeraChecksum", None);
+    })?;
+    tools::succeeded(&ended, "TeraChecksum")?;
+    let text = tools.read_parts(sum)?;
+    let checksum = text.trim();
+    if checksum.is_empty() || !checksum.chars().all(|c| c.is_ascii_hexdigit()) {
+        return Err(WorkloadError::Step(format!("TeraChecksum wrote '{checksum}' to {sum}, which is no checksum")));
+    }
+    Ok(checksum.to_owned())
+}
+
+fn write_manifest(path: &Path, manifest: &Manifest) -> Result<(), WorkloadError> {
+    let text = serde_json::to_string_pretty(manifest)
+        .map_err(|error| WorkloadError::Step(format!("cannot write the manifest {}: {error}", path.display())))?;
+    fs::write(path, text).map_err(WorkloadError::file("write", path))
+}
+
+/// The manifest of the input in `home`, or why it cannot be used.
+fn look_through(
+    home: &Path,
+    interrupt: &Interrupt,
+    progress: &dyn Progress,
+) -> Result<Result<Manifest, String>, WorkloadError> {
+    let path = home.join("manifest.json");
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(Err(format!("there is no {}", path.display()))) };
+    let manifest: Manifest = match serde_json::from_str(&text) {
+        Ok(manifest) => manifest,
+        Err(error) => return Ok(Err(format!("{} cannot be read: {error}", path.display()))),
+    };
+    let data = home.join("data");
+    if !data.is_dir() {
+        return Ok(Err(format!("there is no {}", data.display())));
+    }
+    let found = hash_files(&data, interrupt, progress)?;
+    if found == manifest.files {
+        return Ok(Ok(manifest));
+    }
+    let changed = manifest.files.iter().find(|kept| !found.contains(kept));
+    let name = changed.or(found.iter().find(|file| !manifest.files.contains(file))).map(|file| file.name.as_str());
+    Ok(Err(format!("{} is not as it was generated", data.join(name.unwrap_or_default()).display())))
+}
+
+/// Every file of `dir` with its BLAKE3, sorted by name.
+fn hash_files(dir: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Vec<Kept>, WorkloadError> {
+    let entries = fs::read_dir(dir).map_err(WorkloadError::file("list", dir))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.sort();
+    let total = bytes_below(dir).max(1) as f64;
+    let mut done = 0;
+    let mut files = Vec::with_capacity(paths.len());
+    for path in paths {
+        let mut file = File::open(&path).map_err(WorkloadError::file("read", &path))?;
+        let mut hasher = blake3::Hasher::new();
+        let mut chunk = vec![0; 1 << 20];
+        let mut bytes = 0;
+        loop {
+            let n = file.read(&mut chunk).map_err(WorkloadError::file("read", &path))?;
+            if n == 0 {
+                break;
+            }
+            hasher.update(&chunk[..n]);
+            bytes += n as u64;
+            interrupt.check()?;
+            progress.stage("checking the input", Some((done + bytes) as f64 / total));
+        }
+        done += bytes;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        files.push(Kept { name, bytes, blake3: hasher.finalize().to_hex().to_string() });
+    }
+    Ok(files)
+}
+
+/// Bytes of all files below `dir`. Files come and go while Hadoop writes; what cannot be read counts as nothing.
+fn bytes_below(dir: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(dir) else { return 0 };
+    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
+        Ok(data) if data.is_dir() => bytes_below(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+/// In a cluster the rows lie in its file system, and the checksum in a file beside them that is written last.
+fn in_cluster(tools: &Tools, dir: &str, rows: u64, progress: &dyn Progress) -> Result<Input, WorkloadError> {
+    let home = format!("{dir}/terasort/rows-{rows}/hadoop-{}", tools.hadoop.version);
+    let (data, sum, partial) = (format!("{home}/data"), format!("{home}/checksum"), format!("{home}.partial"));
+    if tools.file_system(&["-test", "-e", &format!("{sum}/_SUCCESS")])?.status.is_success() {
+        let checksum = tools.read_parts(&sum)?.trim().to_owned();
+        return Ok(Input { folder: data, checksum });
+    }
+    tools.remove(&home)?;
+    tools.remove(&partial)?;
+    let tmp = std::env::temp_dir();
+    let what = format!("generating {rows} rows with TeraGen in the cluster");
+    let arguments = vec![rows.to_string(), format!("{partial}/data")];
+    let ended = tools.run(Tool::Gen, vec![], arguments, &tmp, &mut || progress.stage(&what, None))?;
+    tools::succeeded(&ended, "TeraGen")?;
+    let checksum = checksum_of(tools, &format!("{partial}/data"), &format!("{partial}/checksum"), &tmp, progress)?;
+    let moved = tools.file_system(&["-mv", &partial, &home])?;
+    tools::succeeded(&moved, &format!("hadoop fs -mv {partial} {home}"))?;
+    Ok(Input { folder: data, checksum })
+}

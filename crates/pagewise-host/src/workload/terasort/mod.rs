@@ -1,0 +1,491 @@
+//! Apache Hadoop's own TeraSort: rows from TeraGen, sorted by one or more jobs at once, every output checked by
+//! TeraValidate for its order and for the checksum of the input.
+//!
+//! By default each job is one JVM with Hadoop's local job runner, which needs nothing installed but Java. With
+//! `mode=hadoop` the user's own `hadoop` runs it, on the cluster it is configured for.
+
+mod arguments;
+mod fetch;
+mod hadoop;
+mod input;
+mod java;
+mod partial;
+mod scale;
+mod tools;
+
+pub use arguments::{Arguments, Mode};
+pub use fetch::VERSION as FETCHED_VERSION;
+pub use hadoop::{Hadoop, Places as HadoopPlaces};
+pub use java::{Java, Places as JavaPlaces};
+pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
+
+use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use crate::process::Command;
+use hadoop::Cluster;
+use input::Input;
+use pagewise_core::experiment::plan;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tools::{Call, Launch, Tool, Tools};
+
+/// Brings Hadoop into the cache, unless it is there and whole. Gives the folder.
+///
+/// # Errors
+/// When Maven is missing or fails, or what it brought is not what the committed list says.
+pub fn fetch_hadoop(around: &Surroundings, progress: &dyn Progress) -> Result<PathBuf, WorkloadError> {
+    fetch::fetch(&around.cache_dir, &around.interrupt, progress)
+}
+
+/// TeraSort with its arguments, and once prepared with its tools and its input.
+pub struct Terasort {
+    arguments: Arguments,
+    around: Surroundings,
+    cpus: u32,
+    ready: Option<Ready>,
+}
+
+struct Ready {
+    tools: Tools,
+    input: Input,
+}
+
+impl Terasort {
+    /// With the arguments a plan declares.
+    ///
+    /// # Errors
+    /// For an unknown argument, a value that cannot be, or commands, which only the workload `command` has.
+    pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Self, WorkloadError> {
+        if [&declared.run, &declared.prepare, &declared.verify, &declared.clean].iter().any(|argv| !argv.is_empty()) {
+            return Err(WorkloadError::Usage(
+                "the workload terasort prepares, runs, verifies and cleans by itself; run, prepare, verify and clean \
+                 are for the workload 'command'"
+                    .to_owned(),
+            ));
+        }
+        let mut arguments = Arguments::default();
+        for (name, value) in &declared.args {
+            let text = match value {
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            arguments = arguments.with(name, &text)?;
+        }
+        Ok(Terasort::new(arguments, around))
+    }
+
+    /// With these arguments.
+    #[must_use]
+    pub fn new(arguments: Arguments, around: Surroundings) -> Self {
+        let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
+        Terasort { arguments, around, cpus, ready: None }
+    }
+
+    /// Removes the kept input of every number of rows. Gives the folder it lay in.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn forget_input(around: &Surroundings) -> Result<PathBuf, WorkloadError> {
+        let folder = around.cache_dir.join("terasort");
+        partial::remove(&folder)?;
+        Ok(folder)
+    }
+
+    fn tools(&self) -> Result<Tools, WorkloadError> {
+        let cache = &self.around.cache_dir;
+        let hadoop = Hadoop::find(&HadoopPlaces::here(self.around.hadoop.clone(), cache.clone()))?;
+        let interrupt = self.around.interrupt.clone();
+        if self.arguments.mode == Mode::Local {
+            return Tools::in_process(hadoop, Java::find(&JavaPlaces::here())?, cache, interrupt);
+        }
+        let Some(program) = hadoop.launcher.clone() else {
+            return Err(WorkloadError::Missing(
+                "mode=hadoop needs your own Hadoop with its bin/hadoop: name its folder with --hadoop or HADOOP_HOME. \
+                 The files Pagewise fetches run in mode=local only"
+                    .to_owned(),
+            ));
+        };
+        let cluster = hadoop.cluster();
+        Ok(Tools { hadoop, launch: Launch::Launcher { program, cluster }, interrupt })
+    }
+
+    /// The cluster behind `mode=hadoop`; nothing in local mode, or before Hadoop is found.
+    fn cluster(&self) -> Option<Cluster> {
+        if self.arguments.mode == Mode::Local {
+            return None;
+        }
+        let launch = match &self.ready {
+            Some(ready) => ready.tools.launch.clone(),
+            None => self.tools().ok()?.launch,
+        };
+        match launch {
+            Launch::Launcher { cluster, .. } => Some(cluster),
+            Launch::InProcess { .. } => None,
+        }
+    }
+
+    /// Whether jobs run in JVMs of their own on this host, so that heap, task maxima and JVM flags act.
+    fn is_in_client(&self) -> bool {
+        self.cluster().is_none_or(|cluster| cluster == Cluster::InClient)
+    }
+
+    /// The arguments of one run: the declared ones, and over them the policy's.
+    fn arguments_for(&self, job: &JobSettings) -> Result<Arguments, WorkloadError> {
+        for fixed in ["rows", "mode"] {
+            if job.workload_args.contains_key(fixed) {
+                return Err(WorkloadError::Usage(format!(
+                    "a policy cannot set workload.{fixed}: every run of a trial sorts the same rows in the same place; \
+                     give {fixed} as an argument of the workload"
+                )));
+            }
+        }
+        let apply = |arguments: Arguments, (name, value): (&String, &String)| arguments.with(name, value);
+        let arguments = job.workload_args.iter().try_fold(self.arguments.clone(), apply)?;
+        if !self.is_in_client() {
+            refuse_in_cluster(&arguments, job)?;
+        }
+        if arguments.mode == Mode::Local {
+            refuse_launcher_variables(job)?;
+        }
+        Ok(arguments)
+    }
+
+    fn ready(&self) -> Result<&Ready, WorkloadError> {
+        self.ready
+            .as_ref()
+            .ok_or_else(|| WorkloadError::Step("TeraSort was not prepared before its first run".to_owned()))
+    }
+
+    fn sort_call<'a>(
+        &self,
+        ready: &Ready,
+        run: &RunContext,
+        arguments: &Arguments,
+        output: String,
+        tmp: &'a Path,
+    ) -> Call<'a> {
+        let sizes = arguments.sizes(self.cpus);
+        let policy_sets_heap =
+            run.job.java_options.iter().any(|o| o.starts_with("-Xmx") || o.starts_with("-XX:MaxHeapSize="));
+        Call {
+            tool: Tool::Sort,
+            options: sort_options(&sizes, &arguments.options, self.is_in_client()),
+            arguments: vec![ready.input.folder.clone(), output],
+            // What stands on the command line wins over JAVA_TOOL_OPTIONS, and the policy must win over us.
+            heap: (!policy_sets_heap).then_some(sizes.heap),
+            tmp,
+            environment: run.job.environment(),
+        }
+    }
+
+    /// Where job `index` writes: in the run's scratch folder, or below the user's folder in the cluster.
+    fn output(&self, run: &RunContext, kind: &str, index: u32) -> String {
+        let scratch = &run.scratch;
+        match self.arguments.mode {
+            Mode::Local => scratch.join(format!("{kind}{index}")).display().to_string(),
+            Mode::Hadoop => {
+                let name = blake3::hash(scratch.as_os_str().as_encoded_bytes()).to_hex();
+                format!("{}/terasort/run-{}/{kind}{index}", self.around.cluster_dir, &name[..12])
+            }
+        }
+    }
+}
+
+/// Every `-D` of a sort: the report's, then what makes them act, then the user's over all.
+fn sort_options(sizes: &Sizes, chosen: &BTreeMap<String, String>, in_client: bool) -> Vec<(String, String)> {
+    let mut options: Vec<(String, String)> =
+        scale::options(sizes).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut set = |name: &str, value: String| options.push((name.to_owned(), value));
+    // Without a number of reduces there is one, and a maximum of reduce tasks at once does nothing.
+    set("mapreduce.job.reduces", sizes.reduce_tasks.to_string());
+    if in_client {
+        if let Some(bytes) = scale::split_size(sizes.rows, sizes.map_tasks) {
+            set("mapreduce.input.fileinputformat.split.maxsize", bytes.to_string());
+        }
+    } else {
+        options.retain(|(name, _)| !name.starts_with("mapreduce.local."));
+        let mut set = |name: &str, value: String| options.push((name.to_owned(), value));
+        set("mapreduce.job.running.map.limit", sizes.map_tasks.to_string());
+        set("mapreduce.job.running.reduce.limit", sizes.reduce_tasks.to_string());
+    }
+    options.retain(|(name, _)| !chosen.contains_key(name));
+    options.extend(chosen.iter().map(|(name, value)| (name.clone(), value.clone())));
+    options
+}
+
+/// In a cluster the tasks' JVMs are started by it, not by us.
+fn refuse_in_cluster(arguments: &Arguments, job: &JobSettings) -> Result<(), WorkloadError> {
+    let refuse = |what: &str, instead: &str| {
+        Err(WorkloadError::Usage(format!("{what} acts on the client alone when the tasks run on YARN; {instead}")))
+    };
+    if arguments.heap.is_some() {
+        return refuse("heap", "set mapreduce.map.java.opts and mapreduce.reduce.java.opts as arguments instead");
+    }
+    if let Some(name) = arguments.options.keys().find(|name| name.starts_with("mapreduce.local.")) {
+        return refuse(name, "use map_tasks and reduce_tasks, which limit the running tasks there");
+    }
+    if !job.java_options.is_empty() {
+        return refuse("jvm.*", "set mapreduce.map.java.opts and mapreduce.reduce.java.opts as workload.* instead");
+    }
+    if !job.env.is_empty() {
+        return refuse("env.*", "set mapreduce.map.env and mapreduce.reduce.env as workload.* instead");
+    }
+    Ok(())
+}
+
+/// Variables that only Hadoop's launcher script reads: in process they would do nothing, silently.
+fn refuse_launcher_variables(job: &JobSettings) -> Result<(), WorkloadError> {
+    const READ_BY_LAUNCHER: [(&str, &str); 7] = [
+        ("HADOOP_HEAPSIZE_MAX", "workload.heap=SIZE"),
+        ("HADOOP_HEAPSIZE_MIN", "jvm.Xms=SIZE"),
+        ("HADOOP_HEAPSIZE", "workload.heap=SIZE"),
+        ("HADOOP_OPTS", "jvm.FLAG=VALUE"),
+        ("HADOOP_CLIENT_OPTS", "jvm.FLAG=VALUE"),
+        ("HADOOP_ROOT_LOGGER", "nothing: warnings and errors are shown"),
+        ("HADOOP_CONF_DIR", "Hadoop options by name, such as workload.io.file.buffer.size=65536"),
+    ];
+    for (name, instead) in READ_BY_LAUNCHER {
+        if job.env.contains_key(name) {
+            return Err(WorkloadError::Usage(format!(
+                "env.{name} does nothing in mode=local: only the hadoop launcher reads it, and the jobs are started \
+                 without it; use {instead}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Workload for Terasort {
+    fn describe(&self) -> String {
+        let Sizes { rows, jobs, map_tasks, reduce_tasks, heap } = self.arguments.sizes(self.cpus);
+        let jobs = if jobs == 1 { String::new() } else { format!(" in each of {jobs} jobs at once") };
+        let heap = if self.is_in_client() { format!(", heap {} MiB", heap >> 20) } else { String::new() };
+        format!("terasort, {} rows{jobs}, {map_tasks} map and {reduce_tasks} reduce tasks{heap}", thousands(rows))
+    }
+
+    fn is_builtin(&self) -> bool {
+        true
+    }
+
+    fn runs_elsewhere(&self) -> Option<String> {
+        match self.cluster()? {
+            Cluster::Elsewhere(why) => Some(format!(
+                "a policy for this host does not reach the job: {why}. Compare job-scope settings (workload.*), or run \
+                 with mode=local on the host itself"
+            )),
+            Cluster::InClient | Cluster::YarnHere => None,
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        notes(&self.arguments, &self.arguments.sizes(self.cpus), self.is_in_client())
+    }
+
+    fn check_job(&self, job: &JobSettings) -> Result<(), WorkloadError> {
+        self.arguments_for(job).map(|_| ())
+    }
+
+    fn prepare_trial(&mut self, progress: &dyn Progress) -> Result<(), WorkloadError> {
+        progress.stage("looking for Java and Hadoop", None);
+        let tools = self.tools()?;
+        if let Launch::Launcher { cluster, .. } = &tools.launch
+            && *cluster != Cluster::InClient
+        {
+            refuse_in_cluster(&self.arguments, &JobSettings::default())?;
+        }
+        let Arguments { rows, jobs, .. } = self.arguments;
+        let Surroundings { cache_dir, cluster_dir, .. } = &self.around;
+        let input = input::prepare(&tools, cache_dir, cluster_dir, rows, jobs, progress)?;
+        self.ready = Some(Ready { tools, input });
+        Ok(())
+    }
+
+    fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError> {
+        let arguments = self.arguments_for(&run.job)?;
+        let ready = self.ready()?;
+        if arguments.mode == Mode::Local {
+            let bytes = input::space_of_jobs(arguments.rows.saturating_mul(ROW_BYTES), arguments.jobs);
+            input::room(&run.scratch, bytes, arguments.rows)?;
+        }
+        let command = |index: u32| {
+            let tmp = run.scratch.join(format!("tmp{index}"));
+            let output = self.output(run, "sorted", index);
+            ready.tools.command(self.sort_call(ready, run, &arguments, output, &tmp))
+        };
+        Ok((0..arguments.jobs).map(command).collect())
+    }
+
+    fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
+        let jobs = self.arguments_for(&run.job)?.jobs;
+        let ready = self.ready()?;
+        for index in 0..jobs {
+            let (sorted, report) = (self.output(run, "sorted", index), self.output(run, "validated", index));
+            let tmp = run.scratch.join(format!("tmp{index}"));
+            if let Some(why) = fault_of(ready, &sorted, &report, &tmp)? {
+                return Ok(Verification::Wrong(format!("job {} of {jobs}: {why}", index + 1)));
+            }
+        }
+        Ok(Verification::Right)
+    }
+
+    fn clean_run(&mut self, run: &RunContext) -> Result<(), WorkloadError> {
+        let jobs = self.arguments_for(&run.job)?.jobs;
+        let ready = self.ready()?;
+        for index in 0..jobs {
+            partial::remove(&run.scratch.join(format!("tmp{index}")))?;
+            ready.tools.remove(&self.output(run, "sorted", index))?;
+            ready.tools.remove(&self.output(run, "validated", index))?;
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with one sorted output. One JVM: TeraValidate gives order and checksum at once.
+fn fault_of(ready: &Ready, sorted: &str, report: &str, tmp: &Path) -> Result<Option<String>, WorkloadError> {
+    ready.tools.remove(report)?;
+    let arguments = vec![sorted.to_owned(), report.to_owned()];
+    let ended = ready.tools.run(Tool::Validate, vec![], arguments, tmp, &mut || {})?;
+    if !ended.status.is_success() {
+        // TeraValidate ends so for rows out of order, too, once it has written which; its own failures have no report.
+        let why = tools::reason(&ended);
+        if let Some(fault) = ready.tools.read_parts(report).ok().and_then(|text| fault_in(&text, &ready.input.checksum))
+        {
+            return Ok(Some(fault));
+        }
+        // The file system under it found damaged, cut or missing data: the output is wrong, not the check.
+        let damage = ["ChecksumException", "EOFException", "InvalidInputException", "FileNotFoundException"];
+        if damage.iter().any(|name| ended.stderr.contains(name)) {
+            return Ok(Some(format!("the output in {sorted} is damaged or not there: {why}")));
+        }
+        return Err(WorkloadError::Step(format!("TeraValidate of {sorted} ended with {}: {why}", ended.status)));
+    }
+    Ok(fault_in(&ready.tools.read_parts(report)?, &ready.input.checksum))
+}
+
+/// TeraValidate writes `checksum SUM`, and `error WHAT` or a row's key for whatever is out of order.
+fn fault_in(report: &str, wanted: &str) -> Option<String> {
+    let lines = || report.lines().map(|line| line.split_once('\t').unwrap_or((line, "")));
+    if let Some((kind, what)) = lines().find(|(kind, _)| *kind != "checksum") {
+        return Some(format!("TeraValidate found rows out of order: {kind} {what}"));
+    }
+    match lines().find(|(kind, _)| *kind == "checksum") {
+        Some((_, sum)) if sum.trim() == wanted => None,
+        Some((_, sum)) => Some(format!(
+            "the checksum of the sorted rows is {}, that of the input {wanted}: rows were lost, doubled or changed",
+            sum.trim()
+        )),
+        None => Some("TeraValidate reported no checksum".to_owned()),
+    }
+}
+
+fn notes(arguments: &Arguments, sizes: &Sizes, in_client: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if in_client && arguments.heap.is_none() && sizes.heap == scale::SMALLEST_HEAP {
+        notes.push(format!(
+            "heap: {} rows would get less than the {} MiB a job needs, so heap and data are not in the report's ratio",
+            thousands(sizes.rows),
+            sizes.heap >> 20
+        ));
+    }
+    if in_client && let Some(bytes) = scale::split_size(sizes.rows, sizes.map_tasks) {
+        notes.push(format!(
+            "map_tasks={}: the input has fewer splits of 32 MiB than that, so it is cut every {bytes} bytes",
+            sizes.map_tasks
+        ));
+    }
+    if sizes.rows < 100_000_000 && in_client {
+        notes.push(
+            "sort buffer, stream buffers and sample are the report's, scaled down with the rows; a map task spills more \
+             often than there"
+                .to_owned(),
+        );
+    }
+    let without_effect: &[&str] = if in_client {
+        &["mapreduce.job.heap.memory-mb.ratio", "mapreduce.job.running.map.limit", "mapreduce.job.running.reduce.limit"]
+    } else {
+        &[]
+    };
+    for name in without_effect.iter().filter(|name| arguments.options.contains_key(**name)) {
+        notes.push(format!("{name} does nothing in Hadoop's local job runner: there are no containers"));
+    }
+    notes
+}
+
+/// 1000000 as `1,000,000`.
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::Interrupt;
+
+    fn terasort(pairs: &[(&str, &str)]) -> Terasort {
+        let apply = |arguments: Arguments, (name, value): &(&str, &str)| arguments.with(name, value).unwrap();
+        let arguments = pairs.iter().fold(Arguments::default(), apply);
+        Terasort { cpus: 2, ..Terasort::new(arguments, Surroundings::new("/nonexistent", Interrupt::default())) }
+    }
+
+    fn job(args: &[(&str, &str)]) -> JobSettings {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        JobSettings { workload_args: args.iter().map(pair).collect(), ..JobSettings::default() }
+    }
+
+    #[test]
+    fn a_policy_may_not_change_the_rows_between_runs() {
+        assert!(terasort(&[]).check_job(&job(&[("rows", "5")])).is_err());
+        assert!(terasort(&[]).check_job(&job(&[("map_tasks", "4"), ("heap", "300M")])).is_ok());
+        assert!(terasort(&[]).check_job(&job(&[("tasks", "4")])).is_err());
+    }
+
+    #[test]
+    fn a_variable_that_only_the_launcher_reads_is_refused_in_process() {
+        let mut settings = job(&[]);
+        settings.env.insert("HADOOP_HEAPSIZE_MAX".to_owned(), "20G".to_owned());
+        let error = terasort(&[]).check_job(&settings).unwrap_err().to_string();
+        assert!(error.contains("workload.heap"), "{error}");
+    }
+
+    #[test]
+    fn reduce_tasks_set_the_number_of_reduces_and_the_users_options_win() {
+        let sizes = terasort(&[("map_tasks", "2"), ("reduce_tasks", "3")]).arguments.sizes(2);
+        let chosen = BTreeMap::from([("io.file.buffer.size".to_owned(), "1234".to_owned())]);
+        let options = sort_options(&sizes, &chosen, true);
+        let values = |name: &str| -> Vec<&str> {
+            options.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str()).collect()
+        };
+        assert_eq!(values("mapreduce.job.reduces"), ["3"]);
+        assert_eq!(values("io.file.buffer.size"), ["1234"]);
+    }
+
+    #[test]
+    fn local_task_maxima_become_limits_of_running_tasks_in_a_cluster() {
+        let options = sort_options(&terasort(&[]).arguments.sizes(2), &BTreeMap::new(), false);
+        assert!(options.iter().all(|(name, _)| !name.starts_with("mapreduce.local.")));
+        assert!(options.iter().any(|(name, value)| name == "mapreduce.job.running.map.limit" && value == "2"));
+        let with_heap = terasort(&[("heap", "1G")]).arguments;
+        assert!(refuse_in_cluster(&with_heap, &JobSettings::default()).is_err());
+    }
+
+    #[test]
+    fn a_report_of_teravalidate_is_read_for_order_and_checksum() {
+        assert_eq!(fault_in("checksum\t7a12\n", "7a12"), None);
+        assert!(fault_in("checksum\t7a13\n", "7a12").unwrap().contains("7a13"));
+        assert!(fault_in("error\tmisorder in part-r-00000\nchecksum\t7a12\n", "7a12").unwrap().contains("misorder"));
+        assert!(fault_in("", "7a12").is_some());
+    }
+
+    #[test]
+    fn the_size_is_in_the_description() {
+        let text = terasort(&[("rows", "2_000_000"), ("jobs", "2"), ("heap", "1G")]).describe();
+        assert_eq!(text, "terasort, 2,000,000 rows in each of 2 jobs at once, 1 map and 1 reduce tasks, heap 1024 MiB");
+    }
+}

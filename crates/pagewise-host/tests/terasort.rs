@@ -1,0 +1,162 @@
+//! Real TeraSort, end to end: generated, sorted and validated by Hadoop itself. Needs Java and, once, Maven; the kept
+//! files and rows lie in the build folder, so that a second run needs no network.
+
+use pagewise_host::process::{self, Interrupt, Limits, Watch};
+use pagewise_host::workload::terasort::{Arguments, Terasort, fetch_hadoop};
+use pagewise_host::workload::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+struct Silent;
+impl Progress for Silent {
+    fn stage(&self, _what: &str, _done: Option<f64>) {}
+}
+impl Watch for Silent {
+    fn tick(&mut self, _running: &[u32]) -> bool {
+        true
+    }
+}
+
+fn shared_cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache")
+}
+
+/// A cache of this test's own that shares the fetched Hadoop.
+fn cache_in(dir: &Path) -> Surroundings {
+    let hadoop = fetch_hadoop(&Surroundings::new(shared_cache(), Interrupt::default()), &Silent).unwrap();
+    fs::create_dir_all(dir).unwrap();
+    std::os::unix::fs::symlink(&hadoop, dir.join(hadoop.file_name().unwrap())).unwrap();
+    Surroundings::new(dir, Interrupt::default())
+}
+
+fn arguments(pairs: &[(&str, &str)]) -> Arguments {
+    pairs.iter().fold(Arguments::default(), |arguments, (name, value)| arguments.with(name, value).unwrap())
+}
+
+fn sort(workload: &mut Terasort, run: &RunContext) {
+    let commands = workload.prepare_run(run).unwrap();
+    let ended = process::run(&commands, Limits::default(), &mut Silent).unwrap();
+    for command in &ended.commands {
+        assert!(command.status.is_success(), "{}", command.stderr);
+    }
+}
+
+fn context(scratch: &Path) -> RunContext {
+    RunContext { scratch: scratch.to_path_buf(), job: JobSettings::default() }
+}
+
+#[test]
+fn rows_are_generated_sorted_by_two_jobs_and_found_right_and_a_changed_output_is_found_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let around = cache_in(&dir.path().join("cache"));
+    let twenty_thousand = [("rows", "20_000"), ("jobs", "2"), ("map_tasks", "2"), ("reduce_tasks", "2")];
+    let mut workload = Terasort::new(arguments(&twenty_thousand), around);
+    workload.prepare_trial(&Silent).unwrap();
+    let scratch = dir.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let mut run = context(&scratch);
+    run.job.java_options.push("-Xshare:auto".to_owned());
+
+    sort(&mut workload, &run);
+    assert_eq!(workload.verify_run(&run).unwrap(), Verification::Right);
+    let second_part = scratch.join("sorted1/part-r-00001");
+    assert!(second_part.exists(), "two reduces write two files");
+
+    let mut bytes = fs::read(&second_part).unwrap();
+    bytes[..200].rotate_left(100);
+    fs::write(&second_part, &bytes).unwrap();
+    let verdict = workload.verify_run(&run).unwrap();
+    assert!(matches!(&verdict, Verification::Wrong(why) if why.contains("job 2 of 2")), "{verdict:?}");
+
+    // Without Hadoop's own check files only TeraValidate's order can tell.
+    fs::remove_file(scratch.join("sorted1/.part-r-00001.crc")).unwrap();
+    let verdict = workload.verify_run(&run).unwrap();
+    assert!(matches!(&verdict, Verification::Wrong(why) if why.contains("out of order")), "{verdict:?}");
+
+    // Rows in order, but one is another one: only the checksum can tell.
+    bytes[..200].rotate_left(100);
+    bytes[99] ^= 1;
+    fs::write(&second_part, &bytes).unwrap();
+    let verdict = workload.verify_run(&run).unwrap();
+    assert!(matches!(&verdict, Verification::Wrong(why) if why.contains("checksum")), "{verdict:?}");
+
+    workload.clean_run(&run).unwrap();
+    let left: Vec<_> = fs::read_dir(&scratch).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn input_is_kept_used_again_and_made_anew_when_it_was_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let around = cache_in(dir.path());
+    let mut workload = Terasort::new(arguments(&[("rows", "1000")]), around);
+    workload.prepare_trial(&Silent).unwrap();
+    let rows = dir.path().join("terasort/rows-1000/hadoop-3.3.6/data/part-m-00000");
+    let written = || fs::metadata(&rows).unwrap().modified().unwrap();
+    let bytes = fs::read(&rows).unwrap();
+    assert_eq!(bytes.len(), 100_000);
+
+    let first = written();
+    workload.prepare_trial(&Silent).unwrap();
+    assert_eq!(written(), first, "whole input is used again");
+
+    let mut damaged = bytes.clone();
+    damaged[500] ^= 1;
+    fs::write(&rows, damaged).unwrap();
+    workload.prepare_trial(&Silent).unwrap();
+    assert_eq!(fs::read(&rows).unwrap(), bytes, "TeraGen makes the same rows again");
+}
+
+#[test]
+fn an_interrupted_generation_leaves_no_half_input() {
+    struct InterruptingAt<'a>(&'a str, Interrupt);
+    impl Progress for InterruptingAt<'_> {
+        fn stage(&self, what: &str, _done: Option<f64>) {
+            if what.starts_with(self.0) {
+                self.1.set();
+            }
+        }
+    }
+    for stage in ["generating", "summing", "checking"] {
+        let dir = tempfile::tempdir().unwrap();
+        let around = cache_in(dir.path());
+        let interrupting = InterruptingAt(stage, around.interrupt.clone());
+        let mut workload = Terasort::new(arguments(&[("rows", "50_000")]), around);
+        let error = workload.prepare_trial(&interrupting).unwrap_err();
+        assert!(matches!(error, WorkloadError::Interrupted(_)), "at {stage}: {error}");
+        let left: Vec<String> = fs::read_dir(dir.path().join("terasort/rows-50000"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        assert_eq!(left, ["hadoop-3.3.6.lock"], "interrupted at {stage}");
+    }
+}
+
+#[test]
+fn too_little_room_is_said_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let around = cache_in(dir.path());
+    let mut workload = Terasort::new(arguments(&[("rows", "1_000_000_000_000")]), around);
+    let error = workload.prepare_trial(&Silent).unwrap_err().to_string();
+    assert!(error.contains("no room") && error.contains("--cache-dir"), "{error}");
+    assert!(!dir.path().join("terasort/rows-1000000000000").exists());
+}
+
+#[test]
+fn a_damaged_jar_is_named_and_fetched_again() {
+    let hadoop = fetch_hadoop(&Surroundings::new(shared_cache(), Interrupt::default()), &Silent).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let own = dir.path().join(hadoop.file_name().unwrap());
+    fs::create_dir(&own).unwrap();
+    for entry in fs::read_dir(&hadoop).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), own.join(entry.file_name())).unwrap();
+    }
+    let jar = own.join("slf4j-api-1.7.36.jar");
+    fs::write(&jar, "cut").unwrap();
+    let around = Surroundings::new(dir.path(), Interrupt::default());
+    let mut workload = Terasort::new(arguments(&[("rows", "1000")]), around.clone());
+    let error = workload.prepare_trial(&Silent).unwrap_err().to_string();
+    assert!(error.contains("slf4j-api-1.7.36.jar is damaged") && error.contains("terasort fetch"), "{error}");
+    fetch_hadoop(&around, &Silent).unwrap();
+    assert_eq!(fs::metadata(&jar).unwrap().len(), 41_125);
+}
