@@ -52,10 +52,14 @@ impl Global {
 
 /// The verbs.
 #[derive(Subcommand, Debug)]
-pub(crate) enum Verb {}
+pub(crate) enum Verb {
+    Workload(commands::workload::WorkloadArgs),
+}
 
 impl Verb {
-    pub(crate) fn run(self, _global: &Global) -> Result<ExitCode, Failure> {
-        match self {}
+    pub(crate) fn run(self, global: &Global) -> Result<ExitCode, Failure> {
+        match self {
+            Verb::Workload(args) => commands::workload::run(&args, global),
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage · 3 not permitted or not possible here ·
 //! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C.
 
+use pagewise_host::process::ProcessError;
+use pagewise_host::workload::WorkloadError;
 use std::process::ExitCode;
 
 /// Why a verb ended without doing what was asked.
@@ -42,5 +44,23 @@ impl Failure {
             | Failure::Partial(e)
             | Failure::Interrupted(e) => e,
         }
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Usage(_) => Failure::Usage(error.into()),
+            WorkloadError::Interrupted(_) => Failure::Interrupted(error.into()),
+            WorkloadError::Missing(_) | WorkloadError::File { .. } | WorkloadError::Step(_) => {
+                Failure::NotPossible(error.into())
+            }
+        }
+    }
+}
+
+impl From<ProcessError> for Failure {
+    fn from(error: ProcessError) -> Self {
+        Failure::NotPossible(error.into())
     }
 }

@@ -1,1 +1,3 @@
 //! A file per verb: its arguments and one function that runs it.
+
+pub(crate) mod workload;

@@ -109,7 +109,7 @@ impl Arguments {
 }
 
 fn bad(name: &str, value: &str, wanted: &str) -> WorkloadError {
-    WorkloadError::Usage(format!("terasort: {name} = '{value}' cannot be; write {wanted}"))
+    WorkloadError::Usage(format!("terasort cannot have {name}={value}; write {wanted}"))
 }
 
 fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, WorkloadError> {
