@@ -41,6 +41,22 @@ pub fn parse_session(text: &str) -> Option<u32> {
     after_name.split_whitespace().nth(3)?.parse().ok()
 }
 
+/// When a process started, in clock ticks since boot: what tells it from a later one with the same pid. `None` once it
+/// has ended, also while nobody has waited for it yet.
+#[must_use]
+pub fn start_time(root: &Root, pid: u32) -> Option<u64> {
+    parse_start_time(&root.read(&format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Field 22 of `/proc/PID/stat`, unless field 3 says that the process has ended (`Z` or `X`).
+#[must_use]
+pub fn parse_start_time(text: &str) -> Option<u64> {
+    let (_, after_name) = text.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X" | "x") { None } else { fields.nth(18)?.parse().ok() }
+}
+
 /// All process ids.
 #[must_use]
 pub fn pids(root: &Root) -> Vec<u32> {
@@ -50,6 +66,15 @@ pub fn pids(root: &Root) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_start_time_is_field_22_of_a_process_that_has_not_ended() {
+        let numbers: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
+        let stat = |state: &str| format!("7 (a) b (c)) {state} {}", numbers.join(" "));
+        assert_eq!(parse_start_time(&stat("S")), Some(22));
+        assert_eq!(parse_start_time(&stat("Z")), None);
+        assert_eq!(parse_start_time("7 (cut"), None);
+    }
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_session() {

@@ -2,4 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+
 pub mod mapping;
+
+pub mod session;

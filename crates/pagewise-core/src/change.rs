@@ -1,1 +1,0 @@
-//! What a change to the host is: planned writes, and the journal entries that make it undoable.
