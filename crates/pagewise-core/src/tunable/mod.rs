@@ -1,3 +1,61 @@
 //! What can be set: names, values, policies, and a descriptor per tunable.
+//!
+//! A file per kind holds its descriptors; [`KINDS`] is the one list of them. The host crate reads and writes the files
+//! that the descriptors name.
 
+mod block;
+mod cgroup;
+mod descriptor;
+mod grammar;
+mod job;
+mod khugepaged;
+mod mglru;
+mod mthp;
+mod name;
+mod numa;
+mod pair;
 pub mod policy;
+pub mod reference;
+pub mod swap;
+mod thp;
+mod vm;
+
+pub use block::READ_AHEAD_PAGE_KIB;
+pub use cgroup::{V1_LIMIT, V2_LIMIT};
+pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope};
+pub use grammar::{Choice, Grammar, ValueError, listed};
+pub use job::{JobSetting, JobThp};
+pub use name::{NameError, Tunable, find};
+pub use pair::{Amount, Face, Pair};
+
+/// Every kind of tunable. A new kind is a file with its descriptors and a line here.
+pub const KINDS: &[&[Descriptor]] = &[
+    thp::ALL,
+    khugepaged::ALL,
+    mthp::ALL,
+    mglru::ALL,
+    swap::ALL,
+    vm::ALL,
+    pair::ALL,
+    numa::ALL,
+    block::ALL,
+    cgroup::ALL,
+    job::ALL,
+];
+
+/// Every descriptor, kind by kind.
+pub fn all() -> impl Iterator<Item = &'static Descriptor> {
+    KINDS.iter().flat_map(|kind| kind.iter())
+}
+
+/// Whether two texts are the same value of the tunable: `1G` and `1073741824`, `yes` and `1`. Texts that are no value
+/// of it are the same only when they are equal.
+#[must_use]
+pub fn same(tunable: &str, a: &str, b: &str) -> bool {
+    let Ok(tunable) = find(tunable) else { return a.trim() == b.trim() };
+    match (tunable.canonical(a), tunable.canonical(b)) {
+        (Ok(a), Ok(b)) if tunable.descriptor.grammar == Grammar::Swap => swap::same(&a, &b),
+        (Ok(a), Ok(b)) => a == b,
+        _ => a.trim() == b.trim(),
+    }
+}

@@ -1,0 +1,136 @@
+//! What is known about a tunable before any host is looked at.
+
+use super::grammar::Grammar;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What switching a tunable takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CostClass {
+    /// The next start of the job.
+    Job,
+    /// Nothing: it acts now.
+    Live,
+    /// A boot of the host.
+    Boot,
+}
+
+impl CostClass {
+    /// One word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            CostClass::Job => "job",
+            CostClass::Live => "live",
+            CostClass::Boot => "boot",
+        }
+    }
+}
+
+/// What a tunable acts on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Everything on the host, or a part of it that other jobs may share.
+    Host,
+    /// Only the job that Pagewise starts.
+    Job,
+}
+
+/// What stands between the brackets of a name, or after its dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// Nothing: the name is complete.
+    None,
+    /// A huge page size, such as `64k`.
+    PageSize,
+    /// A block device, such as `vda`.
+    Device,
+    /// A control group by its path below the mount point, or `job`.
+    Cgroup,
+    /// A word of letters, digits and `_`: a variable, a flag, an argument.
+    Word,
+}
+
+/// A highest value that is refused although the kernel would take more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceiling {
+    /// The highest value as a share of the host's memory, 0 to 1.
+    pub share_of_memory: f64,
+    /// Why not more.
+    pub reason: &'static str,
+}
+
+/// One thing that can be set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// Its name. A part in capitals stands for a key: `mthp[SIZE].enabled`, `env.NAME`.
+    pub name: &'static str,
+    /// The kind of key in the name.
+    pub key: Key,
+    /// Files that may hold it, the first that exists counts. `{key}` stands for the key, `{cgroup}` for the folder
+    /// where the memory controller is mounted. Empty for what is no kernel file.
+    pub paths: &'static [&'static str],
+    /// Which texts are values.
+    pub grammar: Grammar,
+    /// What switching it takes.
+    pub cost: CostClass,
+    /// What it acts on.
+    pub scope: Scope,
+    /// Tunables the kernel may move by itself when this one is written.
+    pub coupled: &'static [&'static str],
+    /// A value above which it is dangerous.
+    pub ceiling: Option<Ceiling>,
+    /// What it does, in a sentence without a full stop.
+    pub summary: &'static str,
+    /// What a user has to know before writing it; empty when there is nothing.
+    pub note: &'static str,
+    /// Since which kernel, and the kernel file that implements it. Versions are hints: presence is tested by name.
+    pub source: &'static str,
+}
+
+impl Descriptor {
+    /// A host tunable that acts at once, with one file and nothing special about it.
+    pub(super) const fn live(
+        name: &'static str,
+        paths: &'static [&'static str],
+        grammar: Grammar,
+        source: &'static str,
+        summary: &'static str,
+    ) -> Self {
+        Descriptor {
+            name,
+            key: Key::None,
+            paths,
+            grammar,
+            cost: CostClass::Live,
+            scope: Scope::Host,
+            coupled: &[],
+            ceiling: None,
+            summary,
+            note: "",
+            source,
+        }
+    }
+
+    pub(super) const fn keyed(self, key: Key) -> Self {
+        Descriptor { key, ..self }
+    }
+
+    pub(super) const fn coupled_with(self, coupled: &'static [&'static str]) -> Self {
+        Descriptor { coupled, ..self }
+    }
+
+    pub(super) const fn at_most(self, share_of_memory: f64, reason: &'static str) -> Self {
+        Descriptor { ceiling: Some(Ceiling { share_of_memory, reason }), ..self }
+    }
+
+    pub(super) const fn noting(self, note: &'static str) -> Self {
+        Descriptor { note, ..self }
+    }
+
+    pub(super) const fn for_job(self) -> Self {
+        Descriptor { cost: CostClass::Job, scope: Scope::Job, ..self }
+    }
+}

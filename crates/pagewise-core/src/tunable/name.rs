@@ -1,0 +1,352 @@
+//! From the name a user writes to the tunable it means.
+
+use super::descriptor::{Descriptor, Key};
+use super::grammar::{Grammar, ValueError};
+use super::pair::Face;
+use crate::unit::Bytes;
+
+/// A tunable by its full name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tunable {
+    /// What is known about it.
+    pub descriptor: &'static Descriptor,
+    /// The key in its name, in the one spelling that counts.
+    pub key: Option<String>,
+    /// Its name in the one spelling that counts.
+    pub name: String,
+    /// Set when the name was that of one of the two files of a pair, such as `vm.dirty_ratio`.
+    pub face: Option<Face>,
+}
+
+/// No tunable has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Nothing like it is known.
+    #[error("there is no tunable '{name}'{}", did_you_mean(nearest))]
+    Unknown {
+        /// As written.
+        name: String,
+        /// Names that differ little from it.
+        nearest: Vec<String>,
+    },
+    /// What stands for the key cannot be one.
+    #[error("'{name}' is not the name of a tunable: {why}")]
+    Key {
+        /// As written.
+        name: String,
+        /// What is wrong with the key, and what would be right.
+        why: String,
+    },
+    /// It is planned, or it is no setting.
+    #[error("'{name}' cannot be set: {why}")]
+    NotSettable {
+        /// As written.
+        name: String,
+        /// Why, and what to do instead.
+        why: &'static str,
+    },
+}
+
+fn did_you_mean(nearest: &[String]) -> String {
+    if nearest.is_empty() {
+        "; see: pagewise show --all".to_owned()
+    } else {
+        format!("; did you mean {}?", nearest.join(" or "))
+    }
+}
+
+/// Names that people will try and that mean something, but not a setting of this version.
+const NOT_SETTABLE: [(&str, &str); 5] = [
+    ("memory_state", "this version does not have it yet"),
+    ("kernel", "booting another kernel is not in this version; boot it by hand and run Pagewise there"),
+    ("vm.drop_caches", "it is an action without an inverse; for trials use --drop-caches"),
+    ("vm.compact_memory", "it is an action without an inverse"),
+    ("vm.stat_refresh", "it is an action without an inverse"),
+];
+
+/// The tunable of this name.
+///
+/// # Errors
+/// When there is none, or its key is malformed.
+pub fn find(name: &str) -> Result<Tunable, NameError> {
+    let name = name.trim();
+    if let Some((_, why)) = NOT_SETTABLE.iter().find(|(known, _)| *known == name) {
+        return Err(NameError::NotSettable { name: name.to_owned(), why });
+    }
+    if let Some(tunable) = find_face(name) {
+        return Ok(tunable);
+    }
+    for descriptor in super::all() {
+        if let Some(key) = key_of(descriptor, name) {
+            return with_key(descriptor, key, name);
+        }
+    }
+    Err(NameError::Unknown { name: name.to_owned(), nearest: nearest(name) })
+}
+
+/// One of the two files of a pair is another name for the pair, so that a journal and a conflict check see one tunable.
+fn find_face(name: &str) -> Option<Tunable> {
+    super::all().find_map(|descriptor| match descriptor.grammar {
+        Grammar::Pair(pair) => pair.face_named(name).map(|face| Tunable {
+            descriptor,
+            key: None,
+            name: descriptor.name.to_owned(),
+            face: Some(face),
+        }),
+        _ => None,
+    })
+}
+
+/// The part of `name` that stands where the pattern has its capitals; `None` when the rest differs.
+fn key_of<'a>(descriptor: &Descriptor, name: &'a str) -> Option<&'a str> {
+    if descriptor.key == Key::None {
+        return (name == descriptor.name).then_some("");
+    }
+    let (before, after) = around_key(descriptor.name);
+    name.strip_prefix(before)?.strip_suffix(after)
+}
+
+/// What stands before and after the capitals of a pattern.
+fn around_key(pattern: &str) -> (&str, &str) {
+    match pattern.split_once('[') {
+        Some((family, rest)) => {
+            let field = rest.find(']').unwrap_or(0);
+            (&pattern[..=family.len()], &rest[field..])
+        }
+        None => (&pattern[..=pattern.find('.').unwrap_or(0)], ""),
+    }
+}
+
+fn with_key(descriptor: &'static Descriptor, key: &str, name: &str) -> Result<Tunable, NameError> {
+    if descriptor.key == Key::None {
+        return Ok(Tunable { descriptor, key: None, name: descriptor.name.to_owned(), face: None });
+    }
+    let key = canonical_key(descriptor.key, key).map_err(|why| NameError::Key { name: name.to_owned(), why })?;
+    let (before, after) = around_key(descriptor.name);
+    let name = format!("{before}{key}{after}");
+    Ok(Tunable { descriptor, key: Some(key), name, face: None })
+}
+
+/// The longest key: a path as long as the kernel takes.
+const LONGEST_KEY: usize = 4096;
+
+fn canonical_key(kind: Key, key: &str) -> Result<String, String> {
+    if key.is_empty() || key.len() > LONGEST_KEY || key.chars().any(char::is_control) {
+        return Err("the key is empty, too long, or has a control character".to_owned());
+    }
+    match kind {
+        Key::None => Ok(String::new()),
+        Key::PageSize => page_size(key),
+        Key::Device => device(key),
+        Key::Cgroup => cgroup(key),
+        Key::Word => word(key),
+    }
+}
+
+/// In KiB, as the kernel's folder names have it (`hugepages-64kB`).
+fn page_size(key: &str) -> Result<String, String> {
+    let wrong = || format!("'{key}' is not a huge page size; write it like 64k or 1M");
+    let bytes = key.parse::<Bytes>().map_err(|_| wrong())?.0;
+    if bytes.is_power_of_two() && bytes >= 1024 { Ok(format!("{}k", bytes / 1024)) } else { Err(wrong()) }
+}
+
+/// A name in `/sys/block`. The kernel writes `!` for a slash there.
+fn device(key: &str) -> Result<String, String> {
+    let key = key.strip_prefix("/dev/").unwrap_or(key).replace('/', "!");
+    let is_name = key != "." && key != ".." && key.chars().all(|c| c.is_ascii_graphic());
+    if is_name { Ok(key) } else { Err(format!("'{key}' is not a block device; write it like vda")) }
+}
+
+fn cgroup(key: &str) -> Result<String, String> {
+    if key == super::cgroup::JOB {
+        return Ok(key.to_owned());
+    }
+    let inside = key.starts_with('/') && key.split('/').all(|part| part != ".." && part != ".");
+    if !inside {
+        return Err(format!("'{key}' is not a control group; write its path from the top, like /a/b, or job"));
+    }
+    let parts: Vec<&str> = key.split('/').filter(|part| !part.is_empty()).collect();
+    Ok(format!("/{}", parts.join("/")))
+}
+
+fn word(key: &str) -> Result<String, String> {
+    let is_word = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !key.starts_with(char::is_numeric);
+    if is_word { Ok(key.to_owned()) } else { Err(format!("'{key}' is not a word of letters, digits and _")) }
+}
+
+/// Up to three names that differ from this one in a few letters, the nearest first.
+fn nearest(name: &str) -> Vec<String> {
+    // Longer ones are no typing errors, and the distance is quadratic.
+    if name.len() > 80 {
+        return Vec::new();
+    }
+    let same_family = |known: &str| known.split(['.', '[']).next() == name.split(['.', '[']).next();
+    let last = |text: &str| text.rsplit('.').next().unwrap_or_default().to_owned();
+    let mut found: Vec<(usize, &str)> = super::all()
+        .map(|descriptor| {
+            let whole = distance(descriptor.name, name);
+            // `swappiness` alone, or `vm.swapiness`: a right last part in the wrong place is near, too.
+            let by_last = if last(name) == last(descriptor.name) { 2 } else { whole };
+            (whole.min(by_last) + usize::from(!same_family(descriptor.name)), descriptor.name)
+        })
+        .filter(|(distance, _)| *distance <= 2 + name.len() / 6)
+        .collect();
+    found.sort_unstable();
+    found.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+/// Levenshtein's edit distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+impl Tunable {
+    /// The one text for a value of this tunable.
+    ///
+    /// # Errors
+    /// When the text is no value of it.
+    pub fn canonical(&self, text: &str) -> Result<String, ValueError> {
+        let grammar = self.descriptor.grammar;
+        match (grammar, self.face) {
+            (Grammar::Pair(pair), Some(face)) => pair
+                .from_face(face, text.trim())
+                .map_err(|why| ValueError { why, allowed: pair.face_allowed(face) }),
+            _ => grammar.canonical(text),
+        }
+    }
+
+    /// Whether it acts on the job that Pagewise starts rather than on the host.
+    #[must_use]
+    pub fn is_for_job(&self) -> bool {
+        self.descriptor.scope == super::Scope::Job || self.key.as_deref() == Some(super::cgroup::JOB)
+    }
+
+    /// Its paths with the key filled in.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        let key = self.key.as_deref().unwrap_or_default();
+        let key = if self.descriptor.key == Key::PageSize { key.trim_end_matches('k') } else { key };
+        self.descriptor.paths.iter().map(|path| path.replace("{key}", key)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn canonical(name: &str) -> String {
+        find(name).unwrap_or_else(|e| panic!("{e}")).name
+    }
+
+    #[test]
+    fn every_spelling_of_a_name_means_one_tunable() {
+        for (written, meant) in [
+            ("thp.enabled", "thp.enabled"),
+            (" vm.swappiness ", "vm.swappiness"),
+            ("mthp[64K].enabled", "mthp[64k].enabled"),
+            ("mthp[65536].shmem_enabled", "mthp[64k].shmem_enabled"),
+            ("mthp[2M].enabled", "mthp[2048k].enabled"),
+            ("block[/dev/vda].read_ahead_kb", "block[vda].read_ahead_kb"),
+            ("cgroup[//a/b/].memory.high", "cgroup[/a/b].memory.high"),
+            ("cgroup[job].memory.max", "cgroup[job].memory.max"),
+            ("vm.dirty_ratio", "vm.dirty"),
+            ("vm.dirty_background_bytes", "vm.dirty_background"),
+            ("jvm.UseTransparentHugePages", "jvm.UseTransparentHugePages"),
+            ("env.OMP_NUM_THREADS", "env.OMP_NUM_THREADS"),
+        ] {
+            assert_eq!(canonical(written), meant, "{written}");
+            assert_eq!(canonical(meant), meant, "{meant} stands for itself");
+        }
+    }
+
+    #[test]
+    fn every_descriptor_is_found_by_its_own_name() {
+        for descriptor in super::super::all() {
+            let example = match descriptor.key {
+                Key::None => descriptor.name.to_owned(),
+                Key::PageSize => descriptor.name.replace("SIZE", "64k"),
+                Key::Device => descriptor.name.replace("DEVICE", "vda"),
+                Key::Cgroup => descriptor.name.replace("PATH", "/a/b"),
+                Key::Word => format!("{}Word", around_key(descriptor.name).0),
+            };
+            let found = find(&example).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(found.descriptor.name, descriptor.name);
+            assert_eq!(found.name, example);
+        }
+    }
+
+    #[test]
+    fn a_typing_error_gets_the_name_that_was_meant() {
+        for (written, meant) in [
+            ("thp.enable", "thp.enabled"),
+            ("vm.swapiness", "vm.swappiness"),
+            ("swappiness", "vm.swappiness"),
+            ("min_free_kbytes", "vm.min_free_kbytes"),
+            ("khugepaged.max_pte_none", "khugepaged.max_ptes_none"),
+        ] {
+            match find(written) {
+                Err(NameError::Unknown { nearest, .. }) => assert_eq!(nearest[0], meant, "{written}: {nearest:?}"),
+                other => panic!("{written}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_setting_says_so() {
+        let error = find("vm.drop_caches").expect_err("an action");
+        assert!(error.to_string().contains("--drop-caches"), "{error}");
+        assert!(matches!(find("kernel"), Err(NameError::NotSettable { .. })));
+    }
+
+    #[test]
+    fn a_key_cannot_leave_its_folder() {
+        for name in [
+            "block[..].read_ahead_kb",
+            "cgroup[/a/../../b].memory.max",
+            "cgroup[relative].memory.max",
+            "block[].read_ahead_kb",
+            "mthp[63k].enabled",
+            "env.1A",
+            "env.A=B",
+            "jvm.a b",
+        ] {
+            assert!(matches!(find(name), Err(NameError::Key { .. })), "{name}: {:?}", find(name));
+        }
+        // A slash becomes the kernel's own spelling of one.
+        assert_eq!(canonical("block[cciss/c0d0].read_ahead_kb"), "block[cciss!c0d0].read_ahead_kb");
+    }
+
+    proptest! {
+        #[test]
+        fn no_name_makes_it_panic_and_none_reaches_outside_its_tree(name in "\\PC{0,60}") {
+            if let Ok(tunable) = find(&name) {
+                for path in tunable.paths() {
+                    prop_assert!(!path.split('/').any(|part| part == ".."), "{}", path);
+                }
+            }
+        }
+
+        #[test]
+        fn brackets_hold_anything_without_harm(key in "\\PC{0,30}") {
+            for pattern in ["mthp[", "block[", "cgroup["] {
+                for field in ["].enabled", "].read_ahead_kb", "].memory.max"] {
+                    if let Ok(tunable) = find(&format!("{pattern}{key}{field}")) {
+                        prop_assert!(tunable.paths().iter().all(|path| !path.contains("/../")));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Placement of memory on nodes.
+
+use super::descriptor::Descriptor;
+use super::grammar::Grammar::Integer;
+
+pub(super) const ALL: &[Descriptor] = &[Descriptor::live(
+    "kernel.numa_balancing",
+    &["/proc/sys/kernel/numa_balancing"],
+    Integer { min: 0, max: 3, step: 1 },
+    "3.13, bit 2 since 5.18; kernel/sched/fair.c",
+    "whether pages move to the node that uses them: 1 on, 2 between memory tiers",
+)];

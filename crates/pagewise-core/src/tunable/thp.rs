@@ -1,0 +1,54 @@
+//! Transparent huge pages of the whole host.
+
+use super::descriptor::Descriptor;
+use super::grammar::Grammar::{self, Choice, Switch};
+
+/// A file in the THP folder. Red Hat's 2.6.32 has the folder under a name of its own.
+macro_rules! thp {
+    ($file:literal, $grammar:expr, $source:literal, $summary:literal) => {
+        Descriptor::live(
+            concat!("thp.", $file),
+            &[
+                concat!("/sys/kernel/mm/transparent_hugepage/", $file),
+                concat!("/sys/kernel/mm/redhat_transparent_hugepage/", $file),
+            ],
+            $grammar as Grammar,
+            $source,
+            $summary,
+        )
+    };
+}
+
+pub(super) const ALL: &[Descriptor] = &[
+    thp!(
+        "enabled",
+        Choice,
+        "2.6.38; mm/huge_memory.c enabled_store",
+        "which anonymous memory may get huge pages when it is first touched or collapsed"
+    )
+    .coupled_with(&["vm.min_free_kbytes"])
+    .noting(
+        "acts on memory mapped from now on: huge pages that exist stay, so restart the job. \
+         Switching between never and the others rewrites vm.min_free_kbytes",
+    ),
+    thp!(
+        "defrag",
+        Choice,
+        "2.6.38, five values since 4.11; mm/huge_memory.c defrag_store",
+        "how hard a page fault tries to get a huge page: reclaim and compact at once, later, or not"
+    )
+    .noting("acts on the next page fault; the smallest change to try first against stalls"),
+    thp!(
+        "use_zero_page",
+        Switch,
+        "3.8; mm/huge_memory.c",
+        "whether reading untouched memory maps the shared huge zero page"
+    ),
+    thp!("shmem_enabled", Choice, "4.8; mm/shmem.c", "which shared memory and tmpfs files may get huge pages"),
+    thp!(
+        "shrink_underused",
+        Switch,
+        "6.12; mm/huge_memory.c",
+        "whether huge pages that are mostly zero are split when memory is short"
+    ),
+];
