@@ -19,3 +19,5 @@ pub mod workload;
 pub mod store;
 
 pub mod trial;
+
+pub mod tunable;

@@ -51,7 +51,13 @@ pub(super) const ALL: &[Descriptor] = &[
         "v2 only, 4.5; mm/memcontrol.c",
         "bytes above which the group is slowed down and reclaimed from"
     ),
-    cgroup!("memory.low", ["memory.low"], Limit, "v2 only, 4.5; mm/memcontrol.c", "bytes that are spared by reclaim while others have any"),
+    cgroup!(
+        "memory.low",
+        ["memory.low"],
+        Limit,
+        "v2 only, 4.5; mm/memcontrol.c",
+        "bytes that are spared by reclaim while others have any"
+    ),
     cgroup!("memory.min", ["memory.min"], Limit, "v2 only, 4.18; mm/memcontrol.c", "bytes that are never reclaimed"),
     cgroup!(
         "memory.swap.max",

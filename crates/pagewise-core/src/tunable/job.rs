@@ -107,15 +107,9 @@ pub(super) const ALL: &[Descriptor] = &[
     )
     .keyed(Key::Word)
     .for_job(),
-    Descriptor::live(
-        "env.NAME",
-        &[],
-        Text,
-        "the environment of the job",
-        "a variable of the job's environment",
-    )
-    .keyed(Key::Word)
-    .for_job(),
+    Descriptor::live("env.NAME", &[], Text, "the environment of the job", "a variable of the job's environment")
+        .keyed(Key::Word)
+        .for_job(),
     Descriptor::live(
         "workload.ARG",
         &[],

@@ -182,17 +182,19 @@ fn nearest(name: &str) -> Vec<String> {
     }
     let same_family = |known: &str| known.split(['.', '[']).next() == name.split(['.', '[']).next();
     let last = |text: &str| text.rsplit('.').next().unwrap_or_default().to_owned();
-    let mut found: Vec<(usize, &str)> = super::all()
+    let mut found: Vec<(usize, usize, &str)> = super::all()
         .map(|descriptor| {
             let whole = distance(descriptor.name, name);
             // `swappiness` alone, or `vm.swapiness`: a right last part in the wrong place is near, too.
             let by_last = if last(name) == last(descriptor.name) { 2 } else { whole };
-            (whole.min(by_last) + usize::from(!same_family(descriptor.name)), descriptor.name)
+            let away = whole.min(by_last) + usize::from(!same_family(descriptor.name));
+            // Of two as near, the shorter one: it is the host's, and the other a group's.
+            (away, descriptor.name.len(), descriptor.name)
         })
-        .filter(|(distance, _)| *distance <= 2 + name.len() / 6)
+        .filter(|(away, _, _)| *away <= 2 + name.len() / 6)
         .collect();
     found.sort_unstable();
-    found.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+    found.into_iter().take(3).map(|(_, _, name)| name.to_owned()).collect()
 }
 
 /// Levenshtein's edit distance.
@@ -219,9 +221,9 @@ impl Tunable {
     pub fn canonical(&self, text: &str) -> Result<String, ValueError> {
         let grammar = self.descriptor.grammar;
         match (grammar, self.face) {
-            (Grammar::Pair(pair), Some(face)) => pair
-                .from_face(face, text.trim())
-                .map_err(|why| ValueError { why, allowed: pair.face_allowed(face) }),
+            (Grammar::Pair(pair), Some(face)) => {
+                pair.from_face(face, text.trim()).map_err(|why| ValueError { why, allowed: pair.face_allowed(face) })
+            }
             _ => grammar.canonical(text),
         }
     }

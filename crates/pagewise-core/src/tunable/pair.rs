@@ -93,7 +93,9 @@ impl Pair {
     pub(super) fn check(&self, canonical: &str) -> Result<(), String> {
         match self.parse(canonical)? {
             Amount::Percent(percent) if percent > 100 => Err(format!("{percent}% is more than all")),
-            Amount::Bytes(bytes) if bytes < self.smallest => Err(format!("{bytes} bytes are less than the kernel takes")),
+            Amount::Bytes(bytes) if bytes < self.smallest => {
+                Err(format!("{bytes} bytes are less than the kernel takes"))
+            }
             _ => Ok(()),
         }
     }
@@ -119,15 +121,10 @@ impl Pair {
 }
 
 /// `dirty_bytes_min` is two pages (`mm/page-writeback.c`, 6.12).
-static DIRTY: Pair =
-    Pair { percent: "vm.dirty_ratio", amount: "vm.dirty_bytes", unit: 1, smallest: 8192 };
+static DIRTY: Pair = Pair { percent: "vm.dirty_ratio", amount: "vm.dirty_bytes", unit: 1, smallest: 8192 };
 
-static DIRTY_BACKGROUND: Pair = Pair {
-    percent: "vm.dirty_background_ratio",
-    amount: "vm.dirty_background_bytes",
-    unit: 1,
-    smallest: 1,
-};
+static DIRTY_BACKGROUND: Pair =
+    Pair { percent: "vm.dirty_background_ratio", amount: "vm.dirty_background_bytes", unit: 1, smallest: 1 };
 
 /// Each of the two handlers zeroes the other's value, also when it writes 0 (`mm/util.c`, 6.12).
 static OVERCOMMIT: Pair =

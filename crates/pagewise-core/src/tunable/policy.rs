@@ -297,7 +297,9 @@ fn flatten(prefix: &str, table: &DeTable<'_>, found: &mut Vec<Placed<Setting>>) 
                 found.push((value.span().start, setting(number.as_str().replace('_', ""))));
             }
             DeValue::Boolean(flag) => found.push((value.span().start, setting(flag.to_string()))),
-            _ => return Err((value.span().start, format!("'{tunable}' must be a text, a whole number, true or false"))),
+            _ => {
+                return Err((value.span().start, format!("'{tunable}' must be a text, a whole number, true or false")));
+            }
         }
     }
     Ok(())
@@ -368,7 +370,7 @@ mod tests {
         for (text, at) in [
             ("", 1),
             ("thp.enabled", 1),
-            ("thp.enabled=never,", 18),
+            ("thp.enabled=never,", 19),
             ("thp.enabled=never,swap", 19),
             ("=never", 1),
             (":a=b", 1),

@@ -258,8 +258,12 @@ mod tests {
             "[a-z][a-z0-9-]{0,8}".prop_map(|name| Kind::Zram(Some(name))),
         ];
         let path = prop_oneof![Just(String::new()), "/[^\0]{0,20}"];
-        (kind, any::<u64>(), path, prop::option::of(0u16..=32767))
-            .prop_map(|(kind, bytes, path, priority)| Area { kind, bytes, path, priority })
+        (kind, any::<u64>(), path, prop::option::of(0u16..=32767)).prop_map(|(kind, bytes, path, priority)| Area {
+            kind,
+            bytes,
+            path,
+            priority,
+        })
     }
 
     proptest! {

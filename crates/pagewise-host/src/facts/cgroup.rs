@@ -50,6 +50,18 @@ pub fn own_memory_cgroup(root: &Root) -> Result<MemoryCgroup, String> {
     Ok(MemoryCgroup { version: mount.version, folder: folder.trim_end_matches('/').to_owned() })
 }
 
+/// Where the hierarchy with the memory controller is mounted, or the reason why none is.
+///
+/// # Errors
+/// A sentence that says which file was missing or what it lacked.
+pub fn memory_mount(root: &Root) -> Result<MemoryCgroup, String> {
+    let mounts = parse_mounts(&root.read("/proc/self/mountinfo").map_err(|e| e.to_string())?);
+    let mount = mounts.into_iter().find(|mount| has_memory(root, mount));
+    mount
+        .map(|mount| MemoryCgroup { version: mount.version, folder: mount.point })
+        .ok_or_else(|| "no mounted cgroup hierarchy has the memory controller".to_owned())
+}
+
 fn has_memory(root: &Root, mount: &Mount) -> bool {
     match mount.version {
         Version::V1 => mount.controllers.iter().any(|name| name == "memory"),

@@ -157,7 +157,9 @@ impl TunableError {
     pub(super) fn access(tunable: &str, action: &'static str, error: FileError) -> Self {
         let (tunable, path, source) = (tunable.to_owned(), error.path, error.source);
         match source.kind() {
-            io::ErrorKind::NotFound => TunableError::Missing { tunable, why: format!("there is no {}", path.display()) },
+            io::ErrorKind::NotFound => {
+                TunableError::Missing { tunable, why: format!("there is no {}", path.display()) }
+            }
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 TunableError::NotPermitted { tunable, action, path, source, remedy: NEEDS_ROOT }
             }

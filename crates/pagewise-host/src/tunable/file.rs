@@ -39,8 +39,20 @@ pub(super) fn as_written(root: &Root, tunable: &Tunable, path: &str, value: &str
 fn switch_as_shown(shown: &str, value: &str) -> String {
     let is_on = value == "1";
     match (listed(shown), shown.trim()) {
-        (Some(choice), _) if choice.values.contains(&"yes") => if is_on { "yes" } else { "no" },
-        (_, "Y" | "N") => if is_on { "Y" } else { "N" },
+        (Some(choice), _) if choice.values.contains(&"yes") => {
+            if is_on {
+                "yes"
+            } else {
+                "no"
+            }
+        }
+        (_, "Y" | "N") => {
+            if is_on {
+                "Y"
+            } else {
+                "N"
+            }
+        }
         _ => value,
     }
     .to_owned()

@@ -32,7 +32,9 @@ fn why_missing(root: &Root, tunable: &Tunable, candidates: &[String]) -> String 
     let looked = looked.display();
     match tunable.descriptor.key {
         Key::PageSize => format!("this kernel has no huge pages of that size, or no setting for them ({looked})"),
-        Key::Device => format!("there is no such block device ({looked}); see: ls {}", root.path("/sys/block").display()),
+        Key::Device => {
+            format!("there is no such block device ({looked}); see: ls {}", root.path("/sys/block").display())
+        }
         Key::Cgroup => why_no_cgroup_file(root, first),
         Key::None | Key::Word => {
             format!("this kernel has no {looked} (since {})", tunable.descriptor.source)

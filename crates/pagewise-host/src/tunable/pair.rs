@@ -51,11 +51,7 @@ pub(super) fn write(root: &Root, tunable: &Tunable, pair: &Pair, value: &str) ->
 }
 
 /// The writes that lead to the value, from any other.
-pub(super) fn writes<'a>(
-    tunable: &Tunable,
-    pair: &'a Pair,
-    value: &str,
-) -> Result<Vec<(&'a str, u64)>, TunableError> {
+pub(super) fn writes<'a>(tunable: &Tunable, pair: &'a Pair, value: &str) -> Result<Vec<(&'a str, u64)>, TunableError> {
     let amount = pair.parse(value).map_err(|why| {
         let error = pagewise_core::tunable::ValueError { why, allowed: tunable.descriptor.grammar.allowed() };
         TunableError::value(&tunable.name, value, error)

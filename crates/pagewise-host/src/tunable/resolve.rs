@@ -88,12 +88,7 @@ fn conflict(first: &Setting, second: &Setting) -> TunableError {
     TunableError::Conflict { first: text(first), second: text(second), why }
 }
 
-fn host_setting(
-    root: &Root,
-    places: &Places,
-    tunable: &Tunable,
-    value: &str,
-) -> Result<HostSetting, TunableError> {
+fn host_setting(root: &Root, places: &Places, tunable: &Tunable, value: &str) -> Result<HostSetting, TunableError> {
     let descriptor = tunable.descriptor;
     let value = match descriptor.grammar {
         Grammar::Swap => swap::resolve(root, places, value)?,
