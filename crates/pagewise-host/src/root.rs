@@ -67,6 +67,15 @@ impl Root {
         self.base.join(absolute.trim_start_matches('/'))
     }
 
+    /// A path of this tree as the host itself names it, for showing.
+    #[must_use]
+    pub fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.base) {
+            Ok(below) => format!("/{}", below.display()),
+            Err(_) => path.display().to_string(),
+        }
+    }
+
     /// Whether there is such a file or folder.
     #[must_use]
     pub fn exists(&self, absolute: &str) -> bool {

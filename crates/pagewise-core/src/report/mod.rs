@@ -1,3 +1,5 @@
 //! Results as text, Markdown, JSON and one HTML file. Bytes out: files are opened elsewhere.
 
+pub mod doctor;
+
 pub mod facts;

@@ -1,7 +1,138 @@
 //! What this host has and allows: probed, never guessed. A file per area; what cannot be asked is unknown, not "no".
+//!
+//! Files are read through [`Root`], so another host's captured tree answers too. What only a system call can tell is
+//! then reported as not asked.
 
 pub mod cgroup;
+
+pub mod huge_pages;
+
+pub mod kernel;
+
+pub mod lab;
+
+pub mod measuring;
 
 pub mod privilege;
 
 pub mod programs;
+
+pub mod reclaim;
+
+pub mod swap;
+
+pub mod tuners;
+
+pub mod walk_cost;
+
+use crate::root::{FileError, Root};
+use pagewise_core::report::doctor::{Area, Capability, State};
+use std::path::Path;
+
+/// Why a probe by system call has no answer under `--root`.
+const ANOTHER_HOST: &str = "not asked: another host's tree";
+
+/// The list of areas. A new one is a file and a line here.
+const PROBES: [fn(&Root) -> Vec<Capability>; 9] = [
+    huge_pages::probe,
+    reclaim::probe,
+    swap::probe,
+    cgroup::probe,
+    tuners::probe,
+    programs::probe,
+    measuring::probe,
+    privilege::probe,
+    lab::probe,
+];
+
+/// Asks everything that costs next to nothing; what takes time is [`walk_cost::measure`]. `hadoop` is the configured
+/// one, `cache` the folder that holds Pagewise's own.
+#[must_use]
+pub fn capabilities(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
+    let mut all: Vec<Capability> = PROBES.iter().flat_map(|probe| probe(root)).collect();
+    all.push(programs::hadoop(root, hadoop, cache));
+    all.sort_by_key(|capability| capability.area);
+    all
+}
+
+/// A setting in a kernel file: there, there but not ours to write, or absent for the reason given.
+struct Setting<'a> {
+    area: Area,
+    id: &'a str,
+    what: &'a str,
+    path: &'a str,
+    absent: &'a str,
+    remedy: &'a str,
+}
+
+impl Setting<'_> {
+    fn ask(&self, root: &Root, describe: impl Fn(&str) -> String) -> Capability {
+        match root.read(self.path) {
+            Ok(text) => {
+                let found = Capability::yes(self.area, self.id, self.what, describe(text.trim()));
+                limited_if_read_only(found, root, self.path)
+            }
+            Err(error) => self.absent(&error),
+        }
+    }
+
+    fn absent(&self, error: &FileError) -> Capability {
+        if error.is_missing() {
+            return Capability::no(self.area, self.id, self.what, self.absent, self.remedy);
+        }
+        let why = format!("{} cannot be read: {}", self.path, error.source);
+        Capability::unknown(self.area, self.id, self.what, why, "run as root")
+    }
+}
+
+/// Marks a setting that can be read and not changed. In another host's tree nothing is said about writing.
+fn limited_if_read_only(capability: Capability, root: &Root, path: &str) -> Capability {
+    match write_refusal(root, path) {
+        None => capability,
+        Some((why, remedy)) => capability.with(State::Limited, why, remedy),
+    }
+}
+
+/// Why `path` cannot be written, and what would help.
+fn write_refusal(root: &Root, path: &str) -> Option<(&'static str, &'static str)> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    if !root.is_live() {
+        return None;
+    }
+    match accessat(CWD, root.path(path), Access::WRITE_OK, AtFlags::EACCESS) {
+        Ok(()) => None,
+        Err(rustix::io::Errno::ROFS) => {
+            Some(("read, not changed: mounted read-only, as in a container", "run on the host itself"))
+        }
+        Err(_) => Some(("read, not changed: not ours to write", "run as root")),
+    }
+}
+
+/// The value in brackets, as the kernel marks the selected one of a choice; the whole text when there is no bracket.
+fn selected(text: &str) -> &str {
+    text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(text.trim(), |(value, _)| value)
+}
+
+/// `value` and behind it the other choices: `madvise (or always, never)`.
+fn selected_of(text: &str) -> String {
+    let chosen = selected(text);
+    let others: Vec<&str> = text.split_whitespace().filter(|word| !word.starts_with('[')).collect();
+    if text.contains('[') && !others.is_empty() {
+        format!("{chosen} (or {})", others.join(", "))
+    } else {
+        chosen.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_choice_stands_in_brackets() {
+        assert_eq!(selected("always [madvise] never\n"), "madvise");
+        assert_eq!(selected("10\n"), "10");
+        assert_eq!(selected_of("always [madvise] never"), "madvise (or always, never)");
+        assert_eq!(selected_of("10"), "10");
+    }
+}

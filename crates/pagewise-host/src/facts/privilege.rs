@@ -1,6 +1,7 @@
 //! Who we are to the kernel: user id and effective capabilities by name.
 
 use crate::root::Root;
+use pagewise_core::report::doctor::{Area, Capability, State};
 
 /// Capabilities by their bit number in `CapEff` (`include/uapi/linux/capability.h`, Linux 6.18). Only those that
 /// something in Pagewise needs, with what they are needed for.
@@ -49,6 +50,36 @@ impl Privilege {
     pub fn has(self, name: &str) -> bool {
         CAPABILITIES.iter().any(|(known, bit, _)| *known == name && self.effective >> bit & 1 == 1)
     }
+}
+
+const AREA: Area = Area::Privileges;
+
+pub(super) fn probe(root: &Root) -> Vec<Capability> {
+    let Some(privilege) = Privilege::of_self(root).filter(|_| root.is_live()) else {
+        let why = if root.is_live() { "/proc/self/status cannot be read" } else { super::ANOTHER_HOST };
+        return vec![Capability::unknown(AREA, "privilege", "user, capabilities", why, "")];
+    };
+    let held: Vec<&str> = CAPABILITIES.iter().map(|(name, ..)| *name).filter(|name| privilege.has(name)).collect();
+    let user = if privilege.is_root() {
+        Capability::yes(AREA, "privilege.user", "user", "root")
+    } else {
+        let why = format!("user id {}: settings of the host can be read, not changed", privilege.euid);
+        Capability::yes(AREA, "privilege.user", "user", "").with(State::Limited, why, "run as root")
+    };
+    let mut list = vec![user];
+    if !held.is_empty() {
+        list.push(Capability::yes(AREA, "privilege.held", "capabilities held", held.join(", ")));
+    }
+    list.extend(CAPABILITIES.iter().filter(|(name, ..)| !privilege.has(name)).map(|(name, _, needed_for)| {
+        let remedy = if privilege.is_root() {
+            "taken from this root, as containers do: run on the host, or add it there"
+        } else {
+            ""
+        };
+        let id = format!("privilege.{}", name.to_ascii_lowercase());
+        Capability::no(AREA, &id, name, format!("needed for {needed_for}"), remedy)
+    }));
+    list
 }
 
 #[cfg(test)]

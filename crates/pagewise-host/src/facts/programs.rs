@@ -1,6 +1,8 @@
-//! Programs on the search path.
+//! Programs a data job needs: on the search path, and JVMs, Hadoop and Spark with their versions.
 
 use crate::root::Root;
+use pagewise_core::report::doctor::{Area, Capability, State};
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,12 +16,217 @@ pub fn find(root: &Root, name: &str) -> Option<PathBuf> {
 }
 
 fn folders(root: &Root) -> Vec<PathBuf> {
-    match std::env::var_os("PATH") {
-        Some(path) if root.is_live() => std::env::split_paths(&path).collect(),
-        _ => USUAL_FOLDERS.iter().map(|folder| root.path(folder)).collect(),
+    match own_variable(root, "PATH") {
+        Some(path) => std::env::split_paths(&path).collect(),
+        None => USUAL_FOLDERS.iter().map(|folder| root.path(folder)).collect(),
     }
 }
 
 fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+/// A variable of ours, which says nothing about another host.
+fn own_variable(root: &Root, name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| root.is_live() && !value.is_empty())
+}
+
+const AREA: Area = Area::Programs;
+
+pub(super) fn probe(root: &Root) -> Vec<Capability> {
+    let mut list = jvm_capabilities(root);
+    list.push(spark(root));
+    list
+}
+
+/// A JVM's folder and what its `release` file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jvm {
+    /// `JAVA_HOME`, with symbolic links resolved.
+    pub home: PathBuf,
+    /// Such as `17.0.15`; `None` when there is no `release` file.
+    pub version: Option<String>,
+    /// Such as `Eclipse Adoptium`.
+    pub vendor: Option<String>,
+    /// Found through `JAVA_HOME` or `PATH`: what a job gets that does not choose.
+    pub is_default: bool,
+}
+
+/// Every JVM in the usual places, the default one first.
+#[must_use]
+pub fn jvms(root: &Root) -> Vec<Jvm> {
+    let mut homes: Vec<(PathBuf, bool)> = Vec::new();
+    let mut add = |home: PathBuf, is_default: bool| {
+        let home = std::fs::canonicalize(&home).unwrap_or(home);
+        if is_executable(&home.join("bin/java")) && !homes.iter().any(|(known, _)| *known == home) {
+            homes.push((home, is_default));
+        }
+    };
+    if let Some(home) = own_variable(root, "JAVA_HOME") {
+        add(PathBuf::from(home), true);
+    }
+    if let Some(java) = find(root, "java").and_then(|java| std::fs::canonicalize(java).ok()) {
+        // Java 8's own link leads to jre/bin/java inside the JDK.
+        if let Some(home) = java.parent().and_then(Path::parent) {
+            add(home.to_owned(), true);
+        }
+    }
+    let mut folders: Vec<PathBuf> = ["/usr/lib/jvm", "/usr/java", "/opt"].iter().map(|f| root.path(f)).collect();
+    folders.extend(own_variable(root, "HOME").map(|home| PathBuf::from(home).join(".sdkman/candidates/java")));
+    for folder in folders {
+        let mut entries: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path()).collect();
+        entries.sort();
+        entries.into_iter().for_each(|home| add(home, false));
+    }
+    homes.into_iter().map(|(home, is_default)| describe(home, is_default)).collect()
+}
+
+fn describe(home: PathBuf, is_default: bool) -> Jvm {
+    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let field = |name: &str| {
+        let line = release.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='))?;
+        Some(line.trim().trim_matches('"').to_owned())
+    };
+    Jvm { version: field("JAVA_VERSION"), vendor: field("IMPLEMENTOR"), home, is_default }
+}
+
+impl Jvm {
+    fn name(&self) -> String {
+        let version = self.version.as_deref().unwrap_or("version unknown");
+        match &self.vendor {
+            Some(vendor) => format!("{version} ({vendor})"),
+            None => version.to_owned(),
+        }
+    }
+
+    /// G1 with `UseTransparentHugePages` gets no huge pages in the first release of JDK 25 (JDK-8366434).
+    fn has_broken_huge_pages(&self) -> bool {
+        matches!(self.version.as_deref(), Some("25" | "25.0.0"))
+    }
+}
+
+/// Version and vendor of the JVM a job gets that does not choose one.
+#[must_use]
+pub fn default_jvm(root: &Root) -> Option<String> {
+    jvms(root).first().map(Jvm::name)
+}
+
+fn jvm_capabilities(root: &Root) -> Vec<Capability> {
+    let jvms = jvms(root);
+    if jvms.is_empty() {
+        let why = "no java in JAVA_HOME, on the search path, in /usr/lib/jvm, /usr/java or /opt";
+        let remedy = "install a JVM, such as openjdk-17-jre-headless (Debian)";
+        return vec![Capability::no(AREA, "jvm", "JVM", why, remedy).compares("JVM flags")];
+    }
+    let capability = |(number, jvm): (usize, &Jvm)| {
+        let default = if jvm.is_default { "default: " } else { "" };
+        let value = format!("{default}{} in {}", jvm.name(), root.shown(&jvm.home));
+        let id = if number == 0 { "jvm".to_owned() } else { format!("jvm.{}", number + 1) };
+        let found = Capability::yes(AREA, &id, "JVM", value).compares("JVM flags");
+        if jvm.has_broken_huge_pages() {
+            let why = "UseTransparentHugePages has no effect with G1 in this release (JDK-8366434)";
+            return found.with(State::Limited, why, "use 25.0.3 or later, or 21");
+        }
+        found
+    };
+    jvms.iter().enumerate().map(capability).collect()
+}
+
+/// Hadoop: the configured one, `HADOOP_HOME`, the search path, then Pagewise's own cache.
+#[must_use]
+pub fn hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
+    let (id, what) = ("hadoop", "Hadoop");
+    let named = configured.map(Path::to_owned).or_else(|| own_variable(root, "HADOOP_HOME").map(PathBuf::from));
+    if let Some(home) = named.filter(|home| is_executable(&home.join("bin/hadoop"))) {
+        let version = version_of_jar(&home.join("share/hadoop/common"), "hadoop-common-");
+        return Capability::yes(AREA, id, what, found_in(root, version, &home));
+    }
+    if let Some(program) = find(root, "hadoop") {
+        let real = std::fs::canonicalize(&program).unwrap_or(program);
+        let home = real.parent().and_then(Path::parent).unwrap_or(&real);
+        let version = version_of_jar(&home.join("share/hadoop/common"), "hadoop-common-");
+        return Capability::yes(AREA, id, what, found_in(root, version, &real));
+    }
+    match cache.filter(|_| root.is_live()).and_then(cached_hadoop) {
+        Some(name) => Capability::yes(AREA, id, what, format!("{name} in Pagewise's cache, local mode")),
+        None => {
+            let why = "not configured, not in HADOOP_HOME, on the search path or in the cache";
+            Capability::no(AREA, id, what, why, "run: pagewise workload terasort fetch")
+        }
+    }
+}
+
+fn found_in(root: &Root, version: Option<String>, place: &Path) -> String {
+    let version = version.unwrap_or_else(|| "version unknown".to_owned());
+    format!("{version} in {}", root.shown(place))
+}
+
+/// The folder `hadoop-VERSION` that `workload terasort fetch` fills.
+fn cached_hadoop(cache: &Path) -> Option<String> {
+    let entries = std::fs::read_dir(cache).ok()?;
+    let name = |entry: std::fs::DirEntry| Some(entry.file_name().to_str()?.strip_prefix("hadoop-")?.to_owned());
+    let numbered = |version: &String| version.starts_with(|c: char| c.is_ascii_digit());
+    let mut versions: Vec<String> = entries.filter_map(Result::ok).filter_map(name).filter(numbered).collect();
+    versions.sort();
+    versions.pop()
+}
+
+fn version_of_jar(folder: &Path, prefix: &str) -> Option<String> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let version = |name: OsString| Some(name.to_str()?.strip_prefix(prefix)?.strip_suffix(".jar")?.to_owned());
+    names.filter_map(|entry| version(entry.file_name())).find(|v| v.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn spark(root: &Root) -> Capability {
+    let (id, what) = ("spark", "Spark");
+    let named = own_variable(root, "SPARK_HOME").map(PathBuf::from);
+    let on_path = || {
+        let program = std::fs::canonicalize(find(root, "spark-submit")?).ok()?;
+        program.parent().and_then(Path::parent).map(Path::to_owned)
+    };
+    let home = named.filter(|home| is_executable(&home.join("bin/spark-submit"))).or_else(on_path);
+    match home {
+        Some(home) => {
+            let jar = |scala: &str| version_of_jar(&home.join("jars"), &format!("spark-core_{scala}-"));
+            let version = jar("2.13").or_else(|| jar("2.12"));
+            Capability::yes(AREA, id, what, found_in(root, version, &home))
+        }
+        None => {
+            let why = "no spark-submit in SPARK_HOME or on the search path";
+            Capability::no(AREA, id, what, why, "install a Spark distribution and set SPARK_HOME")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_testkit::FakeHost;
+
+    #[test]
+    fn jvms_are_found_with_version_and_vendor_from_their_release_file() {
+        let fake = FakeHost::empty()
+            .program("/usr/lib/jvm/jdk-25/bin/java", "")
+            .file("/usr/lib/jvm/jdk-25/release", "IMPLEMENTOR=\"Example\"\nJAVA_VERSION=\"25\"\n")
+            .program("/usr/lib/jvm/old/bin/java", "");
+        let root = Root::at(fake.path());
+        let found = jvm_capabilities(&root);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].state, State::Limited, "JDK 25's first release ignores huge pages");
+        assert!(found[0].value.as_deref().is_some_and(|v| v.contains("25 (Example) in /usr/lib/jvm/jdk-25")));
+        assert!(found[1].value.as_deref().is_some_and(|v| v.contains("version unknown")));
+    }
+
+    #[test]
+    fn spark_tells_its_version_by_its_core_jar() {
+        let fake = FakeHost::empty()
+            .program("/opt/spark/bin/spark-submit", "")
+            .file("/opt/spark/jars/spark-core_2.13-4.0.1.jar", "");
+        std::fs::create_dir_all(fake.path().join("usr/bin")).expect("a folder");
+        std::os::unix::fs::symlink("../../opt/spark/bin/spark-submit", fake.path().join("usr/bin/spark-submit"))
+            .expect("a link");
+        let spark = spark(&Root::at(fake.path()));
+        assert!(spark.value.as_deref().is_some_and(|v| v.starts_with("4.0.1 in ")), "{spark:?}");
+    }
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod child;
-
 pub mod mapping;
-
+pub mod perf_event;
 pub mod session;
+pub mod thp_disable;

@@ -1,0 +1,504 @@
+//! What `doctor` found out about a host, as JSON and as a table: what · state · why not · remedy.
+
+use super::facts::HostFacts;
+use crate::unit::Bytes;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+
+/// Name and number of the JSON form.
+pub const SCHEMA: &str = "pagewise.doctor/1";
+
+/// Everything `doctor` says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DoctorReport {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The host in a few lines.
+    pub facts: HostFacts,
+    /// What was asked of it, most useful first, one area after the other.
+    pub capabilities: Vec<Capability>,
+    /// What a page walk costs here; absent when it was not measured.
+    pub walk_cost: Option<WalkCost>,
+    /// Why it was not measured.
+    pub walk_cost_absent: Option<String>,
+    /// What a trial on this host can vary.
+    pub can_compare: Vec<String>,
+    /// What it cannot, with the reason in the capability.
+    pub cannot_compare: Vec<String>,
+}
+
+/// One thing this host may have or allow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Capability {
+    /// Stable name for programs, such as `thp.enabled`.
+    pub id: String,
+    /// Which group it belongs to.
+    pub area: Area,
+    /// A few words for people.
+    pub what: String,
+    /// Whether it is there.
+    pub state: State,
+    /// What was found, when something was.
+    pub value: Option<String>,
+    /// Why the state is not a plain yes.
+    pub why_not: Option<String>,
+    /// What would make it one.
+    pub remedy: Option<String>,
+    /// What a trial can vary where this is there: a word for the summary.
+    pub compares: Option<String>,
+}
+
+/// Groups of capabilities, in the order they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Area {
+    /// Transparent huge pages and the hugetlb pool.
+    HugePages,
+    /// Watermarks, compaction, MGLRU, DAMON, reclaim on demand, read-ahead.
+    Reclaim,
+    /// Swap and zram.
+    Swap,
+    /// Control groups.
+    Cgroups,
+    /// Others that set the same tunables.
+    OtherTuners,
+    /// JVMs, Hadoop, Spark.
+    Programs,
+    /// Pressure, events, counters of the processor.
+    Measuring,
+    /// User and capabilities.
+    Privileges,
+    /// Booting other kernels.
+    Lab,
+}
+
+impl Area {
+    /// The heading above the group.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Area::HugePages => "Huge pages",
+            Area::Reclaim => "Reclaim, compaction, read-ahead",
+            Area::Swap => "Swap",
+            Area::Cgroups => "Control groups",
+            Area::OtherTuners => "Others that set the same",
+            Area::Programs => "Programs",
+            Area::Measuring => "Measuring",
+            Area::Privileges => "Privileges",
+            Area::Lab => "Other kernels",
+        }
+    }
+}
+
+/// Whether something is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It is, and can be used.
+    Yes,
+    /// In part, or to be read but not changed.
+    Limited,
+    /// It is not.
+    No,
+    /// It could not be asked. Not the same as no.
+    Unknown,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Yes => "yes",
+            State::Limited => "limited",
+            State::No => "no",
+            State::Unknown => "unknown",
+        }
+    }
+}
+
+impl Capability {
+    /// It is there, and this was found.
+    #[must_use]
+    pub fn yes(area: Area, id: &str, what: &str, value: impl Into<String>) -> Self {
+        Capability {
+            id: id.to_owned(),
+            area,
+            what: what.to_owned(),
+            state: State::Yes,
+            value: Some(value.into()).filter(|value| !value.is_empty()),
+            why_not: None,
+            remedy: None,
+            compares: None,
+        }
+    }
+
+    /// It is not there.
+    #[must_use]
+    pub fn no(area: Area, id: &str, what: &str, why_not: impl Into<String>, remedy: &str) -> Self {
+        Self::yes(area, id, what, "").with(State::No, why_not, remedy)
+    }
+
+    /// Whether it is there could not be asked.
+    #[must_use]
+    pub fn unknown(area: Area, id: &str, what: &str, why_not: impl Into<String>, remedy: &str) -> Self {
+        Self::yes(area, id, what, "").with(State::Unknown, why_not, remedy)
+    }
+
+    /// Only another state than yes, with its reason and what would help; an empty remedy is none.
+    #[must_use]
+    pub fn with(mut self, state: State, why_not: impl Into<String>, remedy: &str) -> Self {
+        self.state = state;
+        self.why_not = Some(why_not.into());
+        self.remedy = Some(remedy.to_owned()).filter(|remedy| !remedy.is_empty());
+        self
+    }
+
+    /// Without what was found, where the reason says it all.
+    #[must_use]
+    pub fn without_value(mut self) -> Self {
+        self.value = None;
+        self
+    }
+
+    /// What a trial can vary where this is there.
+    #[must_use]
+    pub fn compares(mut self, word: &str) -> Self {
+        self.compares = Some(word.to_owned());
+        self
+    }
+
+    fn is_there(&self) -> bool {
+        self.state == State::Yes
+    }
+}
+
+/// Latency of dependent random accesses on small and on huge pages, by footprint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WalkCost {
+    /// Size of the small pages, in bytes.
+    pub small_page_bytes: u64,
+    /// Size of the huge pages, in bytes.
+    pub huge_page_bytes: u64,
+    /// A line per footprint, smallest first.
+    pub footprints: Vec<FootprintCost>,
+    /// Footprints that were left out, with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// One footprint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FootprintCost {
+    /// Memory that is visited at random, in bytes.
+    pub bytes: u64,
+    /// Rounds; in each both page sizes are timed, one after the other.
+    pub rounds: u32,
+    /// Small pages.
+    pub small: Latency,
+    /// Huge pages.
+    pub huge: Latency,
+    /// Part of the time that huge pages save, `1 - huge/small`, by round.
+    pub saved: Spread,
+}
+
+/// Time per access over the rounds, in nanoseconds.
+pub type Latency = Spread;
+
+/// A median with the smallest and the largest value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spread {
+    /// Smallest.
+    pub min: f64,
+    /// Middle.
+    pub median: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of these values; `None` of none.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        Some(Spread { min, median, max })
+    }
+}
+
+impl WalkCost {
+    /// In words: how much huge pages can matter on this host.
+    #[must_use]
+    pub fn verdict(&self, virtual_machine: Option<bool>) -> String {
+        let Some(most) = self.footprints.iter().max_by(|a, b| a.saved.median.total_cmp(&b.saved.median)) else {
+            return "Nothing was measured.".to_owned();
+        };
+        // A round in which huge pages lost, beside one in which they won, is noise larger than the effect.
+        let mut text = if most.saved.min <= 0.0 {
+            "No saving by huge pages could be told from noise: ask again on a quiet host, or prove it with your job."
+                .to_owned()
+        } else {
+            format!(
+                "Huge pages can save at most about {:.0}% of the time of a job that does nothing but random access \
+                 ({} footprint). A real job saves less; only a trial with it tells how much.",
+                most.saved.median * 100.0,
+                Bytes(most.bytes),
+            )
+        };
+        if virtual_machine == Some(true) {
+            text.push_str(
+                " In a virtual machine a page walk may pass through two page tables (nested paging): up to 24 memory \
+                 references in place of 4.",
+            );
+        }
+        text
+    }
+}
+
+/// What the summary of these capabilities is: what a trial can vary, and what not.
+#[must_use]
+pub fn comparable(capabilities: &[Capability]) -> (Vec<String>, Vec<String>) {
+    let words = |there: bool| {
+        let mut words: Vec<String> = Vec::new();
+        for capability in capabilities.iter().filter(|c| c.is_there() == there) {
+            if let Some(word) = capability.compares.clone().filter(|word| !words.contains(word)) {
+                words.push(word);
+            }
+        }
+        words
+    };
+    let can = words(true);
+    let cannot = words(false).into_iter().filter(|word| !can.contains(word)).collect();
+    (can, cannot)
+}
+
+/// Widths of a line: what, state, and the rest of 80 columns with the gaps between.
+const WHAT: u16 = 21;
+const STATE: u16 = 8;
+const LINE: u16 = 79;
+
+impl DoctorReport {
+    /// For a terminal of 80 columns, without colour.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = paragraph(&headline(&self.facts));
+        let mut areas: Vec<Area> = self.capabilities.iter().map(|c| c.area).collect();
+        areas.sort();
+        areas.dedup();
+        for area in areas {
+            let rows: Vec<[String; 3]> = self.capabilities.iter().filter(|c| c.area == area).map(row).collect();
+            let _ = write!(text, "\n{}\n{}", area.title(), table(&rows));
+        }
+        let _ = write!(text, "\nWhat a page walk costs\n{}", self.walk_text());
+        let can = if self.can_compare.is_empty() { "nothing".to_owned() } else { self.can_compare.join(", ") };
+        let _ = write!(text, "\n{}", hanging("Can compare:    ", &can));
+        if !self.cannot_compare.is_empty() {
+            text.push_str(&hanging("Cannot compare: ", &self.cannot_compare.join(", ")));
+        }
+        text
+    }
+
+    fn walk_text(&self) -> String {
+        let Some(cost) = &self.walk_cost else {
+            return paragraph_indented(&format!(
+                "Not measured: {}.",
+                self.walk_cost_absent.as_deref().unwrap_or("not asked")
+            ));
+        };
+        let mut text = cost.table();
+        for left_out in &cost.left_out {
+            text.push_str(&paragraph_indented(&format!("Left out: {left_out}.")));
+        }
+        text.push_str(&paragraph_indented(&cost.verdict(self.facts.virtual_machine)));
+        text
+    }
+}
+
+impl WalkCost {
+    /// A line per footprint.
+    fn table(&self) -> String {
+        let mut text = String::new();
+        let sizes = (Bytes(self.small_page_bytes), Bytes(self.huge_page_bytes));
+        let columns = (format!("{} pages", sizes.0), format!("{} pages", sizes.1));
+        let _ = writeln!(text, "  {:>10}   {:>19}   {:>19}   {:>18}", "footprint", columns.0, columns.1, "saved");
+        for line in &self.footprints {
+            let nanoseconds = |s: &Spread| format!("{:.1} ns ({:.0}-{:.0})", s.median, s.min, s.max);
+            let percent = |part: f64| format!("{:.0}", part * 100.0);
+            let saved =
+                format!("{}% ({} to {})", percent(line.saved.median), percent(line.saved.min), percent(line.saved.max));
+            let _ = writeln!(
+                text,
+                "  {:>10}   {:>19}   {:>19}   {:>18}",
+                Bytes(line.bytes).to_string(),
+                nanoseconds(&line.small),
+                nanoseconds(&line.huge),
+                saved
+            );
+        }
+        text.push_str("  (per dependent random access: median over the rounds, least-most)\n");
+        text
+    }
+}
+
+/// The host in one paragraph.
+fn headline(facts: &HostFacts) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut say = |fact: Option<String>| parts.extend(fact);
+    say(facts.kernel.as_ref().map(|release| format!("Linux {release}")));
+    say(facts.cpus.map(|cpus| format!("{cpus} CPU{}", if cpus == 1 { "" } else { "s" })));
+    say(facts.cpu_model.clone());
+    say(facts.memory_bytes.map(|bytes| format!("{} memory", Bytes(bytes))));
+    say(facts.swap_bytes.map(|bytes| if bytes == 0 { "no swap".to_owned() } else { format!("{} swap", Bytes(bytes)) }));
+    say(facts.virtual_machine.filter(|virtual_machine| *virtual_machine).map(|_| "virtual machine".to_owned()));
+    say(facts.disk_kind.as_ref().map(|kind| format!("{kind} disk")));
+    parts.join(" · ")
+}
+
+/// Name, state, and in the third column what was found, or why not and after an arrow what to do.
+fn row(capability: &Capability) -> [String; 3] {
+    let mut says: Vec<String> = Vec::new();
+    match (&capability.value, &capability.why_not) {
+        (Some(value), Some(why_not)) => says.push(format!("{value}; {why_not}")),
+        (Some(only), None) | (None, Some(only)) => says.push(only.clone()),
+        (None, None) => {}
+    }
+    if let Some(remedy) = &capability.remedy {
+        says.push(format!("→ {remedy}"));
+    }
+    [capability.what.clone(), capability.state.word().to_owned(), says.join("\n")]
+}
+
+fn table(rows: &[[String; 3]]) -> String {
+    let rest = LINE - 2 - WHAT - STATE;
+    let widths = [2 + WHAT, STATE, rest];
+    columns(rows.iter().map(|[what, state, says]| [format!("  {what}"), state.clone(), says.clone()]), &widths)
+}
+
+fn columns<const N: usize>(rows: impl Iterator<Item = [String; N]>, widths: &[u16]) -> String {
+    let mut table = Table::new();
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(widths.iter().sum());
+    table.load_style(comfy_table::presets::NOTHING);
+    for row in rows {
+        table.add_row(row.to_vec());
+    }
+    table.set_constraints(widths.iter().map(|width| ColumnConstraint::Absolute(Width::Fixed(*width))));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    let mut text: String = table.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n");
+    if text == "\n" {
+        text.clear();
+    }
+    text
+}
+
+fn paragraph(text: &str) -> String {
+    columns([[text.to_owned()]].into_iter(), &[LINE])
+}
+
+fn paragraph_indented(text: &str) -> String {
+    columns([["  ".to_owned(), text.to_owned()]].into_iter(), &[3, LINE - 3])
+}
+
+fn hanging(label: &str, text: &str) -> String {
+    let width = u16::try_from(label.len()).unwrap_or(LINE / 2) + 1;
+    columns([[label.to_owned(), text.to_owned()]].into_iter(), &[width, LINE - width])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> DoctorReport {
+        let capabilities = vec![
+            Capability::yes(Area::HugePages, "thp.enabled", "THP enabled", "madvise").compares("THP"),
+            Capability::no(
+                Area::Reclaim,
+                "mglru",
+                "MGLRU",
+                "this kernel was built without it (CONFIG_LRU_GEN), as its missing folder tells",
+                "boot another kernel: pagewise lab boot",
+            )
+            .compares("MGLRU"),
+            Capability::unknown(Area::Lab, "kvm", "KVM", "not asked: another host's tree", "").compares("THP"),
+        ];
+        let (can_compare, cannot_compare) = comparable(&capabilities);
+        let line = |mib: u64, saved: f64| FootprintCost {
+            bytes: mib << 20,
+            rounds: 3,
+            small: Spread { min: 90.0, median: 100.04, max: 120.0 },
+            huge: Spread { min: 50.0, median: 60.0, max: 70.0 },
+            saved: Spread { min: saved - 0.1, median: saved, max: saved + 0.1 },
+        };
+        DoctorReport {
+            schema: SCHEMA.to_owned(),
+            facts: HostFacts {
+                kernel: Some("6.12.0".to_owned()),
+                cpus: Some(2),
+                memory_bytes: Some(24 << 30),
+                swap_bytes: Some(0),
+                virtual_machine: Some(true),
+                ..HostFacts::default()
+            },
+            capabilities,
+            walk_cost: Some(WalkCost {
+                small_page_bytes: 4096,
+                huge_page_bytes: 2 << 20,
+                footprints: vec![line(4, 0.02), line(512, 0.4)],
+                left_out: vec![],
+            }),
+            walk_cost_absent: None,
+            can_compare,
+            cannot_compare,
+        }
+    }
+
+    #[test]
+    fn every_line_fits_80_columns_and_ends_without_blanks() {
+        for line in report().text().lines() {
+            assert!(line.chars().count() <= 80, "too long: {line}");
+            assert_eq!(line.trim_end(), line);
+        }
+    }
+
+    #[test]
+    fn a_no_carries_its_reason_and_its_remedy() {
+        let text = report().text();
+        assert!(text.contains("MGLRU"), "{text}");
+        assert!(text.contains("this kernel was built without it"), "{text}");
+        assert!(text.contains("→ boot another kernel: pagewise lab boot"), "{text}");
+    }
+
+    #[test]
+    fn the_summary_names_each_thing_once_and_a_yes_anywhere_wins() {
+        let report = report();
+        assert_eq!(report.can_compare, ["THP"]);
+        assert_eq!(report.cannot_compare, ["MGLRU"]);
+    }
+
+    #[test]
+    fn the_largest_saving_is_the_bound_that_is_told() {
+        let cost = report().walk_cost.expect("a walk cost");
+        let verdict = cost.verdict(Some(true));
+        assert!(verdict.contains("at most about 40%"), "{verdict}");
+        assert!(verdict.contains("512 MiB"), "{verdict}");
+        assert!(verdict.contains("nested paging"), "{verdict}");
+        assert!(!cost.verdict(Some(false)).contains("nested paging"));
+    }
+
+    #[test]
+    fn a_saving_that_changes_sign_between_rounds_is_called_noise() {
+        let mut cost = report().walk_cost.expect("a walk cost");
+        cost.footprints.truncate(1);
+        assert!(cost.verdict(None).contains("could be told"), "{}", cost.verdict(None));
+        assert!(cost.verdict(None).contains("noise"));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(Spread::of(&[4.0, 1.0, 3.0, 2.0]), Some(Spread { min: 1.0, median: 2.5, max: 4.0 }));
+        assert_eq!(Spread::of(&[]), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Page reclaim and compaction: watermarks, dirty limits, MGLRU, DAMON, reclaim on demand, read-ahead.
+
+use super::{Setting, cgroup, kernel};
+use crate::root::Root;
+use pagewise_core::report::doctor::{Area, Capability};
+
+const AREA: Area = Area::Reclaim;
+const OTHER_KERNEL: &str = "boot a kernel that has it; see pagewise lab kernels";
+
+pub(super) fn probe(root: &Root) -> Vec<Capability> {
+    vec![
+        sysctls(root, "vm.watermarks", "watermarks", &WATERMARKS).compares("watermarks"),
+        sysctls(root, "vm.compaction", "compaction", &COMPACTION).compares("compaction"),
+        sysctls(root, "vm.dirty", "dirty limits", &DIRTY).compares("dirty limits"),
+        sysctls(root, "vm.caches", "caches, overcommit", &CACHES).compares("overcommit and cache pressure"),
+        numa_balancing(root).compares("NUMA balancing"),
+        read_ahead(root).compares("read-ahead"),
+        mglru(root).compares("MGLRU"),
+        node_reclaim(root),
+        cgroup_reclaim(root),
+        damon(root),
+        damon_reclaim(root),
+    ]
+}
+
+/// File below `/proc/sys/vm` and the word it is shown by.
+type Named = (&'static str, &'static str);
+const WATERMARKS: [Named; 3] =
+    [("min_free_kbytes", "min_free_kbytes"), ("watermark_scale_factor", "scale"), ("watermark_boost_factor", "boost")];
+const COMPACTION: [Named; 2] = [("compaction_proactiveness", "proactiveness"), ("defrag_mode", "defrag_mode")];
+const DIRTY: [Named; 4] = [
+    ("dirty_ratio", "ratio"),
+    ("dirty_background_ratio", "background"),
+    ("dirty_bytes", "bytes"),
+    ("dirty_background_bytes", "background bytes"),
+];
+const CACHES: [Named; 3] = [
+    ("vfs_cache_pressure", "vfs_cache_pressure"),
+    ("overcommit_memory", "overcommit_memory"),
+    ("zone_reclaim_mode", "zone_reclaim_mode"),
+];
+
+/// Several sysctls as one line: those there with their values, those this kernel lacks by name.
+fn sysctls(root: &Root, id: &str, what: &str, names: &[Named]) -> Capability {
+    let mut values: Vec<String> = Vec::new();
+    let mut absent: Vec<&str> = Vec::new();
+    let mut readable = None;
+    for (file, word) in names {
+        let path = format!("/proc/sys/vm/{file}");
+        match root.read(&path) {
+            Ok(text) => {
+                values.push(format!("{word} {}", text.trim()));
+                readable = Some(path);
+            }
+            Err(_) => absent.push(file),
+        }
+    }
+    let Some(path) = readable else {
+        let why = format!("none of {} is here", absent.join(", "));
+        return Capability::no(AREA, id, what, why, OTHER_KERNEL);
+    };
+    if !absent.is_empty() {
+        values.push(format!("this kernel has no {}", absent.join(", ")));
+    }
+    super::limited_if_read_only(Capability::yes(AREA, id, what, values.join(", ")), root, &path)
+}
+
+fn numa_balancing(root: &Root) -> Capability {
+    let setting = Setting {
+        area: AREA,
+        id: "kernel.numa_balancing",
+        what: "NUMA balancing",
+        path: "/proc/sys/kernel/numa_balancing",
+        absent: "this kernel was built without it (CONFIG_NUMA_BALANCING); on one node it changes nothing",
+        remedy: "",
+    };
+    setting.ask(root, |value| if value == "0" { "off".to_owned() } else { format!("on ({value})") })
+}
+
+fn read_ahead(root: &Root) -> Capability {
+    let (id, what) = ("block.read_ahead_kb", "read-ahead");
+    let devices = root.list("/sys/block").unwrap_or_default();
+    let file = |device: &str| format!("/sys/block/{device}/queue/read_ahead_kb");
+    // Loop and RAM devices come in dozens and are not where a job's data is.
+    let real = devices.iter().filter(|name| !["loop", "ram", "zram"].iter().any(|kind| name.starts_with(kind)));
+    let found: Vec<(&String, String)> =
+        real.filter_map(|name| Some((name, root.read(&file(name)).ok()?.trim().to_owned()))).collect();
+    let Some((first, _)) = found.first() else {
+        return Capability::no(AREA, id, what, "no disk shows its read_ahead_kb", "");
+    };
+    let shown: Vec<String> = found.iter().take(4).map(|(name, kib)| format!("{name} {kib} KiB")).collect();
+    let more = if found.len() > 4 { format!(" and {} more", found.len() - 4) } else { String::new() };
+    let capability = Capability::yes(AREA, id, what, shown.join(", ") + &more);
+    super::limited_if_read_only(capability, root, &file(first))
+}
+
+fn mglru(root: &Root) -> Capability {
+    let absent = kernel::missing_since(root, 6, 1, "CONFIG_LRU_GEN");
+    let setting = Setting {
+        area: AREA,
+        id: "mglru",
+        what: "MGLRU",
+        path: "/sys/kernel/mm/lru_gen/enabled",
+        absent: &absent,
+        remedy: OTHER_KERNEL,
+    };
+    setting.ask(root, |enabled| {
+        let on = if enabled.trim_start_matches("0x").chars().all(|c| c == '0') { "off" } else { "on" };
+        let ttl = root.read("/sys/kernel/mm/lru_gen/min_ttl_ms").unwrap_or_default();
+        format!("{on} ({enabled}), min_ttl_ms {}", ttl.trim())
+    })
+}
+
+/// Write-only files; 6.17 and later (kernel commit b980077899ea).
+fn node_reclaim(root: &Root) -> Capability {
+    let (id, what) = ("reclaim.node", "reclaim of a node");
+    let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
+    let file = |node: &str| format!("/sys/devices/system/node/{node}/reclaim");
+    let with: Vec<String> = nodes.iter().map(|node| file(node)).filter(|path| root.exists(path)).collect();
+    match with.first() {
+        Some(path) => {
+            let value = if with.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", with.len()) };
+            let capability = Capability::yes(AREA, id, what, value);
+            match super::write_refusal(root, path) {
+                None => capability,
+                Some((_, remedy)) => Capability::no(AREA, id, what, "not ours to write", remedy),
+            }
+        }
+        None => Capability::no(AREA, id, what, kernel::missing_since(root, 6, 17, "CONFIG_NUMA"), OTHER_KERNEL),
+    }
+}
+
+/// `memory.reclaim` of version 2, 5.19 and later; version 1 has `memory.force_empty`, which takes all there is.
+fn cgroup_reclaim(root: &Root) -> Capability {
+    let (id, what) = ("reclaim.cgroup", "reclaim of a cgroup");
+    let own = match cgroup::own_memory_cgroup(root) {
+        Ok(own) => own,
+        Err(error) => return Capability::no(AREA, id, what, error, "mount the memory controller"),
+    };
+    if own.version == cgroup::Version::V1 {
+        let why = "memory.reclaim needs the memory controller on cgroup v2; here it is on v1";
+        let remedy = "memory.force_empty takes all of a job's cache; for less, boot with cgroup_no_v1=memory";
+        return Capability::no(AREA, id, what, why, remedy);
+    }
+    let path = format!("{}/memory.reclaim", own.folder);
+    if !root.exists(&path) {
+        return Capability::no(AREA, id, what, kernel::missing_since(root, 5, 19, "CONFIG_MEMCG"), OTHER_KERNEL);
+    }
+    match super::write_refusal(root, &path) {
+        None => Capability::yes(AREA, id, what, "memory.reclaim"),
+        Some((_, remedy)) => Capability::no(AREA, id, what, "memory.reclaim is not ours to write", remedy),
+    }
+}
+
+fn damon(root: &Root) -> Capability {
+    let absent = kernel::missing_since(root, 5, 18, "CONFIG_DAMON_SYSFS");
+    let setting = Setting {
+        area: AREA,
+        id: "damon.sysfs",
+        what: "DAMON",
+        path: "/sys/kernel/mm/damon/admin/kdamonds/nr_kdamonds",
+        absent: &absent,
+        remedy: OTHER_KERNEL,
+    };
+    setting.ask(root, |threads| if threads == "0" { "idle".to_owned() } else { format!("{threads} monitors in use") })
+}
+
+fn damon_reclaim(root: &Root) -> Capability {
+    let absent = kernel::missing_since(root, 5, 16, "CONFIG_DAMON_RECLAIM");
+    let setting = Setting {
+        area: AREA,
+        id: "damon.reclaim",
+        what: "DAMON_RECLAIM",
+        path: "/sys/module/damon_reclaim/parameters/enabled",
+        absent: &absent,
+        remedy: OTHER_KERNEL,
+    };
+    setting.ask(root, |enabled| if enabled == "Y" { "on".to_owned() } else { "off".to_owned() })
+}
