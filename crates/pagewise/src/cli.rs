@@ -53,12 +53,14 @@ impl Global {
 /// The verbs.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    Doctor(commands::doctor::DoctorArgs),
     Workload(commands::workload::WorkloadArgs),
 }
 
 impl Verb {
     pub(crate) fn run(self, global: &Global) -> Result<ExitCode, Failure> {
         match self {
+            Verb::Doctor(args) => commands::doctor::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
         }
     }

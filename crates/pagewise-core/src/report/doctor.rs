@@ -229,23 +229,23 @@ impl Spread {
 }
 
 impl WalkCost {
-    /// In words: how much huge pages can matter on this host.
+    /// In words: how much huge pages can matter on this host. The references of a nested walk are those of four levels in
+    /// guest and host each (Bhargava et al., ASPLOS 2008, section 2).
     #[must_use]
     pub fn verdict(&self, virtual_machine: Option<bool>) -> String {
-        let Some(most) = self.footprints.iter().max_by(|a, b| a.saved.median.total_cmp(&b.saved.median)) else {
-            return "Nothing was measured.".to_owned();
-        };
         // A round in which huge pages lost, beside one in which they won, is noise larger than the effect.
-        let mut text = if most.saved.min <= 0.0 {
-            "No saving by huge pages could be told from noise: ask again on a quiet host, or prove it with your job."
-                .to_owned()
-        } else {
-            format!(
+        let clear = self.footprints.iter().filter(|line| line.saved.min > 0.0);
+        let most = clear.max_by(|a, b| a.saved.median.total_cmp(&b.saved.median));
+        let mut text = match most {
+            None => "No saving by huge pages could be told from noise: ask again on a quiet host, or prove it with \
+                     your job."
+                .to_owned(),
+            Some(most) => format!(
                 "Huge pages can save at most about {:.0}% of the time of a job that does nothing but random access \
                  ({} footprint). A real job saves less; only a trial with it tells how much.",
                 most.saved.median * 100.0,
                 Bytes(most.bytes),
-            )
+            ),
         };
         if virtual_machine == Some(true) {
             text.push_str(
@@ -276,7 +276,7 @@ pub fn comparable(capabilities: &[Capability]) -> (Vec<String>, Vec<String>) {
 
 /// Widths of a line: what, state, and the rest of 80 columns with the gaps between.
 const WHAT: u16 = 21;
-const STATE: u16 = 8;
+const STATE: u16 = 9;
 const LINE: u16 = 79;
 
 impl DoctorReport {
@@ -308,6 +308,10 @@ impl DoctorReport {
             ));
         };
         let mut text = cost.table();
+        if self.capabilities.iter().any(|c| c.id == "perf.pmu" && !c.is_there()) {
+            let text_above = "No TLB counters can be read here: latency of dependent accesses stands in for them.";
+            text.push_str(&paragraph_indented(text_above));
+        }
         for left_out in &cost.left_out {
             text.push_str(&paragraph_indented(&format!("Left out: {left_out}.")));
         }
@@ -353,7 +357,7 @@ fn headline(facts: &HostFacts) -> String {
     say(facts.swap_bytes.map(|bytes| if bytes == 0 { "no swap".to_owned() } else { format!("{} swap", Bytes(bytes)) }));
     say(facts.virtual_machine.filter(|virtual_machine| *virtual_machine).map(|_| "virtual machine".to_owned()));
     say(facts.disk_kind.as_ref().map(|kind| format!("{kind} disk")));
-    parts.join(" · ")
+    parts.join(", ")
 }
 
 /// Name, state, and in the third column what was found, or why not and after an arrow what to do.
@@ -399,7 +403,7 @@ fn paragraph(text: &str) -> String {
 }
 
 fn paragraph_indented(text: &str) -> String {
-    columns([["  ".to_owned(), text.to_owned()]].into_iter(), &[3, LINE - 3])
+    columns([[" ".to_owned(), text.to_owned()]].into_iter(), &[2, LINE - 2])
 }
 
 fn hanging(label: &str, text: &str) -> String {

@@ -6,7 +6,7 @@ use pagewise_core::report::doctor::{Area, Capability};
 
 const AREA: Area = Area::HugePages;
 const NO_THP: &str = "this kernel was built without it (CONFIG_TRANSPARENT_HUGEPAGE)";
-const OTHER_KERNEL: &str = "boot a kernel that has it; see pagewise lab kernels";
+const OTHER_KERNEL: &str = "boot a kernel that has it, such as Debian's";
 
 pub(super) fn probe(root: &Root) -> Vec<Capability> {
     let folder = kernel::thp_folder(root).unwrap_or("/sys/kernel/mm/transparent_hugepage");
@@ -51,10 +51,13 @@ fn sizes(root: &Root, folder: &str) -> Capability {
     let mut by_value: Vec<(String, Vec<u64>)> = Vec::new();
     let names = root.list(folder).unwrap_or_default();
     let kib = |name: &str| name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse::<u64>().ok();
+    let enabled = |size: u64| format!("{folder}/hugepages-{size}kB/enabled");
     let mut sizes: Vec<u64> = names.iter().filter_map(|name| kib(name)).collect();
+    // The smallest size serves shared memory alone and has no `enabled`.
+    sizes.retain(|size| root.exists(&enabled(*size)));
     sizes.sort_unstable();
     for size in &sizes {
-        let text = root.read(&format!("{folder}/hugepages-{size}kB/enabled")).unwrap_or_default();
+        let text = root.read(&enabled(*size)).unwrap_or_default();
         let value = selected(&text).to_owned();
         match by_value.iter_mut().find(|(known, _)| *known == value) {
             Some((_, sizes)) => sizes.push(*size),
@@ -70,7 +73,7 @@ fn sizes(root: &Root, folder: &str) -> Capability {
     };
     let shown: Vec<String> = by_value.iter().map(|(value, sizes)| format!("{value}: {}", size_list(sizes))).collect();
     let found = Capability::yes(AREA, id, what, shown.join("; "));
-    super::limited_if_read_only(found, root, &format!("{folder}/hugepages-{first}kB/enabled"))
+    super::limited_if_read_only(found, root, &enabled(*first))
 }
 
 /// `16, 32, 64 KiB`; more than three as a range, which the powers of two between fill.

@@ -32,14 +32,13 @@ use std::path::Path;
 /// Why a probe by system call has no answer under `--root`.
 const ANOTHER_HOST: &str = "not asked: another host's tree";
 
-/// The list of areas. A new one is a file and a line here.
-const PROBES: [fn(&Root) -> Vec<Capability>; 9] = [
+/// The list of areas, beside `programs`, which takes more. A new one is a file and a line here.
+const PROBES: [fn(&Root) -> Vec<Capability>; 8] = [
     huge_pages::probe,
     reclaim::probe,
     swap::probe,
     cgroup::probe,
     tuners::probe,
-    programs::probe,
     measuring::probe,
     privilege::probe,
     lab::probe,
@@ -50,7 +49,7 @@ const PROBES: [fn(&Root) -> Vec<Capability>; 9] = [
 #[must_use]
 pub fn capabilities(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
     let mut all: Vec<Capability> = PROBES.iter().flat_map(|probe| probe(root)).collect();
-    all.push(programs::hadoop(root, hadoop, cache));
+    all.extend(programs::probe(root, hadoop, cache));
     all.sort_by_key(|capability| capability.area);
     all
 }

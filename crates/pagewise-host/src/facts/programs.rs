@@ -33,9 +33,10 @@ fn own_variable(root: &Root, name: &str) -> Option<OsString> {
 
 const AREA: Area = Area::Programs;
 
-pub(super) fn probe(root: &Root) -> Vec<Capability> {
+/// JVMs, Hadoop, Spark. `hadoop` is the configured one, `cache` the folder that holds Pagewise's own.
+pub(super) fn probe(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
     let mut list = jvm_capabilities(root);
-    list.push(spark(root));
+    list.extend([find_hadoop(root, hadoop, cache), spark(root)]);
     list
 }
 
@@ -134,8 +135,7 @@ fn jvm_capabilities(root: &Root) -> Vec<Capability> {
 }
 
 /// Hadoop: the configured one, `HADOOP_HOME`, the search path, then Pagewise's own cache.
-#[must_use]
-pub fn hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
+fn find_hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
     let (id, what) = ("hadoop", "Hadoop");
     let named = configured.map(Path::to_owned).or_else(|| own_variable(root, "HADOOP_HOME").map(PathBuf::from));
     if let Some(home) = named.filter(|home| is_executable(&home.join("bin/hadoop"))) {

@@ -5,7 +5,7 @@ use crate::root::Root;
 use pagewise_core::report::doctor::{Area, Capability};
 
 const AREA: Area = Area::Reclaim;
-const OTHER_KERNEL: &str = "boot a kernel that has it; see pagewise lab kernels";
+const OTHER_KERNEL: &str = "boot a kernel that has it, such as Debian's latest";
 
 pub(super) fn probe(root: &Root) -> Vec<Capability> {
     vec![
@@ -162,7 +162,11 @@ fn damon(root: &Root) -> Capability {
         absent: &absent,
         remedy: OTHER_KERNEL,
     };
-    setting.ask(root, |threads| if threads == "0" { "idle".to_owned() } else { format!("{threads} monitors in use") })
+    setting.ask(root, |threads| match threads {
+        "0" => "no monitor in use".to_owned(),
+        "1" => "1 monitor set up".to_owned(),
+        more => format!("{more} monitors set up"),
+    })
 }
 
 fn damon_reclaim(root: &Root) -> Capability {

@@ -29,7 +29,7 @@ const DAEMONS: [(&str, &str); 12] = [
 ];
 
 fn daemons(root: &Root) -> Capability {
-    let (id, what) = ("tuners.daemons", "no tuner at work");
+    let (id, what) = ("tuners.daemons", "clear of daemons");
     let processes = root.list("/proc").unwrap_or_default();
     let pids = processes.iter().filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
     let mut asked = 0;
@@ -54,7 +54,7 @@ fn daemons(root: &Root) -> Capability {
         return Capability::unknown(AREA, id, what, "the tree shows no processes", "");
     }
     if found.is_empty() {
-        return Capability::yes(AREA, id, what, "none of TuneD, saptune, bpftune and 9 others runs");
+        return Capability::yes(AREA, id, what, "no TuneD, saptune, bpftune or other tuner runs");
     }
     let profile = if profile.is_empty() || !found.contains(&"TuneD") {
         String::new()
@@ -92,7 +92,7 @@ const PARAMETERS: [&str; 18] = [
 ];
 
 fn boot_parameters(root: &Root) -> Capability {
-    let (id, what) = ("tuners.boot", "no boot parameter");
+    let (id, what) = ("tuners.boot", "clear of boot args");
     let line = match root.read("/proc/cmdline") {
         Ok(line) => line,
         Err(error) => return Capability::unknown(AREA, id, what, error.to_string(), ""),
@@ -102,16 +102,15 @@ fn boot_parameters(root: &Root) -> Capability {
     if ours.is_empty() {
         return Capability::yes(AREA, id, what, "the kernel's command line sets none of our tunables");
     }
-    let capability = Capability::yes(AREA, id, what, ours.join(" "));
     let decides = ours.iter().any(|word| word.starts_with("transparent_hugepage=") || word.starts_with("thp_anon="));
     if decides {
-        return capability.with(
+        return Capability::yes(AREA, id, what, ours.join(" ")).with(
             State::Limited,
             "TuneD leaves THP alone while this is set, and a boot brings it back",
             "nothing for a trial; to keep another value change it there",
         );
     }
-    capability
+    Capability::yes(AREA, id, what, format!("{}, which stand in no trial's way", ours.join(" ")))
 }
 
 /// Where `sysctl --system` and systemd read, first one first: a file hides those of the same name further down
@@ -144,7 +143,7 @@ const SYSCTLS: [&str; 20] = [
 ];
 
 fn sysctl_files(root: &Root) -> Capability {
-    let (id, what) = ("tuners.sysctl", "no sysctl.d line");
+    let (id, what) = ("tuners.sysctl", "clear of sysctl.d");
     let mut files = files_by_name(root, &SYSCTL_FOLDERS, ".conf");
     if root.exists("/etc/sysctl.conf") {
         files.entry("99-sysctl.conf".to_owned()).or_insert_with(|| "/etc/sysctl.conf".to_owned());
@@ -157,7 +156,7 @@ fn sysctl_files(root: &Root) -> Capability {
         }
     }
     let shown: Vec<String> = set.iter().map(|(tunable, (value, file))| format!("{tunable}={value} ({file})")).collect();
-    applied_at_boot(id, what, "sets none of our tunables", &shown)
+    applied_at_boot(id, what, "no line sets one of our tunables", &shown)
 }
 
 fn sysctl_lines(text: &str) -> Vec<(String, String)> {
@@ -175,7 +174,7 @@ fn sysctl_lines(text: &str) -> Vec<(String, String)> {
 
 /// What tmpfiles.d and udev write into sysfs.
 fn other_files(root: &Root) -> Capability {
-    let (id, what) = ("tuners.tmpfiles", "no tmpfiles, no udev");
+    let (id, what) = ("tuners.tmpfiles", "clear of tmpfiles.d");
     let tmpfiles = ["/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d"];
     let rules = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d"];
     let mut shown = matching_lines(root, &files_by_name(root, &tmpfiles, ".conf"), |line| {
@@ -190,12 +189,12 @@ fn other_files(root: &Root) -> Capability {
         let sets = ["read_ahead_kb}=", "bdi/read_ahead_kb", "transparent_hugepage"];
         sets.iter().any(|part| line.contains(part)).then(|| "read-ahead or THP".to_owned())
     }));
-    applied_at_boot(id, what, "writes none of our tunables", &shown)
+    applied_at_boot(id, what, "nor udev rules: none writes our tunables", &shown)
 }
 
 /// `MemoryTHP=` of a unit keeps THP from its processes, whatever the host's setting.
 fn unit_files(root: &Root) -> Capability {
-    let (id, what) = ("tuners.units", "no MemoryTHP= unit");
+    let (id, what) = ("tuners.units", "clear of MemoryTHP=");
     let mut shown = Vec::new();
     for folder in ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"] {
         for name in root.list(folder).unwrap_or_default() {
