@@ -32,11 +32,14 @@ pub struct Estimate {
     pub df: f64,
 }
 
+/// One pair more than there are means to estimate.
+const FEWEST: usize = 3;
+
 /// Why pairs give no estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CrossoverError {
     /// No spread can be estimated.
-    #[error("{pairs} complete pairs leave no degree of freedom; an estimate takes at least 3")]
+    #[error("too few pairs are complete for an estimate: {pairs}, and it takes at least {FEWEST}")]
     TooFewPairs {
         /// Complete pairs.
         pairs: usize,
@@ -77,7 +80,7 @@ pub fn estimate(pairs: &[PairDifference]) -> Result<Estimate, CrossoverError> {
         pairs.iter().filter(|pair| pair.a_first == a_first).map(|pair| pair.difference).collect()
     };
     let (ab, ba) = (of_order(true), of_order(false));
-    if pairs.len() < 3 {
+    if pairs.len() < FEWEST {
         return Err(CrossoverError::TooFewPairs { pairs: pairs.len() });
     }
     let (Some(mean_ab), Some(mean_ba)) = (summary::mean(&ab), summary::mean(&ba)) else {

@@ -156,6 +156,14 @@ fn orders_in_design(pairs: usize) -> f64 {
     numbers_of_ab(pairs).map(|ab| binomial(pairs, ab)).sum()
 }
 
+/// The fewest pairs with which the test can reach `alpha`, all of them complete.
+#[must_use]
+pub fn fewest_pairs(alpha: f64) -> usize {
+    // The count of orders doubles with every pair or two; no usable alpha needs more pairs than this.
+    const ENOUGH: usize = 1000;
+    (2..ENOUGH).find(|pairs| smallest_p(*pairs, *pairs) <= alpha).unwrap_or(ENOUGH)
+}
+
 /// The p-value of data as extreme as they come. The mirror image of an order has the same effect, hence the 2; pairs
 /// without values multiply the orders that look alike.
 fn smallest_p(planned: usize, complete: usize) -> f64 {
@@ -205,6 +213,13 @@ mod tests {
         let values = [5.0, 6.0, 7.0, 8.0, 9.0, -5.0, -6.0, -7.0, -8.0, -9.0];
         let found = test(&placed(&values, "AAAAABBBBB"), never).unwrap();
         assert_eq!((found.p, found.smallest_p), (2.0 / 252.0, 2.0 / 252.0));
+    }
+
+    #[test]
+    fn five_percent_takes_seven_pairs() {
+        assert_eq!(fewest_pairs(0.05), 7);
+        // Three pairs have 3 + 3 orders, as many as four pairs have.
+        assert_eq!(fewest_pairs(0.34), 3);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) fn estimate(question: &Question, trial: &Trial) -> Result<Found, Stri
     }
     let differences: Vec<PairDifference> = trial.pairs.iter().map(log_ratio).collect();
     let estimate = crossover::estimate(&differences)
-        .map_err(|error| format!("{} of {} pairs are complete: {error}", differences.len(), question.pairs_planned))?;
+        .map_err(|error| format!("{error} ({} were planned)", question.pairs_planned))?;
     let randomisation = randomise(question, trial, &differences)
         .ok_or_else(|| "the order that was run gives no effect to redraw".to_owned())?;
     let effect = Effect {

@@ -44,28 +44,37 @@ fn judged(question: &Question, word: Conclusion) -> String {
 
 fn decided_by_outcomes(question: &Question, trial: &Trial, concluded: &Concluded, outcomes: &OutcomeTest) -> String {
     format!(
-        "{}: {} against {} (Fisher's exact test, p = {}). Times are not compared first when runs fail.",
+        "{}: {} (Fisher's exact test, p = {}). Failures are compared before times.",
         judged(question, concluded.word),
-        failures(question, trial, outcomes, Side::B),
-        failures(question, trial, outcomes, Side::A),
+        failures(question, trial, outcomes),
         p_value(outcomes.p)
     )
 }
 
-/// "5 of 10 runs of `always` ended badly (4 oom, 1 timeout)".
-fn failures(question: &Question, trial: &Trial, outcomes: &OutcomeTest, side: Side) -> String {
-    let (level, bad, total) = match side {
-        Side::A => (&question.a, outcomes.a_bad, outcomes.a_total),
-        Side::B => (&question.b, outcomes.b_bad, outcomes.b_total),
-    };
+/// "5 of 10 runs of `always` ended badly (4 oom, 1 timeout), against 0 of 10 of `never`".
+fn failures(question: &Question, trial: &Trial, outcomes: &OutcomeTest) -> String {
+    format!(
+        "{} of {} runs of `{}` ended badly{}, against {} of {} of `{}`{}",
+        outcomes.b_bad,
+        outcomes.b_total,
+        question.b,
+        kinds(trial, Side::B),
+        outcomes.a_bad,
+        outcomes.a_total,
+        question.a,
+        kinds(trial, Side::A)
+    )
+}
+
+/// " (4 oom, 1 timeout)", or nothing.
+fn kinds(trial: &Trial, side: Side) -> String {
     let counts = trial.outcomes(side);
     let kinds: Vec<String> = Outcome::ALL
         .iter()
         .filter(|outcome| outcome.is_bad())
         .filter_map(|outcome| Some(format!("{} {}", counts.get(outcome.word())?, outcome.word())))
         .collect();
-    let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-    format!("{bad} of {total} runs of `{level}` ended badly{kinds}")
+    if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) }
 }
 
 fn held_back(
@@ -81,12 +90,10 @@ fn held_back(
         _ => "the runs that ended well are equivalent".to_owned(),
     };
     format!(
-        "No verdict: {claim} ({} is {}), but {} against {}, and what fails more often is never called better or \
-         equivalent.",
+        "No verdict: {claim} ({} is {}), but {}, and what fails more often is never called better or equivalent.",
         question.metric.name,
         change(found.effect.ratio),
-        failures(question, trial, outcomes, Side::B),
-        failures(question, trial, outcomes, Side::A),
+        failures(question, trial, outcomes)
     )
 }
 

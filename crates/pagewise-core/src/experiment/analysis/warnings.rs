@@ -9,7 +9,7 @@ use super::verdict::{self, Concluded, Reason};
 use super::{Conclusion, Question, Warning};
 use crate::experiment::point::AppliedSetting;
 use crate::stats::leave_one_out::each_left_out;
-use crate::stats::{crossover, dip, summary, trend};
+use crate::stats::{crossover, dip, randomisation, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,9 +188,10 @@ fn few_sequences(question: &Question, found: &Found) -> Option<Warning> {
         return None;
     }
     let text = format!(
-        "So few pairs allow so few orders that the randomisation test cannot go below p = {}. The verdict rests on the \
-         t interval, which assumes normal noise; run 6 pairs or more.",
-        p_value(smallest)
+        "So few complete pairs allow so few orders that the randomisation test cannot go below p = {}. The verdict \
+         rests on the t interval alone, which assumes normal noise. Run {} pairs or more.",
+        p_value(smallest),
+        randomisation::fewest_pairs(question.alpha)
     );
     warning("few-sequences", text)
 }
@@ -218,8 +219,8 @@ fn noise_against_margin(question: &Question, found: &Found) -> Option<Warning> {
         return None;
     }
     let text = format!(
-        "The interval reaches ±{:.1} % around the estimate, wider than your margin of {}: this trial could not have \
-         shown equivalence.",
+        "The interval reaches {:.1} % to either side of the estimate, more than your margin of {}: in this noise a \
+         difference of that size can hardly be told from none.",
         libm::expm1(half_width) * 100.0,
         percent(question.margin)
     );

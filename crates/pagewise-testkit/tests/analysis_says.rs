@@ -1,0 +1,433 @@
+//! What an analysis says of trials made up to show one thing each: verdicts, sentences, warnings, symmetries.
+
+use pagewise_core::experiment::analysis::{Analysis, AnalysisError, Conclusion, analyze};
+use pagewise_core::experiment::order;
+use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, Point};
+use pagewise_core::metric::Direction;
+use pagewise_testkit::scripted::{World, point, true_world, two_level_plan};
+use proptest::prelude::*;
+
+/// A trial whose walls are given by pair and level (`true` for b), the order drawn as always.
+fn trial(pairs: u32, wall: impl Fn(u32, bool) -> f64) -> (Plan, Vec<Point>) {
+    let plan = two_level_plan(pairs, 11);
+    let order = order::draw(&plan).unwrap();
+    let run = |planned: &_| -> Point {
+        let mut run = point(planned, Outcome::Ok, 1.0);
+        let wall = wall(run.planned.block.unwrap_or(0), run.planned.level == "b");
+        run.measures.insert("wall".to_owned(), wall);
+        run
+    };
+    let points = order.points.iter().map(run).collect();
+    (plan, points)
+}
+
+/// Scatter without chance: five pairs in a row have mean zero.
+fn wobble(pair: u32) -> f64 {
+    [0.0, 0.02, -0.01, 0.01, -0.02][pair as usize % 5]
+}
+
+fn analysis((plan, points): &(Plan, Vec<Point>)) -> Analysis {
+    analyze(plan, points).unwrap()
+}
+
+fn warning<'a>(analysis: &'a Analysis, id: &str) -> Option<&'a str> {
+    analysis.warnings.iter().find(|warning| warning.id == id).map(|warning| warning.text.as_str())
+}
+
+fn fail(point: &mut Point, outcome: Outcome) {
+    point.outcome = outcome;
+    point.reason = Some(format!("made to end as {}", outcome.word()));
+}
+
+fn runs_of<'p>(points: &'p mut [Point], level: &'p str) -> impl Iterator<Item = &'p mut Point> {
+    points.iter_mut().filter(move |point| point.planned.level == level && !point.planned.is_warmup())
+}
+
+fn applied(tunable: &str, before: &str, requested: Option<&str>, after: &str) -> AppliedSetting {
+    let [tunable, before, after] = [tunable, before, after].map(str::to_owned);
+    AppliedSetting { tunable, before, requested: requested.map(str::to_owned), after }
+}
+
+fn policies(plan: &mut Plan, a: &str, b: &str) {
+    plan.factors[0].levels.insert("a".to_owned(), a.to_owned());
+    plan.factors[0].levels.insert("b".to_owned(), b.to_owned());
+}
+
+#[test]
+fn a_faster_level_is_better_and_the_sentence_says_by_how_much() {
+    let found = analysis(&trial(10, |pair, b| if b { 9.2 + wobble(pair) * 9.2 } else { 10.0 }));
+    assert_eq!(found.verdict.conclusion, Conclusion::Better);
+    assert_eq!(found.verdict.decided_by, "effect");
+    assert_eq!(
+        found.verdict.sentence,
+        "`b` is better than `a`: wall is 8.0 % lower (95 % interval 7.0 to 9.1 % lower, n = 10 pairs)."
+    );
+    assert_eq!((found.arms.a.n, found.arms.a.mean, found.arms.a.sd), (10, Some(10.0), Some(0.0)));
+}
+
+#[test]
+fn the_same_numbers_are_worse_where_higher_is_better() {
+    let (mut plan, points) = trial(10, |pair, b| if b { 9.2 + wobble(pair) * 9.2 } else { 10.0 });
+    plan.metric.direction = Direction::Higher;
+    assert_eq!(analyze(&plan, &points).unwrap().verdict.conclusion, Conclusion::Worse);
+}
+
+#[test]
+fn no_difference_in_quiet_data_is_equivalence() {
+    let found = analysis(&trial(10, |pair, b| if b { 10.0 + wobble(pair) } else { 10.0 }));
+    assert_eq!(found.verdict.conclusion, Conclusion::Equivalent);
+    assert!(!found.verdict.real_but_below_margin);
+    assert_eq!(
+        found.verdict.sentence,
+        "`b` and `a` are equivalent: wall differs by less than 2 % (90 % interval 0.1 % lower to 0.1 % higher, \
+         n = 10 pairs)."
+    );
+}
+
+#[test]
+fn a_small_certain_difference_is_real_but_below_the_margin() {
+    let found = analysis(&trial(10, |pair, b| if b { 10.1 + wobble(pair) } else { 10.0 }));
+    assert_eq!(found.verdict.conclusion, Conclusion::Equivalent);
+    assert!(found.verdict.real_but_below_margin);
+    assert!(found.verdict.sentence.contains("There is a real difference, but below your margin: wall is 1.0 % higher"));
+}
+
+#[test]
+fn noise_leaves_it_open_and_says_what_a_new_trial_needs() {
+    let found = analysis(&trial(10, |pair, b| if b { 10.0 + 40.0 * wobble(pair) } else { 10.0 }));
+    assert_eq!(found.verdict.conclusion, Conclusion::Inconclusive);
+    assert_eq!(found.verdict.decided_by, "none");
+    let needed = found.pairs_needed.clone().unwrap();
+    assert_eq!((needed.power, needed.difference), (0.9, 0.02));
+    assert!(found.verdict.sentence.starts_with("No difference found: wall is "), "{}", found.verdict.sentence);
+    let new_trial = format!("A new trial needs {} pairs to see a difference of 2 % nine times in ten.", needed.pairs);
+    assert!(found.verdict.sentence.ends_with(&new_trial), "{}", found.verdict.sentence);
+    assert!(warning(&found, "noise-against-margin").is_some());
+}
+
+#[test]
+fn an_arm_that_dies_significantly_more_often_is_worse_however_fast_it_is() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 5.0 + wobble(pair) } else { 10.0 });
+    runs_of(&mut points, "b").take(5).for_each(|point| fail(point, Outcome::Oom));
+    runs_of(&mut points, "b").skip(5).take(1).for_each(|point| fail(point, Outcome::Timeout));
+    let found = analyze(&plan, &points).unwrap();
+    assert_eq!((found.verdict.conclusion, found.verdict.decided_by.as_str()), (Conclusion::Worse, "outcomes"));
+    assert_eq!(
+        found.verdict.sentence,
+        "`b` is worse than `a`: 6 of 10 runs of `b` ended badly (5 oom, 1 timeout), against 0 of 10 of `a` (Fisher's \
+         exact test, p = 0.011). Failures are compared before times."
+    );
+    assert_eq!((found.pairs_complete, found.arms.b.outcomes["oom"]), (4, 5));
+}
+
+#[test]
+fn one_failure_more_is_enough_to_never_be_called_better_or_equivalent() {
+    for wall_of_b in [5.0, 10.0] {
+        let (plan, mut points) = trial(10, |pair, b| if b { wall_of_b + wobble(pair) } else { 10.0 });
+        runs_of(&mut points, "b").take(1).for_each(|point| fail(point, Outcome::Wrong));
+        let found = analyze(&plan, &points).unwrap();
+        assert_eq!(found.verdict.conclusion, Conclusion::Inconclusive);
+        assert!(found.verdict.sentence.contains("1 of 10 runs of `b` ended badly (1 wrong)"), "{found:?}");
+        assert!(warning(&found, "incomplete-pairs").is_some_and(|text| text.starts_with("1 of 10 pairs")));
+    }
+}
+
+#[test]
+fn the_level_that_fails_more_can_still_be_worse() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 20.0 + wobble(pair) } else { 10.0 });
+    runs_of(&mut points, "b").take(1).for_each(|point| fail(point, Outcome::Failed));
+    assert_eq!(analyze(&plan, &points).unwrap().verdict.conclusion, Conclusion::Worse);
+}
+
+#[test]
+fn failures_in_the_warm_up_are_no_results() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    points.iter_mut().filter(|point| point.planned.is_warmup()).for_each(|point| fail(point, Outcome::Oom));
+    let found = analyze(&plan, &points).unwrap();
+    assert_eq!((found.outcomes.a_bad, found.outcomes.b_bad, found.outcomes.a_total), (0, 0, 10));
+    assert_eq!(found.verdict.conclusion, Conclusion::Better);
+}
+
+#[test]
+fn an_invalid_run_is_shown_and_its_repetition_counts() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    let place = points.iter().position(|point| !point.planned.is_warmup()).unwrap();
+    let mut first_try = points[place].clone();
+    fail(&mut first_try, Outcome::Invalid);
+    first_try.measures.insert("wall".to_owned(), 500.0);
+    points[place].attempt = 2;
+    points.push(first_try);
+    let found = analyze(&plan, &points).unwrap();
+    assert_eq!((found.pairs_complete, found.verdict.conclusion), (10, Conclusion::Better));
+    assert_eq!(
+        warning(&found, "attempts-replaced"),
+        Some("One run was invalid and does not count: made to end as invalid.")
+    );
+    assert_eq!(found.points.iter().filter(|mark| mark.outcome == Outcome::Invalid).count(), 1);
+}
+
+#[test]
+fn a_run_that_is_only_ever_invalid_leaves_its_pair_out() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    runs_of(&mut points, "a").take(1).for_each(|point| fail(point, Outcome::Invalid));
+    let found = analyze(&plan, &points).unwrap();
+    assert_eq!((found.pairs_complete, found.outcomes.a_total, found.outcomes.a_bad), (9, 9, 0));
+    assert_eq!(found.verdict.conclusion, Conclusion::Better);
+}
+
+#[test]
+fn too_few_complete_pairs_are_a_verdict_with_a_reason() {
+    let (plan, mut points) = trial(4, |_, b| if b { 9.0 } else { 10.0 });
+    points.retain(|point| point.planned.block.is_none_or(|block| block < 2));
+    let found = analyze(&plan, &points).unwrap();
+    assert_eq!((found.effect.is_none(), found.verdict.conclusion), (true, Conclusion::Inconclusive));
+    assert_eq!(
+        found.verdict.sentence,
+        "No verdict: too few pairs are complete for an estimate: 2, and it takes at least 3 (4 were planned)."
+    );
+    assert!(analyze(&plan, &[]).unwrap().no_effect_because.is_some());
+}
+
+#[test]
+fn values_at_or_below_zero_have_no_ratio() {
+    let found = analysis(&trial(10, |pair, b| if b && pair == 3 { 0.0 } else { 10.0 }));
+    assert!(found.effect.is_none() && warning(&found, "not-positive").is_some());
+    assert!(found.verdict.sentence.starts_with("No verdict: wall has a value of 0"), "{}", found.verdict.sentence);
+}
+
+#[test]
+fn a_run_without_the_metric_is_not_a_zero() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    runs_of(&mut points, "b").take(1).for_each(|point| point.measures.clear());
+    let found = analyze(&plan, &points).unwrap();
+    assert_eq!((found.pairs_complete, found.arms.b.n), (9, 9));
+    assert!(
+        warning(&found, "incomplete-pairs").is_some_and(|text| text.contains("In 1 of them wall was not measured"))
+    );
+}
+
+#[test]
+fn one_pair_that_decides_is_named() {
+    let found = analysis(&trial(10, |pair, b| match (pair, b) {
+        (4, true) => 16.0,
+        (_, true) => 9.7 + wobble(pair),
+        _ => 10.0,
+    }));
+    assert_eq!(found.verdict.conclusion, Conclusion::Inconclusive);
+    assert_eq!(warning(&found, "one-point-decides"), Some("Without pair 5 the verdict would be better."));
+}
+
+#[test]
+fn drift_is_noticed_and_does_not_move_the_estimate() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    for point in &mut points {
+        let growth = 1.01_f64.powi(point.planned.index as i32);
+        point.measures.entry("wall".to_owned()).and_modify(|wall| *wall *= growth);
+    }
+    let found = analyze(&plan, &points).unwrap();
+    assert!(warning(&found, "drift").is_some_and(|text| text.contains("+1.0")), "{:?}", found.warnings);
+    let ratio = found.effect.unwrap().ratio;
+    assert!((ratio - 0.9).abs() < 0.002, "{ratio}");
+}
+
+#[test]
+fn steady_runs_raise_no_alarm() {
+    let found = analysis(&trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 + wobble(pair + 2) }));
+    assert_eq!(found.warnings, []);
+}
+
+#[test]
+fn an_arm_in_two_heaps_is_called_bimodal() {
+    let heap = |pair: u32| if pair.is_multiple_of(2) { 8.0 } else { 12.0 };
+    let found =
+        analysis(&trial(20, |pair, b| if b { heap(pair) + wobble(pair) } else { 10.0 + f64::from(pair) * 0.01 }));
+    let text = warning(&found, "bimodal").unwrap_or_else(|| panic!("{:?}", found.warnings));
+    assert!(text.contains("`b` (p = ") && !text.contains("`a`"), "{text}");
+}
+
+#[test]
+fn four_pairs_allow_too_few_orders() {
+    let found = analysis(&trial(4, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 }));
+    assert!(
+        warning(&found, "few-sequences").is_some_and(|text| text.contains("p = 0.33") && text.contains("Run 7 pairs"))
+    );
+    assert_eq!(found.effect.unwrap().smallest_randomisation_p, 2.0 / 6.0);
+}
+
+#[test]
+fn two_levels_that_read_back_the_same_compare_nothing() {
+    let (mut plan, mut points) = trial(10, |pair, b| if b { 10.0 + wobble(pair) } else { 10.0 });
+    policies(&mut plan, "now", "thp.enabled=madvise");
+    for point in runs_of(&mut points, "b") {
+        point.applied.push(applied("thp.enabled", "madvise", Some("madvise"), "madvise"));
+    }
+    let found = analyze(&plan, &points).unwrap();
+    assert!(warning(&found, "policy-changes-nothing").is_some_and(|text| text.contains("thp.enabled")));
+    // The same policy twice asks for the noise of the host and is meant to change nothing.
+    policies(&mut plan, "thp.enabled=madvise", "thp.enabled=madvise");
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "policy-changes-nothing"), None);
+    // What leaves nothing to read back may be what differs.
+    policies(&mut plan, "now", "thp.enabled=madvise,env.THREADS=2");
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "policy-changes-nothing"), None);
+}
+
+#[test]
+fn what_the_kernel_moved_by_itself_is_named() {
+    let (mut plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    policies(&mut plan, "now", "thp.enabled=always");
+    for point in runs_of(&mut points, "b") {
+        point.applied.push(applied("thp.enabled", "never", Some("always"), "always"));
+        point.applied.push(applied("vm.min_free_kbytes", "8192", None, "67584"));
+    }
+    let found = analyze(&plan, &points).unwrap();
+    let text = warning(&found, "levels-differ-in-more").unwrap();
+    assert!(text.contains("vm.min_free_kbytes (8192 under `a`, 67584 under `b`)"), "{text}");
+    assert_eq!(warning(&found, "policy-changes-nothing"), None);
+    plan.factors[0].also.push("vm.min_free_kbytes".to_owned());
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "levels-differ-in-more"), None);
+}
+
+#[test]
+fn counters_that_differ_are_listed_most_significant_first_and_noise_is_not() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    for point in &mut points {
+        let b = i64::from(point.planned.level == "b");
+        let index = i64::from(point.planned.index);
+        let counters = [
+            ("compact_stall", 5 + b * 40 + index % 3),
+            ("thp_fault_alloc", b * 512),
+            ("pgfault", 100_000 + (index * 7919) % 1000),
+            ("nr_free_pages", b * 1_000_000),
+            ("swap_ra", 0),
+        ];
+        point.counters = counters.into_iter().map(|(name, growth)| (name.to_owned(), growth)).collect();
+    }
+    let found = analyze(&plan, &points).unwrap();
+    let names: Vec<&str> = found.counters.iter().map(|counter| counter.name.as_str()).collect();
+    assert_eq!(names, ["thp_fault_alloc", "compact_stall"]);
+    assert_eq!(found.counters_compared, 3, "a level is no counter, and what never moved is not compared");
+    assert_eq!((found.counters[0].a_mean, found.counters[0].b_mean, found.counters[0].difference), (0.0, 512.0, 512.0));
+}
+
+#[test]
+fn other_measures_and_the_user_s_own_are_compared_where_every_pair_has_them() {
+    let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
+    for point in &mut points {
+        let b = point.planned.level == "b";
+        point.measures.insert("user".to_owned(), if b { 3.0 } else { 2.0 });
+        point.measures.insert("major_faults".to_owned(), if b { 4.0 } else { 0.0 });
+        point.measures.insert("rows_per_s".to_owned(), if b { 50.0 } else { 100.0 });
+        point.custom_units.insert("rows_per_s".to_owned(), "rows/s".to_owned());
+        if point.planned.index == 5 {
+            continue;
+        }
+        point.measures.insert("cgroup_peak".to_owned(), 1e9);
+    }
+    let found = analyze(&plan, &points).unwrap();
+    let listed: Vec<(&str, &str, Option<f64>)> = found
+        .measures
+        .iter()
+        .map(|m| (m.name.as_str(), m.unit.as_str(), m.ratio.map(|r| (r * 1e6).round() / 1e6)))
+        .collect();
+    assert_eq!(
+        listed,
+        [("user", "seconds", Some(1.5)), ("major_faults", "count", None), ("rows_per_s", "rows/s", Some(0.5))]
+    );
+}
+
+#[test]
+fn a_plan_that_cannot_be_judged_is_refused_with_the_reason() {
+    let (plan, points) = trial(4, |_, _| 10.0);
+    let refusal = |change: fn(&mut Plan)| {
+        let mut plan = plan.clone();
+        change(&mut plan);
+        analyze(&plan, &points).unwrap_err()
+    };
+    assert_eq!(refusal(|plan| plan.contrasts.clear()), AnalysisError::NoContrast);
+    assert_eq!(
+        refusal(|plan| plan.contrasts[0].b = "c".to_owned()),
+        AnalysisError::Unknown { what: "level", name: "c".to_owned() }
+    );
+    assert!(matches!(refusal(|plan| plan.metric.smallest_effect = "wide".to_owned()), AnalysisError::BadNumber(_)));
+    assert!(matches!(refusal(|plan| plan.metric.smallest_effect = "2".to_owned()), AnalysisError::BadNumber(_)));
+    assert!(matches!(refusal(|plan| plan.design.alpha = 0.5), AnalysisError::BadNumber(_)));
+    assert!(matches!(refusal(|plan| plan.design.alpha = f64::NAN), AnalysisError::BadNumber(_)));
+}
+
+/// A simulated trial that may end any way.
+fn any_trial() -> impl Strategy<Value = (Plan, Vec<Point>)> {
+    (4u32..24, any::<u64>(), 0.001f64..0.2, 0.7f64..1.4, 0.0f64..0.3, 0.0f64..0.3).prop_map(
+        |(pairs, seed, sd, ratio, oom_a, oom_b)| {
+            let plan = two_level_plan(pairs, seed);
+            let order = order::draw(&plan).unwrap();
+            let world = World { sd, ratio, oom: (oom_a, oom_b), ..World::default() };
+            let points = true_world(&plan, &order, &world, seed ^ 1);
+            (plan, points)
+        },
+    )
+}
+
+fn flipped(conclusion: Conclusion) -> Conclusion {
+    match conclusion {
+        Conclusion::Better => Conclusion::Worse,
+        Conclusion::Worse => Conclusion::Better,
+        same => same,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn swapping_the_levels_turns_ratio_and_verdict_over((plan, points) in any_trial()) {
+        let mut swapped = plan.clone();
+        swapped.contrasts[0].a = plan.contrasts[0].b.clone();
+        swapped.contrasts[0].b = plan.contrasts[0].a.clone();
+        let (one, other) = (analyze(&plan, &points).unwrap(), analyze(&swapped, &points).unwrap());
+        prop_assert_eq!(one.verdict.conclusion, flipped(other.verdict.conclusion));
+        prop_assert_eq!(one.effect.is_some(), other.effect.is_some());
+        if let (Some(one), Some(other)) = (one.effect, other.effect) {
+            prop_assert!((one.ratio * other.ratio - 1.0).abs() < 1e-12);
+            prop_assert!((one.interval.low * other.interval.high - 1.0).abs() < 1e-12);
+            prop_assert!((one.p - other.p).abs() < 1e-12);
+            prop_assert!((one.period_ratio - other.period_ratio).abs() < 1e-12);
+            prop_assert_eq!(one.randomisation_p, other.randomisation_p);
+        }
+    }
+
+    #[test]
+    fn another_unit_leaves_ratio_and_verdict((plan, points) in any_trial(), factor in 1e-3f64..1e3) {
+        let mut scaled = points.clone();
+        for point in &mut scaled {
+            point.measures.entry("wall".to_owned()).and_modify(|wall| *wall *= factor);
+        }
+        let (one, other) = (analyze(&plan, &points).unwrap(), analyze(&plan, &scaled).unwrap());
+        prop_assert_eq!(one.verdict.conclusion, other.verdict.conclusion);
+        if let (Some(one), Some(other)) = (one.effect, other.effect) {
+            prop_assert!((one.ratio / other.ratio - 1.0).abs() < 1e-9);
+            prop_assert!((one.p - other.p).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_same_points_in_any_order_give_the_same_bytes((plan, points) in any_trial(), turn in 0usize..40) {
+        let mut turned = points.clone();
+        let by = turn % points.len();
+        turned.rotate_left(by);
+        turned.reverse();
+        let bytes = |points: &[Point]| serde_json::to_vec(&analyze(&plan, points).unwrap()).unwrap();
+        prop_assert_eq!(bytes(&points), bytes(&turned));
+    }
+
+    #[test]
+    fn p_values_keep_their_bounds((plan, points) in any_trial()) {
+        let found = analyze(&plan, &points).unwrap();
+        if let Some(effect) = found.effect {
+            prop_assert!(effect.smallest_randomisation_p > 0.0);
+            prop_assert!(effect.smallest_randomisation_p <= effect.randomisation_p && effect.randomisation_p <= 1.0);
+            prop_assert!((0.0..=1.0).contains(&effect.p));
+            prop_assert!(effect.interval.low <= effect.ratio && effect.ratio <= effect.interval.high);
+        }
+    }
+}
