@@ -600,7 +600,7 @@ impl Machine for Host<'_> {
     }
 
     fn is_gone(&self, error: &ChangeError) -> bool {
-        matches!(error, ChangeError::Tunable(error) if error.is_absent())
+        matches!(error, ChangeError::Tunable(error) if error.is_missing())
     }
 
     fn reached(&mut self, phase: Phase) {

@@ -3,14 +3,18 @@
 //! A value is always its canonical text (`pagewise_core::tunable`): what [`read`] gives, [`write`] takes, also after
 //! anything else happened in between. That is what lets the journal put a host back without knowing what a tunable is.
 
+pub mod change;
 mod error;
 mod file;
+pub mod journal;
 mod listing;
 mod location;
+pub mod lock;
 mod pair;
 mod resolve;
 mod shell;
 mod swap;
+pub mod watcher;
 
 pub use error::TunableError;
 pub use listing::{Listed, list};

@@ -1,0 +1,284 @@
+//! What the change journal promises, on a fake host: a policy is undone in full whatever ends its process, what is
+//! someone else's is left, and a journal that cannot be written stops a change before it begins.
+
+use pagewise_core::change::line::{Closing, Outcome};
+use pagewise_core::change::replay::Why;
+use pagewise_core::tunable::CostClass;
+use pagewise_host::tunable::change::{Change, ChangeError, Journal, Lease, Phase, UndoReport};
+use pagewise_host::tunable::journal::own_identity;
+use pagewise_host::tunable::{HostSetting, Resolved};
+use pagewise_testkit::FakeHost;
+use std::path::PathBuf;
+use std::time::Duration;
+
+struct Host {
+    tree: FakeHost,
+    state: tempfile::TempDir,
+}
+
+impl Host {
+    fn new() -> Host {
+        Host { tree: FakeHost::modern(), state: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn journal(&self) -> Journal {
+        Journal::open(self.state.path(), &self.tree.root()).expect("a boot id in the tree")
+    }
+
+    fn sysctl(&self, name: &str) -> String {
+        self.tree.text(&format!("/proc/sys/vm/{name}"))
+    }
+
+    fn edit(&self, name: &str, value: &str) {
+        self.tree.write(&format!("/proc/sys/vm/{name}"), value);
+    }
+
+    fn apply(&self, settings: &[(&str, &str)], lease: Lease) -> Result<Change, ChangeError> {
+        let journal = self.journal();
+        let lock = journal.lock("test")?;
+        journal.apply(&lock, &resolved(settings), "the policy", lease, &mut |_| {})
+    }
+
+    fn recover(&self) -> Vec<UndoReport> {
+        let journal = self.journal();
+        let lock = journal.lock("test").expect("free");
+        journal.recover(&lock).expect("a whole journal")
+    }
+
+    fn journal_file(&self) -> PathBuf {
+        self.journal().path(1)
+    }
+
+    fn journal_text(&self) -> String {
+        std::fs::read_to_string(self.journal_file()).expect("a journal")
+    }
+
+    fn rewrite_journal(&self, text: &str) {
+        std::fs::write(self.journal_file(), text).expect("a file of ours");
+    }
+}
+
+/// What a policy resolves to, made by hand so that values the grammar would refuse can be tried too.
+fn resolved(settings: &[(&str, &str)]) -> Resolved {
+    let setting = |(tunable, value): &(&str, &str)| HostSetting {
+        tunable: (*tunable).to_owned(),
+        value: (*value).to_owned(),
+        coupled: Vec::new(),
+        cost: CostClass::Live,
+    };
+    Resolved { host: settings.iter().map(setting).collect(), ..Resolved::default() }
+}
+
+const POLICY: [(&str, &str); 2] = [("vm.swappiness", "1"), ("vm.vfs_cache_pressure", "50")];
+
+#[test]
+fn a_policy_is_in_force_until_it_is_undone() {
+    let host = Host::new();
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let mut phases = Vec::new();
+    let change = journal
+        .apply(&lock, &resolved(&POLICY), "p", Lease::Owner, &mut |phase| phases.push(phase))
+        .expect("nothing stands in the way");
+    assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("1".into(), "50".into()));
+    assert_eq!(phases.first(), Some(&Phase::Journalled));
+    assert_eq!(phases.last(), Some(&Phase::Applied));
+    let applied: Vec<_> = change.applied().iter().map(|a| (a.before.as_str(), a.after.as_str())).collect();
+    assert_eq!(applied, [("60", "1"), ("100", "50")]);
+    assert!(change.drift().is_empty());
+    let report = change.undo(&lock).expect("nothing stands in the way");
+    assert_eq!(report.closed, Some(Closing::Undone));
+    assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("60".into(), "100".into()));
+    assert!(journal.open_sets().expect("readable").is_empty());
+}
+
+#[test]
+fn a_policy_that_sets_nothing_on_the_host_writes_no_journal() {
+    let host = Host::new();
+    let change = host.apply(&[], Lease::Owner).expect("nothing to do");
+    assert!(change.id().is_none() && change.applied().is_empty() && change.drift().is_empty());
+    assert!(!host.state.path().join("changes").exists());
+}
+
+#[test]
+fn a_run_that_returns_early_leaves_nothing_behind() {
+    let host = Host::new();
+    drop(host.apply(&POLICY, Lease::Owner).expect("nothing stands in the way"));
+    assert_eq!(host.sysctl("swappiness"), "60");
+}
+
+#[test]
+fn a_change_that_was_set_to_stay_stays() {
+    let host = Host::new();
+    drop(host.apply(&POLICY, Lease::None).expect("nothing stands in the way"));
+    assert_eq!(host.recover(), []);
+    assert_eq!(host.sysctl("swappiness"), "1");
+}
+
+#[test]
+fn someone_elses_edit_shows_as_drift_and_is_left_by_the_undo() {
+    let host = Host::new();
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let change = journal.apply(&lock, &resolved(&POLICY), "p", Lease::Owner, &mut |_| {}).expect("applied");
+    host.edit("swappiness", "77");
+    let drift: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
+    assert_eq!(drift, ["vm.swappiness is '77', not '1'"]);
+    let report = change.undo(&lock).expect("leaving it is no failure");
+    assert_eq!(report.foreign().collect::<Vec<_>>(), [("vm.swappiness", "77")]);
+    assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("77".into(), "100".into()));
+}
+
+#[test]
+fn a_setting_that_cannot_be_written_half_way_undoes_those_before_it() {
+    let host = Host::new();
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let file = host.tree.root().path("/proc/sys/vm/vfs_cache_pressure");
+    let mut vanish = |phase| {
+        if phase == Phase::BeforeWrite(1) {
+            std::fs::remove_file(&file).expect("a file of ours");
+        }
+    };
+    let error = journal.apply(&lock, &resolved(&POLICY), "p", Lease::None, &mut vanish).expect_err("it vanished");
+    assert!(error.to_string().contains("vfs_cache_pressure"), "{error}");
+    assert_eq!(host.sysctl("swappiness"), "60");
+    assert!(journal.open_sets().expect("readable").is_empty());
+}
+
+#[test]
+fn the_next_run_undoes_what_a_killed_one_left_at_any_line() {
+    for lines in 0..=5 {
+        let host = Host::new();
+        drop(host.apply(&POLICY, Lease::None).expect("nothing stands in the way"));
+        let whole: String = host.journal_text().split_inclusive('\n').take(lines).collect();
+        host.rewrite_journal(&format!("{whole}{{\"line\":\"wri"));
+        // What has no line was not written yet when the process died.
+        if lines < 2 {
+            host.edit("swappiness", "60");
+        }
+        if lines < 4 {
+            host.edit("vfs_cache_pressure", "100");
+        }
+        let reports = host.recover();
+        assert_eq!(reports.iter().filter_map(|r| r.why).collect::<Vec<_>>(), vec![Why::HalfApplied; lines.min(1)]);
+        assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("60".into(), "100".into()));
+        assert_eq!(host.recover(), [], "nothing is left to do");
+    }
+}
+
+#[test]
+fn a_change_of_a_process_that_is_gone_is_undone_and_one_of_a_living_process_is_not() {
+    let host = Host::new();
+    std::mem::forget(host.apply(&POLICY, Lease::Owner).expect("nothing stands in the way"));
+    assert_eq!(host.recover(), []);
+    let own = format!("\"start_time\":{}", own_identity().start_time);
+    host.rewrite_journal(&host.journal_text().replace(&own, "\"start_time\":1"));
+    assert_eq!(host.recover()[0].why, Some(Why::OwnerDied));
+    assert_eq!(host.sysctl("swappiness"), "60");
+}
+
+#[test]
+fn a_change_that_nobody_confirms_is_undone_and_a_confirmed_one_stays() {
+    let host = Host::new();
+    let soon = Journal::deadline(Duration::from_millis(30));
+    host.apply(&[POLICY[0]], soon).expect("nothing stands in the way");
+    let later = Journal::deadline(Duration::from_secs(3600));
+    host.apply(&[POLICY[1]], later).expect("another tunable");
+    let journal = host.journal();
+    journal.confirm(&journal.lock("test").expect("free"), 2).expect("in time");
+    std::thread::sleep(Duration::from_millis(40));
+    assert_eq!(host.recover()[0].why, Some(Why::NotConfirmed));
+    assert_eq!((host.sysctl("swappiness"), host.sysctl("vfs_cache_pressure")), ("60".into(), "50".into()));
+    assert!(journal.confirm(&journal.lock("test").expect("free"), 1).is_err(), "too late");
+}
+
+#[test]
+fn nothing_is_built_on_a_change_that_may_be_undone_at_any_moment() {
+    let host = Host::new();
+    host.apply(&[POLICY[0]], Journal::deadline(Duration::from_secs(3600))).expect("nothing stands in the way");
+    let same_tunable = host.apply(&[("vm.swappiness", "10")], Lease::None).expect_err("it waits");
+    assert!(matches!(same_tunable, ChangeError::AwaitsConfirmation { id: 1, .. }), "{same_tunable}");
+    let a_run = host.apply(&[POLICY[1]], Lease::Owner).expect_err("the host would change under it");
+    assert!(matches!(a_run, ChangeError::AwaitsConfirmation { .. }), "{a_run}");
+    host.apply(&[POLICY[1]], Lease::None).expect("another tunable may be set");
+}
+
+#[test]
+fn changes_on_top_of_each_other_unwind_from_the_top() {
+    let host = Host::new();
+    host.apply(&[("vm.swappiness", "10")], Lease::None).expect("nothing stands in the way");
+    host.apply(&[("vm.swappiness", "20")], Lease::None).expect("nothing stands in the way");
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let error = journal.undo(&lock, 1, &mut |_| {}).expect_err("2 stands on it");
+    assert!(matches!(error, ChangeError::LiesUnder { id: 1, later: 2 }), "{error}");
+    journal.undo(&lock, 2, &mut |_| {}).expect("the top");
+    assert_eq!(host.sysctl("swappiness"), "10");
+    journal.undo(&lock, 1, &mut |_| {}).expect("the top now");
+    assert_eq!(host.sysctl("swappiness"), "60");
+    let error = journal.undo(&lock, 1, &mut |_| {}).expect_err("closed");
+    assert!(matches!(error, ChangeError::Closed { .. }), "{error}");
+}
+
+#[test]
+fn values_of_another_boot_are_never_replayed() {
+    let host = Host::new();
+    host.apply(&POLICY, Lease::None).expect("nothing stands in the way");
+    host.tree.write("/proc/sys/kernel/random/boot_id", "another-boot\n");
+    let reports = host.recover();
+    assert_eq!(reports[0].closed, Some(Closing::OtherBoot));
+    assert_eq!(host.sysctl("swappiness"), "1", "this boot's value, whatever it is");
+}
+
+#[test]
+fn files_that_outlive_a_boot_are_removed_with_it() {
+    let host = Host::new();
+    host.apply(&POLICY, Lease::None).expect("nothing stands in the way");
+    let artefact = host.state.path().join("swapfile");
+    std::fs::write(&artefact, "swap").expect("a file of ours");
+    let named = format!("\"target\":\"1\",\"artefacts\":[\"{}\"]", artefact.display());
+    host.rewrite_journal(&host.journal_text().replace("\"target\":\"1\"", &named));
+    host.tree.write("/proc/sys/kernel/random/boot_id", "another-boot\n");
+    host.recover();
+    assert!(!artefact.exists());
+}
+
+#[test]
+fn a_damaged_journal_is_named_with_the_line_and_stops_what_would_write() {
+    let host = Host::new();
+    host.apply(&POLICY, Lease::None).expect("nothing stands in the way");
+    host.rewrite_journal(&host.journal_text().replacen("\"writing\"", "\"wrXting\"", 1));
+    let told = host.apply(&POLICY, Lease::None).expect_err("no way back can be promised").to_string();
+    assert!(told.contains("000001.jsonl") && told.contains("line 2"), "{told}");
+}
+
+#[test]
+fn the_journal_keeps_the_newest_hundred_closed_changes() {
+    let host = Host::new();
+    for _ in 0..103 {
+        drop(host.apply(&[POLICY[0]], Lease::Owner).expect("nothing stands in the way"));
+    }
+    host.recover();
+    let ids: Vec<u64> = host.journal().list().expect("readable").iter().map(|entry| entry.id).collect();
+    assert_eq!(ids, (4..=103).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_restore_that_fails_is_told_and_tried_again_by_the_next_run() {
+    let host = Host::new();
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let change = journal.apply(&lock, &resolved(&POLICY), "p", Lease::Owner, &mut |_| {}).expect("applied");
+    let file = host.tree.root().path("/proc/sys/vm/swappiness");
+    std::fs::remove_file(&file).expect("a file of ours");
+    std::fs::create_dir(&file).expect("a folder in its place cannot be read");
+    let error = change.undo(&lock).expect_err("it cannot be restored").to_string();
+    assert!(error.contains("change 1") && error.contains("vm.swappiness"), "{error}");
+    assert_eq!(host.sysctl("vfs_cache_pressure"), "100", "the other one was");
+    std::fs::remove_dir(&file).expect("a folder of ours");
+    std::fs::write(&file, "1\n").expect("a file of ours");
+    let reports = journal.recover(&lock).expect("a whole journal");
+    assert!(matches!(reports[0].settings[0].outcome, Outcome::Restored), "{reports:?}");
+    assert_eq!(host.sysctl("swappiness"), "60");
+}
