@@ -40,17 +40,14 @@ struct Mount {
 /// # Errors
 /// A sentence that says which file was missing or what it lacked.
 pub fn own_memory_cgroup(root: &Root) -> Result<MemoryCgroup, String> {
-    let (mount, own) = memory_mount(root)?;
+    let (mount, own) = own_place(root)?;
     Ok(MemoryCgroup { version: mount.version, folder: own })
 }
 
 /// The mount with the memory controller, and our own folder below it.
-fn memory_mount(root: &Root) -> Result<(Mount, String), String> {
+fn own_place(root: &Root) -> Result<(Mount, String), String> {
     let membership = root.read("/proc/self/cgroup").map_err(|e| e.to_string())?;
-    let mount = mounts(root)?
-        .into_iter()
-        .find(|mount| has_memory(root, mount))
-        .ok_or("no mounted cgroup hierarchy has the memory controller")?;
+    let mount = mount_with_memory(root)?;
     let path = own_path(&membership, &mount).ok_or("/proc/self/cgroup does not list the memory hierarchy")?;
     let below = path.strip_prefix(mount.inside.trim_end_matches('/')).unwrap_or(path);
     let folder = format!("{}/{}", mount.point, below.trim_matches('/'));
@@ -67,11 +64,12 @@ fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
 /// # Errors
 /// A sentence that says which file was missing or what it lacked.
 pub fn memory_mount(root: &Root) -> Result<MemoryCgroup, String> {
-    let mounts = parse_mounts(&root.read("/proc/self/mountinfo").map_err(|e| e.to_string())?);
-    let mount = mounts.into_iter().find(|mount| has_memory(root, mount));
-    mount
-        .map(|mount| MemoryCgroup { version: mount.version, folder: mount.point })
-        .ok_or_else(|| "no mounted cgroup hierarchy has the memory controller".to_owned())
+    mount_with_memory(root).map(|mount| MemoryCgroup { version: mount.version, folder: mount.point })
+}
+
+fn mount_with_memory(root: &Root) -> Result<Mount, String> {
+    let with_memory = mounts(root)?.into_iter().find(|mount| has_memory(root, mount));
+    with_memory.ok_or_else(|| "no mounted cgroup hierarchy has the memory controller".to_owned())
 }
 
 fn has_memory(root: &Root, mount: &Mount) -> bool {
@@ -122,7 +120,7 @@ fn parse_mount(line: &str) -> Option<Mount> {
 /// # Errors
 /// A sentence with the reason.
 pub fn try_child(root: &Root) -> Result<MemoryCgroup, String> {
-    let (mount, own) = memory_mount(root)?;
+    let (mount, own) = own_place(root)?;
     let parent = MemoryCgroup { version: mount.version, folder: parent_for_children(root, &mount, own)? };
     let child = root.path(&format!("{}/pagewise-probe-{}", parent.folder, std::process::id()));
     std::fs::create_dir(&child).map_err(|e| format!("cannot create a cgroup in {}: {e}", parent.folder))?;
@@ -196,7 +194,7 @@ fn controllers(root: &Root, mount: &Mount) -> Vec<String> {
 /// none of it can be read.
 #[must_use]
 pub fn room(root: &Root) -> Option<u64> {
-    let (mount, own) = memory_mount(root).ok()?;
+    let (mount, own) = own_place(root).ok()?;
     let (limit, usage) = match mount.version {
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
         Version::V2 => ("memory.max", "memory.current"),
@@ -338,7 +336,7 @@ mod tests {
         let fake =
             FakeHost::debian11().file("/sys/fs/cgroup/user.slice/user-0.slice/cgroup.subtree_control", "memory pids\n");
         let root = Root::at(fake.path());
-        let (mount, own) = memory_mount(&root).expect("a memory hierarchy");
+        let (mount, own) = own_place(&root).expect("a memory hierarchy");
         let parent = parent_for_children(&root, &mount, own.clone());
         assert_eq!(parent.as_deref(), Ok("/sys/fs/cgroup/user.slice/user-0.slice"));
         fake.write("/sys/fs/cgroup/user.slice/user-0.slice/cgroup.subtree_control", "pids\n");
