@@ -2,7 +2,7 @@
 //! files and rows lie in the build folder, so that a second run needs no network.
 
 use pagewise_host::process::{self, Interrupt, Limits, Watch};
-use pagewise_host::workload::terasort::{Arguments, Terasort, fetch_hadoop};
+use pagewise_host::workload::terasort::{Arguments, Java, JavaPlaces, Terasort, fetch_hadoop};
 use pagewise_host::workload::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -159,4 +159,83 @@ fn a_damaged_jar_is_named_and_fetched_again() {
     assert!(error.contains("slf4j-api-1.7.36.jar is damaged") && error.contains("terasort fetch"), "{error}");
     fetch_hadoop(&around, &Silent).unwrap();
     assert_eq!(fs::metadata(&jar).unwrap().len(), 41_125);
+}
+
+/// A Hadoop release as a user has it: real jars, and a launcher that does what Hadoop's own does with `jar`, `fs` and a class.
+fn release_in(home: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let jars = fetch_hadoop(&Surroundings::new(shared_cache(), Interrupt::default()), &Silent).unwrap();
+    let (common, mapreduce) = (home.join("share/hadoop/common"), home.join("share/hadoop/mapreduce"));
+    for folder in [&common, &mapreduce, &home.join("bin"), &home.join("etc/hadoop")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    for jar in fs::read_dir(&jars).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = jar.file_name().unwrap().to_string_lossy().replace("hadoop-client-api", "hadoop-common");
+        let folder = if name.contains("examples") { &mapreduce } else { &common };
+        std::os::unix::fs::symlink(&jar, folder.join(name)).unwrap();
+    }
+    fs::write(home.join("etc/hadoop/core-site.xml"), "<configuration/>").unwrap();
+    let java = Java::find(&JavaPlaces::here()).unwrap().program();
+    let start = format!("exec {java} --add-opens java.base/java.lang=ALL-UNNAMED -cp \"$jars\"");
+    let launcher = format!(
+        "#!/bin/sh\necho \"$*\" >>{home}/calls\njars=\"{home}/etc/hadoop:{home}/share/hadoop/common/*:{home}/share/hadoop/mapreduce/*\"\n\
+         verb=$1; shift\ncase $verb in\njar) shift; {start} -Xmx$HADOOP_HEAPSIZE_MAX \
+         org.apache.hadoop.examples.ExampleDriver \"$@\" ;;\nfs) {start} org.apache.hadoop.fs.FsShell \"$@\" ;;\n*) jars=\"$jars:$HADOOP_CLASSPATH\"; {start} \"$verb\" \"$@\" ;;\nesac\n",
+        home = home.display()
+    );
+    let program = home.join("bin/hadoop");
+    fs::write(&program, launcher).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_users_own_hadoop_command_sorts_and_is_validated_the_same_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("hadoop");
+    release_in(&home);
+    let around = Surroundings {
+        hadoop: Some(home.clone()),
+        cluster_dir: dir.path().join("cluster").display().to_string(),
+        ..Surroundings::new(dir.path().join("cache"), Interrupt::default())
+    };
+    let scratch = dir.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let run = context(&scratch);
+    let mut workload = Terasort::new(arguments(&[("mode", "hadoop"), ("rows", "5_000")]), around.clone());
+    workload.prepare_trial(&Silent).unwrap();
+    sort(&mut workload, &run);
+    assert_eq!(workload.verify_run(&run).unwrap(), Verification::Right);
+    workload.clean_run(&run).unwrap();
+    let calls = fs::read_to_string(home.join("calls")).unwrap();
+    let sorts: Vec<&str> = calls.lines().filter(|line| line.contains(" terasort -D")).collect();
+    assert_eq!(sorts.len(), 1, "{calls}");
+    assert!(calls.lines().last().unwrap().starts_with("fs -rm"), "{calls}");
+
+    // The same release with a resource manager on another machine.
+    let property = |name: &str, value: &str| {
+        format!("<configuration><property><name>{name}</name><value>{value}</value></property></configuration>")
+    };
+    fs::write(home.join("etc/hadoop/mapred-site.xml"), property("mapreduce.framework.name", "yarn")).unwrap();
+    fs::write(home.join("etc/hadoop/yarn-site.xml"), property("yarn.resourcemanager.hostname", "rm.example")).unwrap();
+    let remote = Terasort::new(arguments(&[("mode", "hadoop")]), around.clone());
+    assert!(remote.runs_elsewhere().is_some_and(|why| why.contains("rm.example")));
+    let with_heap = Terasort::new(arguments(&[("mode", "hadoop"), ("heap", "1G")]), around).prepare_trial(&Silent);
+    assert!(matches!(with_heap, Err(WorkloadError::Usage(why)) if why.contains("mapreduce.map.java.opts")));
+}
+
+#[test]
+fn a_job_without_enough_heap_says_so_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut workload = Terasort::new(arguments(&[("rows", "20_000")]), cache_in(&dir.path().join("cache")));
+    workload.prepare_trial(&Silent).unwrap();
+    let scratch = dir.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let mut run = context(&scratch);
+    run.job.workload_args.insert("mapreduce.task.io.sort.mb".to_owned(), "1000".to_owned());
+    let commands = workload.prepare_run(&run).unwrap();
+    let ended = process::run(&commands, Limits::default(), &mut Silent).unwrap();
+    let failed = &ended.commands[0];
+    assert!(!failed.status.is_success());
+    let reason = workload.failure_reason(failed);
+    assert!(reason.contains("OutOfMemoryError: Java heap space"), "{reason}\n{}", failed.stderr);
 }

@@ -3,7 +3,7 @@
 pub mod command;
 pub mod terasort;
 
-use crate::process::{Command, Interrupt, Interrupted};
+use crate::process::{Command, Ended, Interrupt, Interrupted};
 use pagewise_core::experiment::plan;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -168,6 +168,11 @@ pub trait Workload {
     /// # Errors
     /// When the run cannot be set up, or the policy asks for an argument the workload does not have.
     fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError>;
+
+    /// Why a timed command that ended badly did so, in one line.
+    fn failure_reason(&self, ended: &Ended) -> String {
+        ended.last_words()
+    }
 
     /// After every run that ended well, untimed.
     ///

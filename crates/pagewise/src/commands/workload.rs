@@ -151,7 +151,7 @@ impl ByHand<'_> {
             remove(&self.scratch)?;
             return Err(Failure::Interrupted(anyhow!("interrupted; the jobs were stopped and their output removed")));
         }
-        all_succeeded(&ended)?;
+        all_succeeded(workload, &ended)?;
         let report = RunReport {
             schema: "pagewise.workload/1",
             workload: workload.describe(),
@@ -197,13 +197,15 @@ impl ByHand<'_> {
     }
 }
 
-fn all_succeeded(ended: &JobEnded) -> Result<(), Failure> {
+fn all_succeeded(workload: &dyn Workload, ended: &JobEnded) -> Result<(), Failure> {
     let jobs = ended.commands.len();
-    for (index, command) in ended.commands.iter().enumerate().filter(|(_, command)| !command.status.is_success()) {
-        let (number, status, words) = (index + 1, command.status, command.last_words());
-        return Err(Failure::NotPossible(anyhow!("job {number} of {jobs} ended with {status}: {words}")));
+    match ended.commands.iter().enumerate().find(|(_, command)| !command.status.is_success()) {
+        None => Ok(()),
+        Some((index, command)) => {
+            let (number, status, words) = (index + 1, command.status, workload.failure_reason(command));
+            Err(Failure::NotPossible(anyhow!("job {number} of {jobs} ended with {status}: {words}")))
+        }
     }
-    Ok(())
 }
 
 fn remove(path: &Path) -> Result<(), Failure> {

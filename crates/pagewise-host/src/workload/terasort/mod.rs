@@ -20,7 +20,9 @@ pub use java::{Java, Places as JavaPlaces};
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
 use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
-use crate::process::Command;
+use crate::process::{Command, Ended};
+use crate::root::Root;
+use crate::source::meminfo;
 use hadoop::Cluster;
 use input::Input;
 use pagewise_core::experiment::plan;
@@ -277,7 +279,11 @@ impl Workload for Terasort {
     }
 
     fn notes(&self) -> Vec<String> {
-        notes(&self.arguments, &self.arguments.sizes(self.cpus), self.is_in_client())
+        let sizes = self.arguments.sizes(self.cpus);
+        let memory = meminfo::read(&Root::live())
+            .ok()
+            .and_then(|meminfo| Some(Memory { total: *meminfo.get("MemTotal")?, swap: *meminfo.get("SwapTotal")? }));
+        notes(&self.arguments, &sizes, self.is_in_client(), memory)
     }
 
     fn check_job(&self, job: &JobSettings) -> Result<(), WorkloadError> {
@@ -312,6 +318,10 @@ impl Workload for Terasort {
             ready.tools.command(self.sort_call(ready, run, &arguments, output, &tmp))
         };
         Ok((0..arguments.jobs).map(command).collect())
+    }
+
+    fn failure_reason(&self, ended: &Ended) -> String {
+        tools::reason(ended)
     }
 
     fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
@@ -377,8 +387,26 @@ fn fault_in(report: &str, wanted: &str) -> Option<String> {
     }
 }
 
-fn notes(arguments: &Arguments, sizes: &Sizes, in_client: bool) -> Vec<String> {
+/// The host's memory and swap space, bytes.
+#[derive(Clone, Copy)]
+struct Memory {
+    total: u64,
+    swap: u64,
+}
+
+fn notes(arguments: &Arguments, sizes: &Sizes, in_client: bool, memory: Option<Memory>) -> Vec<String> {
     let mut notes = Vec::new();
+    let heaps = sizes.heap.saturating_mul(u64::from(sizes.jobs));
+    if in_client
+        && let Some(memory) = memory
+        && heaps > memory.total.saturating_add(memory.swap)
+    {
+        notes.push(format!(
+            "the heaps may grow to {:.1} GiB together, memory and swap are {:.1} GiB: jobs may be killed",
+            gib(heaps),
+            gib(memory.total.saturating_add(memory.swap))
+        ));
+    }
     if in_client && arguments.heap.is_none() && sizes.heap == scale::SMALLEST_HEAP {
         notes.push(format!(
             "heap: {} rows would get less than the {} MiB a job needs, so heap and data are not in the report's ratio",
@@ -392,13 +420,6 @@ fn notes(arguments: &Arguments, sizes: &Sizes, in_client: bool) -> Vec<String> {
             sizes.map_tasks
         ));
     }
-    if sizes.rows < 100_000_000 && in_client {
-        notes.push(
-            "sort buffer, stream buffers and sample are the report's, scaled down with the rows; a map task spills more \
-             often than there"
-                .to_owned(),
-        );
-    }
     let without_effect: &[&str] = if in_client {
         &["mapreduce.job.heap.memory-mb.ratio", "mapreduce.job.running.map.limit", "mapreduce.job.running.reduce.limit"]
     } else {
@@ -408,6 +429,10 @@ fn notes(arguments: &Arguments, sizes: &Sizes, in_client: bool) -> Vec<String> {
         notes.push(format!("{name} does nothing in Hadoop's local job runner: there are no containers"));
     }
     notes
+}
+
+fn gib(bytes: u64) -> f64 {
+    bytes as f64 / (1_u64 << 30) as f64
 }
 
 /// 1000000 as `1,000,000`.
@@ -481,6 +506,20 @@ mod tests {
         assert!(fault_in("checksum\t7a13\n", "7a12").unwrap().contains("7a13"));
         assert!(fault_in("error\tmisorder in part-r-00000\nchecksum\t7a12\n", "7a12").unwrap().contains("misorder"));
         assert!(fault_in("", "7a12").is_some());
+    }
+
+    #[test]
+    fn what_was_set_right_or_does_nothing_is_said() {
+        let said = |pairs: &[(&str, &str)]| {
+            let arguments = terasort(pairs).arguments;
+            let memory = Memory { total: 8 << 30, swap: 1 << 30 };
+            notes(&arguments, &arguments.sizes(2), true, Some(memory)).join("\n")
+        };
+        assert_eq!(said(&[]), "");
+        assert!(said(&[("map_tasks", "8")]).contains("fewer splits"));
+        assert!(said(&[("rows", "20_000")]).contains("ratio"));
+        assert!(said(&[("jobs", "2"), ("heap", "5G")]).contains("10.0 GiB"));
+        assert!(said(&[("mapreduce.job.heap.memory-mb.ratio", "0.8")]).contains("does nothing"));
     }
 
     #[test]

@@ -28,13 +28,13 @@ impl Tool {
         }
     }
 
-    /// Its name in the examples jar, `ExampleDriver`.
-    pub(super) fn name(self) -> &'static str {
+    /// Its name for `hadoop jar EXAMPLES NAME` (`ExampleDriver`), which does not know TeraChecksum.
+    fn name_in_jar(self) -> Option<&'static str> {
         match self {
-            Tool::Gen => "teragen",
-            Tool::Sort => "terasort",
-            Tool::Validate => "teravalidate",
-            Tool::Checksum => "terachecksum",
+            Tool::Gen => Some("teragen"),
+            Tool::Sort => Some("terasort"),
+            Tool::Validate => Some("teravalidate"),
+            Tool::Checksum => None,
         }
     }
 }
@@ -122,12 +122,17 @@ impl Tools {
                     environment.insert("HADOOP_HEAPSIZE_MAX".to_owned(), format!("{}M", bytes >> 20));
                     options.insert(0, ("hadoop.tmp.dir".to_owned(), call.tmp.display().to_string()));
                 }
-                vec![
-                    program.display().to_string(),
-                    "jar".to_owned(),
-                    self.hadoop.examples.display().to_string(),
-                    call.tool.name().to_owned(),
-                ]
+                let program = program.display().to_string();
+                let examples = self.hadoop.examples.display().to_string();
+                match call.tool.name_in_jar() {
+                    Some(name) => vec![program, "jar".to_owned(), examples, name.to_owned()],
+                    None => {
+                        let before = std::env::var("HADOOP_CLASSPATH").into_iter().filter(|path| !path.is_empty());
+                        let class_path: Vec<String> = before.chain([examples]).collect();
+                        environment.insert("HADOOP_CLASSPATH".to_owned(), class_path.join(":"));
+                        vec![program, call.tool.class().to_owned()]
+                    }
+                }
             }
         };
         argv.extend(options.into_iter().map(|(name, value)| format!("-D{name}={value}")));
@@ -185,13 +190,16 @@ pub(super) fn succeeded(ended: &Ended, what: &str) -> Result<(), WorkloadError> 
     Err(WorkloadError::Step(format!("{what} ended with {}: {}", ended.status, reason(ended))))
 }
 
-/// The line that says why a Hadoop program failed: the exception, not the frames below it.
+/// The line that says why a Hadoop program failed: the exception or the last warning, not the frames below it.
 pub(super) fn reason(ended: &Ended) -> String {
-    let exception = |line: &&str| {
+    let says_why = |line: &&str| {
         let line = line.trim_start();
-        !line.starts_with("at ") && (line.contains("Exception") || line.contains("Error"))
+        let is_frame = line.starts_with("at ") || line.starts_with("... ");
+        !is_frame && (line.contains("Exception") || line.contains("Error"))
     };
-    let last = ended.stderr.lines().rev().find(exception);
+    // Full memory is named wherever it stands: what follows it is its consequence.
+    let memory = ended.stderr.lines().find(|line| line.contains("OutOfMemoryError"));
+    let last = memory.or_else(|| ended.stderr.lines().rev().find(says_why));
     last.map_or_else(|| ended.last_words(), |line| line.trim().chars().take(400).collect())
 }
 
