@@ -4,6 +4,7 @@
 use pagewise_host::process::{self, Interrupt, Limits, Watch};
 use pagewise_host::workload::terasort::{Arguments, Java, JavaPlaces, Terasort, fetch_hadoop};
 use pagewise_host::workload::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use pagewise_testkit::requires;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +48,7 @@ fn context(scratch: &Path) -> RunContext {
 
 #[test]
 fn rows_are_generated_sorted_by_two_jobs_and_found_right_and_a_changed_output_is_found_wrong() {
+    requires!(java, maven);
     let dir = tempfile::tempdir().unwrap();
     let around = cache_in(&dir.path().join("cache"));
     let twenty_thousand = [("rows", "20_000"), ("jobs", "2"), ("map_tasks", "2"), ("reduce_tasks", "2")];
@@ -87,6 +89,7 @@ fn rows_are_generated_sorted_by_two_jobs_and_found_right_and_a_changed_output_is
 
 #[test]
 fn input_is_kept_used_again_and_made_anew_when_it_was_damaged() {
+    requires!(java, maven);
     let dir = tempfile::tempdir().unwrap();
     let around = cache_in(dir.path());
     let mut workload = Terasort::new(arguments(&[("rows", "1000")]), around);
@@ -109,6 +112,7 @@ fn input_is_kept_used_again_and_made_anew_when_it_was_damaged() {
 
 #[test]
 fn an_interrupted_generation_leaves_no_half_input() {
+    requires!(java, maven);
     struct InterruptingAt<'a>(&'a str, Interrupt);
     impl Progress for InterruptingAt<'_> {
         fn stage(&self, what: &str, _done: Option<f64>) {
@@ -134,6 +138,7 @@ fn an_interrupted_generation_leaves_no_half_input() {
 
 #[test]
 fn too_little_room_is_said_before_anything_is_written() {
+    requires!(java, maven);
     let dir = tempfile::tempdir().unwrap();
     let around = cache_in(dir.path());
     let mut workload = Terasort::new(arguments(&[("rows", "1_000_000_000_000")]), around);
@@ -144,6 +149,7 @@ fn too_little_room_is_said_before_anything_is_written() {
 
 #[test]
 fn a_damaged_jar_is_named_and_fetched_again() {
+    requires!(java, maven);
     let hadoop = fetch_hadoop(&Surroundings::new(shared_cache(), Interrupt::default()), &Silent).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let own = dir.path().join(hadoop.file_name().unwrap());
@@ -190,6 +196,7 @@ fn release_in(home: &Path) {
 
 #[test]
 fn the_users_own_hadoop_command_sorts_and_is_validated_the_same_way() {
+    requires!(java, maven);
     let dir = tempfile::tempdir().unwrap();
     let home = dir.path().join("hadoop");
     release_in(&home);
@@ -225,6 +232,7 @@ fn the_users_own_hadoop_command_sorts_and_is_validated_the_same_way() {
 
 #[test]
 fn a_job_without_enough_heap_says_so_in_one_line() {
+    requires!(java, maven);
     let dir = tempfile::tempdir().unwrap();
     let mut workload = Terasort::new(arguments(&[("rows", "20_000")]), cache_in(&dir.path().join("cache")));
     workload.prepare_trial(&Silent).unwrap();
