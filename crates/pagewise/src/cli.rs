@@ -54,14 +54,26 @@ impl Global {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     Doctor(commands::doctor::DoctorArgs),
+    Set(commands::set::SetArgs),
+    Changes(commands::changes::ChangesArgs),
+    Revert(commands::revert::RevertArgs),
     Workload(commands::workload::WorkloadArgs),
+    #[command(name = "__watch", hide = true)]
+    WatchOwner(commands::watch_owner::WatchArgs),
+    #[command(name = "__hold", hide = true)]
+    Hold(commands::hold::HoldArgs),
 }
 
 impl Verb {
     pub(crate) fn run(self, global: &Global) -> Result<ExitCode, Failure> {
         match self {
             Verb::Doctor(args) => commands::doctor::run(&args, global),
+            Verb::Set(args) => commands::set::run(&args, global),
+            Verb::Changes(args) => commands::changes::run(&args, global),
+            Verb::Revert(args) => commands::revert::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
+            Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
+            Verb::Hold(args) => commands::hold::run(&args, global),
         }
     }
 }

@@ -4,6 +4,11 @@
 //! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C.
 
 use pagewise_host::process::ProcessError;
+use pagewise_host::tunable::change::ChangeError;
+use pagewise_host::tunable::journal::JournalError;
+use pagewise_host::tunable::lock::LockError;
+use pagewise_host::tunable::watcher::WatcherError;
+use pagewise_host::tunable::{LoadError, TunableError};
 use pagewise_host::workload::WorkloadError;
 use std::process::ExitCode;
 
@@ -26,12 +31,18 @@ impl Failure {
     /// What a wrong command line exits with, also when the parser finds it.
     pub(crate) const USAGE_EXIT: u8 = 2;
 
+    /// For a verb that did what it could and said what it could not change.
+    pub(crate) const CHANGE_EXIT: u8 = 4;
+
+    /// For a verb that answered with what it could read.
+    pub(crate) const PARTIAL_EXIT: u8 = 5;
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Usage(_) => Self::USAGE_EXIT,
             Failure::NotPossible(_) => 3,
-            Failure::Change(_) => 4,
-            Failure::Partial(_) => 5,
+            Failure::Change(_) => Self::CHANGE_EXIT,
+            Failure::Partial(_) => Self::PARTIAL_EXIT,
             Failure::Interrupted(_) => 130,
         })
     }
@@ -62,5 +73,53 @@ impl From<WorkloadError> for Failure {
 impl From<ProcessError> for Failure {
     fn from(error: ProcessError) -> Self {
         Failure::NotPossible(error.into())
+    }
+}
+
+impl From<TunableError> for Failure {
+    fn from(error: TunableError) -> Self {
+        if error.is_usage() {
+            Failure::Usage(error.into())
+        } else if matches!(error, TunableError::Refused { .. }) {
+            Failure::Change(error.into())
+        } else {
+            Failure::NotPossible(error.into())
+        }
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        Failure::Usage(error.into())
+    }
+}
+
+impl From<LockError> for Failure {
+    fn from(error: LockError) -> Self {
+        Failure::NotPossible(error.into())
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        Failure::NotPossible(error.into())
+    }
+}
+
+impl From<WatcherError> for Failure {
+    fn from(error: WatcherError) -> Self {
+        Failure::NotPossible(error.into())
+    }
+}
+
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::Tunable(error) => error.into(),
+            ChangeError::Lock(error) => error.into(),
+            ChangeError::Journal(error) => error.into(),
+            ChangeError::Watcher(error) => error.into(),
+            other => Failure::Change(other.into()),
+        }
     }
 }

@@ -1,4 +1,9 @@
 //! A file per verb: its arguments and one function that runs it.
 
+pub(crate) mod changes;
 pub(crate) mod doctor;
+pub(crate) mod hold;
+pub(crate) mod revert;
+pub(crate) mod set;
+pub(crate) mod watch_owner;
 pub(crate) mod workload;
