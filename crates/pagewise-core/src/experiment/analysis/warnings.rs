@@ -10,6 +10,7 @@ use super::{Conclusion, Question, Warning};
 use crate::experiment::point::AppliedSetting;
 use crate::stats::leave_one_out::each_left_out;
 use crate::stats::{crossover, dip, randomisation, summary, trend};
+use crate::tunable::policy::Policy;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -150,10 +151,10 @@ fn policy_changes_nothing(question: &Question, trial: &Trial) -> Option<Warning>
 /// Whether everything the two policies name was read back. A setting that leaves no value to read, such as an
 /// environment variable, may be what differs.
 fn names_all(question: &Question, read_back: &[&str]) -> bool {
-    let settings = [&question.a_policy, &question.b_policy].into_iter().flat_map(|policy| policy.split(','));
-    let named = settings.filter_map(|setting| Some(setting.split_once('=')?.0.trim()));
-    let mut names = named.map(|name| name.rsplit_once(':').map_or(name, |(_, name)| name));
-    names.all(|name| read_back.contains(&name))
+    [&question.a_policy, &question.b_policy].into_iter().all(|policy| {
+        let Ok(policy) = policy.parse::<Policy>() else { return false };
+        policy.settings.iter().all(|setting| read_back.contains(&setting.tunable.as_str()))
+    })
 }
 
 fn levels_differ_in_more(question: &Question, trial: &Trial) -> Option<Warning> {
