@@ -1,7 +1,50 @@
-//! Results as text, Markdown, JSON and one HTML file. Bytes out: files are opened elsewhere.
+//! Results as text, Markdown and one HTML file; JSON is the [`Analysis`] itself. Bytes out: files are opened elsewhere.
+//!
+//! The bytes depend on the [`Report`] alone, so that a bundle gives the same report on every host and at every time.
+//! [`content`] says everything once, in words; the renditions only lay it out.
 
 pub mod changes;
 
 pub mod doctor;
 
 pub mod facts;
+
+mod content;
+mod figure;
+mod html;
+mod markdown;
+mod number;
+mod printable;
+mod text;
+mod words;
+
+pub use html::{TemplateError, html};
+pub use markdown::markdown;
+pub use text::{Style, text};
+
+use crate::experiment::analysis::Analysis;
+use crate::experiment::plan::Plan;
+use facts::HostFacts;
+
+/// Everything a report is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What the trial found.
+    pub analysis: Analysis,
+    /// What was declared before the first run.
+    pub plan: Plan,
+    /// The seed the order was drawn from.
+    pub order_seed: u64,
+    /// Where it ran.
+    pub facts: HostFacts,
+    /// Command lines that repeat the trial, in order.
+    pub commands: Vec<String>,
+    /// What was said about workload and policies before the first run.
+    pub notes: Vec<String>,
+    /// Name of the bundle the report was made from.
+    pub bundle: String,
+    /// When the bundle was made, RFC 3339 UTC.
+    pub created: String,
+    /// Version of Pagewise that ran the trial.
+    pub pagewise: String,
+}

@@ -1,0 +1,462 @@
+//! What a report says, as words and tables. Text, Markdown and HTML lay the same content out.
+
+use super::Report;
+use super::number;
+use super::printable::{ascii, printable};
+use super::words;
+use crate::experiment::analysis::{Analysis, Arm, CounterContrast, Effect, Interval, MeasureContrast, PointMark};
+use crate::experiment::plan::DropCaches;
+use crate::experiment::point::Outcome;
+use crate::metric::Direction;
+use serde::Serialize;
+
+/// As many counters as people read; the JSON has all.
+const MOST_COUNTERS: usize = 15;
+
+/// As many unhappy runs as are told one by one.
+const MOST_INCIDENTS: usize = 12;
+
+/// The whole report in words.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Content {
+    pub(super) name: String,
+    pub(super) verdict: Verdict,
+    /// The few numbers one looks for first.
+    pub(super) headline: Vec<Line>,
+    pub(super) arms: Table,
+    pub(super) effect: Vec<Line>,
+    pub(super) incidents: Vec<String>,
+    pub(super) measures: Table,
+    pub(super) counters: Table,
+    pub(super) counters_note: String,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) notes: Vec<String>,
+    pub(super) design: Vec<Line>,
+    pub(super) host: Vec<Line>,
+    pub(super) commands: Vec<String>,
+    pub(super) method: Vec<String>,
+    pub(super) origin: String,
+}
+
+/// The conclusion.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Verdict {
+    pub(super) word: String,
+    /// The word in lower case, for a style.
+    pub(super) tone: String,
+    pub(super) sentence: String,
+    pub(super) meaning: String,
+}
+
+/// A table: the first column names the row.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Table {
+    pub(super) head: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// A name and its value.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Line {
+    pub(super) label: String,
+    pub(super) value: String,
+}
+
+/// A warning with its remedy.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Warning {
+    pub(super) id: String,
+    pub(super) text: String,
+    pub(super) remedy: String,
+}
+
+fn line(label: impl Into<String>, value: impl Into<String>) -> Line {
+    Line { label: label.into(), value: value.into() }
+}
+
+impl Content {
+    pub(super) fn of(report: &Report) -> Content {
+        let analysis = &report.analysis;
+        Content {
+            name: printable(&analysis.name),
+            verdict: verdict(analysis),
+            headline: headline(analysis),
+            arms: arms(analysis),
+            effect: effect(analysis),
+            incidents: incidents(analysis),
+            measures: measures(analysis),
+            counters: counters(analysis),
+            counters_note: counters_note(analysis),
+            warnings: warnings(analysis),
+            notes: report.notes.iter().map(|note| printable(note)).collect(),
+            design: design(report),
+            host: host(report),
+            commands: report.commands.iter().map(|command| printable(command)).collect(),
+            method: words::method(analysis),
+            origin: format!(
+                "Pagewise {}, analysis version {}, from {}, run {}.",
+                printable(&report.pagewise),
+                analysis.version,
+                printable(&report.bundle),
+                printable(&report.created)
+            ),
+        }
+    }
+
+    /// The same with every letter in ASCII.
+    pub(super) fn in_ascii(mut self) -> Content {
+        let lines = [&mut self.headline, &mut self.effect, &mut self.design, &mut self.host];
+        for line in lines.into_iter().flatten() {
+            line.label = ascii(&line.label);
+            line.value = ascii(&line.value);
+        }
+        for table in [&mut self.arms, &mut self.measures, &mut self.counters] {
+            table.head.iter_mut().chain(table.rows.iter_mut().flatten()).for_each(|cell| *cell = ascii(cell));
+        }
+        for list in [&mut self.incidents, &mut self.notes, &mut self.commands, &mut self.method] {
+            list.iter_mut().for_each(|text| *text = ascii(text));
+        }
+        for warning in &mut self.warnings {
+            warning.id = ascii(&warning.id);
+            warning.text = ascii(&warning.text);
+            warning.remedy = ascii(&warning.remedy);
+        }
+        let single = [
+            &mut self.name,
+            &mut self.verdict.word,
+            &mut self.verdict.sentence,
+            &mut self.verdict.meaning,
+            &mut self.counters_note,
+            &mut self.origin,
+        ];
+        for text in single {
+            *text = ascii(text);
+        }
+        self
+    }
+}
+
+/// `A: never`, or just `A` when the level is called so.
+pub(super) fn arm_name(letter: &str, arm: &Arm) -> String {
+    if arm.level.eq_ignore_ascii_case(letter) {
+        letter.to_owned()
+    } else {
+        format!("{letter}: {}", printable(&arm.level))
+    }
+}
+
+pub(super) fn interval_of_ratio(interval: Interval) -> String {
+    format!("{} to {}", number::significant(interval.low, 4), number::significant(interval.high, 4))
+}
+
+fn interval_as_change(interval: Interval) -> String {
+    format!("{} to {}", number::change(interval.low), number::change(interval.high))
+}
+
+fn verdict(analysis: &Analysis) -> Verdict {
+    let word = words::verdict_word(analysis.verdict.conclusion);
+    Verdict {
+        word: word.to_owned(),
+        tone: word.to_lowercase(),
+        sentence: printable(&analysis.verdict.sentence),
+        meaning: words::verdict_meaning(analysis),
+    }
+}
+
+fn outcomes(arm: &Arm) -> String {
+    let known = Outcome::ALL.iter().filter_map(|outcome| {
+        let word = outcome.word();
+        arm.outcomes.get(word).filter(|count| **count > 0).map(|count| format!("{count} {word}"))
+    });
+    let text = known.collect::<Vec<_>>().join(", ");
+    if text.is_empty() { number::NONE.to_owned() } else { text }
+}
+
+fn policy(arm: &Arm) -> String {
+    match arm.policy.trim() {
+        "" | "now" => "now (host left as it was)".to_owned(),
+        policy => printable(policy),
+    }
+}
+
+fn arms(analysis: &Analysis) -> Table {
+    let (a, b) = (&analysis.arms.a, &analysis.arms.b);
+    let unit = &printable(&analysis.metric.unit);
+    let value = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |v| number::with_unit(v, unit));
+    let row = |label: &str, a: String, b: String| vec![label.to_owned(), a, b];
+    let metric = printable(&analysis.metric.name);
+    Table {
+        head: vec![String::new(), arm_name("A", a), arm_name("B", b)],
+        rows: vec![
+            row("policy", policy(a), policy(b)),
+            row("outcomes", outcomes(a), outcomes(b)),
+            row("n", a.n.to_string(), b.n.to_string()),
+            row(&format!("{metric}, mean"), value(a.mean), value(b.mean)),
+            row("median", value(a.median), value(b.median)),
+            row("SD", value(a.sd), value(b.sd)),
+        ],
+    }
+}
+
+fn headline(analysis: &Analysis) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if let Some(effect) = &analysis.effect {
+        lines.push(line("B against A", number::change(effect.ratio)));
+        let confidence = number::percent(1.0 - analysis.alpha);
+        lines.push(line(format!("{confidence} interval"), interval_as_change(effect.interval)));
+        lines.push(line("randomisation p", number::p_value(effect.randomisation_p)));
+    }
+    lines.push(line("complete pairs", format!("{} of {}", analysis.pairs_complete, analysis.pairs_planned)));
+    let bad = analysis.outcomes.a_bad + analysis.outcomes.b_bad;
+    if bad > 0 {
+        lines.push(line("ended badly", format!("A {}, B {}", analysis.outcomes.a_bad, analysis.outcomes.b_bad)));
+    }
+    lines
+}
+
+fn effect(analysis: &Analysis) -> Vec<Line> {
+    let mut lines = Vec::new();
+    match (&analysis.effect, &analysis.no_effect_because) {
+        (Some(effect), _) => lines.extend(effect_lines(analysis, effect)),
+        (None, Some(reason)) => lines.push(line("ratio B / A", format!("none: {}", printable(reason)))),
+        (None, None) => lines.push(line("ratio B / A", "none")),
+    }
+    lines.push(line("complete pairs", format!("{} of {}", analysis.pairs_complete, analysis.pairs_planned)));
+    lines.extend(failures(analysis));
+    if let Some(needed) = &analysis.pairs_needed {
+        lines.push(line(
+            "pairs needed",
+            format!(
+                "a new trial with {} pairs would find a difference of {} with {} power",
+                number::count(f64::from(needed.pairs)),
+                number::percent(needed.difference),
+                number::percent(needed.power)
+            ),
+        ));
+    }
+    lines
+}
+
+fn effect_lines(analysis: &Analysis, effect: &Effect) -> Vec<Line> {
+    let sampled = if effect.randomisation_exact { "every possible order" } else { "a seeded sample of orders" };
+    vec![
+        line("ratio B / A", format!("{} ({})", number::significant(effect.ratio, 4), number::change(effect.ratio))),
+        line(
+            format!("{} interval", number::percent(1.0 - analysis.alpha)),
+            format!("{} ({})", interval_of_ratio(effect.interval), interval_as_change(effect.interval)),
+        ),
+        line(
+            format!("{} interval", number::percent(1.0 - 2.0 * analysis.alpha)),
+            format!(
+                "{}; must lie in ±{} to be equivalent",
+                interval_of_ratio(effect.interval_equivalence),
+                number::percent(analysis.margin)
+            ),
+        ),
+        line(
+            "p (t test)",
+            format!("{}, {} degrees of freedom", number::p_value(effect.p), number::significant(effect.df, 2)),
+        ),
+        line(
+            "p (randomisation)",
+            format!(
+                "{} over {sampled}; smallest attainable {}",
+                number::p_value(effect.randomisation_p),
+                number::p_value(effect.smallest_randomisation_p)
+            ),
+        ),
+        line("running second", format!("{} against running first in a pair", number::change(effect.period_ratio))),
+    ]
+}
+
+fn failures(analysis: &Analysis) -> Option<Line> {
+    let test = &analysis.outcomes;
+    if test.a_bad == 0 && test.b_bad == 0 {
+        return None;
+    }
+    let value = format!(
+        "A {} of {}, B {} of {}; Fisher's exact p {}",
+        test.a_bad,
+        test.a_total,
+        test.b_bad,
+        test.b_total,
+        number::p_value(test.p)
+    );
+    Some(line("ended badly", value))
+}
+
+fn incidents(analysis: &Analysis) -> Vec<String> {
+    let unhappy: Vec<_> = analysis.points.iter().filter(|point| point.outcome != Outcome::Ok).collect();
+    let mut told: Vec<String> = unhappy
+        .iter()
+        .take(MOST_INCIDENTS)
+        .map(|point| {
+            let place = match point.block {
+                Some(block) => format!("pair {}", block + 1),
+                None => "warm-up".to_owned(),
+            };
+            let attempt = if point.attempt > 1 { format!(", attempt {}", point.attempt) } else { String::new() };
+            let reason = point.reason.as_deref().map_or(String::new(), |reason| format!(": {}", printable(reason)));
+            let arm = point.arm.to_uppercase();
+            format!("run {} ({place}, {arm}{attempt}) {}{reason}", point.index + 1, point.outcome.word())
+        })
+        .collect();
+    if unhappy.len() > MOST_INCIDENTS {
+        told.push(format!("and {} more; the bundle has them all", unhappy.len() - MOST_INCIDENTS));
+    }
+    told
+}
+
+fn measures(analysis: &Analysis) -> Table {
+    let confidence = number::percent(1.0 - analysis.alpha);
+    let head = ["measure, mean of", "A", "B", "B against A", &format!("{confidence} interval")];
+    Table { head: head.map(str::to_owned).to_vec(), rows: analysis.measures.iter().map(measure_row).collect() }
+}
+
+fn measure_row(measure: &MeasureContrast) -> Vec<String> {
+    let unit = printable(&measure.unit);
+    vec![
+        printable(&measure.name),
+        number::with_unit(measure.a_mean, &unit),
+        number::with_unit(measure.b_mean, &unit),
+        measure.ratio.map_or(number::NONE.to_owned(), number::change),
+        measure.interval.map_or(number::NONE.to_owned(), interval_as_change),
+    ]
+}
+
+fn counters(analysis: &Analysis) -> Table {
+    let confidence = number::percent(1.0 - analysis.alpha);
+    let head = ["counter, per run", "A", "B", "B − A", &format!("{confidence} interval"), "q"];
+    Table {
+        head: head.map(str::to_owned).to_vec(),
+        rows: analysis.counters.iter().take(MOST_COUNTERS).map(counter_row).collect(),
+    }
+}
+
+fn counter_row(counter: &CounterContrast) -> Vec<String> {
+    vec![
+        printable(&counter.name),
+        number::count(counter.a_mean),
+        number::count(counter.b_mean),
+        number::signed_count(counter.difference),
+        format!("{} to {}", number::signed_count(counter.interval.low), number::signed_count(counter.interval.high)),
+        number::p_value(counter.q),
+    ]
+}
+
+fn counters_note(analysis: &Analysis) -> String {
+    let compared = analysis.counters_compared;
+    match analysis.counters.len() {
+        0 if compared == 0 => "No kernel counter was compared.".to_owned(),
+        0 => format!("None of the {compared} kernel counters compared stands out."),
+        found if found > MOST_COUNTERS => {
+            format!("{MOST_COUNTERS} of {found} listed; {compared} counters were compared. The JSON has all.")
+        }
+        _ => format!("{compared} counters were compared; the others differ less."),
+    }
+}
+
+fn warnings(analysis: &Analysis) -> Vec<Warning> {
+    let warning = |warning: &crate::experiment::analysis::Warning| Warning {
+        id: printable(&warning.id),
+        text: printable(&warning.text),
+        remedy: words::remedy(&warning.id).to_owned(),
+    };
+    analysis.warnings.iter().map(warning).collect()
+}
+
+fn design(report: &Report) -> Vec<Line> {
+    let plan = &report.plan;
+    let design = &plan.design;
+    let caches = match design.drop_caches {
+        DropCaches::Auto => "dropped for built-in workloads only",
+        DropCaches::Yes => "dropped before every run",
+        DropCaches::No => "left alone",
+    };
+    let job = if plan.workload.run.is_empty() { workload(report) } else { command_line(&plan.workload.run) };
+    vec![
+        line("job", job),
+        line(
+            "metric",
+            format!("{}, {} is better", printable(&plan.metric.name), better(report.analysis.metric.direction)),
+        ),
+        line("pairs", format!("{}, after {} warm-up runs of each arm", design.blocks, design.warmup)),
+        line("order", format!("drawn from seed {}", report.order_seed)),
+        line("page cache", caches),
+        line("time limit", format!("{} a run", number::with_unit(design.timeout_seconds, "seconds"))),
+    ]
+}
+
+fn better(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Lower => "lower",
+        Direction::Higher => "higher",
+    }
+}
+
+fn workload(report: &Report) -> String {
+    let workload = &report.plan.workload;
+    let args =
+        workload.args.iter().map(|(name, value)| format!("{}={}", printable(name), printable(&value.to_string())));
+    let args = args.collect::<Vec<_>>().join(", ");
+    if args.is_empty() { printable(&workload.name) } else { format!("{} ({args})", printable(&workload.name)) }
+}
+
+/// An argument vector as one could type it in a shell.
+fn command_line(argv: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    let quoted = argv.iter().map(|word| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    printable(&quoted.collect::<Vec<_>>().join(" "))
+}
+
+fn host(report: &Report) -> Vec<Line> {
+    let facts = &report.facts;
+    let size = |bytes: Option<u64>| bytes.map(|bytes| number::with_unit(bytes as f64, "bytes"));
+    let swap = facts
+        .swap_bytes
+        .map(|bytes| if bytes == 0 { "none".to_owned() } else { number::with_unit(bytes as f64, "bytes") });
+    let cpu = match (&facts.cpu_model, facts.cpus) {
+        (Some(model), Some(cpus)) => Some(format!("{model}, {cpus} logical CPUs")),
+        (Some(model), None) => Some(model.clone()),
+        (None, cpus) => cpus.map(|cpus| format!("{cpus} logical CPUs")),
+    };
+    let machine = facts.virtual_machine.map(|yes| if yes { "virtual" } else { "no hypervisor seen" }.to_owned());
+    let all = [
+        ("kernel", facts.kernel.clone()),
+        ("CPU", cpu),
+        ("machine", machine),
+        ("memory", size(facts.memory_bytes)),
+        ("page size", size(facts.page_bytes)),
+        ("swap", swap),
+        ("THP enabled", facts.thp_enabled.clone()),
+        ("THP defrag", facts.thp_defrag.clone()),
+        ("cgroup", facts.cgroup.clone()),
+        ("disk", facts.disk_kind.clone()),
+        ("JVM", facts.jvm.clone()),
+    ];
+    all.into_iter().filter_map(|(label, value)| value.map(|value| line(label, printable(&value)))).collect()
+}
+
+/// Every run as a row, for readers who do not see the figures.
+pub(super) fn runs(analysis: &Analysis) -> Table {
+    let unit = printable(&analysis.metric.unit);
+    let row = |point: &PointMark| {
+        vec![
+            (point.index + 1).to_string(),
+            point.block.map_or("warm-up".to_owned(), |block| (block + 1).to_string()),
+            point.arm.to_uppercase(),
+            point.attempt.to_string(),
+            point.outcome.word().to_owned(),
+            point.value.map_or(number::NONE.to_owned(), |value| number::with_unit(value, &unit)),
+            point.reason.as_deref().map_or(String::new(), printable),
+        ]
+    };
+    let head = ["run", "pair", "arm", "attempt", "outcome", &printable(&analysis.metric.name), "reason"];
+    Table { head: head.map(str::to_owned).to_vec(), rows: analysis.points.iter().map(row).collect() }
+}

@@ -1,0 +1,212 @@
+//! Numbers as people read them: three or four significant digits, units that fit, thousands separated.
+
+/// What stands where there is no value.
+pub(super) const NONE: &str = "—";
+
+/// `value` with so many significant digits; whole digits are kept, thousands separated by commas.
+pub(super) fn significant(value: f64, digits: i32) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let size = value.abs();
+    if size < 1e-4 {
+        return signed_minus(format!("{value:.*e}", (digits - 1).max(0) as usize));
+    }
+    let decimals = |size: f64| (digits - 1 - libm::floor(libm::log10(size)) as i32).clamp(0, 9);
+    let first = decimals(size);
+    let scale = libm::pow(10.0, f64::from(first));
+    // 9.9996 becomes 10.000 at four digits: count again after rounding.
+    let decimals = decimals((size * scale).round() / scale);
+    signed_minus(with_separators(&format!("{value:.*}", decimals as usize)))
+}
+
+fn signed_minus(text: String) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) => format!("−{rest}"),
+        None => text,
+    }
+}
+
+fn with_separators(number: &str) -> String {
+    let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, fraction)| (whole, Some(fraction)));
+    let mut grouped = String::from(sign);
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        grouped.push('.');
+        grouped.push_str(fraction);
+    }
+    grouped
+}
+
+/// A value with its unit. `unit` is a word of [`crate::metric::Unit`] or the user's own.
+pub(super) fn with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "seconds" => seconds(value),
+        "bytes" => bytes(value),
+        "byte_seconds" => format!("{}·s", bytes(value)),
+        "pages" => format!("{} pages", count(value)),
+        "count" => count(value),
+        "fraction" => format!("{} %", significant(value * 100.0, 3)),
+        "" | "custom" => significant(value, 4),
+        own => format!("{} {own}", significant(value, 4)),
+    }
+}
+
+fn seconds(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        0.0 => "0 s".to_owned(),
+        size if size < 1e-3 => format!("{} µs", significant(value * 1e6, 3)),
+        size if size < 0.1 => format!("{} ms", significant(value * 1e3, 3)),
+        size if size < 36_000.0 => format!("{} s", significant(value, 4)),
+        _ => format!("{} h", significant(value / 3600.0, 4)),
+    }
+}
+
+fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= 1024.0 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", significant(scaled, 3), UNITS[unit])
+}
+
+/// A number of events per run: whole from 100 on, in millions from ten million on.
+pub(super) fn count(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e10 {
+        format!("{} G", significant(value / 1e9, 4))
+    } else if size >= 1e7 {
+        format!("{} M", significant(value / 1e6, 4))
+    } else if size >= 100.0 {
+        significant(value.round(), 3)
+    } else {
+        significant(value, 3)
+    }
+}
+
+/// The same with a sign in front.
+pub(super) fn signed_count(value: f64) -> String {
+    if value > 0.0 { format!("+{}", count(value)) } else { count(value) }
+}
+
+/// A ratio as the change it is: 0.954 is −4.6 %.
+pub(super) fn change(ratio: f64) -> String {
+    if ratio.is_finite() && ratio >= 10.0 {
+        return format!("×{}", significant(ratio, 3));
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    if !percent.is_finite() {
+        return NONE.to_owned();
+    }
+    let decimals = match percent.abs() {
+        size if size < 0.995 => 2,
+        size if size < 99.5 => 1,
+        _ => 0,
+    };
+    let text = format!("{percent:+.decimals$}");
+    if text.chars().all(|c| !c.is_ascii_digit() || c == '0') {
+        return "0 %".to_owned();
+    }
+    format!("{} %", signed_minus(with_separators_after_sign(&text)))
+}
+
+fn with_separators_after_sign(text: &str) -> String {
+    match text.strip_prefix('+') {
+        Some(rest) => format!("+{}", with_separators(rest)),
+        None => with_separators(text),
+    }
+}
+
+/// A fraction as a percentage without a sign: 0.02 is 2 %.
+pub(super) fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    // 1 − 0.05 is not 0.95 in binary.
+    let rounded = (percent * 1e6).round() / 1e6;
+    if rounded == rounded.trunc() { format!("{rounded:.0} %") } else { format!("{} %", significant(rounded, 3)) }
+}
+
+/// A p-value: two significant digits, and no false precision below 0.0001.
+pub(super) fn p_value(p: f64) -> String {
+    match p {
+        p if !p.is_finite() => NONE.to_owned(),
+        p if p < 0.0001 => "< 0.0001".to_owned(),
+        p if p < 0.001 => format!("{p:.4}"),
+        p if p < 0.1 => format!("{p:.3}"),
+        p if p > 0.995 => "1".to_owned(),
+        p => format!("{p:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_significant_and_thousands_are_separated() {
+        for (value, text) in [
+            (58.3214, "58.32"),
+            (9.99961, "10.00"),
+            (1_234_567.0, "1,234,567"),
+            (-0.012345, "−0.01235"),
+            (0.0, "0"),
+            (999.96, "1,000"),
+            (f64::NAN, "—"),
+        ] {
+            assert_eq!(significant(value, 4), text);
+        }
+    }
+
+    #[test]
+    fn units_fit_the_size() {
+        for (value, unit, text) in [
+            (0.0123, "seconds", "12.3 ms"),
+            (58.3214, "seconds", "58.32 s"),
+            (134.25, "seconds", "134.3 s"),
+            (90_000.0, "seconds", "25.00 h"),
+            (8.0 * 1024.0 * 1024.0 * 1024.0, "bytes", "8.00 GiB"),
+            (3.5 * 1024.0 * 1024.0 * 1024.0, "byte_seconds", "3.50 GiB·s"),
+            (0.2534, "fraction", "25.3 %"),
+            (1_234_567.4, "count", "1,234,567"),
+            (12_345_678.0, "count", "12.35 M"),
+            (1.5, "rows/s", "1.500 rows/s"),
+        ] {
+            assert_eq!(with_unit(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn a_ratio_reads_as_a_change() {
+        for (ratio, text) in
+            [(0.954, "−4.6 %"), (1.0021, "+0.21 %"), (1.0, "0 %"), (2.5, "+150 %"), (12.0, "×12.0"), (f64::NAN, "—")]
+        {
+            assert_eq!(change(ratio), text);
+        }
+    }
+
+    #[test]
+    fn p_values_claim_no_more_than_they_know() {
+        for (p, text) in [(0.000_01, "< 0.0001"), (0.00052, "0.0005"), (0.0123, "0.012"), (0.41, "0.41"), (1.0, "1")] {
+            assert_eq!(p_value(p), text);
+        }
+    }
+
+    #[test]
+    fn confidence_reads_as_a_whole_percentage() {
+        assert_eq!(percent(1.0 - 0.05), "95 %");
+        assert_eq!(percent(0.025), "2.50 %");
+        assert_eq!(percent(1.0 - 2.0 * 0.05), "90 %");
+    }
+}

@@ -1,0 +1,61 @@
+//! Names and messages come from plans, commands and other programs. Here they lose what could move a terminal's cursor
+//! or reorder a line.
+
+/// The text on one line, with control characters and invisible direction marks written out as `\u{…}`.
+///
+/// Directional marks (U+200E to U+2069) can make a level read as another one: "Trojan Source", CVE-2021-42574.
+pub(super) fn printable(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => line.push(' '),
+            c if is_unsafe(c) => line.extend(c.escape_unicode()),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The same in ASCII, for terminals without UTF-8. A letter without a close relative becomes `?`.
+pub(super) fn ascii(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '−' | '–' | '·' | '—' => plain.push('-'),
+            '…' => plain.push_str("..."),
+            '±' => plain.push_str("+/-"),
+            '×' => plain.push('x'),
+            '≥' => plain.push_str(">="),
+            '≤' => plain.push_str("<="),
+            'µ' => plain.push('u'),
+            '→' => plain.push_str("->"),
+            '\u{a0}' => plain.push(' '),
+            c if c.is_ascii() => plain.push(c),
+            _ => plain.push('?'),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal_or_reorder_the_line() {
+        assert_eq!(printable("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(printable("x\u{202e}y"), "x\\u{202e}y");
+        assert_eq!(printable("two\nlines"), "two lines");
+        assert_eq!(printable("größer 大"), "größer 大");
+    }
+
+    #[test]
+    fn ascii_keeps_signs_readable() {
+        assert_eq!(ascii("−3 % ± 2 … ü"), "-3 % +/- 2 ... ?");
+    }
+}

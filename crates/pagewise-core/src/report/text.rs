@@ -1,0 +1,240 @@
+//! The report on a terminal: the verdict first, then tables. Readable at 80 columns, without colour and without UTF-8.
+
+use super::Report;
+use super::content::{Content, Line, Table};
+use super::figure::interval_drawing;
+use comfy_table::{CellAlignment, ContentArrangement};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How the terminal wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Escape sequences for colour and bold.
+    pub color: bool,
+    /// Columns. Less than 40 is taken as 40, more than 100 as 100.
+    pub width: u16,
+    /// Letters and lines beyond ASCII.
+    pub unicode: bool,
+}
+
+impl Default for Style {
+    /// What a file or a pipe gets.
+    fn default() -> Self {
+        Style { color: false, width: 80, unicode: true }
+    }
+}
+
+impl Style {
+    fn columns(self) -> usize {
+        usize::from(self.width.clamp(40, 100))
+    }
+
+    fn paint(self, codes: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[{codes}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+const BOLD: &str = "1";
+const WARNING: &str = "1;33";
+
+/// The report as text, ending in a newline.
+#[must_use]
+pub fn text(report: &Report, style: Style) -> String {
+    let content = Content::of(report);
+    let content = if style.unicode { content } else { content.in_ascii() };
+    let mut page = Page { style, out: String::new() };
+    page.verdict(&content);
+    page.table(&content.arms, &[CellAlignment::Left; 3]);
+    page.lines(&content.effect);
+    page.drawing(report);
+    page.list("Runs that did not end well", &content.incidents);
+    page.warnings(&content);
+    if !content.measures.rows.is_empty() {
+        page.heading("Other measures");
+        page.table(&content.measures, &NUMBERS);
+    }
+    page.heading("What differed in the kernel");
+    if !content.counters.rows.is_empty() {
+        page.table(&content.counters, &NUMBERS);
+    }
+    page.paragraph(&content.counters_note, 2, 2);
+    page.list("Notes", &content.notes);
+    page.heading("How it ran");
+    page.lines(&content.design);
+    page.heading("Host");
+    page.lines(&content.host);
+    page.commands(&content.commands);
+    page.out.push('\n');
+    page.paragraph(&content.origin, 0, 0);
+    page.out
+}
+
+const NUMBERS: [CellAlignment; 6] = [
+    CellAlignment::Left,
+    CellAlignment::Right,
+    CellAlignment::Right,
+    CellAlignment::Right,
+    CellAlignment::Right,
+    CellAlignment::Right,
+];
+
+struct Page {
+    style: Style,
+    out: String,
+}
+
+impl Page {
+    fn verdict(&mut self, content: &Content) {
+        let colour = match content.verdict.tone.as_str() {
+            "better" => "1;32",
+            "worse" => "1;31",
+            "equivalent" => "1;36",
+            _ => WARNING,
+        };
+        self.out.push_str(&self.style.paint(colour, &content.verdict.word.to_uppercase()));
+        self.out.push('\n');
+        self.paragraph(&content.verdict.sentence, 0, 0);
+        self.paragraph(&content.verdict.meaning, 0, 0);
+        self.out.push('\n');
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.out.push('\n');
+        self.out.push_str(&self.style.paint(BOLD, text));
+        self.out.push('\n');
+    }
+
+    fn paragraph(&mut self, text: &str, first: usize, rest: usize) {
+        let wrapped = wrap(text, self.style.columns(), &" ".repeat(first), &" ".repeat(rest));
+        self.out.push_str(&wrapped);
+    }
+
+    fn lines(&mut self, lines: &[Line]) {
+        let label_width = lines.iter().map(|line| line.label.width()).max().unwrap_or(0);
+        for line in lines {
+            let label = format!("  {}{}  ", line.label, " ".repeat(label_width - line.label.width()));
+            let rest = " ".repeat(label_width + 4);
+            self.out.push_str(&wrap(&line.value, self.style.columns(), &label, &rest));
+        }
+    }
+
+    fn table(&mut self, table: &Table, alignment: &[CellAlignment]) {
+        let mut drawn = comfy_table::Table::new();
+        drawn
+            .load_style(comfy_table::presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(self.style.columns() as u16)
+            .set_header(&table.head);
+        for row in &table.rows {
+            drawn.add_row(row);
+        }
+        for (column, alignment) in drawn.column_iter_mut().zip(alignment) {
+            column.set_cell_alignment(*alignment);
+        }
+        if let Some(first) = drawn.column_mut(0) {
+            first.set_padding((2, 1));
+        }
+        for (number, line) in drawn.lines().enumerate() {
+            let line = line.trim_end();
+            let line = if number == 0 { self.style.paint(BOLD, line) } else { line.to_owned() };
+            self.out.push_str(&line);
+            self.out.push('\n');
+        }
+        self.out.push('\n');
+    }
+
+    fn drawing(&mut self, report: &Report) {
+        let drawing = interval_drawing(&report.analysis, self.style.columns(), self.style.unicode);
+        if !drawing.is_empty() {
+            self.out.push('\n');
+            self.out.push_str(&drawing);
+        }
+    }
+
+    fn list(&mut self, heading: &str, items: &[String]) {
+        if items.is_empty() {
+            return;
+        }
+        self.heading(heading);
+        for item in items {
+            self.out.push_str(&wrap(item, self.style.columns(), "  - ", "    "));
+        }
+    }
+
+    fn warnings(&mut self, content: &Content) {
+        if content.warnings.is_empty() {
+            return;
+        }
+        self.heading("Warnings");
+        for warning in &content.warnings {
+            self.out.push_str("  ");
+            self.out.push_str(&self.style.paint(WARNING, &warning.id));
+            self.out.push('\n');
+            self.paragraph(&warning.text, 4, 4);
+            self.paragraph(&format!("To do: {}", warning.remedy), 4, 4);
+        }
+    }
+
+    /// Commands are never wrapped: they are there to be copied.
+    fn commands(&mut self, commands: &[String]) {
+        if commands.is_empty() {
+            return;
+        }
+        self.heading("To repeat");
+        for command in commands {
+            self.out.push_str("  ");
+            self.out.push_str(command);
+            self.out.push('\n');
+        }
+    }
+}
+
+/// Breaks `text` at spaces into lines of `columns`; a word longer than a line is broken where it must be.
+fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
+    let mut out = String::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    let mut next = |line: &mut String, empty: &mut bool| {
+        out.push_str(line.trim_end());
+        out.push('\n');
+        *line = rest.to_owned();
+        *empty = true;
+    };
+    for word in text.split(' ') {
+        if !empty && line.width() + 1 + word.width() > columns {
+            next(&mut line, &mut empty);
+        }
+        if !empty {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if line.width() + c.width().unwrap_or(0) > columns {
+                next(&mut line, &mut empty);
+            }
+            line.push(c);
+            empty = false;
+        }
+    }
+    next(&mut line, &mut empty);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_longer_than_the_terminal() {
+        let text = format!("short words and then {} and the end", "x".repeat(50));
+        for line in wrap(&text, 20, "  - ", "    ").lines() {
+            assert!(line.width() <= 20, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn wrapping_loses_no_letter() {
+        let text = "one two three four five six seven eight nine ten";
+        let joined = wrap(text, 12, "", "").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(joined, text);
+    }
+}

@@ -1,0 +1,111 @@
+//! The sentences around the numbers: what a verdict means, what to do about a warning, how the numbers were made.
+
+use super::number;
+use crate::experiment::analysis::{Analysis, Conclusion};
+use crate::metric::Direction;
+
+/// The verdict in one word.
+pub(super) fn verdict_word(conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Equivalent => "Equivalent",
+        Conclusion::Better => "Better",
+        Conclusion::Worse => "Worse",
+        Conclusion::Inconclusive => "Inconclusive",
+    }
+}
+
+/// Why the verdict is this one and not another.
+pub(super) fn verdict_meaning(analysis: &Analysis) -> String {
+    let margin = number::percent(analysis.margin);
+    let confidence = number::percent(1.0 - analysis.alpha);
+    let equivalence = number::percent(1.0 - 2.0 * analysis.alpha);
+    if analysis.verdict.decided_by == "outcomes" {
+        return "Runs that did not end well decide before the metric does: one arm had clearly more of them."
+            .to_owned();
+    }
+    match analysis.verdict.conclusion {
+        Conclusion::Equivalent if analysis.verdict.real_but_below_margin => format!(
+            "The difference is real (the {confidence} interval excludes none at all) but smaller than the ±{margin} that \
+             you said matters."
+        ),
+        Conclusion::Equivalent => {
+            format!("The {equivalence} interval lies inside ±{margin}, the difference you said does not matter.")
+        }
+        Conclusion::Better | Conclusion::Worse => {
+            format!("The {confidence} interval of the ratio excludes 1, which would be no difference.")
+        }
+        Conclusion::Inconclusive if analysis.effect.is_none() => {
+            "There are too few complete pairs for an estimate.".to_owned()
+        }
+        Conclusion::Inconclusive => {
+            format!("No difference was shown, and a difference larger than ±{margin} was not ruled out either.")
+        }
+    }
+}
+
+/// What to do about a warning, by its id. Ids are stable, so an unknown one comes from a newer analysis.
+pub(super) fn remedy(id: &str) -> &'static str {
+    match id {
+        "drift" => {
+            "Pairs cancel a slow drift, but find its cause: temperature, a growing disk, another job. Repeat on a \
+             quiet host, with more warm-up runs."
+        }
+        "bimodal" => {
+            "The mean describes neither group. Look for what switches between them (placement, cache, frequency) in \
+             the run order, and fix it or make it a factor."
+        }
+        "one-point-decides" => "Look at that run. Repeat the trial with another seed before you act on the verdict.",
+        "noise-against-margin" => "Plan more pairs, a longer job or a quieter host; or accept a wider --margin.",
+        "policy-changes-nothing" => {
+            "Choose values that differ from what the host already has, and see 'pagewise show' for what can act here."
+        }
+        "levels-differ-in-more" => {
+            "The effect belongs to all of these settings together. To name one, compare levels that differ in it alone."
+        }
+        "few-sequences" => "The randomisation test cannot give a small p here. Plan more pairs.",
+        "tests-disagree" => "Trust neither alone. Look at the points, and repeat with more pairs.",
+        "attempts-replaced" => {
+            "Replaced runs are drawn in the run order. If they fall on one arm, find out what disturbed it."
+        }
+        "incomplete-pairs" => {
+            "A pair with a run that did not end well has no ratio. Read the outcomes first; then continue with --resume, \
+             or give the job more memory or time."
+        }
+        "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
+        _ => "See the method pages of this version of Pagewise.",
+    }
+}
+
+/// How the metric's direction reads at the two ends of an axis: below 1, above 1.
+pub(super) fn axis_ends(direction: Direction) -> (&'static str, &'static str) {
+    match direction {
+        Direction::Lower => ("B lower (better)", "B higher (worse)"),
+        Direction::Higher => ("B lower (worse)", "B higher (better)"),
+    }
+}
+
+/// How the numbers were made, for a reader who knows no statistics.
+pub(super) fn method(analysis: &Analysis) -> Vec<String> {
+    let margin = number::percent(analysis.margin);
+    let confidence = number::percent(1.0 - analysis.alpha);
+    let equivalence = number::percent(1.0 - 2.0 * analysis.alpha);
+    vec![
+        "Both arms ran in adjacent pairs. Which one went first was drawn at random from a seed before the first run, as \
+         often A as B. Slow changes of the host therefore hit both arms alike."
+            .to_owned(),
+        format!(
+            "The ratio is the crossover estimate on logarithms: what running second costs is estimated and removed. \
+             If the trial were repeated often, {confidence} of such {confidence} intervals would cover the true ratio."
+        ),
+        format!(
+            "Equivalent: the {equivalence} interval lies inside ±{margin}. Better or worse: otherwise, if the \
+             {confidence} interval excludes 1. Inconclusive: neither. An arm that fails more often is never better."
+        ),
+        "The randomisation p asks how often the same runs would look this different if only the drawn order had \
+         changed. It needs no bell curve. It cannot be smaller than the number of possible orders allows."
+            .to_owned(),
+        "Kernel counters: q is the share of false alarms to expect if every counter down to this line is believed \
+         (Benjamini and Hochberg). A counter that differs is a trace, not yet a cause."
+            .to_owned(),
+    ]
+}
