@@ -8,6 +8,7 @@ use crate::experiment::analysis::{Analysis, Arm, CounterContrast, Effect, Interv
 use crate::experiment::plan::DropCaches;
 use crate::experiment::point::Outcome;
 use crate::metric::Direction;
+use crate::unit::Seconds;
 use serde::Serialize;
 
 /// As many counters as people read; the JSON has all.
@@ -45,6 +46,8 @@ pub(super) struct Verdict {
     /// The word in lower case, for a style.
     pub(super) tone: String,
     pub(super) sentence: String,
+    /// The sentence in pieces: every second one stood between backticks and is a name.
+    pub(super) pieces: Vec<String>,
     pub(super) meaning: String,
 }
 
@@ -53,6 +56,16 @@ pub(super) struct Verdict {
 pub(super) struct Table {
     pub(super) head: Vec<String>,
     pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// The same without one column.
+    pub(super) fn without(&self, column: usize) -> Table {
+        let keep = |cells: &Vec<String>| {
+            cells.iter().enumerate().filter(|(n, _)| *n != column).map(|(_, cell)| cell.clone()).collect::<Vec<_>>()
+        };
+        Table { head: keep(&self.head), rows: self.rows.iter().map(keep).collect() }
+    }
 }
 
 /// A name and its value.
@@ -155,12 +168,22 @@ fn interval_as_change(interval: Interval) -> String {
 
 fn verdict(analysis: &Analysis) -> Verdict {
     let word = words::verdict_word(analysis.verdict.conclusion);
+    let sentence = printable(&analysis.verdict.sentence);
     Verdict {
         word: word.to_owned(),
         tone: word.to_lowercase(),
-        sentence: printable(&analysis.verdict.sentence),
+        pieces: pieces(&sentence),
+        sentence,
         meaning: words::verdict_meaning(analysis),
     }
+}
+
+/// A sentence whose backticks do not match, because a name holds one, is one piece.
+fn pieces(sentence: &str) -> Vec<String> {
+    if sentence.matches('`').count() % 2 == 1 {
+        return vec![sentence.to_owned()];
+    }
+    sentence.split('`').map(str::to_owned).collect()
 }
 
 fn outcomes(arm: &Arm) -> String {
@@ -253,10 +276,7 @@ fn effect_lines(analysis: &Analysis, effect: &Effect) -> Vec<Line> {
                 number::percent(analysis.margin)
             ),
         ),
-        line(
-            "p (t test)",
-            format!("{}, {} degrees of freedom", number::p_value(effect.p), number::significant(effect.df, 2)),
-        ),
+        line("p (t test)", format!("{}, {} degrees of freedom", number::p_value(effect.p), number::count(effect.df))),
         line(
             "p (randomisation)",
             format!(
@@ -326,7 +346,7 @@ fn measure_row(measure: &MeasureContrast) -> Vec<String> {
 
 fn counters(analysis: &Analysis) -> Table {
     let confidence = number::percent(1.0 - analysis.alpha);
-    let head = ["counter, per run", "A", "B", "B − A", &format!("{confidence} interval"), "q"];
+    let head = ["counter, per run", "A", "B", "B − A", &format!("{confidence} interval of B − A"), "q"];
     Table {
         head: head.map(str::to_owned).to_vec(),
         rows: analysis.counters.iter().take(MOST_COUNTERS).map(counter_row).collect(),
@@ -352,7 +372,8 @@ fn counters_note(analysis: &Analysis) -> String {
         found if found > MOST_COUNTERS => {
             format!("{MOST_COUNTERS} of {found} listed; {compared} counters were compared. The JSON has all.")
         }
-        _ => format!("{compared} counters were compared; the others differ less."),
+        found if found as u32 == compared => format!("{compared} counters were compared; all are listed."),
+        _ => format!("{compared} counters were compared; those not listed differ less or not at all."),
     }
 }
 
@@ -380,11 +401,19 @@ fn design(report: &Report) -> Vec<Line> {
             "metric",
             format!("{}, {} is better", printable(&plan.metric.name), better(report.analysis.metric.direction)),
         ),
-        line("pairs", format!("{}, after {} warm-up runs of each arm", design.blocks, design.warmup)),
+        line("pairs", format!("{}, after {}", design.blocks, warmup(design.warmup))),
         line("order", format!("drawn from seed {}", report.order_seed)),
         line("page cache", caches),
-        line("time limit", format!("{} a run", number::with_unit(design.timeout_seconds, "seconds"))),
+        line("time limit", format!("{} a run", Seconds(design.timeout_seconds))),
     ]
+}
+
+fn warmup(runs: u32) -> String {
+    match runs {
+        0 => "no warm-up".to_owned(),
+        1 => "1 warm-up run of each arm".to_owned(),
+        runs => format!("{runs} warm-up runs of each arm"),
+    }
 }
 
 fn better(direction: Direction) -> &'static str {

@@ -50,8 +50,11 @@ pub fn html(report: &Report) -> Result<String, TemplateError> {
         environment.add_template(name, source)?;
     }
     let analysis = &report.analysis;
+    let mut content = Content::of(report);
+    // In the large type of the heading a line must not begin with a percent sign.
+    content.verdict.pieces.iter_mut().for_each(|piece| *piece = piece.replace(" %", "\u{a0}%"));
     let page = Page {
-        content: Content::of(report),
+        content,
         interval: IntervalPlot::of(analysis),
         run_order: RunOrder::of(analysis),
         pairs: PairSlopes::of(analysis),

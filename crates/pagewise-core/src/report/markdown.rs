@@ -12,7 +12,7 @@ pub fn markdown(report: &Report) -> String {
     let mut out = String::new();
     let mut put = |text: String| out.push_str(&text);
     put(format!("# {}\n\n", escape(&content.name)));
-    put(format!("**{}.** {}\n\n", content.verdict.word, escape(&content.verdict.sentence)));
+    put(format!("**{}.** {}\n\n", content.verdict.word, sentence(&content.verdict.pieces)));
     put(format!("{}\n\n", escape(&content.verdict.meaning)));
     put(table(&content.arms, ":---"));
     put(lines(&content.effect));
@@ -42,6 +42,15 @@ pub fn markdown(report: &Report) -> String {
     }
     put(format!("{}\n", escape(&content.origin)));
     out
+}
+
+/// Names of levels as code. A piece holds no backtick, so none can end its own.
+fn sentence(pieces: &[String]) -> String {
+    let piece = |(number, text): (usize, &String)| match number % 2 {
+        1 if !text.is_empty() => format!("`{text}`"),
+        _ => escape(text),
+    };
+    pieces.iter().enumerate().map(piece).collect()
 }
 
 fn table(table: &Table, alignment: &str) -> String {

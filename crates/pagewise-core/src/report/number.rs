@@ -61,6 +61,16 @@ pub(super) fn with_unit(value: f64, unit: &str) -> String {
     }
 }
 
+/// A round value under an axis: no more decimals than it needs.
+pub(super) fn tick(value: f64, unit: &str) -> String {
+    let text = with_unit(value, unit);
+    let (number, rest) = text.find(' ').map_or((text.as_str(), ""), |at| text.split_at(at));
+    if !number.contains('.') {
+        return text;
+    }
+    format!("{}{rest}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
 fn seconds(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -83,15 +93,15 @@ fn bytes(value: f64) -> String {
     format!("{} {}", significant(scaled, 3), UNITS[unit])
 }
 
-/// A number of events per run: whole from 100 on, in millions from ten million on.
+/// A number of events per run: whole from 100 on, in millions from a million on.
 pub(super) fn count(value: f64) -> String {
     let size = value.abs();
-    if size >= 1e10 {
+    if size >= 1e9 {
         format!("{} G", significant(value / 1e9, 4))
-    } else if size >= 1e7 {
+    } else if size >= 1e6 {
         format!("{} M", significant(value / 1e6, 4))
-    } else if size >= 100.0 {
-        significant(value.round(), 3)
+    } else if size >= 100.0 || value == value.trunc() {
+        signed_minus(with_separators(&format!("{value:.0}")))
     } else {
         significant(value, 3)
     }
@@ -142,7 +152,7 @@ pub(super) fn percent(fraction: f64) -> String {
 pub(super) fn p_value(p: f64) -> String {
     match p {
         p if !p.is_finite() => NONE.to_owned(),
-        p if p < 0.0001 => "< 0.0001".to_owned(),
+        p if p < 0.0001 => "<0.0001".to_owned(),
         p if p < 0.001 => format!("{p:.4}"),
         p if p < 0.1 => format!("{p:.3}"),
         p if p > 0.995 => "1".to_owned(),
@@ -174,13 +184,16 @@ mod tests {
         for (value, unit, text) in [
             (0.0123, "seconds", "12.3 ms"),
             (58.3214, "seconds", "58.32 s"),
-            (134.25, "seconds", "134.3 s"),
+            (134.26, "seconds", "134.3 s"),
             (90_000.0, "seconds", "25.00 h"),
             (8.0 * 1024.0 * 1024.0 * 1024.0, "bytes", "8.00 GiB"),
             (3.5 * 1024.0 * 1024.0 * 1024.0, "byte_seconds", "3.50 GiB·s"),
             (0.2534, "fraction", "25.3 %"),
-            (1_234_567.4, "count", "1,234,567"),
+            (3.0, "count", "3"),
+            (2.25, "count", "2.25"),
+            (234_567.4, "count", "234,567"),
             (12_345_678.0, "count", "12.35 M"),
+            (-2_400_000.0, "pages", "−2.400 M pages"),
             (1.5, "rows/s", "1.500 rows/s"),
         ] {
             assert_eq!(with_unit(value, unit), text);
@@ -197,8 +210,16 @@ mod tests {
     }
 
     #[test]
+    fn ticks_have_no_needless_decimals() {
+        assert_eq!(tick(62.0, "seconds"), "62 s");
+        assert_eq!(tick(62.5, "seconds"), "62.5 s");
+        assert_eq!(tick(1000.0, "seconds"), "1,000 s");
+        assert_eq!(tick(0.5, "rows/s"), "0.5 rows/s");
+    }
+
+    #[test]
     fn p_values_claim_no_more_than_they_know() {
-        for (p, text) in [(0.000_01, "< 0.0001"), (0.00052, "0.0005"), (0.0123, "0.012"), (0.41, "0.41"), (1.0, "1")] {
+        for (p, text) in [(0.000_01, "<0.0001"), (0.00052, "0.0005"), (0.0123, "0.012"), (0.41, "0.41"), (1.0, "1")] {
             assert_eq!(p_value(p), text);
         }
     }

@@ -45,6 +45,7 @@ pub fn text(report: &Report, style: Style) -> String {
     let mut page = Page { style, out: String::new() };
     page.verdict(&content);
     page.table(&content.arms, &[CellAlignment::Left; 3]);
+    page.out.push('\n');
     page.lines(&content.effect);
     page.drawing(report);
     page.list("Runs that did not end well", &content.incidents);
@@ -55,7 +56,8 @@ pub fn text(report: &Report, style: Style) -> String {
     }
     page.heading("What differed in the kernel");
     if !content.counters.rows.is_empty() {
-        page.table(&content.counters, &NUMBERS);
+        // The interval says the difference, too, and 80 columns have no room for both.
+        page.table(&content.counters.without(DIFFERENCE), &NUMBERS);
     }
     page.paragraph(&content.counters_note, 2, 2);
     page.list("Notes", &content.notes);
@@ -68,6 +70,9 @@ pub fn text(report: &Report, style: Style) -> String {
     page.paragraph(&content.origin, 0, 0);
     page.out
 }
+
+/// The column of the counters' difference.
+const DIFFERENCE: usize = 3;
 
 const NUMBERS: [CellAlignment; 6] = [
     CellAlignment::Left,
@@ -140,7 +145,6 @@ impl Page {
             self.out.push_str(&line);
             self.out.push('\n');
         }
-        self.out.push('\n');
     }
 
     fn drawing(&mut self, report: &Report) {
@@ -200,6 +204,8 @@ fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
         *line = rest.to_owned();
         *empty = true;
     };
+    // A number stays with its percent sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         if !empty && line.width() + 1 + word.width() > columns {
             next(&mut line, &mut empty);
@@ -216,7 +222,7 @@ fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
         }
     }
     next(&mut line, &mut empty);
-    out
+    out.replace('\u{a0}', " ")
 }
 
 #[cfg(test)]

@@ -37,10 +37,21 @@ pub(super) fn verdict_meaning(analysis: &Analysis) -> String {
         Conclusion::Inconclusive if analysis.effect.is_none() => {
             "There are too few complete pairs for an estimate.".to_owned()
         }
+        Conclusion::Inconclusive if is_held_back(analysis) => {
+            "The metric alone would have decided, but it only speaks for the runs that ended well.".to_owned()
+        }
         Conclusion::Inconclusive => {
-            format!("No difference was shown, and a difference larger than ±{margin} was not ruled out either.")
+            format!("Neither a difference nor its absence within ±{margin} was shown.")
         }
     }
+}
+
+/// Whether an interval decides although the verdict does not: an arm that fails more often is not called better.
+fn is_held_back(analysis: &Analysis) -> bool {
+    let Some(effect) = &analysis.effect else { return false };
+    let excludes_one = effect.interval.low > 1.0 || effect.interval.high < 1.0;
+    let equivalence = effect.interval_equivalence;
+    excludes_one || (equivalence.low > 1.0 - analysis.margin && equivalence.high < 1.0 + analysis.margin)
 }
 
 /// What to do about a warning, by its id. Ids are stable, so an unknown one comes from a newer analysis.

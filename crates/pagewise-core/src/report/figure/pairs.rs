@@ -42,7 +42,7 @@ impl PairSlopes {
         let foot = HEIGHT - 30.0;
         let axis = Axis::around(pairs.iter().flat_map(|pair| [pair.a_value, pair.b_value]), foot, 14.0)?;
         let unit = printable(&analysis.metric.unit);
-        let tick = |value: f64| Tick { at: axis.at(value), label: number::with_unit(value, &unit) };
+        let tick = |value: f64| Tick { at: axis.at(value), label: number::tick(value, &unit) };
         let better = pairs.iter().filter(|pair| style(pair, analysis.metric.direction) == "better").count();
         let slope = |pair: &Pair<'_>| Segment {
             x1: A_AT,

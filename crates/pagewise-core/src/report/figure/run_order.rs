@@ -63,7 +63,7 @@ impl RunOrder {
         });
         let marks: Vec<Mark> = marks.collect();
         let ticks = axis.iter().flat_map(|axis| {
-            axis.ticks(4).into_iter().map(|value| Tick { at: axis.at(value), label: number::with_unit(value, &unit) })
+            axis.ticks(4).into_iter().map(|value| Tick { at: axis.at(value), label: number::tick(value, &unit) })
         });
         Some(RunOrder {
             height: HEIGHT,
@@ -184,8 +184,8 @@ fn summary(analysis: &Analysis) -> String {
     let bad = analysis.outcomes.a_bad + analysis.outcomes.b_bad;
     let invalid = analysis.points.iter().filter(|point| mark_kind(point) == "invalid").count();
     let warmup = analysis.points.iter().filter(|point| point.block.is_none()).count();
-    format!(
-        "{} runs in the order they ran, {warmup} of them warm-up; {bad} ended badly, {invalid} were invalid and run again.",
-        analysis.points.len()
-    )
+    let mut parts = vec![format!("{} runs in the order they ran", analysis.points.len())];
+    let kinds = [(warmup, "for warm-up"), (bad as usize, "ended badly"), (invalid, "invalid and run again")];
+    parts.extend(kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
+    format!("{}.", parts.join(", "))
 }
