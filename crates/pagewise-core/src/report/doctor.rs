@@ -24,9 +24,18 @@ pub struct DoctorReport {
     /// Why it was not measured.
     pub walk_cost_absent: Option<String>,
     /// What a trial on this host can vary.
-    pub can_compare: Vec<String>,
-    /// What it cannot, with the reason in the capability.
-    pub cannot_compare: Vec<String>,
+    pub comparable: Comparable,
+}
+
+/// What a trial can vary, by the words of the capabilities; the reasons stand there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparable {
+    /// It can.
+    pub yes: Vec<String>,
+    /// It cannot, here and now.
+    pub no: Vec<String>,
+    /// It could not be asked.
+    pub unknown: Vec<String>,
 }
 
 /// One thing this host may have or allow.
@@ -257,33 +266,39 @@ impl WalkCost {
     }
 }
 
-/// What the summary of these capabilities is: what a trial can vary, and what not.
+/// What a trial can vary where these capabilities hold. A word that several share is told once: a yes anywhere wins,
+/// then what is not known.
 #[must_use]
-pub fn comparable(capabilities: &[Capability]) -> (Vec<String>, Vec<String>) {
-    let words = |there: bool| {
-        let mut words: Vec<String> = Vec::new();
-        for capability in capabilities.iter().filter(|c| c.is_there() == there) {
-            if let Some(word) = capability.compares.clone().filter(|word| !words.contains(word)) {
-                words.push(word);
+pub fn comparable(capabilities: &[Capability]) -> Comparable {
+    let mut told: Vec<String> = Vec::new();
+    let mut words = |wanted: &dyn Fn(State) -> bool| {
+        let first = told.len();
+        for capability in capabilities.iter().filter(|capability| wanted(capability.state)) {
+            if let Some(word) = capability.compares.clone().filter(|word| !told.contains(word)) {
+                told.push(word);
             }
         }
-        words
+        told[first..].to_vec()
     };
-    let can = words(true);
-    let cannot = words(false).into_iter().filter(|word| !can.contains(word)).collect();
-    (can, cannot)
+    let yes = words(&|state| state == State::Yes);
+    let unknown = words(&|state| state == State::Unknown);
+    let no = words(&|state| matches!(state, State::No | State::Limited));
+    Comparable { yes, no, unknown }
 }
 
 /// Widths of a line: what, state, and the rest of 80 columns with the gaps between.
 const WHAT: u16 = 21;
 const STATE: u16 = 9;
 const LINE: u16 = 79;
+const REST: u16 = LINE - 2 - WHAT - STATE;
 
 impl DoctorReport {
     /// For a terminal of 80 columns, without colour.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = paragraph(&headline(&self.facts));
+        let header = ["what", "state", "found; why not → what to do"].map(str::to_owned);
+        let _ = write!(text, "\n{}", table(&[header]));
         let mut areas: Vec<Area> = self.capabilities.iter().map(|c| c.area).collect();
         areas.sort();
         areas.dedup();
@@ -292,10 +307,12 @@ impl DoctorReport {
             let _ = write!(text, "\n{}\n{}", area.title(), table(&rows));
         }
         let _ = write!(text, "\nWhat a page walk costs\n{}", self.walk_text());
-        let can = if self.can_compare.is_empty() { "nothing".to_owned() } else { self.can_compare.join(", ") };
-        let _ = write!(text, "\n{}", hanging("Can compare:    ", &can));
-        if !self.cannot_compare.is_empty() {
-            text.push_str(&hanging("Cannot compare: ", &self.cannot_compare.join(", ")));
+        let Comparable { yes, no, unknown } = &self.comparable;
+        text.push('\n');
+        for (label, words) in [("Can compare:", yes), ("Cannot compare:", no), ("Not known:", unknown)] {
+            if !words.is_empty() {
+                text.push_str(&hanging(label, &words.join(", ")));
+            }
         }
         text
     }
@@ -371,12 +388,14 @@ fn row(capability: &Capability) -> [String; 3] {
     if let Some(remedy) = &capability.remedy {
         says.push(format!("→ {remedy}"));
     }
-    [capability.what.clone(), capability.state.word().to_owned(), says.join("\n")]
+    let on_one_line = says.join(" ");
+    let fits = on_one_line.chars().count() < usize::from(REST);
+    let says = if fits { on_one_line } else { says.join("\n") };
+    [capability.what.clone(), capability.state.word().to_owned(), says]
 }
 
 fn table(rows: &[[String; 3]]) -> String {
-    let rest = LINE - 2 - WHAT - STATE;
-    let widths = [2 + WHAT, STATE, rest];
+    let widths = [2 + WHAT, STATE, REST];
     columns(rows.iter().map(|[what, state, says]| [format!("  {what}"), state.clone(), says.clone()]), &widths)
 }
 
@@ -385,7 +404,7 @@ fn columns<const N: usize>(rows: impl Iterator<Item = [String; N]>, widths: &[u1
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(widths.iter().sum());
     table.load_style(comfy_table::presets::NOTHING);
     for row in rows {
-        table.add_row(row.to_vec());
+        table.add_row(row.map(|cell| printable(&cell)));
     }
     table.set_constraints(widths.iter().map(|width| ColumnConstraint::Absolute(Width::Fixed(*width))));
     for column in table.column_iter_mut() {
@@ -398,6 +417,11 @@ fn columns<const N: usize>(rows: impl Iterator<Item = [String; N]>, widths: &[u1
     text
 }
 
+/// What comes from files of a foreign tree must not steer the terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '?' } else { c }).collect()
+}
+
 fn paragraph(text: &str) -> String {
     columns([[text.to_owned()]].into_iter(), &[LINE])
 }
@@ -407,8 +431,8 @@ fn paragraph_indented(text: &str) -> String {
 }
 
 fn hanging(label: &str, text: &str) -> String {
-    let width = u16::try_from(label.len()).unwrap_or(LINE / 2) + 1;
-    columns([[label.to_owned(), text.to_owned()]].into_iter(), &[width, LINE - width])
+    const LABEL: u16 = 17;
+    columns([[label.to_owned(), text.to_owned()]].into_iter(), &[LABEL, LINE - LABEL])
 }
 
 #[cfg(test)]
@@ -428,7 +452,7 @@ mod tests {
             .compares("MGLRU"),
             Capability::unknown(Area::Lab, "kvm", "KVM", "not asked: another host's tree", "").compares("THP"),
         ];
-        let (can_compare, cannot_compare) = comparable(&capabilities);
+        let comparable = comparable(&capabilities);
         let line = |mib: u64, saved: f64| FootprintCost {
             bytes: mib << 20,
             rounds: 3,
@@ -454,8 +478,7 @@ mod tests {
                 left_out: vec![],
             }),
             walk_cost_absent: None,
-            can_compare,
-            cannot_compare,
+            comparable,
         }
     }
 
@@ -476,10 +499,18 @@ mod tests {
     }
 
     #[test]
+    fn text_from_a_foreign_tree_cannot_steer_the_terminal() {
+        let mut report = report();
+        report.capabilities[0].value = Some("\u{1b}[2Jmadvise".to_owned());
+        assert!(!report.text().contains('\u{1b}'));
+    }
+
+    #[test]
     fn the_summary_names_each_thing_once_and_a_yes_anywhere_wins() {
         let report = report();
-        assert_eq!(report.can_compare, ["THP"]);
-        assert_eq!(report.cannot_compare, ["MGLRU"]);
+        assert_eq!(report.comparable.yes, ["THP"]);
+        assert_eq!(report.comparable.no, ["MGLRU"]);
+        assert_eq!(report.comparable.unknown, Vec::<String>::new(), "KVM shares THP's word here");
     }
 
     #[test]

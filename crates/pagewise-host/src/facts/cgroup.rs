@@ -123,7 +123,7 @@ pub fn try_child(root: &Root) -> Result<MemoryCgroup, String> {
     let (mount, own) = own_place(root)?;
     let parent = MemoryCgroup { version: mount.version, folder: parent_for_children(root, &mount, own)? };
     let child = root.path(&format!("{}/pagewise-probe-{}", parent.folder, std::process::id()));
-    std::fs::create_dir(&child).map_err(|e| format!("cannot create a cgroup in {}: {e}", parent.folder))?;
+    std::fs::create_dir(&child).map_err(|e| format!("cannot make a cgroup below ours: {}", super::plain(&e)))?;
     let usable = child.join(limit_file(parent.version)).exists();
     // A cgroup folder is removed by rmdir alone; the files in it are the kernel's.
     std::fs::remove_dir(&child).map_err(|e| format!("cannot remove {} again: {e}", child.display()))?;
@@ -223,6 +223,7 @@ fn hierarchies(root: &Root) -> Capability {
     let (id, what) = ("cgroup.versions", "versions");
     let mounts = match mounts(root) {
         Ok(mounts) => mounts,
+        Err(_) if !root.is_live() => return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         Err(error) => return Capability::unknown(AREA, id, what, error, ""),
     };
     let of = |version: Version| {
@@ -247,6 +248,7 @@ fn child(root: &Root) -> Capability {
     let (id, what) = ("cgroup.memory", "cgroup for the job");
     let own = match own_memory_cgroup(root) {
         Ok(own) => own,
+        Err(_) if !root.is_live() => return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         Err(error) => {
             return Capability::no(AREA, id, what, error, "boot with cgroup_enable=memory, or mount the controller");
         }

@@ -22,7 +22,7 @@ pub(super) fn probe(root: &Root) -> Vec<Capability> {
 
 fn switch(root: &Root, folder: &str, name: &str, what: &str) -> Capability {
     let (id, path) = (format!("thp.{name}"), format!("{folder}/{name}"));
-    let setting = Setting { area: AREA, id: &id, what, path: &path, absent: NO_THP, remedy: OTHER_KERNEL };
+    let setting = Setting { area: AREA, id: &id, what, path: &path, absent: why_absent(root), remedy: OTHER_KERNEL };
     setting.ask(root, selected_of)
 }
 
@@ -33,7 +33,7 @@ fn khugepaged(root: &Root, folder: &str) -> Capability {
         id: "thp.khugepaged",
         what: "khugepaged",
         path: &path,
-        absent: NO_THP,
+        absent: why_absent(root),
         remedy: OTHER_KERNEL,
     };
     setting.ask(root, |none| {
@@ -43,6 +43,11 @@ fn khugepaged(root: &Root, folder: &str) -> Capability {
             sleep => format!("max_ptes_none {none}, scans every {sleep} ms"),
         }
     })
+}
+
+/// One file may be missing where the others are.
+fn why_absent(root: &Root) -> &'static str {
+    if kernel::thp_folder(root).is_some() { "this kernel's THP has no such file" } else { NO_THP }
 }
 
 /// `hugepages-64kB` and so on. A size set to `always` ignores the host's `enabled`; that is worth a word.
@@ -65,6 +70,9 @@ fn sizes(root: &Root, folder: &str) -> Capability {
         }
     }
     let Some(first) = sizes.first() else {
+        if !super::shows(root, "/sys/kernel/mm") && kernel::is_older_than(root, 6, 8) != Some(true) {
+            return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "");
+        }
         let why = match kernel::is_older_than(root, 6, 8) {
             Some(false) => "the kernel shows no size below its THP folder",
             _ => "needs Linux 6.8 or later",

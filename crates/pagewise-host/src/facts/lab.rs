@@ -17,6 +17,7 @@ pub(super) fn probe(root: &Root) -> Vec<Capability> {
 fn program(root: &Root, id: &str, what: &str, name: &str, remedy: &str) -> Capability {
     match programs::find(root, name) {
         Some(path) => Capability::yes(AREA, id, what, root.shown(&path)),
+        None if !programs::are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         None => Capability::no(AREA, id, what, format!("no {name} on the search path"), remedy),
     }
 }
@@ -24,17 +25,21 @@ fn program(root: &Root, id: &str, what: &str, name: &str, remedy: &str) -> Capab
 /// An open device does not mean that a guest runs: some hosts offer one that boots no ordinary kernel.
 fn kvm(root: &Root) -> Capability {
     let (id, what) = ("lab.kvm", "KVM");
+    if !root.is_live() {
+        return Capability::unknown(AREA, id, what, super::ANOTHER_HOST, "");
+    }
     if !root.exists("/dev/kvm") {
         let why = "no /dev/kvm; guests run by emulation, about 10 times slower";
         return Capability::no(AREA, id, what, why, "use a host with nested virtualisation");
     }
-    if !root.is_live() {
-        return Capability::unknown(AREA, id, what, super::ANOTHER_HOST, "");
-    }
     match std::fs::OpenOptions::new().read(true).write(true).open(root.path("/dev/kvm")) {
         Ok(_) => Capability::unknown(AREA, id, what, "/dev/kvm opens; only booting a guest tells whether it works", ""),
-        Err(error) => {
-            Capability::no(AREA, id, what, format!("/dev/kvm: {error}"), "join the group kvm, or run as root")
-        }
+        Err(error) => Capability::no(
+            AREA,
+            id,
+            what,
+            format!("/dev/kvm: {}", super::plain(&error)),
+            "join the group kvm, or run as root",
+        ),
     }
 }

@@ -1,6 +1,6 @@
 //! What can be measured: pressure and its triggers, perf events, tracepoints, the processor's counters.
 
-use super::{ANOTHER_HOST, Setting};
+use super::{ANOTHER_HOST, Setting, kernel};
 use crate::root::Root;
 use crate::sys::perf_event::{Event, Scope, try_open};
 use pagewise_core::report::doctor::{Area, Capability};
@@ -27,14 +27,11 @@ pub(super) fn probe(root: &Root) -> Vec<Capability> {
 }
 
 fn pressure(root: &Root) -> Capability {
-    let setting = Setting {
-        area: AREA,
-        id: "psi",
-        what: "pressure (PSI)",
-        path: PRESSURE,
-        absent: "no /proc/pressure: Linux before 4.20, or built or booted without it",
-        remedy: "boot with psi=1 on the command line",
+    let (absent, remedy) = match kernel::is_older_than(root, 4, 20) {
+        Some(true) => ("needs Linux 4.20 or later", "boot a kernel that has it, such as Debian's"),
+        _ => ("this kernel was built or booted without it (CONFIG_PSI)", "boot with psi=1 on the command line"),
     };
+    let setting = Setting { area: AREA, id: "psi", what: "pressure (PSI)", path: PRESSURE, absent, remedy };
     match root.read(PRESSURE) {
         Ok(text) => {
             let total = text.lines().find_map(|line| line.strip_prefix("some ")?.rsplit_once("total=")).map(|(_, t)| t);
@@ -47,7 +44,7 @@ fn pressure(root: &Root) -> Capability {
         Err(error) if error.source.raw_os_error() == Some(libc::EOPNOTSUPP) => {
             Capability::no(AREA, "psi", setting.what, "built in, switched off at boot", setting.remedy)
         }
-        Err(error) => setting.absent(&error),
+        Err(error) => setting.absent(root, &error),
     }
 }
 
@@ -70,7 +67,7 @@ fn triggers(root: &Root) -> Capability {
             Capability::no(AREA, id, what, "no pressure information here", "boot with psi=1 on the command line")
         }
         (Err(_), Err(error)) => {
-            Capability::no(AREA, id, what, format!("registering one failed: {error}"), "run as root")
+            Capability::no(AREA, id, what, format!("registering one failed: {}", super::plain(&error)), "run as root")
         }
     }
 }
@@ -104,7 +101,7 @@ fn refused(root: &Root, id: &str, what: &str, error: &io::Error) -> Capability {
         return Capability::no(AREA, id, what, why, "run outside the container");
     }
     let level = root.read(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
-    let why = format!("perf_event_open: {error}; perf_event_paranoid is {level}");
+    let why = format!("{}; perf_event_paranoid is {level}", super::plain(error));
     Capability::no(AREA, id, what, why, "run as root or with CAP_PERFMON")
 }
 

@@ -71,17 +71,41 @@ impl Setting<'_> {
                 let found = Capability::yes(self.area, self.id, self.what, describe(text.trim()));
                 limited_if_read_only(found, root, self.path)
             }
-            Err(error) => self.absent(&error),
+            Err(error) => self.absent(root, &error),
         }
     }
 
-    fn absent(&self, error: &FileError) -> Capability {
-        if error.is_missing() {
-            return Capability::no(self.area, self.id, self.what, self.absent, self.remedy);
+    fn absent(&self, root: &Root, error: &FileError) -> Capability {
+        if !error.is_missing() {
+            let why = format!("not readable: {}", plain(&error.source));
+            return Capability::unknown(self.area, self.id, self.what, why, "run as root");
         }
-        let why = format!("{} cannot be read: {}", self.path, error.source);
-        Capability::unknown(self.area, self.id, self.what, why, "run as root")
+        if !shows(root, subsystem(self.path)) {
+            return Capability::unknown(self.area, self.id, self.what, NOT_CAPTURED, "");
+        }
+        Capability::no(self.area, self.id, self.what, self.absent, self.remedy)
     }
+}
+
+/// Why nothing is said about what a captured tree leaves out.
+const NOT_CAPTURED: &str = "not in the captured tree";
+
+/// Whether the absence of a file below `folder` means anything: a captured tree may hold only a part of a host.
+fn shows(root: &Root, folder: &str) -> bool {
+    root.is_live() || root.exists(folder)
+}
+
+/// The folder that is there on every kernel and in whose absence a file below it says nothing.
+fn subsystem(path: &str) -> &str {
+    const FOLDERS: [&str; 6] =
+        ["/sys/kernel/mm", "/proc/sys/vm", "/proc/sys/kernel", "/sys/module", "/sys/devices/system/node", "/proc"];
+    FOLDERS.into_iter().find(|folder| path.starts_with(folder)).unwrap_or("/sys")
+}
+
+/// The system's words without its number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Marks a setting that can be read and not changed. In another host's tree nothing is said about writing.
@@ -100,10 +124,8 @@ fn write_refusal(root: &Root, path: &str) -> Option<(&'static str, &'static str)
     }
     match accessat(CWD, root.path(path), Access::WRITE_OK, AtFlags::EACCESS) {
         Ok(()) => None,
-        Err(rustix::io::Errno::ROFS) => {
-            Some(("read, not changed: mounted read-only, as in a container", "run on the host itself"))
-        }
-        Err(_) => Some(("read, not changed: not ours to write", "run as root")),
+        Err(rustix::io::Errno::ROFS) => Some(("mounted read-only, as in a container", "run on the host")),
+        Err(_) => Some(("not ours to change", "run as root")),
     }
 }
 

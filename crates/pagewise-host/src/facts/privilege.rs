@@ -67,9 +67,12 @@ pub(super) fn probe(root: &Root) -> Vec<Capability> {
         Capability::yes(AREA, "privilege.user", "user", "").with(State::Limited, why, "run as root")
     };
     let mut list = vec![user];
-    if !held.is_empty() {
-        list.push(Capability::yes(AREA, "privilege.held", "capabilities held", held.join(", ")));
+    if held.is_empty() {
+        let why = "none of those that Pagewise can use";
+        list.push(Capability::no(AREA, "privilege.held", "capabilities held", why, "run as root"));
+        return list;
     }
+    list.push(Capability::yes(AREA, "privilege.held", "capabilities held", held.join(", ")));
     list.extend(CAPABILITIES.iter().filter(|(name, ..)| !privilege.has(name)).map(|(name, _, needed_for)| {
         let remedy = if privilege.is_root() {
             "taken from this root, as containers do: run on the host, or add it there"

@@ -22,6 +22,11 @@ fn folders(root: &Root) -> Vec<PathBuf> {
     }
 }
 
+/// Whether the absence of a program means anything: a captured tree often has none.
+pub(super) fn are_shown(root: &Root) -> bool {
+    USUAL_FOLDERS.iter().any(|folder| super::shows(root, folder))
+}
+
 fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
@@ -36,6 +41,8 @@ const AREA: Area = Area::Programs;
 /// JVMs, Hadoop, Spark. `hadoop` is the configured one, `cache` the folder that holds Pagewise's own.
 pub(super) fn probe(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
     let mut list = jvm_capabilities(root);
+    let own = Capability::yes(AREA, "job", "the job's own", "env.NAME and its arguments, on every host");
+    list.insert(0, own.compares("the job's environment and arguments"));
     list.extend([find_hadoop(root, hadoop, cache), spark(root)]);
     list
 }
@@ -115,6 +122,9 @@ pub fn default_jvm(root: &Root) -> Option<String> {
 
 fn jvm_capabilities(root: &Root) -> Vec<Capability> {
     let jvms = jvms(root);
+    if jvms.is_empty() && !are_shown(root) {
+        return vec![Capability::unknown(AREA, "jvm", "JVM", super::NOT_CAPTURED, "").compares("JVM flags")];
+    }
     if jvms.is_empty() {
         let why = "no java in JAVA_HOME, on the search path, in /usr/lib/jvm, /usr/java or /opt";
         let remedy = "install a JVM, such as openjdk-17-jre-headless (Debian)";
@@ -150,6 +160,7 @@ fn find_hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> 
     }
     match cache.filter(|_| root.is_live()).and_then(cached_hadoop) {
         Some(name) => Capability::yes(AREA, id, what, format!("{name} in Pagewise's cache, local mode")),
+        None if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         None => {
             let why = "not configured, not in HADOOP_HOME, on the search path or in the cache";
             Capability::no(AREA, id, what, why, "run: pagewise workload terasort fetch")
@@ -192,6 +203,7 @@ fn spark(root: &Root) -> Capability {
             let version = jar("2.13").or_else(|| jar("2.12"));
             Capability::yes(AREA, id, what, found_in(root, version, &home))
         }
+        None if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         None => {
             let why = "no spark-submit in SPARK_HOME or on the search path";
             Capability::no(AREA, id, what, why, "install a Spark distribution and set SPARK_HOME")

@@ -56,6 +56,9 @@ fn sysctls(root: &Root, id: &str, what: &str, names: &[Named]) -> Capability {
         }
     }
     let Some(path) = readable else {
+        if !super::shows(root, "/proc/sys/vm") {
+            return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "");
+        }
         let why = format!("none of {} is here", absent.join(", "));
         return Capability::no(AREA, id, what, why, OTHER_KERNEL);
     };
@@ -86,6 +89,9 @@ fn read_ahead(root: &Root) -> Capability {
     let found: Vec<(&String, String)> =
         real.filter_map(|name| Some((name, root.read(&file(name)).ok()?.trim().to_owned()))).collect();
     let Some((first, _)) = found.first() else {
+        if !super::shows(root, "/sys/block") {
+            return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "");
+        }
         return Capability::no(AREA, id, what, "no disk shows its read_ahead_kb", "");
     };
     let shown: Vec<String> = found.iter().take(4).map(|(name, kib)| format!("{name} {kib} KiB")).collect();
@@ -123,8 +129,11 @@ fn node_reclaim(root: &Root) -> Capability {
             let capability = Capability::yes(AREA, id, what, value);
             match super::write_refusal(root, path) {
                 None => capability,
-                Some((_, remedy)) => Capability::no(AREA, id, what, "not ours to write", remedy),
+                Some((why, remedy)) => Capability::no(AREA, id, what, why, remedy),
             }
+        }
+        None if nodes.is_empty() && !root.is_live() && kernel::is_older_than(root, 6, 17) != Some(true) => {
+            Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "")
         }
         None => Capability::no(AREA, id, what, kernel::missing_since(root, 6, 17, "CONFIG_NUMA"), OTHER_KERNEL),
     }
@@ -135,6 +144,7 @@ fn cgroup_reclaim(root: &Root) -> Capability {
     let (id, what) = ("reclaim.cgroup", "reclaim of a cgroup");
     let own = match cgroup::own_memory_cgroup(root) {
         Ok(own) => own,
+        Err(_) if !root.is_live() => return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         Err(error) => return Capability::no(AREA, id, what, error, "mount the memory controller"),
     };
     if own.version == cgroup::Version::V1 {

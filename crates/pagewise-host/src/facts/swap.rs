@@ -48,6 +48,9 @@ fn page_cluster(root: &Root) -> String {
 /// Whether swapon and swapoff would be allowed. Not tried: it would change the host.
 fn file(root: &Root) -> Capability {
     let (id, what) = ("swap.file", "swap file");
+    if !root.exists("/proc/swaps") && !root.is_live() {
+        return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "");
+    }
     if !root.exists("/proc/swaps") {
         return Capability::no(
             AREA,
@@ -64,6 +67,9 @@ fn zram(root: &Root) -> Capability {
     let (id, what) = ("swap.zram", "zram");
     let devices = root.list("/sys/block").unwrap_or_default();
     let device = devices.iter().find(|name| name.starts_with("zram"));
+    if device.is_none() && !super::shows(root, "/sys/class/zram-control") {
+        return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "");
+    }
     if device.is_none() && !root.exists("/sys/class/zram-control") {
         let loadable = release_modules(root).is_some_and(|folder| root.exists(&folder));
         if loadable && root.exists("/proc/modules") {

@@ -95,6 +95,7 @@ fn boot_parameters(root: &Root) -> Capability {
     let (id, what) = ("tuners.boot", "clear of boot args");
     let line = match root.read("/proc/cmdline") {
         Ok(line) => line,
+        Err(_) if !root.is_live() => return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         Err(error) => return Capability::unknown(AREA, id, what, error.to_string(), ""),
     };
     let name = |word: &str| word.split('=').next().unwrap_or_default().to_owned();
@@ -110,7 +111,7 @@ fn boot_parameters(root: &Root) -> Capability {
             "nothing for a trial; to keep another value change it there",
         );
     }
-    Capability::yes(AREA, id, what, format!("{}, which stand in no trial's way", ours.join(" ")))
+    Capability::yes(AREA, id, what, format!("{}: in no trial's way", ours.join(" ")))
 }
 
 /// Where `sysctl --system` and systemd read, first one first: a file hides those of the same name further down
@@ -156,7 +157,7 @@ fn sysctl_files(root: &Root) -> Capability {
         }
     }
     let shown: Vec<String> = set.iter().map(|(tunable, (value, file))| format!("{tunable}={value} ({file})")).collect();
-    applied_at_boot(id, what, "no line sets one of our tunables", &shown)
+    applied_at_boot(root, id, what, "no line sets one of our tunables", &shown)
 }
 
 fn sysctl_lines(text: &str) -> Vec<(String, String)> {
@@ -189,7 +190,7 @@ fn other_files(root: &Root) -> Capability {
         let sets = ["read_ahead_kb}=", "bdi/read_ahead_kb", "transparent_hugepage"];
         sets.iter().any(|part| line.contains(part)).then(|| "read-ahead or THP".to_owned())
     }));
-    applied_at_boot(id, what, "nor udev rules: none writes our tunables", &shown)
+    applied_at_boot(root, id, what, "no tmpfiles.d or udev line writes our tunables", &shown)
 }
 
 /// `MemoryTHP=` of a unit keeps THP from its processes, whatever the host's setting.
@@ -212,6 +213,9 @@ fn unit_files(root: &Root) -> Capability {
     }
     shown.sort();
     shown.dedup();
+    if shown.is_empty() && !super::shows(root, "/etc") {
+        return Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "");
+    }
     if shown.is_empty() {
         return Capability::yes(AREA, id, what, "no systemd unit sets THP for its processes");
     }
@@ -246,9 +250,13 @@ fn matching_lines(
     shown
 }
 
-fn applied_at_boot(id: &str, what: &str, none: &str, shown: &[String]) -> Capability {
+fn applied_at_boot(root: &Root, id: &str, what: &str, none: &str, shown: &[String]) -> Capability {
     if shown.is_empty() {
-        return Capability::yes(AREA, id, what, none);
+        return if super::shows(root, "/etc") {
+            Capability::yes(AREA, id, what, none)
+        } else {
+            Capability::unknown(AREA, id, what, super::NOT_CAPTURED, "")
+        };
     }
     let why = "set again at boot and on a reload";
     let remedy = "nothing for a trial; to keep another value change it there";

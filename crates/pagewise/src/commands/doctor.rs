@@ -44,7 +44,7 @@ impl DoctorArgs {
         let hadoop = settings.as_ref().and_then(|settings| settings.hadoop.as_deref());
         let cache = settings.as_ref().map(|settings| settings.cache_dir.as_path());
         let capabilities = facts::capabilities(root, hadoop, cache);
-        let (can_compare, cannot_compare) = comparable(&capabilities);
+        let comparable = comparable(&capabilities);
         let (walk_cost, walk_cost_absent) = match self.measure(root) {
             Ok(cost) => (Some(cost), None),
             Err(reason) => (None, Some(reason)),
@@ -56,8 +56,7 @@ impl DoctorArgs {
             capabilities,
             walk_cost,
             walk_cost_absent,
-            can_compare,
-            cannot_compare,
+            comparable,
         }
     }
 
