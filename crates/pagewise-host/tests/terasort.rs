@@ -1,8 +1,10 @@
 //! Real TeraSort, end to end: generated, sorted and validated by Hadoop itself. Needs Java and, once, Maven; the kept
 //! files and rows lie in the build folder, so that a second run needs no network.
 
+use pagewise_host::facts::programs::jvms;
 use pagewise_host::process::{self, Interrupt, Limits, Watch};
-use pagewise_host::workload::terasort::{Arguments, Java, JavaPlaces, Terasort, fetch_hadoop};
+use pagewise_host::root::Root;
+use pagewise_host::workload::terasort::{Arguments, Java, Terasort, fetch_hadoop};
 use pagewise_host::workload::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use pagewise_testkit::requires;
 use std::fs;
@@ -60,6 +62,7 @@ fn rows_are_generated_sorted_by_two_jobs_and_found_right_and_a_changed_output_is
     run.job.java_options.push("-Xshare:auto".to_owned());
 
     sort(&mut workload, &run);
+    assert!(!Path::new("_partition.lst").is_symlink(), "jobs write into folders of their own");
     assert_eq!(workload.verify_run(&run).unwrap(), Verification::Right);
     let second_part = scratch.join("sorted1/part-r-00001");
     assert!(second_part.exists(), "two reduces write two files");
@@ -181,7 +184,7 @@ fn release_in(home: &Path) {
         std::os::unix::fs::symlink(&jar, folder.join(name)).unwrap();
     }
     fs::write(home.join("etc/hadoop/core-site.xml"), "<configuration/>").unwrap();
-    let java = Java::find(&JavaPlaces::here()).unwrap().program();
+    let java = Java::choose(&jvms(&Root::live())).unwrap().program();
     let start = format!("exec {java} --add-opens java.base/java.lang=ALL-UNNAMED -cp \"$jars\"");
     let launcher = format!(
         "#!/bin/sh\necho \"$*\" >>{home}/calls\njars=\"{home}/etc/hadoop:{home}/share/hadoop/common/*:{home}/share/hadoop/mapreduce/*\"\n\

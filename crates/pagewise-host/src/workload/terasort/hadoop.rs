@@ -118,11 +118,19 @@ impl Hadoop {
     /// Which framework the user's configuration names, and whether it is on this machine.
     #[must_use]
     pub fn cluster(&self) -> Cluster {
-        let read = |file: &str| {
-            let text = self.conf.as_ref().and_then(|conf| fs::read_to_string(conf.join(file)).ok());
-            text.unwrap_or_default()
-        };
-        Cluster::from_files(&read("mapred-site.xml"), &read("yarn-site.xml"), &read("workers"))
+        Cluster::from_files(&self.setting("mapred-site.xml"), &self.setting("yarn-site.xml"), &self.setting("workers"))
+    }
+
+    /// Whether its default file system is this host's.
+    #[must_use]
+    pub fn has_local_files(&self) -> bool {
+        property(&self.setting("core-site.xml"), "fs.defaultFS").is_none_or(|system| system.starts_with("file:"))
+    }
+
+    /// A file of its configuration; empty when there is none.
+    fn setting(&self, file: &str) -> String {
+        let text = self.conf.as_ref().and_then(|conf| fs::read_to_string(conf.join(file)).ok());
+        text.unwrap_or_default()
     }
 }
 

@@ -49,7 +49,10 @@ pub(super) fn prepare(
     progress: &dyn Progress,
 ) -> Result<Input, WorkloadError> {
     if let Launch::Launcher { .. } = tools.launch {
-        return in_cluster(tools, cluster_dir, rows, progress);
+        let tmp = cache.join("terasort/tmp");
+        let input = in_cluster(tools, cluster_dir, rows, &tmp, progress);
+        partial::remove(&tmp)?;
+        return input;
     }
     let home = home(cache, rows, &tools.hadoop.version);
     let input_bytes = rows.saturating_mul(ROW_BYTES);
@@ -224,7 +227,13 @@ fn bytes_below(dir: &Path) -> u64 {
 }
 
 /// In a cluster the rows lie in its file system, and the checksum in a file beside them that is written last.
-fn in_cluster(tools: &Tools, dir: &str, rows: u64, progress: &dyn Progress) -> Result<Input, WorkloadError> {
+fn in_cluster(
+    tools: &Tools,
+    dir: &str,
+    rows: u64,
+    tmp: &Path,
+    progress: &dyn Progress,
+) -> Result<Input, WorkloadError> {
     let home = format!("{dir}/terasort/rows-{rows}/hadoop-{}", tools.hadoop.version);
     let (data, sum, partial) = (format!("{home}/data"), format!("{home}/checksum"), format!("{home}.partial"));
     if tools.file_system(&["-test", "-e", &format!("{sum}/_SUCCESS")])?.status.is_success() {
@@ -233,12 +242,11 @@ fn in_cluster(tools: &Tools, dir: &str, rows: u64, progress: &dyn Progress) -> R
     }
     tools.remove(&home)?;
     tools.remove(&partial)?;
-    let tmp = std::env::temp_dir();
     let what = format!("generating {rows} rows with TeraGen in the cluster");
     let arguments = vec![rows.to_string(), format!("{partial}/data")];
-    let ended = tools.run(Tool::Gen, vec![], arguments, &tmp, &mut || progress.stage(&what, None))?;
+    let ended = tools.run(Tool::Gen, vec![], arguments, tmp, &mut || progress.stage(&what, None))?;
     tools::succeeded(&ended, "TeraGen")?;
-    let checksum = checksum_of(tools, &format!("{partial}/data"), &format!("{partial}/checksum"), &tmp, progress)?;
+    let checksum = checksum_of(tools, &format!("{partial}/data"), &format!("{partial}/checksum"), tmp, progress)?;
     let moved = tools.file_system(&["-mv", &partial, &home])?;
     tools::succeeded(&moved, &format!("hadoop fs -mv {partial} {home}"))?;
     Ok(Input { folder: data, checksum })

@@ -16,10 +16,11 @@ mod tools;
 pub use arguments::{Arguments, Mode};
 pub use fetch::VERSION as FETCHED_VERSION;
 pub use hadoop::{Hadoop, Places as HadoopPlaces};
-pub use java::{Java, Places as JavaPlaces};
+pub use java::Java;
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
 use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use crate::facts::programs;
 use crate::process::{Command, Ended};
 use crate::root::Root;
 use crate::source::meminfo;
@@ -77,7 +78,10 @@ impl Terasort {
 
     /// With these arguments.
     #[must_use]
-    pub fn new(arguments: Arguments, around: Surroundings) -> Self {
+    pub fn new(arguments: Arguments, mut around: Surroundings) -> Self {
+        // The jobs start in folders of their own, where a relative path would lead astray.
+        around.cache_dir = absolute(&around.cache_dir);
+        around.hadoop = around.hadoop.as_deref().map(absolute);
         let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
         Terasort { arguments, around, cpus, ready: None }
     }
@@ -97,7 +101,7 @@ impl Terasort {
         let hadoop = Hadoop::find(&HadoopPlaces::here(self.around.hadoop.clone(), cache.clone()))?;
         let interrupt = self.around.interrupt.clone();
         if self.arguments.mode == Mode::Local {
-            return Tools::in_process(hadoop, Java::find(&JavaPlaces::here())?, cache, interrupt);
+            return Tools::in_process(hadoop, Java::choose(&programs::jvms(&Root::live()))?, cache, interrupt);
         }
         let Some(program) = hadoop.launcher.clone() else {
             return Err(WorkloadError::Missing(
@@ -181,7 +185,7 @@ impl Terasort {
 
     /// Where job `index` writes: in the run's scratch folder, or below the user's folder in the cluster.
     fn output(&self, run: &RunContext, kind: &str, index: u32) -> String {
-        let scratch = &run.scratch;
+        let scratch = absolute(&run.scratch);
         match self.arguments.mode {
             Mode::Local => scratch.join(format!("{kind}{index}")).display().to_string(),
             Mode::Hadoop => {
@@ -190,6 +194,16 @@ impl Terasort {
             }
         }
     }
+}
+
+/// What cannot be made absolute (the current folder is gone) is left as it is and fails where it is used.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Job `index`'s own folder: its `hadoop.tmp.dir`, and where it starts.
+fn tmp(run: &RunContext, index: u32) -> PathBuf {
+    absolute(&run.scratch).join(format!("tmp{index}"))
 }
 
 /// Every `-D` of a sort: the report's, then what makes them act, then the user's over all.
@@ -298,6 +312,10 @@ impl Workload for Terasort {
         {
             refuse_in_cluster(&self.arguments, &JobSettings::default())?;
         }
+        if tools.hadoop.has_local_files() {
+            let folder = absolute(Path::new(&self.around.cluster_dir));
+            self.around.cluster_dir = folder.display().to_string();
+        }
         let Arguments { rows, jobs, .. } = self.arguments;
         let Surroundings { cache_dir, cluster_dir, .. } = &self.around;
         let input = input::prepare(&tools, cache_dir, cluster_dir, rows, jobs, progress)?;
@@ -313,11 +331,10 @@ impl Workload for Terasort {
             input::room(&run.scratch, bytes, arguments.rows)?;
         }
         let command = |index: u32| {
-            let tmp = run.scratch.join(format!("tmp{index}"));
             let output = self.output(run, "sorted", index);
-            ready.tools.command(self.sort_call(ready, run, &arguments, output, &tmp))
+            ready.tools.command(self.sort_call(ready, run, &arguments, output, &tmp(run, index)))
         };
-        Ok((0..arguments.jobs).map(command).collect())
+        (0..arguments.jobs).map(command).collect()
     }
 
     fn failure_reason(&self, ended: &Ended) -> String {
@@ -329,7 +346,7 @@ impl Workload for Terasort {
         let ready = self.ready()?;
         for index in 0..jobs {
             let (sorted, report) = (self.output(run, "sorted", index), self.output(run, "validated", index));
-            let tmp = run.scratch.join(format!("tmp{index}"));
+            let tmp = tmp(run, index);
             if let Some(why) = fault_of(ready, &sorted, &report, &tmp)? {
                 return Ok(Verification::Wrong(format!("job {} of {jobs}: {why}", index + 1)));
             }
@@ -341,7 +358,7 @@ impl Workload for Terasort {
         let jobs = self.arguments_for(&run.job)?.jobs;
         let ready = self.ready()?;
         for index in 0..jobs {
-            partial::remove(&run.scratch.join(format!("tmp{index}")))?;
+            partial::remove(&tmp(run, index))?;
             ready.tools.remove(&self.output(run, "sorted", index))?;
             ready.tools.remove(&self.output(run, "validated", index))?;
         }

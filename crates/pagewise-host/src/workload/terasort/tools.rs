@@ -78,7 +78,8 @@ pub(super) struct Call<'a> {
     pub(super) arguments: Vec<String>,
     /// Largest heap in bytes; `None` leaves it to what stands in `environment`.
     pub(super) heap: Option<u64>,
-    /// The job's own `hadoop.tmp.dir`, for a job in process.
+    /// The job's own folder: its `hadoop.tmp.dir`, and where it starts. The local job runner links `_partition.lst` into
+    /// the current folder and reads it there, so that jobs must not share one.
     pub(super) tmp: &'a Path,
     pub(super) environment: BTreeMap<String, String>,
 }
@@ -101,7 +102,9 @@ impl Tools {
         Ok(Tools { hadoop, launch: Launch::InProcess { java, log4j }, interrupt })
     }
 
-    pub(super) fn command(&self, call: Call<'_>) -> Command {
+    /// The command, with its folder made.
+    pub(super) fn command(&self, call: Call<'_>) -> Result<Command, WorkloadError> {
+        fs::create_dir_all(call.tmp).map_err(WorkloadError::file("create", call.tmp))?;
         let mut environment = call.environment;
         let mut options = call.options;
         let mut argv = match &self.launch {
@@ -137,7 +140,7 @@ impl Tools {
         };
         argv.extend(options.into_iter().map(|(name, value)| format!("-D{name}={value}")));
         argv.extend(call.arguments);
-        Command { argv, env: environment, ..Command::default() }
+        Ok(Command { argv, env: environment, dir: Some(call.tmp.to_path_buf()), ..Command::default() })
     }
 
     /// Runs a program untimed.
@@ -151,7 +154,7 @@ impl Tools {
     ) -> Result<Ended, WorkloadError> {
         let heap = Some(UNTIMED_HEAP);
         let call = Call { tool, options, arguments, heap, tmp, environment: BTreeMap::new() };
-        let ended = process::run_step(&self.command(call), &self.interrupt, tick)?;
+        let ended = process::run_step(&self.command(call)?, &self.interrupt, tick)?;
         self.interrupt.check()?;
         Ok(ended)
     }
