@@ -130,6 +130,7 @@ mod check {
     //! What the needs are made of.
     use pagewise_host::facts::{cgroup, privilege::Privilege, programs};
     use pagewise_host::root::Root;
+    use pagewise_host::workload::terasort::{Hadoop, HadoopPlaces};
     use std::path::PathBuf;
 
     pub(super) fn live() -> Root {
@@ -174,18 +175,8 @@ mod check {
     }
 
     pub(super) fn hadoop_jars() -> Result<(), String> {
-        let folder = cache_folder().join("hadoop-3.3.6");
-        let has_jars = |folder: &PathBuf| {
-            std::fs::read_dir(folder).is_ok_and(|entries| {
-                entries
-                    .filter_map(Result::ok)
-                    .any(|e| e.path().extension().is_some_and(|x| x == "jar") || e.path().is_dir())
-            })
-        };
-        if has_jars(&folder) {
-            return Ok(());
-        }
-        Err(format!("no Hadoop in {}; run: pagewise workload terasort fetch", folder.display()))
+        let places = HadoopPlaces { cache: cache_folder(), ..HadoopPlaces::default() };
+        Hadoop::find(&places).map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// Where the binary keeps generated data by default.

@@ -151,7 +151,7 @@ fn an_ordinary_user_gets_the_same_questions_with_run_as_root_as_remedy() {
     assert_reasons(&report);
     assert_eq!(field(&report, "privilege.user", "state"), "limited");
     assert_eq!(field(&report, "swap.file", "state"), "no");
-    if field(&report, "thp.enabled", "value") != "" {
+    if !field(&report, "thp.enabled", "value").is_empty() {
         assert_eq!(field(&report, "thp.enabled", "state"), "limited");
         assert_eq!(field(&report, "thp.enabled", "remedy"), "run as root");
     }

@@ -1,6 +1,7 @@
 //! Programs a data job needs: on the search path, and JVMs, Hadoop and Spark with their versions.
 
 use crate::root::Root;
+use crate::workload::terasort::{Hadoop, HadoopPlaces};
 use pagewise_core::report::doctor::{Area, Capability, State};
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -144,25 +145,29 @@ fn jvm_capabilities(root: &Root) -> Vec<Capability> {
     jvms.iter().enumerate().map(capability).collect()
 }
 
-/// Hadoop: the configured one, `HADOOP_HOME`, the search path, then Pagewise's own cache.
+/// Hadoop as the workload `terasort` would find it, so that both say the same.
 fn find_hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
     let (id, what) = ("hadoop", "Hadoop");
-    let named = configured.map(Path::to_owned).or_else(|| own_variable(root, "HADOOP_HOME").map(PathBuf::from));
-    if let Some(home) = named.filter(|home| is_executable(&home.join("bin/hadoop"))) {
-        let version = version_of_jar(&home.join("share/hadoop/common"), "hadoop-common-");
-        return Capability::yes(AREA, id, what, found_in(root, version, &home));
-    }
-    if let Some(program) = find(root, "hadoop") {
-        let real = std::fs::canonicalize(&program).unwrap_or(program);
-        let home = real.parent().and_then(Path::parent).unwrap_or(&real);
-        let version = version_of_jar(&home.join("share/hadoop/common"), "hadoop-common-");
-        return Capability::yes(AREA, id, what, found_in(root, version, &real));
-    }
-    match cache.filter(|_| root.is_live()).and_then(cached_hadoop) {
-        Some(name) => Capability::yes(AREA, id, what, format!("{name} in Pagewise's cache, local mode")),
-        None if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
-        None => {
-            let why = "not configured, not in HADOOP_HOME, on the search path or in the cache";
+    let cache = cache.map_or_else(|| root.path("/var/cache/pagewise"), Path::to_owned);
+    let places = if root.is_live() {
+        HadoopPlaces::here(configured.map(Path::to_owned), cache)
+    } else {
+        HadoopPlaces { path: folders(root), cache: root.path("/var/cache/pagewise"), ..HadoopPlaces::default() }
+    };
+    match Hadoop::find(&places) {
+        Ok(found) if found.launcher.is_none() => {
+            Capability::yes(AREA, id, what, format!("{} in Pagewise's cache, local mode", found.version))
+        }
+        Ok(found) => {
+            let launcher = found.launcher.as_deref().unwrap_or(&found.examples);
+            Capability::yes(AREA, id, what, found_in(root, Some(found.version.clone()), launcher))
+        }
+        Err(_) if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
+        Err(error) if places.flag.is_some() || places.hadoop_home.is_some() => {
+            Capability::no(AREA, id, what, error.to_string(), "correct that setting, or leave it out")
+        }
+        Err(_) => {
+            let why = "not configured, not in HADOOP_HOME or on the search path, not whole in the cache";
             Capability::no(AREA, id, what, why, "run: pagewise workload terasort fetch")
         }
     }
@@ -171,16 +176,6 @@ fn find_hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> 
 fn found_in(root: &Root, version: Option<String>, place: &Path) -> String {
     let version = version.unwrap_or_else(|| "version unknown".to_owned());
     format!("{version} in {}", root.shown(place))
-}
-
-/// The folder `hadoop-VERSION` that `workload terasort fetch` fills.
-fn cached_hadoop(cache: &Path) -> Option<String> {
-    let entries = std::fs::read_dir(cache).ok()?;
-    let name = |entry: std::fs::DirEntry| Some(entry.file_name().to_str()?.strip_prefix("hadoop-")?.to_owned());
-    let numbered = |version: &String| version.starts_with(|c: char| c.is_ascii_digit());
-    let mut versions: Vec<String> = entries.filter_map(Result::ok).filter_map(name).filter(numbered).collect();
-    versions.sort();
-    versions.pop()
 }
 
 fn version_of_jar(folder: &Path, prefix: &str) -> Option<String> {
@@ -228,6 +223,17 @@ mod tests {
         assert_eq!(found[0].state, State::Limited, "JDK 25's first release ignores huge pages");
         assert!(found[0].value.as_deref().is_some_and(|v| v.contains("25 (Example) in /usr/lib/jvm/jdk-25")));
         assert!(found[1].value.as_deref().is_some_and(|v| v.contains("version unknown")));
+    }
+
+    #[test]
+    fn a_half_fetched_hadoop_in_the_cache_is_not_one_that_can_run() {
+        let fake = FakeHost::empty()
+            .file("/usr/bin/true", "")
+            .file("/var/cache/pagewise/hadoop-3.3.6.lock", "")
+            .file("/var/cache/pagewise/hadoop-3.3.6/hadoop-client-api-3.3.6.jar", "not a jar");
+        let hadoop = find_hadoop(&Root::at(fake.path()), None, None);
+        assert_eq!(hadoop.state, State::No);
+        assert!(hadoop.remedy.as_deref().is_some_and(|remedy| remedy.contains("terasort fetch")), "{hadoop:?}");
     }
 
     #[test]

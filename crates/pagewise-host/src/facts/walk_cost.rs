@@ -289,9 +289,17 @@ mod tests {
     fn huge_pages_are_counted_in_the_areas_asked_for_alone() {
         let smaps = "7f00000000-7f00400000 rw-p 00000000 00:00 0 \nSize: 4096 kB\nAnonHugePages:      4096 kB\n\
                      7f00800000-7f00c00000 rw-p 00000000 00:00 0 \nAnonHugePages:      2048 kB\n";
-        assert_eq!(huge_bytes(smaps, &(0x7f0000_0000..0x7f0040_0000)), 4 << 20);
-        assert_eq!(huge_bytes(smaps, &(0x7f0080_0000..0x7f00c0_0000)), 2 << 20);
+        assert_eq!(huge_bytes(smaps, &(0x7f_0000_0000..0x7f_0040_0000)), 4 << 20);
+        assert_eq!(huge_bytes(smaps, &(0x7f_0080_0000..0x7f_00c0_0000)), 2 << 20);
         assert_eq!(huge_bytes(smaps, &(0x1000..0x2000)), 0);
+    }
+
+    #[test]
+    fn memory_that_stayed_on_small_pages_is_not_taken_for_huge() {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut small = resident(4 << 20, PageAdvice::Base, deadline).expect("memory").expect("in time");
+        let error = check_huge(&Root::live(), small.bytes()).expect_err("small pages");
+        assert!(error.to_string().starts_with("of 4 MiB advised to huge pages 0 B are on huge pages; "), "{error}");
     }
 
     #[test]
