@@ -54,6 +54,7 @@ impl Global {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
     Doctor(commands::doctor::DoctorArgs),
+    Show(commands::show::ShowArgs),
     Set(commands::set::SetArgs),
     Changes(commands::changes::ChangesArgs),
     Revert(commands::revert::RevertArgs),
@@ -68,6 +69,7 @@ impl Verb {
     pub(crate) fn run(self, global: &Global) -> Result<ExitCode, Failure> {
         match self {
             Verb::Doctor(args) => commands::doctor::run(&args, global),
+            Verb::Show(args) => commands::show::run(&args, global),
             Verb::Set(args) => commands::set::run(&args, global),
             Verb::Changes(args) => commands::changes::run(&args, global),
             Verb::Revert(args) => commands::revert::run(&args, global),

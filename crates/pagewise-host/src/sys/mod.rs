@@ -5,4 +5,5 @@ pub mod child;
 pub mod mapping;
 pub mod perf_event;
 pub mod session;
+pub mod swap;
 pub mod thp_disable;

@@ -6,4 +6,5 @@ pub(crate) mod hold;
 pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod watch_owner;
+pub(crate) mod show;
 pub(crate) mod workload;
