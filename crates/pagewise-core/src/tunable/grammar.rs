@@ -24,6 +24,11 @@ pub enum Grammar {
         /// It must be a multiple of this.
         step: u64,
     },
+    /// A whole number, or 0 for "the kernel chooses".
+    ZeroOr {
+        /// Smallest that is accepted beside 0.
+        min: u64,
+    },
     /// Bits, shown in hexadecimal. `y` stands for all the kernel has, `n` for none.
     Mask,
     /// Bytes in whole pages, or `max` for no limit.
@@ -89,7 +94,7 @@ impl Grammar {
         match self {
             Grammar::Choice => self.choice(trimmed),
             Grammar::Switch => self.switch(trimmed),
-            Grammar::Integer { .. } => self.integer(trimmed),
+            Grammar::Integer { .. } | Grammar::ZeroOr { .. } => self.integer(trimmed),
             Grammar::Mask => self.mask(trimmed),
             Grammar::Limit => self.limit(trimmed),
             Grammar::Pair(pair) => pair.canonical(trimmed).map_err(|why| self.error(why)),
@@ -110,12 +115,16 @@ impl Grammar {
                 let inside = canonical.parse().is_ok_and(|n: u64| (min..=max).contains(&n) && n.is_multiple_of(step));
                 if inside { Ok(()) } else { Err(self.error(format!("{canonical} is outside"))) }
             }
+            Grammar::ZeroOr { min } if !canonical.parse().is_ok_and(|n: u64| n == 0 || n >= min) => {
+                Err(self.error(format!("{canonical} is outside")))
+            }
             Grammar::Limit if canonical != "max" && !canonical.parse().is_ok_and(|n: u64| n.is_multiple_of(PAGE)) => {
                 Err(self.error(format!("{canonical} bytes are not whole pages")))
             }
             Grammar::Pair(pair) => pair.check(canonical).map_err(|why| self.error(why)),
             Grammar::Choice
             | Grammar::Switch
+            | Grammar::ZeroOr { .. }
             | Grammar::Mask
             | Grammar::Limit
             | Grammar::Swap
@@ -132,6 +141,7 @@ impl Grammar {
             Grammar::Choice => "what the kernel's file lists".to_owned(),
             Grammar::Switch => "0 or 1".to_owned(),
             Grammar::Integer { min, max, step } => range(min, max, step),
+            Grammar::ZeroOr { min } => format!("0, or {min} and more"),
             Grammar::Mask => "y, n, or bits such as 0x0007".to_owned(),
             Grammar::Limit => "bytes in whole pages of 4096, such as 4G, or max".to_owned(),
             Grammar::Pair(pair) => pair.allowed(),

@@ -1,7 +1,7 @@
 //! The sysctls of memory management, under their own names.
 
 use super::descriptor::Descriptor;
-use super::grammar::Grammar::{self, Integer, Switch};
+use super::grammar::Grammar::{self, Integer, Switch, ZeroOr};
 
 macro_rules! vm {
     ($name:literal, $grammar:expr, $source:literal, $summary:literal) => {
@@ -140,9 +140,9 @@ pub(super) const ALL: &[Descriptor] = &[
     vm!("max_map_count", ANY, "always; mm/mmap.c", "mappings that one process may have"),
     vm!(
         "percpu_pagelist_high_fraction",
-        ANY,
+        ZeroOr { min: 8 },
         "5.14; mm/page_alloc.c",
-        "share of a zone that per-CPU free lists may hold, as 1/N; 0 lets the kernel choose, else at least 8"
+        "share of a zone that per-CPU free lists may hold, as 1/N; 0 lets the kernel choose"
     ),
     vm!(
         "admin_reserve_kbytes",

@@ -155,7 +155,8 @@ const WIDTH: u16 = 80;
 fn table(shown: &[Listed]) -> String {
     use comfy_table::{ContentArrangement, Table, presets};
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table.load_style(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
     table.set_header(["tunable", "value", "allowed", "cost", "note"]);
     for listed in shown {
         let (value, allowed) = match (&listed.value, why_absent(listed)) {
@@ -163,7 +164,13 @@ fn table(shown: &[Listed]) -> String {
             (None, _) => ("(job)".to_owned(), listed.allowed.clone()),
             (Some(Err(_)), why) => ("absent".to_owned(), why.unwrap_or_default()),
         };
-        table.add_row([printable(&listed.name), value, allowed, listed.descriptor.cost.word().to_owned(), coupled(listed)]);
+        table.add_row([
+            printable(&listed.name),
+            value,
+            allowed,
+            listed.descriptor.cost.word().to_owned(),
+            coupled(listed),
+        ]);
     }
     let text = table.to_string();
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
