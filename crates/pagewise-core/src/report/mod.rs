@@ -9,6 +9,8 @@ pub mod doctor;
 
 pub mod facts;
 
+pub mod tunables;
+
 mod content;
 mod figure;
 mod html;

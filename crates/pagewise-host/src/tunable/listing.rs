@@ -1,6 +1,6 @@
 //! Every tunable with what this host has of it, for `pagewise show`.
 
-use super::{TunableError, file, read};
+use super::{TunableError, file, location, read};
 use crate::facts::cgroup;
 use crate::root::Root;
 use pagewise_core::tunable::{self, Descriptor, Key, Tunable, find};
@@ -38,6 +38,7 @@ fn instances(root: &Root, descriptor: &'static Descriptor) -> Vec<Listed> {
     let named: Vec<Listed> = keys(root, descriptor)
         .iter()
         .filter_map(|key| find(&with_key(descriptor.name, key)).ok())
+        .filter(|tunable| goes_by_its_own_name(root, tunable))
         .map(|tunable| listed(root, &tunable))
         .collect();
     if !named.is_empty() {
@@ -59,12 +60,18 @@ fn listed(root: &Root, tunable: &Tunable) -> Listed {
     }
 }
 
+/// A hard limit has two names, and each host's files go by one of them.
+fn goes_by_its_own_name(root: &Root, tunable: &Tunable) -> bool {
+    let files = location::candidates(root, tunable).unwrap_or_default();
+    tunable.descriptor.key != Key::Cgroup || files.first().is_some_and(|file| root.exists(file))
+}
+
 /// What can stand for the key here. A name without a key has one instance: itself.
 fn keys(root: &Root, descriptor: &Descriptor) -> Vec<String> {
     match descriptor.key {
         Key::None => vec![String::new()],
         Key::PageSize => page_sizes(root),
-        Key::Device => root.list("/sys/block").unwrap_or_default(),
+        Key::Device => devices(root),
         Key::Cgroup => own_cgroup(root),
         Key::Word => Vec::new(),
     }
@@ -75,6 +82,13 @@ fn with_key(pattern: &str, key: &str) -> String {
         (Some(open), Some(close)) => format!("{}{key}{}", &pattern[..=open], &pattern[close..]),
         _ => pattern.to_owned(),
     }
+}
+
+/// Devices that hold something: hosts have many loop devices with no file behind them.
+fn devices(root: &Root) -> Vec<String> {
+    let is_empty = |name: &String| root.read(&format!("/sys/block/{name}/size")).is_ok_and(|text| text.trim() == "0");
+    let names = root.list("/sys/block").unwrap_or_default();
+    names.into_iter().filter(|name| !is_empty(name)).collect()
 }
 
 fn page_sizes(root: &Root) -> Vec<String> {

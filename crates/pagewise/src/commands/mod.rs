@@ -5,6 +5,6 @@ pub(crate) mod doctor;
 pub(crate) mod hold;
 pub(crate) mod revert;
 pub(crate) mod set;
-pub(crate) mod watch_owner;
 pub(crate) mod show;
+pub(crate) mod watch_owner;
 pub(crate) mod workload;
