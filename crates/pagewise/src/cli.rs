@@ -58,6 +58,7 @@ pub(crate) enum Verb {
     Set(commands::set::SetArgs),
     Changes(commands::changes::ChangesArgs),
     Revert(commands::revert::RevertArgs),
+    Prove(commands::prove::ProveArgs),
     Workload(commands::workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     WatchOwner(commands::watch_owner::WatchArgs),
@@ -73,6 +74,7 @@ impl Verb {
             Verb::Set(args) => commands::set::run(&args, global),
             Verb::Changes(args) => commands::changes::run(&args, global),
             Verb::Revert(args) => commands::revert::run(&args, global),
+            Verb::Prove(args) => commands::prove::run(args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
             Verb::Hold(args) => commands::hold::run(&args, global),

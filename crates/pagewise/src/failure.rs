@@ -3,7 +3,9 @@
 //! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage · 3 not permitted or not possible here ·
 //! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C.
 
-use pagewise_host::process::ProcessError;
+use pagewise_host::process::{Interrupted, ProcessError};
+use pagewise_host::store::bundle::BundleError;
+use pagewise_host::trial::engine::TrialError;
 use pagewise_host::tunable::change::ChangeError;
 use pagewise_host::tunable::journal::JournalError;
 use pagewise_host::tunable::lock::LockError;
@@ -120,6 +122,42 @@ impl From<ChangeError> for Failure {
             ChangeError::Journal(error) => error.into(),
             ChangeError::Watcher(error) => error.into(),
             other => Failure::Change(other.into()),
+        }
+    }
+}
+
+impl From<Interrupted> for Failure {
+    fn from(error: Interrupted) -> Self {
+        Failure::Interrupted(error.into())
+    }
+}
+
+impl From<BundleError> for Failure {
+    fn from(error: BundleError) -> Self {
+        match error {
+            BundleError::Exists(_) | BundleError::NotABundle { .. } => Failure::Usage(error.into()),
+            BundleError::File { .. }
+            | BundleError::Database { .. }
+            | BundleError::Damaged { .. }
+            | BundleError::Busy(_) => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
+impl From<TrialError> for Failure {
+    fn from(error: TrialError) -> Self {
+        match error {
+            TrialError::Interrupted => Failure::Interrupted(error.into()),
+            TrialError::Bundle(error) => error.into(),
+            TrialError::Workload(error) => error.into(),
+            TrialError::Process(error) => error.into(),
+            TrialError::Tunable(error) => error.into(),
+            TrialError::Change(error) => error.into(),
+            TrialError::GivenUp { .. }
+            | TrialError::WarmupFailed { .. }
+            | TrialError::Scope(_)
+            | TrialError::Source(_)
+            | TrialError::File { .. } => Failure::NotPossible(error.into()),
         }
     }
 }

@@ -4,6 +4,8 @@ mod cli;
 mod commands;
 mod failure;
 mod output;
+mod progress;
+mod rendering;
 mod settings;
 
 use clap::Parser;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use crate::failure::Failure;
+use pagewise_core::report::Style;
 use std::io::{self, IsTerminal, Write};
 
 /// Log lines on stderr: warnings always, more with `-v`, or as `PAGEWISE_LOG` says.
@@ -58,4 +59,23 @@ pub(crate) fn failure(failure: &Failure) {
 /// Whether a person watches stderr, so that a progress line may be redrawn.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
+}
+
+/// How stdout wants text: colour only where a person reads it and did not refuse it, never wider than 100 columns.
+pub(crate) fn style(color: &str) -> Style {
+    let is_terminal = io::stdout().is_terminal();
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let color = match color {
+        "always" => true,
+        "never" => false,
+        _ => is_terminal && !refused,
+    };
+    let columns =
+        if is_terminal { rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col) } else { None };
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    // A pipe or a file gets Unicode; a terminal that says it is something else gets ASCII.
+    let unicode =
+        !is_terminal || locale.is_none_or(|locale| locale.to_ascii_uppercase().replace('-', "").contains("UTF8"));
+    Style { color, width: columns.filter(|columns| *columns > 0).unwrap_or(80), unicode }
 }

@@ -31,8 +31,9 @@ pub fn next(order: &Order, points: &[Point]) -> Next {
     }
 }
 
-/// Points whose pair a pause has cut: they have a result, their partner has none. A pair is two *adjacent* runs, so both
-/// must be run again when the trial goes on. Gives index and attempt of each such result.
+/// Points whose pair a pause has cut: they are `ok`, their partner has no result. A pair is two *adjacent* runs, so both
+/// must be run again when the trial goes on. A run that failed is a result for good: it is never run again, and its pair
+/// gives no estimate anyway. Gives index and attempt of each point to run again.
 #[must_use]
 pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
     let results: Vec<&Point> = points.iter().filter(|point| point.outcome != Outcome::Invalid).collect();
@@ -44,7 +45,8 @@ pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
             .filter(|other| other.block == point.planned.block && other.index != point.planned.index);
         point.planned.block.is_some() && partners.any(|other| !has_result(other.index))
     };
-    results.iter().filter(|point| partner_is_open(point)).map(|point| (point.planned.index, point.attempt)).collect()
+    let cut = results.iter().filter(|point| point.outcome == Outcome::Ok && partner_is_open(point));
+    cut.map(|point| (point.planned.index, point.attempt)).collect()
 }
 
 #[cfg(test)]
@@ -92,6 +94,8 @@ mod tests {
         assert!(cut_pairs(&order(), &warm).is_empty(), "warm-up points are no pair");
         let half = [result(2, 1, Outcome::Invalid), result(2, 2, Outcome::Ok)];
         assert_eq!(cut_pairs(&order(), &half), vec![(2, 2)]);
+        let failed = [result(2, 1, Outcome::Oom)];
+        assert!(cut_pairs(&order(), &failed).is_empty(), "a failure is never run again");
         let whole = [result(2, 1, Outcome::Ok), result(3, 1, Outcome::Timeout)];
         assert!(cut_pairs(&order(), &whole).is_empty());
     }

@@ -120,14 +120,22 @@ fn parse_mount(line: &str) -> Option<Mount> {
 /// # Errors
 /// A sentence with the reason.
 pub fn try_child(root: &Root) -> Result<MemoryCgroup, String> {
-    let (mount, own) = own_place(root)?;
-    let parent = MemoryCgroup { version: mount.version, folder: parent_for_children(root, &mount, own)? };
+    let parent = parent_of_children(root)?;
     let child = root.path(&format!("{}/pagewise-probe-{}", parent.folder, std::process::id()));
     std::fs::create_dir(&child).map_err(|e| format!("cannot make a cgroup below ours: {}", super::plain(&e)))?;
     let usable = child.join(limit_file(parent.version)).exists();
     // A cgroup folder is removed by rmdir alone; the files in it are the kernel's.
     std::fs::remove_dir(&child).map_err(|e| format!("cannot remove {} again: {e}", child.display()))?;
     if usable { Ok(parent) } else { Err(format!("children of {} do not get the memory controller", parent.folder)) }
+}
+
+/// The memory cgroup in which a job's own can be made: ours in v1, in v2 the nearest one that hands the controller on.
+///
+/// # Errors
+/// A sentence with the reason.
+pub fn parent_of_children(root: &Root) -> Result<MemoryCgroup, String> {
+    let (mount, own) = own_place(root)?;
+    Ok(MemoryCgroup { version: mount.version, folder: parent_for_children(root, &mount, own)? })
 }
 
 /// In v2 only a cgroup that hands the controller on has children with memory files, and one with processes of its own

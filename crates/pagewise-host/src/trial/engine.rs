@@ -126,11 +126,7 @@ pub fn close_pause(bundle: &Bundle) -> Result<(), BundleError> {
 ///
 /// # Errors
 /// What stops the trial. The bundle then holds everything that is complete.
-pub fn run(
-    bundle: &mut Bundle,
-    runner: &mut dyn PointRunner,
-    observer: &mut dyn Observer,
-) -> Result<(), TrialError> {
+pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn Observer) -> Result<(), TrialError> {
     let order = bundle.frozen().order.clone();
     let mut points = bundle.points()?;
     let mut invalid_in_a_row = 0;

@@ -30,7 +30,8 @@ impl Measures {
         self.absent.insert(name.to_owned(), reason.into());
     }
 
-    fn put_or_miss(&mut self, name: &str, value: Result<f64, String>) {
+    /// Takes a value, or the reason why there is none.
+    pub(super) fn put_or_miss(&mut self, name: &str, value: Result<f64, String>) {
         match value {
             Ok(value) => self.put(name, value),
             Err(reason) => self.miss(name, reason),

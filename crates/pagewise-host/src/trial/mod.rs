@@ -3,10 +3,10 @@
 //! A point: prepare the workload · apply the policy · wait for the state gate · measure the run · undo the policy ·
 //! verify the output · clean up. [`engine`] is the loop, [`runner`] is one point on this host.
 
-//pub mod engine;
+pub mod engine;
 pub mod gate;
 pub mod locality;
 pub mod measure;
-//pub mod runner;
+pub mod runner;
 pub mod scope;
 pub mod touch;

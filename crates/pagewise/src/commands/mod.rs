@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod doctor;
 pub(crate) mod hold;
+pub(crate) mod prove;
 pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod show;

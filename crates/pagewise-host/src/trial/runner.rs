@@ -1,0 +1,354 @@
+//! One point on this host, from an empty scratch folder to everything put back.
+
+use super::engine::{PointRunner, TrialError};
+use super::gate::{Decision, Gate};
+use super::measure::{self, MemoryWatch, Totals};
+use super::scope::Scope;
+use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
+use crate::root::Root;
+use crate::source;
+use crate::store::bundle::Record;
+use crate::tunable::change::{self, Change, ChangeError, Lease, UndoReport};
+use crate::tunable::journal::Journal;
+use crate::tunable::lock::HostLock;
+use crate::tunable::watcher::Watcher;
+use crate::tunable::{self, Places};
+use crate::workload::{JobSettings, RunContext, Verification, Workload};
+use pagewise_core::experiment::plan::DropCaches;
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::tunable::policy::Policy;
+use regex_lite::Regex;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
+const STEAL_LIMIT: f64 = 0.10;
+
+/// What stays the same for every point of a trial.
+pub struct HostRunner<'a> {
+    /// The host.
+    pub root: &'a Root,
+    /// The job.
+    pub workload: &'a mut dyn Workload,
+    /// Level name to policy.
+    pub policies: BTreeMap<String, Policy>,
+    /// Where swap files and caches go.
+    pub places: &'a Places,
+    /// The change journal.
+    pub journal: &'a Journal,
+    /// The right to change this host.
+    pub lock: &'a HostLock,
+    /// Restores the host should we be killed.
+    pub watcher: &'a mut Watcher,
+    /// Ctrl-C.
+    pub interrupt: &'a Interrupt,
+    /// A run longer than this is stopped.
+    pub timeout: f64,
+    /// The page cache before a run.
+    pub drop_caches: DropCaches,
+    /// The metric, when it is read from the job's output.
+    pub output_metric: Option<OutputMetric>,
+    /// Folder in which each run gets an empty scratch folder.
+    pub scratch: PathBuf,
+    /// Called about ten times a second while a point runs.
+    pub tick: Box<dyn FnMut() + 'a>,
+    /// What the gate remembers.
+    pub gate: Gate,
+}
+
+/// A metric that a regular expression finds in the job's output.
+#[derive(Clone, Debug)]
+pub struct OutputMetric {
+    /// Its name in the plan: `regex:PATTERN`.
+    pub name: String,
+    /// The pattern; its first group, or the whole match, is the number. The last match counts.
+    pub pattern: Regex,
+}
+
+impl OutputMetric {
+    /// Finds the number in the output, standard output before standard error.
+    fn find(&self, job: &JobEnded) -> Result<f64, String> {
+        let texts = job.commands.iter().flat_map(|ended| [&ended.stdout, &ended.stderr]);
+        let found = texts.filter_map(|text| self.pattern.captures_iter(text).last()).next();
+        let found = found.ok_or_else(|| format!("the job's output has nothing that matches {}", self.pattern))?;
+        let number = found.get(1).or_else(|| found.get(0)).map(|m| m.as_str()).unwrap_or_default();
+        number.parse().map_err(|_| format!("{} matched '{number}', which is no number", self.pattern))
+    }
+}
+
+/// What ended a point early or late, put into words for the bundle.
+struct Ending {
+    outcome: Outcome,
+    reason: Option<String>,
+}
+
+impl Ending {
+    fn ok() -> Ending {
+        Ending { outcome: Outcome::Ok, reason: None }
+    }
+
+    fn because(outcome: Outcome, reason: impl Into<String>) -> Ending {
+        Ending { outcome, reason: Some(reason.into()) }
+    }
+}
+
+/// A run that was measured.
+struct Measured {
+    started_at: String,
+    job: JobEnded,
+    before: Totals,
+    after: Totals,
+    measures: measure::Measures,
+    oom_kills: u64,
+}
+
+impl PointRunner for HostRunner<'_> {
+    fn instant(&self) -> (String, String) {
+        (now(), source::boot_id(self.root).unwrap_or_default())
+    }
+
+    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32) -> Result<Record, TrialError> {
+        let policy = self.policies.get(&planned.level).cloned().unwrap_or_default();
+        let resolved = tunable::resolve(self.root, self.places, &policy)?;
+        let context = RunContext { scratch: self.fresh_scratch(planned, attempt)?, job: resolved.job.clone() };
+        let commands = self.workload.prepare_run(&context)?;
+        self.settle_page_cache();
+
+        let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
+        let applied = change.applied().to_vec();
+        let measured = self.run_under(&change, &context, commands);
+        let foreign = foreign_changes(&change);
+        let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
+        let cleanup_scratch = context.scratch.clone();
+        let result = self.judge(planned, attempt, applied, measured, foreign, &context);
+        let cleaned = self.workload.clean_run(&context);
+        let _ = fs::remove_dir_all(cleanup_scratch);
+        undone?;
+        let record = result?;
+        cleaned?;
+        Ok(record)
+    }
+}
+
+impl HostRunner<'_> {
+    fn fresh_scratch(&self, planned: &PlannedPoint, attempt: u32) -> Result<PathBuf, TrialError> {
+        let folder = self.scratch.join(format!("run-{}-{attempt}", planned.index));
+        let file_error = |source| TrialError::File { action: "create", path: folder.clone(), source };
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(file_error)?;
+        }
+        fs::create_dir_all(&folder).map_err(file_error)?;
+        Ok(folder)
+    }
+
+    /// Writes dirty pages back and, where the plan wants it and we may, drops the page cache: so that no run reads what
+    /// another left in memory.
+    fn settle_page_cache(&self) {
+        let wanted = match self.drop_caches {
+            DropCaches::Yes => true,
+            DropCaches::No => false,
+            DropCaches::Auto => self.workload.is_builtin(),
+        };
+        if !wanted {
+            return;
+        }
+        rustix::fs::sync();
+        if let Err(error) = self.root.write("/proc/sys/vm/drop_caches", "3") {
+            tracing::debug!("the page cache was not dropped: {error}");
+        }
+    }
+
+    fn run_under(
+        &mut self,
+        change: &Change,
+        context: &RunContext,
+        commands: Vec<Command>,
+    ) -> Result<Result<Measured, String>, TrialError> {
+        let mut drifted =
+            || change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
+        match self.gate.wait(self.root, self.interrupt, &mut drifted)? {
+            Decision::Open => {}
+            Decision::GivenUp(reason) => return Ok(Err(format!("the state gate gave up after 60 s: {reason}"))),
+        }
+        let scope = Scope::create(self.root, &format!("pagewise-{}", std::process::id()));
+        let measured = scope
+            .limit(&context.job.cgroup_limits)
+            .map_err(TrialError::from)
+            .and_then(|()| self.measure(&scope, &context.job, &context.scratch, commands));
+        scope.remove();
+        let _ = self.watcher.set_scope(None, &[]);
+        measured.map(Ok)
+    }
+
+    fn measure(
+        &mut self,
+        scope: &Scope,
+        job: &JobSettings,
+        scratch: &Path,
+        mut commands: Vec<Command>,
+    ) -> Result<Measured, TrialError> {
+        let metrics_file = scratch.join("metrics.jsonl");
+        for command in &mut commands {
+            let metrics = metrics_file.to_string_lossy().into_owned();
+            command.env.insert("PAGEWISE_METRICS".to_owned(), metrics);
+        }
+        let limits = Limits {
+            timeout: Some(self.timeout),
+            interrupt: Some(self.interrupt),
+            cgroup: scope.folder(),
+            thp: job.process_thp,
+        };
+        let started_at = now();
+        let before = Totals::read(self.root);
+        let mut watch = PointWatch {
+            memory: MemoryWatch::new(self.root, scope),
+            scope,
+            watcher: self.watcher,
+            tick: &mut self.tick,
+            announced: Vec::new(),
+            lost_watcher: None,
+        };
+        let ran = process::run(&commands, limits, &mut watch)?;
+        let after = Totals::read(self.root);
+        let mut measures = measure::collect(&before, &after, &ran, &watch.memory);
+        if let Some(error) = watch.lost_watcher {
+            return Err(error.into());
+        }
+        match fs::read_to_string(&metrics_file) {
+            Ok(text) => measure::custom_metrics(&text, &mut measures)
+                .map_err(|what| TrialError::Workload(crate::workload::WorkloadError::Step(what)))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(TrialError::File { action: "read", path: metrics_file, source }),
+        }
+        if let Some(metric) = &self.output_metric {
+            measures.put_or_miss(&metric.name, metric.find(&ran));
+        }
+        let oom_kills = scope
+            .oom_kills()
+            .or_else(|| after.oom_kills_since(&before).and_then(|kills| u64::try_from(kills).ok()))
+            .unwrap_or(0);
+        Ok(Measured { started_at, job: ran, before, after, measures, oom_kills })
+    }
+
+    fn judge(
+        &mut self,
+        planned: &PlannedPoint,
+        attempt: u32,
+        applied: Vec<AppliedSetting>,
+        measured: Result<Result<Measured, String>, TrialError>,
+        foreign: Option<String>,
+        context: &RunContext,
+    ) -> Result<Record, TrialError> {
+        let (started_at, boot_id) = self.instant();
+        let mut point = Point {
+            planned: planned.clone(),
+            attempt,
+            outcome: Outcome::Invalid,
+            reason: None,
+            started_at,
+            measures: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            custom_units: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            applied,
+            boot_id,
+        };
+        let empty = BTreeMap::new;
+        let measured = match measured? {
+            Ok(measured) => measured,
+            Err(reason) => {
+                point.reason = Some(reason);
+                return Ok(Record { point, vmstat_before: empty(), vmstat_after: empty() });
+            }
+        };
+        let ending = self.ending(&measured, foreign, context)?;
+        point.started_at = measured.started_at;
+        (point.outcome, point.reason) = (ending.outcome, ending.reason);
+        point.measures = measured.measures.values;
+        point.absent = measured.measures.absent;
+        point.custom_units = measured.measures.custom_units;
+        let vmstat_before = measured.before.vmstat.unwrap_or_default();
+        let vmstat_after = measured.after.vmstat.unwrap_or_default();
+        Ok(Record { point, vmstat_before, vmstat_after })
+    }
+
+    fn ending(
+        &mut self,
+        measured: &Measured,
+        foreign: Option<String>,
+        context: &RunContext,
+    ) -> Result<Ending, TrialError> {
+        if measured.job.stopped == Some(Stopped::Interrupted) {
+            return Err(TrialError::Interrupted);
+        }
+        if let Some(foreign) = foreign {
+            return Ok(Ending::because(Outcome::Invalid, foreign));
+        }
+        if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > STEAL_LIMIT) {
+            let reason = format!("the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0);
+            return Ok(Ending::because(Outcome::Invalid, reason));
+        }
+        if measured.job.stopped == Some(Stopped::Timeout) {
+            let reason = format!("stopped after {:.0} s (--timeout)", self.timeout);
+            return Ok(Ending::because(Outcome::Timeout, reason));
+        }
+        if let Some(failed) = measured.job.commands.iter().find(|ended| !ended.status.is_success()) {
+            if measured.oom_kills > 0 {
+                return Ok(Ending::because(Outcome::Oom, "the kernel killed a process of the job for lack of memory"));
+            }
+            let reason = format!("{}; its last words: {}", failed.status, failed.last_words());
+            return Ok(Ending::because(Outcome::Failed, reason));
+        }
+        Ok(match self.workload.verify_run(context)? {
+            Verification::Wrong(reason) => Ending::because(Outcome::Wrong, reason),
+            Verification::Right | Verification::NotChecked => Ending::ok(),
+        })
+    }
+}
+
+/// An undo that left something behind ends the trial: the next point would not start from the host as it was.
+fn whole(report: UndoReport) -> Result<(), TrialError> {
+    match report.closed {
+        Some(_) => Ok(()),
+        None => Err(ChangeError::NotUndone { id: report.id, left: change::what_is_left(&report) }.into()),
+    }
+}
+
+/// What someone else changed while the point ran.
+fn foreign_changes(change: &Change) -> Option<String> {
+    let drifts: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
+    (!drifts.is_empty()).then(|| format!("changed by someone else while it ran: {}", drifts.join("; ")))
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Everything that happens while the job runs.
+struct PointWatch<'a, 'b> {
+    memory: MemoryWatch<'a>,
+    scope: &'a Scope,
+    watcher: &'a mut Watcher,
+    tick: &'a mut Box<dyn FnMut() + 'b>,
+    announced: Vec<u32>,
+    lost_watcher: Option<ChangeError>,
+}
+
+impl Watch for PointWatch<'_, '_> {
+    fn tick(&mut self, running: &[u32]) -> bool {
+        self.memory.tick(running);
+        if running != self.announced {
+            self.announced = running.to_vec();
+            let _ = self.watcher.set_scope(self.scope.folder(), running);
+        }
+        (self.tick)();
+        match self.watcher.ensure_alive() {
+            Ok(()) => true,
+            Err(error) => {
+                self.lost_watcher = Some(error.into());
+                false
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! How far a long step is: a bar that is redrawn once a second on a terminal, a line per event elsewhere.
+
+use crate::output;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+use pagewise_core::unit::Seconds;
+use pagewise_host::trial::engine::Observer;
+use pagewise_host::workload::Progress;
+use std::cell::RefCell;
+use std::time::Instant;
+
+/// Frames a second on a terminal. More would cost CPU while the user's job is measured.
+const FRAMES_PER_SECOND: u8 = 1;
+
+fn new_bar(total: u64, template: &str) -> Option<ProgressBar> {
+    if !output::is_watched() {
+        return None;
+    }
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(FRAMES_PER_SECOND));
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("━╸─"));
+    Some(bar)
+}
+
+/// The bar of a step whose end can be told, such as generating input.
+pub(crate) struct StepProgress {
+    bar: Option<ProgressBar>,
+    state: RefCell<Step>,
+}
+
+struct Step {
+    what: String,
+    since: Instant,
+}
+
+impl StepProgress {
+    pub(crate) fn new() -> Self {
+        let bar = new_bar(1000, "{bar:24} {msg}");
+        StepProgress { bar, state: RefCell::new(Step { what: String::new(), since: Instant::now() }) }
+    }
+}
+
+impl Drop for StepProgress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress for StepProgress {
+    fn stage(&self, what: &str, done: Option<f64>) {
+        let mut step = self.state.borrow_mut();
+        let is_new = step.what != what;
+        if is_new {
+            *step = Step { what: what.to_owned(), since: Instant::now() };
+        }
+        let Some(bar) = &self.bar else {
+            if is_new {
+                output::note(&format!("{what} …"));
+            }
+            return;
+        };
+        let elapsed = step.since.elapsed().as_secs_f64();
+        let left = done.filter(|done| *done > 0.02).map(|done| elapsed * (1.0 - done) / done);
+        bar.set_position((done.unwrap_or(0.0) * 1000.0) as u64);
+        bar.set_message(match left {
+            Some(left) => format!("{what} · about {} left", Seconds(left)),
+            None => format!("{what} · {}", Seconds(elapsed)),
+        });
+    }
+}
+
+/// The bar of a trial: which point runs, how long it has been running, how long the rest will take.
+pub(crate) struct TrialProgress {
+    bar: Option<ProgressBar>,
+    state: RefCell<Running>,
+}
+
+struct Running {
+    label: String,
+    since: Instant,
+    started: Instant,
+    done_at_start: Option<usize>,
+    done: usize,
+    total: usize,
+    last_drawn: Option<Instant>,
+}
+
+impl TrialProgress {
+    pub(crate) fn new(total: usize) -> Self {
+        let now = Instant::now();
+        let running = Running {
+            label: String::new(),
+            since: now,
+            started: now,
+            done_at_start: None,
+            done: 0,
+            total,
+            last_drawn: None,
+        };
+        TrialProgress { bar: new_bar(total as u64, "{bar:20} {pos}/{len} {msg}"), state: RefCell::new(running) }
+    }
+
+    /// Called about ten times a second while a point runs.
+    pub(crate) fn tick(&self) {
+        let Some(bar) = &self.bar else { return };
+        let mut running = self.state.borrow_mut();
+        if running.last_drawn.is_some_and(|drawn| drawn.elapsed().as_secs_f64() < 1.0) {
+            return;
+        }
+        running.last_drawn = Some(Instant::now());
+        let elapsed = Seconds(running.since.elapsed().as_secs_f64());
+        let left = running.left().map(|left| format!(" · about {left} left")).unwrap_or_default();
+        bar.set_position(running.done as u64);
+        bar.set_message(format!("{} · {elapsed}{left}", running.label));
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Running {
+    /// From the mean of the points this session ran.
+    fn left(&self) -> Option<Seconds> {
+        let ran = self.done.checked_sub(self.done_at_start?)?;
+        let mean = self.started.elapsed().as_secs_f64() / ran as f64;
+        (ran > 0).then(|| Seconds((mean * (self.total - self.done) as f64).max(0.0)))
+    }
+}
+
+/// The trial's observer: shares the bar with the runner's tick.
+pub(crate) struct Watching<'a>(pub(crate) &'a TrialProgress);
+
+impl Observer for Watching<'_> {
+    fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
+        let mut running = self.0.state.borrow_mut();
+        running.done_at_start.get_or_insert(done);
+        (running.done, running.total, running.since) = (done, total, Instant::now());
+        let place = match planned.block {
+            Some(block) => format!("pair {}", block + 1),
+            None => "warm-up".to_owned(),
+        };
+        let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+        running.label = format!("{place} · {}{again}", planned.level);
+        running.last_drawn = None;
+        drop(running);
+        self.0.tick();
+    }
+
+    fn ended(&mut self, point: &Point, done: usize, total: usize) {
+        let label = {
+            let mut running = self.0.state.borrow_mut();
+            running.done = done;
+            running.label.clone()
+        };
+        let wall = point.measures.get("wall").map(|wall| format!(" in {}", Seconds(*wall))).unwrap_or_default();
+        let line = match (&point.outcome, &point.reason) {
+            (Outcome::Ok, _) => format!("{done}/{total} {label}: ok{wall}"),
+            (outcome, Some(reason)) => format!("{done}/{total} {label}: {}{wall}: {reason}", outcome.word()),
+            (outcome, None) => format!("{done}/{total} {label}: {}{wall}", outcome.word()),
+        };
+        match &self.0.bar {
+            Some(bar) if point.outcome != Outcome::Ok => bar.println(line),
+            Some(_) => {}
+            None => output::note(&line),
+        }
+        self.0.tick();
+    }
+}

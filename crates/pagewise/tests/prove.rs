@@ -1,0 +1,399 @@
+//! `prove` seen from outside: what a user types, what comes back, what is left behind.
+
+use assert_cmd::cargo::CommandCargoExt;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder to work in, with state and cache of its own, so that trials in different tests do not wait for each other.
+struct Desk(TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        Desk(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn prove(&self, args: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("pagewise").unwrap();
+        command.arg("prove").args(["--state-dir", "state", "--cache-dir", "cache"]).args(args);
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.prove(args).output().unwrap()
+    }
+
+    fn spawn(&self, args: &[&str]) -> Child {
+        self.prove(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn analysis(&self, bundle: &str) -> Value {
+        serde_json::from_str(&fs::read_to_string(self.path(bundle).join("analysis.json")).unwrap()).unwrap()
+    }
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[track_caller]
+fn assert_exit(output: &Output, code: i32) {
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "stdout: {}\nstderr: {}",
+        String::from_utf8_lossy(&output.stdout),
+        stderr(output)
+    );
+}
+
+/// A job whose time is what the policy's `env.T` says.
+const SLEEPER: [&str; 4] = ["--", "sh", "-c", "sleep $T"];
+
+fn sleeper<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    more.iter().copied().chain(SLEEPER).collect()
+}
+
+#[test]
+fn a_difference_that_is_there_is_found_and_reported_in_every_form() {
+    let desk = Desk::new();
+    let args = ["--a", "short:env.T=0.10", "--b", "long:env.T=0.20", "--pairs", "4", "--warmup", "0", "--name", "x"];
+    let output = desk.run(&sleeper(&args));
+    assert_exit(&output, 0);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "wider than 80 columns:\n{text}");
+    assert!(text.contains("worse"), "{text}");
+    let analysis = desk.analysis("x.trial");
+    assert_eq!(analysis["schema"], "pagewise.analysis/1");
+    assert_eq!(analysis["verdict"]["conclusion"], "worse");
+    let interval = &analysis["effect"]["interval"];
+    let (low, high) = (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());
+    assert!(low < 2.0 && 1.5 < high, "the ratio of the sleeps is near 2: {low} to {high}");
+    for file in ["report.html", "report.md", "plan.toml", "points.sqlite"] {
+        assert!(desk.path("x.trial").join(file).metadata().unwrap().len() > 100, "{file}");
+    }
+    assert!(!desk.path("cache/runs").read_dir().unwrap().next().is_some(), "scratch folders are left behind");
+}
+
+#[test]
+fn json_goes_to_stdout_and_fail_on_sets_the_exit_code() {
+    let desk = Desk::new();
+    let args =
+        ["--a", "env.T=0.05", "--b", "env.T=0.2", "--pairs", "4", "--warmup", "0", "--json", "--fail-on", "worse"];
+    let output = desk.run(&sleeper(&args));
+    assert_exit(&output, 1);
+    let analysis: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(analysis["pairs_complete"], 4);
+    assert_eq!(analysis["points"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn a_metric_of_the_users_own_is_compared() {
+    let desk = Desk::new();
+    let script = "echo \"{\\\"name\\\":\\\"rate\\\",\\\"value\\\":$V,\\\"unit\\\":\\\"MB/s\\\"}\" >> $PAGEWISE_METRICS; echo score=$V";
+    for metric in ["rate", r"regex:score=([0-9.]+)"] {
+        let name = if metric == "rate" { "m" } else { "r" };
+        let output = desk.run(&[
+            "--a",
+            "env.V=10",
+            "--b",
+            "env.V=20",
+            "--pairs",
+            "4",
+            "--warmup",
+            "0",
+            "--metric",
+            metric,
+            "--direction",
+            "higher",
+            "--name",
+            name,
+            "--",
+            "sh",
+            "-c",
+            script,
+        ]);
+        assert_exit(&output, 0);
+        let analysis = desk.analysis(&format!("{name}.trial"));
+        assert_eq!(analysis["verdict"]["conclusion"], "better", "{metric}: {analysis}");
+        assert_eq!(analysis["arms"]["a"]["mean"], 10.0);
+    }
+}
+
+#[test]
+fn a_job_that_fails_in_one_arm_cannot_win_there() {
+    let desk = Desk::new();
+    let script = "if [ $BAD = 1 ]; then exit 7; else sleep 0.2; fi";
+    let output = desk.run(&[
+        "--a",
+        "env.BAD=0",
+        "--b",
+        "env.BAD=1",
+        "--pairs",
+        "4",
+        "--warmup",
+        "0",
+        "--name",
+        "x",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    // Not one pair is complete: there is no time to compare, and the exit code says so.
+    assert_exit(&output, 3);
+    let analysis = desk.analysis("x.trial");
+    assert_eq!(analysis["verdict"]["conclusion"], "worse", "{analysis}");
+    assert_eq!(analysis["verdict"]["decided_by"], "outcomes");
+    assert_eq!(analysis["arms"]["b"]["outcomes"]["failed"], 4);
+}
+
+#[test]
+fn a_run_that_takes_too_long_and_an_output_that_is_wrong_are_results() {
+    let desk = Desk::new();
+    let output = desk.run(&sleeper(&[
+        "--a",
+        "env.T=0.1",
+        "--b",
+        "env.T=30",
+        "--pairs",
+        "4",
+        "--warmup",
+        "0",
+        "--timeout",
+        "500ms",
+        "--name",
+        "late",
+    ]));
+    assert_exit(&output, 3);
+    assert_eq!(desk.analysis("late.trial")["arms"]["b"]["outcomes"]["timeout"], 4);
+    let output = desk.run(&[
+        "--aa",
+        "now",
+        "--pairs",
+        "4",
+        "--warmup",
+        "0",
+        "--verify",
+        "test -e never-written",
+        "--name",
+        "wrong",
+        "--",
+        "true",
+    ]);
+    assert_exit(&output, 3);
+    assert_eq!(desk.analysis("wrong.trial")["arms"]["a"]["outcomes"]["wrong"], 4);
+}
+
+#[test]
+fn prepare_verify_and_clean_run_around_each_run_and_are_not_timed() {
+    let desk = Desk::new();
+    let output = desk.run(&[
+        "--aa",
+        "now",
+        "--pairs",
+        "4",
+        "--warmup",
+        "0",
+        "--name",
+        "x",
+        "--prepare",
+        "sh -c 'echo p >> log; sleep 0.3'",
+        "--verify",
+        "sh -c 'echo v >> log'",
+        "--clean",
+        "sh -c 'echo c >> log'",
+        "--",
+        "sh",
+        "-c",
+        "echo r >> log",
+    ]);
+    assert_exit(&output, 0);
+    assert_eq!(fs::read_to_string(desk.path("log")).unwrap().replace('\n', ""), "prvc".repeat(8));
+    let mean = desk.analysis("x.trial")["arms"]["a"]["mean"].as_f64().unwrap();
+    assert!(mean < 0.25, "the preparation was timed: {mean}");
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_runs() {
+    let desk = Desk::new();
+    let job = ["--", "touch", "ran"];
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["--a", "now", "--b", "thp.enabeld=never"], 2, "thp.enabled"),
+        (&["--a", "now", "--b", "thp.enabled=sometimes"], 2, "always"),
+        (&["--a", "now", "--b", "thp.enabled"], 2, "="),
+        (&["--a", "now", "--b", "env.X=1", "--pairs", "3"], 2, "at least 4"),
+        (&["--a", "now", "--b", "env.X=1", "--margin", "0%"], 2, "margin"),
+        (&["--a", "now", "--b", "env.X=1", "--metric", "regex:("], 2, "regular expression"),
+        (&["--a", "now", "--b", "@missing.toml"], 2, "missing.toml"),
+        (&["--a", "now"], 2, "--b"),
+        (&["--a", "now", "--b", "env.X=1", "--name", "../x"], 2, "--name"),
+    ];
+    for (args, code, words) in cases {
+        let all: Vec<&str> = args.iter().chain(&job).copied().collect();
+        let output = desk.run(&all);
+        assert_exit(&output, code);
+        assert!(stderr(&output).contains(words), "{args:?} should speak of {words}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+    }
+    assert!(!desk.path("ran").exists(), "the job ran");
+}
+
+#[test]
+fn a_job_that_runs_elsewhere_is_refused_with_a_host_policy() {
+    let desk = Desk::new();
+    let output = desk.run(&["--a", "now", "--b", "vm.swappiness=1", "--", "spark-submit", "--master", "yarn", "x.py"]);
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("yarn") && stderr(&output).contains("elsewhere"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_missing_command_and_a_failing_one_end_the_trial_at_once() {
+    let desk = Desk::new();
+    let output = desk.run(&["--aa", "now", "--", "no-such-command-here"]);
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("no-such-command-here"), "{}", stderr(&output));
+    let started = Instant::now();
+    let output = desk.run(&["--aa", "now", "--", "sh", "-c", "echo it broke >&2; exit 9"]);
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("it broke") && stderr(&output).contains("exit status 9"), "{}", stderr(&output));
+    assert!(started.elapsed() < Duration::from_secs(20), "a failing warm-up must end the trial");
+}
+
+#[test]
+fn a_bundle_is_not_overwritten() {
+    let desk = Desk::new();
+    let args = ["--aa", "now", "--pairs", "4", "--warmup", "0", "--name", "x", "--", "true"];
+    assert_exit(&desk.run(&args), 0);
+    let before = fs::read(desk.path("x.trial/points.sqlite")).unwrap();
+    let output = desk.run(&args);
+    assert_exit(&output, 2);
+    assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
+    assert_eq!(fs::read(desk.path("x.trial/points.sqlite")).unwrap(), before);
+}
+
+fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !ready() {
+        assert!(Instant::now() < deadline, "waited 30 s for {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn lines(path: &Path) -> usize {
+    fs::read_to_string(path).map_or(0, |text| text.lines().count())
+}
+
+fn signal(child: &Child, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
+    for how in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
+        let desk = Desk::new();
+        let log = desk.path("log");
+        let args = [
+            "--aa",
+            "now",
+            "--pairs",
+            "5",
+            "--warmup",
+            "1",
+            "--name",
+            "x",
+            "--",
+            "sh",
+            "-c",
+            "echo r >> log; sleep 0.4",
+        ];
+        let child = desk.spawn(&args);
+        wait_for("the fourth run", || lines(&log) == 4);
+        signal(&child, how);
+        let output = child.wait_with_output().unwrap();
+        if how == rustix::process::Signal::INT {
+            assert_exit(&output, 130);
+            assert!(stderr(&output).contains("--resume x.trial"), "{}", stderr(&output));
+        }
+        wait_for("the job to end", || lines(&log) == 4);
+        let output = desk.run(&["--resume", "x.trial"]);
+        assert_exit(&output, 0);
+        let analysis = desk.analysis("x.trial");
+        assert_eq!(analysis["pairs_complete"], 5);
+        let points = analysis["points"].as_array().unwrap();
+        let of_index = |index: u64, ok: bool| {
+            points.iter().filter(|p| p["index"] == index && (p["outcome"] == "ok") == ok).count()
+        };
+        for index in 0..12 {
+            assert_eq!(of_index(index, true), 1, "{how:?}: point {index} has not exactly one result");
+        }
+        // The fourth run is the second of the first pair: it was cut, and its done partner is run again with it.
+        assert_eq!(of_index(3, false), 1, "{how:?}: the cut run is kept and shown");
+        assert_eq!(of_index(2, false), 1, "{how:?}: its partner is kept and shown");
+        assert_eq!(lines(&log), 14);
+    }
+}
+
+#[test]
+fn nothing_of_the_job_survives_ctrl_c() {
+    let desk = Desk::new();
+    let script = "echo $$ > leader; (sleep 300 & echo $! > child; wait)";
+    let child = desk.spawn(&["--aa", "now", "--", "sh", "-c", script]);
+    wait_for("the job", || lines(&desk.path("child")) == 1);
+    signal(&child, rustix::process::Signal::INT);
+    assert_exit(&child.wait_with_output().unwrap(), 130);
+    for name in ["leader", "child"] {
+        let pid: i32 = fs::read_to_string(desk.path(name)).unwrap().trim().parse().unwrap();
+        wait_for("the job's processes to end", || {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        });
+    }
+}
+
+#[test]
+fn a_job_over_its_memory_limit_is_oom_and_never_the_winner() {
+    pagewise_testkit::requires!(root, memory_cgroup);
+    let desk = Desk::new();
+    // Under the limit the job dies early, so it is also faster; still it must not win.
+    let script = "head -c 200000000 /dev/zero | tail -c 200000000 | tail -c 1 > /dev/null; sleep 0.2";
+    let output = desk.run(&[
+        "--a",
+        "now",
+        "--b",
+        "cgroup[job].memory.max=60M",
+        "--pairs",
+        "4",
+        "--warmup",
+        "0",
+        "--name",
+        "x",
+        "--",
+        "bash",
+        "-c",
+        &format!("set -o pipefail; {script}"),
+    ]);
+    let analysis = desk.analysis("x.trial");
+    assert_eq!(analysis["arms"]["b"]["outcomes"]["oom"], 4, "{analysis}\n{}", stderr(&output));
+    assert_eq!(analysis["verdict"]["conclusion"], "worse");
+}
+
+#[test]
+fn dry_run_says_what_would_happen_and_does_nothing() {
+    let desk = Desk::new();
+    let output = desk.run(&["--a", "now", "--b", "env.X=1", "--dry-run", "--", "touch", "ran"]);
+    assert_exit(&output, 0);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("order"));
+    assert!(!desk.path("ran").exists() && !desk.path("state").exists());
+    assert!(fs::read_dir(desk.0.path()).unwrap().next().is_none(), "a dry run leaves nothing behind");
+}
