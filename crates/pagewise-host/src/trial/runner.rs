@@ -100,7 +100,8 @@ struct Measured {
     before: Totals,
     after: Totals,
     measures: measure::Measures,
-    oom_kills: u64,
+    /// Kills among the run's own processes; `None` when it had no cgroup to count them.
+    own_oom_kills: Option<u64>,
 }
 
 impl PointRunner for HostRunner<'_> {
@@ -224,11 +225,8 @@ impl HostRunner<'_> {
         if let Some(metric) = &self.output_metric {
             measures.put_or_miss(&metric.name, metric.find(&ran));
         }
-        let oom_kills = scope
-            .oom_kills()
-            .or_else(|| after.oom_kills_since(&before).and_then(|kills| u64::try_from(kills).ok()))
-            .unwrap_or(0);
-        Ok(Measured { started_at, job: ran, before, after, measures, oom_kills })
+        let own_oom_kills = scope.oom_kills();
+        Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })
     }
 
     fn judge(
@@ -293,9 +291,16 @@ impl HostRunner<'_> {
             let reason = format!("stopped after {:.0} s (--timeout)", self.timeout);
             return Ok(Ending::because(Outcome::Timeout, reason));
         }
+        // A job that lost a process and still exits with 0, because a shell or a framework covered for it, was killed for
+        // lack of memory all the same.
+        if measured.own_oom_kills.is_some_and(|kills| kills > 0) {
+            return Ok(Ending::because(Outcome::Oom, "the kernel killed a process of the job for lack of memory"));
+        }
         if let Some(failed) = measured.job.commands.iter().find(|ended| !ended.status.is_success()) {
-            if measured.oom_kills > 0 {
-                return Ok(Ending::because(Outcome::Oom, "the kernel killed a process of the job for lack of memory"));
+            let on_host = measured.after.oom_kills_since(&measured.before).unwrap_or(0);
+            if measured.own_oom_kills.is_none() && on_host > 0 {
+                let reason = "it failed, and the kernel killed a process of this host for lack of memory meanwhile";
+                return Ok(Ending::because(Outcome::Oom, reason));
             }
             let reason = format!("{}; its last words: {}", failed.status, failed.last_words());
             return Ok(Ending::because(Outcome::Failed, reason));
