@@ -61,6 +61,14 @@ fn rows_are_generated_sorted_by_two_jobs_and_found_right_and_a_changed_output_is
     let mut run = context(&scratch);
     run.job.java_options.push("-Xshare:auto".to_owned());
 
+    for (index, command) in workload.prepare_run(&run).unwrap().iter().enumerate() {
+        let own = scratch.join(format!("tmp{index}"));
+        assert_eq!(command.dir.as_deref(), Some(own.as_path()));
+        for option in ["hadoop.tmp.dir", "mapreduce.jobtracker.staging.root.dir"] {
+            let prefix = format!("-D{option}={}", own.display());
+            assert!(command.argv.iter().any(|word| word.starts_with(&prefix)), "{prefix} in {:?}", command.argv);
+        }
+    }
     sort(&mut workload, &run);
     assert!(!Path::new("_partition.lst").is_symlink(), "jobs write into folders of their own");
     assert_eq!(workload.verify_run(&run).unwrap(), Verification::Right);

@@ -50,7 +50,13 @@ impl Default for Arguments {
 }
 
 /// Options that Pagewise needs for itself.
-const RESERVED: [&str; 4] = ["hadoop.tmp.dir", "fs.defaultFS", "fs.default.name", "mapreduce.framework.name"];
+const RESERVED: [&str; 5] = [
+    "hadoop.tmp.dir",
+    "mapreduce.jobtracker.staging.root.dir",
+    "fs.defaultFS",
+    "fs.default.name",
+    "mapreduce.framework.name",
+];
 
 const NAMES: &str = "rows, jobs, map_tasks, reduce_tasks, heap, swap, mode, or a Hadoop option by its name \
                      (mapreduce.task.io.sort.mb)";

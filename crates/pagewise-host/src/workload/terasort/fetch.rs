@@ -2,7 +2,7 @@
 
 use super::super::{Progress, WorkloadError};
 use super::partial::PartialDir;
-use crate::process::{self, Command, Interrupt};
+use crate::process::{self, Command, Ended, Interrupt};
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::Read;
@@ -96,22 +96,12 @@ pub(super) fn fetch(cache: &Path, interrupt: &Interrupt, progress: &dyn Progress
     let pom = partial.path().join("pom.xml");
     fs::write(&pom, POM).map_err(WorkloadError::file("write", &pom))?;
     let jars = partial.path().join("jars");
-    let argv = [
-        "mvn".to_owned(),
-        "-B".to_owned(),
-        "-q".to_owned(),
-        "-Dstyle.color=never".to_owned(),
-        "-f".to_owned(),
-        pom.display().to_string(),
-        "dependency:copy-dependencies".to_owned(),
-        "-DincludeScope=runtime".to_owned(),
-        format!("-DoutputDirectory={}", jars.display()),
-    ];
-    let command = Command { argv: argv.to_vec(), ..Command::default() };
-    let what = format!("fetching Hadoop {VERSION} with Maven (52 MB)");
-    let ended = process::run_step(&command, interrupt, &mut || progress.stage(&what, None))
-        .map_err(|error| no_maven(&error))?;
-    interrupt.check()?;
+    let mut ended = maven(&pom, &jars, None, interrupt, progress)?;
+    if said(&ended).contains("Could not create local repository") {
+        // A user without a home folder, such as a service account: a repository for this once will do.
+        let repository = partial.path().join("repository");
+        ended = maven(&pom, &jars, Some(&repository), interrupt, progress)?;
+    }
     if !ended.status.is_success() {
         return Err(WorkloadError::Step(maven_failed(&ended)));
     }
@@ -129,19 +119,39 @@ pub(super) fn fetch(cache: &Path, interrupt: &Interrupt, progress: &dyn Progress
     Ok(target)
 }
 
-fn no_maven(error: &process::ProcessError) -> WorkloadError {
-    WorkloadError::Missing(format!(
-        "cannot fetch Hadoop {VERSION}: {error}. Maven brings it: install it (Debian, Ubuntu: apt install maven), or \
-         unpack a Hadoop release and name it with --hadoop DIR or HADOOP_HOME"
-    ))
+fn maven(
+    pom: &Path,
+    jars: &Path,
+    repository: Option<&Path>,
+    interrupt: &Interrupt,
+    progress: &dyn Progress,
+) -> Result<Ended, WorkloadError> {
+    let mut argv: Vec<String> = ["mvn", "-B", "-q", "-Dstyle.color=never", "-f"].map(str::to_owned).to_vec();
+    argv.push(pom.display().to_string());
+    argv.extend(["dependency:copy-dependencies", "-DincludeScope=runtime"].map(str::to_owned));
+    argv.push(format!("-DoutputDirectory={}", jars.display()));
+    argv.extend(repository.map(|folder| format!("-Dmaven.repo.local={}", folder.display())));
+    let command = Command { argv, ..Command::default() };
+    let what = format!("fetching Hadoop {VERSION} with Maven (52 MB)");
+    let ended = process::run_step(&command, interrupt, &mut || progress.stage(&what, None)).map_err(|error| {
+        WorkloadError::Missing(format!(
+            "cannot fetch Hadoop {VERSION}: {error}. Maven brings it: install it (Debian, Ubuntu: apt install maven), \
+             or unpack a Hadoop release and name it with --hadoop DIR or HADOOP_HOME"
+        ))
+    })?;
+    interrupt.check()?;
+    Ok(ended)
 }
 
-fn maven_failed(ended: &process::Ended) -> String {
-    let said = format!("{}\n{}", ended.stdout, ended.stderr);
-    let reason = said
-        .lines()
-        .find_map(|line| line.strip_prefix("[ERROR] "))
-        .map_or_else(|| ended.last_words(), |line| line.chars().take(400).collect());
+fn said(ended: &Ended) -> String {
+    format!("{}\n{}", ended.stdout, ended.stderr)
+}
+
+fn maven_failed(ended: &Ended) -> String {
+    let said = said(ended);
+    let mut errors = said.lines().filter_map(|line| line.split_once("[ERROR]")).map(|(_, reason)| reason.trim());
+    let reason = errors.find(|reason| !reason.is_empty()).map_or_else(|| ended.last_words(), str::to_owned);
+    let reason: String = reason.chars().take(400).collect();
     format!(
         "cannot fetch Hadoop {VERSION}: mvn ended with {}: {reason}. Without a network, run it once with one, or name a \
          Hadoop release with --hadoop DIR; behind a proxy or a mirror, set it in ~/.m2/settings.xml",

@@ -431,7 +431,10 @@ fn notes(arguments: &Arguments, sizes: &Sizes, in_client: bool, memory: Option<M
             sizes.heap >> 20
         ));
     }
-    if in_client && let Some(bytes) = scale::split_size(sizes.rows, sizes.map_tasks) {
+    if in_client
+        && arguments.map_tasks.is_some()
+        && let Some(bytes) = scale::split_size(sizes.rows, sizes.map_tasks)
+    {
         notes.push(format!(
             "map_tasks={}: the input has fewer splits of 32 MiB than that, so it is cut every {bytes} bytes",
             sizes.map_tasks

@@ -109,7 +109,7 @@ impl Tools {
         let mut options = call.options;
         let mut argv = match &self.launch {
             Launch::InProcess { java, log4j } => {
-                options.insert(0, ("hadoop.tmp.dir".to_owned(), call.tmp.display().to_string()));
+                options.splice(0..0, own_folder(call.tmp));
                 options.insert(0, ("mapreduce.framework.name".to_owned(), "local".to_owned()));
                 options.insert(0, ("fs.defaultFS".to_owned(), "file:///".to_owned()));
                 let mut argv = vec![java.program()];
@@ -123,7 +123,7 @@ impl Tools {
                 environment.entry("HADOOP_ROOT_LOGGER".to_owned()).or_insert_with(|| "WARN,console".to_owned());
                 if let (Cluster::InClient, Some(bytes)) = (cluster, call.heap) {
                     environment.insert("HADOOP_HEAPSIZE_MAX".to_owned(), format!("{}M", bytes >> 20));
-                    options.insert(0, ("hadoop.tmp.dir".to_owned(), call.tmp.display().to_string()));
+                    options.splice(0..0, own_folder(call.tmp));
                 }
                 let program = program.display().to_string();
                 let examples = self.hadoop.examples.display().to_string();
@@ -184,6 +184,15 @@ impl Tools {
         let command = Command { argv, ..Command::default() };
         Ok(process::run_step(&command, &Interrupt::default(), &mut || {})?)
     }
+}
+
+/// What keeps a job's scratch files in its own folder. The local job runner's staging area does not follow
+/// `hadoop.tmp.dir`: by default it is `/tmp/hadoop/mapred/staging` for all users of the host (`LocalJobRunner`, 3.3.6).
+fn own_folder(tmp: &Path) -> [(String, String); 2] {
+    [
+        ("hadoop.tmp.dir".to_owned(), tmp.display().to_string()),
+        ("mapreduce.jobtracker.staging.root.dir".to_owned(), tmp.join("staging").display().to_string()),
+    ]
 }
 
 pub(super) fn succeeded(ended: &Ended, what: &str) -> Result<(), WorkloadError> {
