@@ -36,15 +36,12 @@ impl Failure {
     /// For a verb that did what it could and said what it could not change.
     pub(crate) const CHANGE_EXIT: u8 = 4;
 
-    /// For a verb that answered with what it could read.
-    pub(crate) const PARTIAL_EXIT: u8 = 5;
-
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Failure::Usage(_) => Self::USAGE_EXIT,
             Failure::NotPossible(_) => 3,
             Failure::Change(_) => Self::CHANGE_EXIT,
-            Failure::Partial(_) => Self::PARTIAL_EXIT,
+            Failure::Partial(_) => 5,
             Failure::Interrupted(_) => 130,
         })
     }

@@ -4,7 +4,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Arranges for the child to lead a new session, and to ignore Ctrl-C and a closed terminal from its first moment.
+/// Arranges for the child to lead a new session, to ignore Ctrl-C and a closed terminal from its first moment, and to
+/// keep no file open but the standard three: it may outlive whoever waits for a lock or a pipe that we inherited.
 pub fn arrange(command: &mut Command) {
     let before_exec = || -> io::Result<()> {
         rustix::process::setsid().map_err(io::Error::from)?;
@@ -14,6 +15,13 @@ pub fn arrange(command: &mut Command) {
             if unsafe { libc::signal(signal, libc::SIG_IGN) } == libc::SIG_ERR {
                 return Err(io::Error::last_os_error());
             }
+        }
+        // SAFETY: needed because no safe wrapper marks descriptors that other code opened, and before exec is the one
+        // moment at which nothing in the child uses them any more. Sound because the call takes integers only, and
+        // close-on-exec takes nothing from code that still runs before exec. Kernels before 5.11 refuse it; then the
+        // child keeps what it inherited, which is untidy and no more.
+        unsafe {
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC);
         }
         Ok(())
     };

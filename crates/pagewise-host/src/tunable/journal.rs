@@ -93,7 +93,7 @@ impl Journal {
     /// # Errors
     /// When another run has it, or the state folder cannot be written.
     pub fn lock(&self, verb: &str) -> Result<HostLock, LockError> {
-        lock::acquire(&self.state, verb)
+        lock::acquire_soon(&self.state, verb)
     }
 
     /// The folder it is kept in.

@@ -3,12 +3,16 @@
 //! It is a `flock`, so the kernel gives it back when its holder dies, however it dies. The file is opened close-on-exec:
 //! a job that outlives its owner never holds the lock.
 
+use crate::root::Root;
+use crate::source::process;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The lock, until it is dropped.
 #[derive(Debug)]
@@ -63,6 +67,39 @@ fn describe(holder: Option<&Holder>) -> String {
 /// full disk never stands between a user and `revert`.
 const LINE_LENGTH: usize = 128;
 
+/// The name under which a watcher holds the lock.
+pub const WATCHER: &str = "watcher";
+
+/// How long to wait for a lock that is as good as free: twice what a watcher has to restore a host.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Takes the lock, like [`acquire`]; but waits for a holder that is about to let go: who ends a run often starts the next
+/// one at once.
+///
+/// # Errors
+/// As [`acquire`].
+pub fn acquire_soon(state: &Path, verb: &str) -> Result<HostLock, LockError> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match acquire(state, verb) {
+            Err(LockError::Held { holder: Some(holder), .. })
+                if holder.is_about_to_let_go() && Instant::now() < deadline =>
+            {
+                thread::sleep(Duration::from_millis(5));
+            }
+            answer => return answer,
+        }
+    }
+}
+
+impl Holder {
+    /// A watcher restores in milliseconds. A holder that is dead left a child that was forked but had not become its
+    /// command yet: until then it shares the lock.
+    fn is_about_to_let_go(&self) -> bool {
+        self.verb == WATCHER || process::start_time(&Root::live(), self.pid).is_none()
+    }
+}
+
 /// Takes the lock in a state folder, which is made when it is not there.
 ///
 /// # Errors
@@ -112,6 +149,18 @@ mod tests {
         assert!(told.contains(&format!("pagewise prove, pid {}", std::process::id())), "{told}");
         drop(first);
         acquire(state.path(), "set").expect("free again");
+    }
+
+    #[test]
+    fn a_watcher_that_restores_is_waited_for() {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let watcher = acquire(state.path(), WATCHER).expect("free");
+        let restoring = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            drop(watcher);
+        });
+        acquire_soon(state.path(), "set").expect("free soon");
+        restoring.join().expect("no panic");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use super::change::{ChangeError, HostLock, Journal, LockError, TEST_PAUSE, UndoReport};
 use super::journal::{self, JournalError};
+use super::lock;
 use crate::root::Root;
 use crate::source::process;
 use crate::sys;
@@ -243,13 +244,13 @@ fn wait_until_ready(child: &mut Child) -> io::Result<()> {
     }
 }
 
-/// Says to the process that started this one that the watch has begun, and lets go of its pipe.
-fn say_ready() -> Result<(), WatcherError> {
-    let failed = |source: rustix::io::Errno| WatcherError::Wait { what: "the owner", source: source.into() };
-    rustix::io::write(rustix::stdio::stdout(), b"\n").map_err(failed)?;
-    let nowhere = fs::OpenOptions::new().write(true).open("/dev/null");
-    let nowhere = nowhere.map_err(|source| WatcherError::Wait { what: "the owner", source })?;
-    rustix::stdio::dup2_stdout(&nowhere).map_err(failed)
+/// Says to the process that started this one that the watch has begun, and lets go of its pipe. Nobody may be there to
+/// hear it: an owner that was killed meanwhile is the very reason to go on.
+fn say_ready() {
+    let _ = rustix::io::write(rustix::stdio::stdout(), b"\n");
+    if let Ok(nowhere) = fs::OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&nowhere);
+    }
 }
 
 /// The watcher's life for an owner: until the pipe on standard input says `done`, or ends without it. What it had to
@@ -258,7 +259,7 @@ fn say_ready() -> Result<(), WatcherError> {
 /// # Errors
 /// When the journal cannot be read or written.
 pub fn watch_owner(journal: &Journal, owner: Owner) -> Result<Vec<UndoReport>, ChangeError> {
-    say_ready()?;
+    say_ready();
     let Some(scope) = listen(BufReader::new(io::stdin().lock())) else {
         return Ok(Vec::new());
     };
@@ -292,7 +293,7 @@ fn lock_while(
 ) -> Result<Option<HostLock>, ChangeError> {
     let mut pause = Duration::from_millis(2);
     while needed()? {
-        match journal.lock("watcher") {
+        match lock::acquire(journal.state(), lock::WATCHER) {
             Ok(lock) => return Ok(Some(lock)),
             // The owner's own lock goes a moment after its pipe. Another run restores first whatever is due.
             Err(LockError::Held { .. }) => thread::sleep(pause),
@@ -349,7 +350,7 @@ impl Scope {
 /// When the journal cannot be read or written.
 pub fn watch_deadline(journal: &Journal, id: u64) -> Result<Option<UndoReport>, ChangeError> {
     let mut alarm = Alarm::on(&journal.path(id))?;
-    say_ready()?;
+    say_ready();
     loop {
         let Some(deadline) = awaited(journal, id)? else { return Ok(None) };
         if alarm.wait_until(deadline)? {

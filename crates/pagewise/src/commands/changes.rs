@@ -5,6 +5,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::settings::Settings;
+use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::change::line::{Closing, Lease};
 use pagewise_core::change::replay::{ChangeSet, Due, Stage};
@@ -37,8 +38,11 @@ pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failu
         output::note(&format!("no changes in {}", settings.state_dir.display()));
     }
     show(&ChangesReport { schema: SCHEMA.to_owned(), dry_run: false, changes }, global);
-    // The list is there, but not all of it could be read.
-    Ok(if damaged > 0 { ExitCode::from(Failure::PARTIAL_EXIT) } else { ExitCode::SUCCESS })
+    if damaged > 0 {
+        let what = format!("{damaged} of the change journals cannot be trusted; the list above says which and why");
+        return Err(Failure::Partial(anyhow!(what)));
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn view_of_entry(journal: &Journal, entry: &Entry) -> Option<ChangeView> {
