@@ -3,6 +3,7 @@
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::StepProgress;
 use crate::settings::Settings;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -11,7 +12,6 @@ use pagewise_host::process::{self, Interrupt, JobEnded, Limits, Watch};
 use pagewise_host::workload::terasort::{self, Terasort};
 use pagewise_host::workload::{self, JobSettings, Progress, RunContext, Surroundings, Verification, Workload};
 use serde::Serialize;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,11 +84,11 @@ pub(crate) fn run(args: &WorkloadArgs, global: &Global) -> Result<ExitCode, Fail
     let by_hand = ByHand { scratch: settings.cache_dir.join(&args.name).join("by-hand"), interrupt: &interrupt };
     match args.step {
         Step::Fetch => {
-            let dir = terasort::fetch_hadoop(&around, &StageLines::default())?;
+            let dir = terasort::fetch_hadoop(&around, &StepProgress::new())?;
             output::note(&format!("Hadoop {} is in {}", terasort::FETCHED_VERSION, dir.display()));
         }
         Step::Prepare => {
-            workload.prepare_trial(&StageLines::default())?;
+            workload.prepare_trial(&StepProgress::new())?;
             output::note(&format!("ready: {}", workload.describe()));
         }
         Step::Run => by_hand.run(workload.as_mut(), global.json)?,
@@ -137,7 +137,7 @@ impl ByHand<'_> {
     }
 
     fn run(&self, workload: &mut dyn Workload, json: bool) -> Result<(), Failure> {
-        let progress = StageLines::default();
+        let progress = StepProgress::new();
         workload.prepare_trial(&progress)?;
         let notes = workload.notes();
         notes.iter().for_each(|note| output::note(&format!("note: {note}")));
@@ -145,8 +145,10 @@ impl ByHand<'_> {
         fs::create_dir_all(&self.scratch).map_err(|error| cannot("create", &self.scratch, error))?;
         let commands = workload.prepare_run(&self.context())?;
         let limits = Limits { interrupt: Some(self.interrupt), ..Limits::default() };
-        progress.stage(&format!("running {}", workload.describe()), None);
-        let ended = process::run(&commands, limits, &mut Running)?;
+        output::note(&format!("running {}", workload.describe()));
+        let mut watch = Running { progress: &progress, what: "running".to_owned() };
+        let ended = process::run(&commands, limits, &mut watch)?;
+        drop(progress);
         if self.interrupt.is_set() {
             remove(&self.scratch)?;
             return Err(Failure::Interrupted(anyhow!("interrupted; the jobs were stopped and their output removed")));
@@ -171,7 +173,7 @@ impl ByHand<'_> {
         if !self.scratch.is_dir() {
             return Err(Failure::Usage(anyhow!("there is no output to verify: run it first")));
         }
-        let progress = StageLines::default();
+        let progress = StepProgress::new();
         workload.prepare_trial(&progress)?;
         progress.stage("validating the output", None);
         match workload.verify_run(&self.context())? {
@@ -219,24 +221,15 @@ fn cannot(action: &str, path: &Path, error: std::io::Error) -> Failure {
     Failure::NotPossible(anyhow::Error::new(error).context(format!("cannot {action} {}", path.display())))
 }
 
-struct Running;
-
-impl Watch for Running {
-    fn tick(&mut self, _running: &[u32]) -> bool {
-        true
-    }
+/// Keeps the line of a running job alive.
+struct Running<'a> {
+    progress: &'a StepProgress,
+    what: String,
 }
 
-/// A line per stage on stderr.
-#[derive(Default)]
-struct StageLines(RefCell<String>);
-
-impl Progress for StageLines {
-    fn stage(&self, what: &str, _done: Option<f64>) {
-        let mut last = self.0.borrow_mut();
-        if *last != what {
-            output::note(&format!("{what} …"));
-            what.clone_into(&mut last);
-        }
+impl Watch for Running<'_> {
+    fn tick(&mut self, _running: &[u32]) -> bool {
+        self.progress.stage(&self.what, None);
+        true
     }
 }
