@@ -4,7 +4,7 @@ use pagewise_core::tunable::policy::Policy;
 use pagewise_core::tunable::{self, Grammar, Scope};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::{
-    HostSetting, Listed, Places, TunableError, artefacts, list, read, resolve, same, shell_lines, write,
+    HostSetting, Listed, Places, TunableError, artefacts, list, read, resolve, same, shell_lines, sweep, write,
 };
 use pagewise_testkit::{FakeHost, HostUnchanged, host_lock, requires};
 use std::path::Path;
@@ -437,6 +437,84 @@ fn a_foreign_swap_file_with_its_priority_comes_back_and_is_not_removed() {
     assert!(off.is_ok() && back.is_ok(), "{off:?} {back:?}");
     assert_eq!((empty.as_str(), after), ("off", with_foreign));
     assert!(foreign.exists(), "somebody else's file was removed");
+}
+
+#[test]
+fn a_device_that_a_killed_run_left_is_removed_and_nobody_elses_is() {
+    requires!(root, swap, zram);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let root = Root::live();
+    let disks = || root.list("/sys/block").unwrap_or_default();
+    let (before, disks_before) = (value(&root, "swap"), disks());
+    write(&root, "swap", "zram:16M").unwrap_or_else(|e| panic!("{e}"));
+    let ours = disks().into_iter().find(|disk| !disks_before.contains(disk)).expect("a new device");
+    let device = Path::new("/dev").join(&ours);
+    // As if the run had been killed between switching the area off and giving the device back.
+    pagewise_host::sys::swap::off(&device).expect("swapoff");
+    let relabel = |label: &str| {
+        let made = std::process::Command::new("mkswap").args(["-q", "-L", label]).arg(&device).status();
+        assert!(made.expect("mkswap").success());
+    };
+    relabel("somebody");
+    sweep(&root);
+    let kept = disks();
+    relabel("pagewise-added");
+    sweep(&root);
+    let swept = disks();
+    write(&root, "swap", &before).unwrap_or_else(|e| panic!("{e}"));
+    assert!(kept.contains(&ours), "somebody else's device was removed");
+    assert_eq!(swept, disks_before);
+}
+
+#[test]
+fn a_limit_of_a_control_group_is_written_and_put_back_on_this_host() {
+    requires!(root, memory_cgroup);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let root = Root::live();
+    let own = pagewise_host::facts::cgroup::try_child(&root).expect("children can be made");
+    let mount = pagewise_host::facts::cgroup::memory_mount(&root).expect("a mount");
+    let folder = format!("{}/pagewise-limit-test-{}", own.folder, std::process::id());
+    std::fs::create_dir(&folder).expect("a control group");
+    let group = folder.strip_prefix(&mount.folder).expect("below the mount").to_owned();
+    let name = format!("cgroup[{group}].memory.max");
+    let outcome = (|| {
+        let before = read(&root, &name)?;
+        write(&root, &name, "64M")?;
+        let limited = read(&root, &name)?;
+        write(&root, &name, &before)?;
+        Ok::<_, TunableError>((before, limited, read(&root, &name)?))
+    })();
+    std::fs::remove_dir(&folder).expect("an empty control group");
+    let (before, limited, after) = outcome.unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((before.as_str(), limited.as_str(), after.as_str()), ("max", "67108864", "max"));
+    let gone = refusal(&root, &format!("{name}=1G"));
+    assert!(gone.to_string().contains("there is no control group"), "{gone}");
+}
+
+#[test]
+fn a_swap_file_where_the_kernel_takes_none_is_refused_and_leaves_nothing() {
+    requires!(root, swap);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let root = Root::live();
+    // Every kernel refuses swap on tmpfs.
+    let folder = Path::new("/dev/shm").join(format!("pagewise-swap-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let is_tmpfs = root.read("/proc/mounts").is_ok_and(|text| text.contains(" /dev/shm tmpfs "));
+    let file = folder.join("pagewise-16777216.swap");
+    let written = write(&root, "swap", &format!("file:16777216@{}", file.display()));
+    let left = file.exists();
+    if written.is_ok() {
+        write(&root, "swap", "off").unwrap_or_else(|e| panic!("{e}"));
+    }
+    std::fs::remove_dir_all(&folder).expect("our folder");
+    assert!(!left || written.is_ok(), "a refused file was left");
+    match written {
+        Err(error) => assert!(error.to_string().contains("--cache-dir"), "{error}"),
+        Ok(()) => assert!(!is_tmpfs, "tmpfs took a swap file"),
+    }
 }
 
 #[test]

@@ -151,7 +151,7 @@ mod tests {
         for line in table.lines().chain(report.tunables[0].text().lines()) {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        for name in names {
+        for name in names.iter().filter(|name| !name.contains('[')) {
             assert!(table.contains(name), "{name} is broken:\n{table}");
         }
     }

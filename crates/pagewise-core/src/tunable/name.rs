@@ -222,7 +222,7 @@ impl Tunable {
         let grammar = self.descriptor.grammar;
         match (grammar, self.face) {
             (Grammar::Pair(pair), Some(face)) => {
-                pair.from_face(face, text.trim()).map_err(|why| ValueError { why, allowed: pair.face_allowed(face) })
+                pair.of_face(face, text.trim()).map_err(|why| ValueError { why, allowed: pair.face_allowed(face) })
             }
             _ => grammar.canonical(text),
         }

@@ -76,7 +76,7 @@ impl Pair {
     }
 
     /// The value of the pair from a value of one of its files: `vm.dirty_ratio=20` is `vm.dirty=20%`.
-    pub(super) fn from_face(&self, face: Face, text: &str) -> Result<String, String> {
+    pub(super) fn of_face(&self, face: Face, text: &str) -> Result<String, String> {
         let text = match face {
             // What a read gave has the sign already.
             Face::Percent => format!("{}%", text.trim_end_matches('%')),
@@ -175,14 +175,14 @@ mod tests {
     fn a_pair_has_one_text_per_value() {
         assert_eq!(DIRTY.canonical("20%").as_deref(), Ok("20%"));
         assert_eq!(DIRTY.canonical("64M").as_deref(), Ok("67108864"));
-        assert_eq!(DIRTY.from_face(Face::Percent, "20").as_deref(), Ok("20%"));
-        assert_eq!(DIRTY.from_face(Face::Amount, "64M").as_deref(), Ok("67108864"));
-        assert_eq!(OVERCOMMIT.from_face(Face::Amount, "64").as_deref(), Ok("65536"));
+        assert_eq!(DIRTY.of_face(Face::Percent, "20").as_deref(), Ok("20%"));
+        assert_eq!(DIRTY.of_face(Face::Amount, "64M").as_deref(), Ok("67108864"));
+        assert_eq!(OVERCOMMIT.of_face(Face::Amount, "64").as_deref(), Ok("65536"));
     }
 
     #[test]
     fn zero_bytes_is_not_a_value_and_zero_percent_is_one() {
-        assert!(DIRTY.from_face(Face::Amount, "0").is_err_and(|why| why.contains("percentage is in force")));
+        assert!(DIRTY.of_face(Face::Amount, "0").is_err_and(|why| why.contains("percentage is in force")));
         assert_eq!(DIRTY.canonical("0%").as_deref(), Ok("0%"));
     }
 

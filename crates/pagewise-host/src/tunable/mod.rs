@@ -62,6 +62,12 @@ pub fn write(root: &Root, tunable: &str, value: &str) -> Result<(), TunableError
     }
 }
 
+/// Removes what a killed process left half made and no value shows: a zram device set up for swap and not in use. Files
+/// are not its business; [`artefacts`] are journalled.
+pub fn sweep(root: &Root) {
+    swap::sweep(root);
+}
+
 /// Whether two texts are the same value of the tunable, such as `1G` and `1073741824`.
 #[must_use]
 pub fn same(tunable: &str, a: &str, b: &str) -> bool {

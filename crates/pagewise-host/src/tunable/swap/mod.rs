@@ -236,6 +236,13 @@ pub(super) fn write(root: &Root, value: &str) -> Result<(), TunableError> {
     Ok(())
 }
 
+/// Only for this machine: a captured tree has no devices.
+pub(super) fn sweep(root: &Root) {
+    if let (true, Ok(now)) = (root.is_live(), in_use(root)) {
+        zram::remove_leftovers(root, &now);
+    }
+}
+
 /// Swap files of ours in a value.
 pub(super) fn artefacts(value: &str) -> Vec<PathBuf> {
     let areas = parse(value).unwrap_or_default();
