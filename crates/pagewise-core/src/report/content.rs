@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::number;
-use super::printable::{ascii, printable};
+use super::printable::printable;
 use super::words;
 use crate::experiment::analysis::{Analysis, Arm, CounterContrast, Effect, Interval, MeasureContrast, PointMark};
 use crate::experiment::plan::DropCaches;
@@ -46,8 +46,10 @@ pub(super) struct Verdict {
     /// The word in lower case, for a style.
     pub(super) tone: String,
     pub(super) sentence: String,
-    /// The sentence in pieces: every second one stood between backticks and is a name.
-    pub(super) pieces: Vec<String>,
+    /// Its first sentence in pieces: every second one stood between backticks and is a name.
+    pub(super) first: Vec<String>,
+    /// What follows it, likewise.
+    pub(super) rest: Vec<String>,
     pub(super) meaning: String,
 }
 
@@ -116,35 +118,33 @@ impl Content {
         }
     }
 
-    /// The same with every letter in ASCII.
-    pub(super) fn in_ascii(mut self) -> Content {
+    /// The same with every text changed by `change`, commands excepted: they are copied to a shell.
+    pub(super) fn map(mut self, change: impl Fn(&str) -> String) -> Content {
+        let apply = |text: &mut String| *text = change(text);
         let lines = [&mut self.headline, &mut self.effect, &mut self.design, &mut self.host];
         for line in lines.into_iter().flatten() {
-            line.label = ascii(&line.label);
-            line.value = ascii(&line.value);
+            apply(&mut line.label);
+            apply(&mut line.value);
         }
         for table in [&mut self.arms, &mut self.measures, &mut self.counters] {
-            table.head.iter_mut().chain(table.rows.iter_mut().flatten()).for_each(|cell| *cell = ascii(cell));
+            table.head.iter_mut().chain(table.rows.iter_mut().flatten()).for_each(apply);
         }
-        for list in [&mut self.incidents, &mut self.notes, &mut self.commands, &mut self.method] {
-            list.iter_mut().for_each(|text| *text = ascii(text));
+        let verdict = &mut self.verdict;
+        for list in [&mut self.incidents, &mut self.notes, &mut self.method, &mut verdict.first, &mut verdict.rest] {
+            list.iter_mut().for_each(apply);
         }
         for warning in &mut self.warnings {
-            warning.id = ascii(&warning.id);
-            warning.text = ascii(&warning.text);
-            warning.remedy = ascii(&warning.remedy);
+            [&mut warning.id, &mut warning.text, &mut warning.remedy].into_iter().for_each(apply);
         }
         let single = [
             &mut self.name,
-            &mut self.verdict.word,
-            &mut self.verdict.sentence,
-            &mut self.verdict.meaning,
+            &mut verdict.word,
+            &mut verdict.sentence,
+            &mut verdict.meaning,
             &mut self.counters_note,
             &mut self.origin,
         ];
-        for text in single {
-            *text = ascii(text);
-        }
+        single.into_iter().for_each(apply);
         self
     }
 }
@@ -169,10 +169,12 @@ fn interval_as_change(interval: Interval) -> String {
 fn verdict(analysis: &Analysis) -> Verdict {
     let word = words::verdict_word(analysis.verdict.conclusion);
     let sentence = printable(&analysis.verdict.sentence);
+    let (first, rest) = first_sentence(pieces(&sentence));
     Verdict {
         word: word.to_owned(),
         tone: word.to_lowercase(),
-        pieces: pieces(&sentence),
+        first,
+        rest,
         sentence,
         meaning: words::verdict_meaning(analysis),
     }
@@ -184,6 +186,19 @@ fn pieces(sentence: &str) -> Vec<String> {
         return vec![sentence.to_owned()];
     }
     sentence.split('`').map(str::to_owned).collect()
+}
+
+/// Cuts after the first full stop that a space follows, outside of names.
+fn first_sentence(mut pieces: Vec<String>) -> (Vec<String>, Vec<String>) {
+    let Some(cut) = pieces.iter().step_by(2).position(|piece| piece.contains(". ")) else {
+        return (pieces, Vec::new());
+    };
+    let mut rest = pieces.split_off(2 * cut);
+    if let Some((end, start)) = rest[0].split_once(". ").map(|(end, start)| (format!("{end}."), start.to_owned())) {
+        pieces.push(end);
+        rest[0] = start;
+    }
+    (pieces, rest)
 }
 
 fn outcomes(arm: &Arm) -> String {
@@ -488,4 +503,21 @@ pub(super) fn runs(analysis: &Analysis) -> Table {
     };
     let head = ["run", "pair", "arm", "attempt", "outcome", &printable(&analysis.metric.name), "reason"];
     Table { head: head.map(str::to_owned).to_vec(), rows: analysis.points.iter().map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(sentence: &str) -> (String, String) {
+        let (first, rest) = first_sentence(pieces(sentence));
+        (first.join("|"), rest.join("|"))
+    }
+
+    #[test]
+    fn the_first_sentence_ends_outside_of_names_and_numbers() {
+        let expected = ("|b. c| is 4.1 % lower.".to_owned(), "|a| took longer.".to_owned());
+        assert_eq!(split("`b. c` is 4.1 % lower. `a` took longer."), expected);
+        assert_eq!(split("one sentence."), ("one sentence.".to_owned(), String::new()));
+    }
 }

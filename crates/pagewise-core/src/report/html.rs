@@ -5,6 +5,7 @@
 use super::Report;
 use super::content::{self, Content, Table};
 use super::figure::{IntervalPlot, PairSlopes, RunOrder};
+use super::number;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -35,6 +36,8 @@ struct Page {
     a: String,
     b: String,
     metric: String,
+    /// Of the metric, when the ticks do not say it.
+    unit: String,
 }
 
 /// The report as one HTML document.
@@ -50,9 +53,8 @@ pub fn html(report: &Report) -> Result<String, TemplateError> {
         environment.add_template(name, source)?;
     }
     let analysis = &report.analysis;
-    let mut content = Content::of(report);
-    // In the large type of the heading a line must not begin with a percent sign.
-    content.verdict.pieces.iter_mut().for_each(|piece| *piece = piece.replace(" %", "\u{a0}%"));
+    // A line must not begin with a percent sign.
+    let content = Content::of(report).map(|text| text.replace(" %", "\u{a0}%"));
     let page = Page {
         content,
         interval: IntervalPlot::of(analysis),
@@ -61,6 +63,7 @@ pub fn html(report: &Report) -> Result<String, TemplateError> {
         runs: content::runs(analysis),
         a: content::arm_name("A", &analysis.arms.a),
         b: content::arm_name("B", &analysis.arms.b),
+        unit: number::custom_unit(&super::printable::printable(&analysis.metric.unit)).to_owned(),
         metric: super::printable::printable(&analysis.metric.name),
     };
     Ok(environment.get_template("page")?.render(Serde(page))?)

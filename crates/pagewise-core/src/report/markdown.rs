@@ -12,7 +12,10 @@ pub fn markdown(report: &Report) -> String {
     let mut out = String::new();
     let mut put = |text: String| out.push_str(&text);
     put(format!("# {}\n\n", escape(&content.name)));
-    put(format!("**{}.** {}\n\n", content.verdict.word, sentence(&content.verdict.pieces)));
+    put(format!("**{}.** {}\n\n", content.verdict.word, sentence(&content.verdict.first)));
+    if !content.verdict.rest.is_empty() {
+        put(format!("{}\n\n", sentence(&content.verdict.rest)));
+    }
     put(format!("{}\n\n", escape(&content.verdict.meaning)));
     put(table(&content.arms, ":---"));
     put(lines(&content.effect));

@@ -61,9 +61,17 @@ pub(super) fn with_unit(value: f64, unit: &str) -> String {
     }
 }
 
-/// A round value under an axis: no more decimals than it needs.
+/// The user's own unit; empty for a known one.
+pub(super) fn custom_unit(unit: &str) -> &str {
+    match unit {
+        "seconds" | "bytes" | "byte_seconds" | "pages" | "count" | "fraction" | "custom" => "",
+        own => own,
+    }
+}
+
+/// A round value under an axis: no more decimals than it needs, and no unit of the user's, which may be long.
 pub(super) fn tick(value: f64, unit: &str) -> String {
-    let text = with_unit(value, unit);
+    let text = if custom_unit(unit).is_empty() { with_unit(value, unit) } else { count(value) };
     let (number, rest) = text.find(' ').map_or((text.as_str(), ""), |at| text.split_at(at));
     if !number.contains('.') {
         return text;
@@ -214,7 +222,8 @@ mod tests {
         assert_eq!(tick(62.0, "seconds"), "62 s");
         assert_eq!(tick(62.5, "seconds"), "62.5 s");
         assert_eq!(tick(1000.0, "seconds"), "1,000 s");
-        assert_eq!(tick(0.5, "rows/s"), "0.5 rows/s");
+        assert_eq!(tick(0.5, "rows/s"), "0.5");
+        assert_eq!(tick(5e6, "rows/s"), "5 M");
     }
 
     #[test]

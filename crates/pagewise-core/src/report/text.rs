@@ -3,6 +3,7 @@
 use super::Report;
 use super::content::{Content, Line, Table};
 use super::figure::interval_drawing;
+use super::printable::ascii;
 use comfy_table::{CellAlignment, ContentArrangement};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -41,7 +42,7 @@ const WARNING: &str = "1;33";
 #[must_use]
 pub fn text(report: &Report, style: Style) -> String {
     let content = Content::of(report);
-    let content = if style.unicode { content } else { content.in_ascii() };
+    let content = if style.unicode { content } else { content.map(ascii) };
     let mut page = Page { style, out: String::new() };
     page.verdict(&content);
     page.table(&content.arms, &[CellAlignment::Left; 3]);
@@ -187,7 +188,7 @@ impl Page {
         self.heading("To repeat");
         for command in commands {
             self.out.push_str("  ");
-            self.out.push_str(command);
+            self.out.push_str(&if self.style.unicode { command.clone() } else { ascii(command) });
             self.out.push('\n');
         }
     }

@@ -29,6 +29,8 @@ pub(in crate::report) struct RunOrder {
     /// From each good run of an arm to the next.
     pub(in crate::report) links: Vec<Segment>,
     pub(in crate::report) marks: Vec<Mark>,
+    /// Kinds of marks that occur, for the key.
+    pub(in crate::report) kinds: Vec<&'static str>,
     /// The lane for runs without a usable value, if there is one.
     pub(in crate::report) lane: Option<f64>,
     pub(in crate::report) foot: f64,
@@ -73,6 +75,10 @@ impl RunOrder {
             warmup_until: warmup_until(points, x),
             medians: axis.iter().flat_map(|axis| medians(analysis, axis, &unit)).collect(),
             links: links(&marks),
+            kinds: ["warmup", "bad", "invalid"]
+                .into_iter()
+                .filter(|kind| marks.iter().any(|m| m.kind == *kind))
+                .collect(),
             marks,
             lane,
             foot,
@@ -89,7 +95,7 @@ struct Columns {
 
 impl Columns {
     /// Room at the left for the labels of the grid.
-    const START: f64 = 9.0;
+    const START: f64 = 11.0;
     const END: f64 = 99.5;
 
     fn left(self, column: usize) -> f64 {
