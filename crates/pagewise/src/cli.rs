@@ -59,6 +59,7 @@ pub(crate) enum Verb {
     Changes(commands::changes::ChangesArgs),
     Revert(commands::revert::RevertArgs),
     Prove(commands::prove::ProveArgs),
+    Report(commands::report::ReportArgs),
     Workload(commands::workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     WatchOwner(commands::watch_owner::WatchArgs),
@@ -75,6 +76,7 @@ impl Verb {
             Verb::Changes(args) => commands::changes::run(&args, global),
             Verb::Revert(args) => commands::revert::run(&args, global),
             Verb::Prove(args) => commands::prove::run(args, global),
+            Verb::Report(args) => commands::report::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
             Verb::Hold(args) => commands::hold::run(&args, global),

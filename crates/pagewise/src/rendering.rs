@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use anyhow::anyhow;
 use pagewise_core::experiment::analysis::analyze;
-use pagewise_core::report::{self, Report};
+use pagewise_core::report::{self, Report, Style};
 use pagewise_host::store::bundle::Bundle;
 use std::path::PathBuf;
 
@@ -26,13 +26,38 @@ pub(crate) fn report_of(bundle: &Bundle) -> Result<Report, Failure> {
     })
 }
 
+/// What a report can be written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For the terminal
+    Text,
+    /// For a pull request or a mail
+    Markdown,
+    /// One file with figures, for a browser
+    Html,
+    /// Every number, for programs
+    Json,
+}
+
+/// The report in one format. The style is of the text.
+pub(crate) fn render(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
+    match format {
+        Format::Text => Ok(report::text(report, style)),
+        Format::Markdown => Ok(report::markdown(report)),
+        Format::Html => report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error))),
+        Format::Json => {
+            let json = serde_json::to_string_pretty(&report.analysis);
+            json.map(|json| json + "\n").map_err(|error| Failure::NotPossible(anyhow!(error)))
+        }
+    }
+}
+
 /// Writes `analysis.json`, `report.md` and `report.html` into the bundle. Gives the path of the last.
 pub(crate) fn write_all(bundle: &Bundle, report: &Report) -> Result<PathBuf, Failure> {
-    let html = report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let mut json =
-        serde_json::to_string_pretty(&report.analysis).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    json.push('\n');
-    bundle.write_report("analysis.json", json.as_bytes())?;
-    bundle.write_report("report.md", report::markdown(report).as_bytes())?;
-    Ok(bundle.write_report("report.html", html.as_bytes())?)
+    let write = |name: &str, format: Format| -> Result<PathBuf, Failure> {
+        Ok(bundle.write_report(name, render(report, format, Style::default())?.as_bytes())?)
+    };
+    write("analysis.json", Format::Json)?;
+    write("report.md", Format::Markdown)?;
+    write("report.html", Format::Html)
 }

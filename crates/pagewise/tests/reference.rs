@@ -4,6 +4,7 @@ use pagewise_core::experiment::analysis::{self, Analysis};
 use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::report::changes::{self, ChangesReport};
 use pagewise_core::report::doctor::{self, DoctorReport};
+use pagewise_core::report::tunables::{self, TunablesReport};
 use schemars::{Schema, schema_for};
 use std::fs;
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ fn documents() -> Vec<(&'static str, Schema)> {
         (changes::SCHEMA, schema_for!(ChangesReport)),
         (doctor::SCHEMA, schema_for!(DoctorReport)),
         (plan::SCHEMA, schema_for!(Plan)),
+        (tunables::SCHEMA, schema_for!(TunablesReport)),
     ]
 }
 
