@@ -1,5 +1,7 @@
 //! Inside core each module imports only those before it, so that a reader can start at the top and never look ahead.
 
+#![allow(clippy::disallowed_methods, reason = "a test of the sources reads the sources")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

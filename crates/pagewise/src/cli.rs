@@ -58,7 +58,7 @@ pub(crate) enum Verb {
     Set(commands::set::SetArgs),
     Changes(commands::changes::ChangesArgs),
     Revert(commands::revert::RevertArgs),
-    Prove(commands::prove::ProveArgs),
+    Prove(Box<commands::prove::ProveArgs>),
     Report(commands::report::ReportArgs),
     Workload(commands::workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
@@ -75,7 +75,7 @@ impl Verb {
             Verb::Set(args) => commands::set::run(&args, global),
             Verb::Changes(args) => commands::changes::run(&args, global),
             Verb::Revert(args) => commands::revert::run(&args, global),
-            Verb::Prove(args) => commands::prove::run(args, global),
+            Verb::Prove(args) => commands::prove::run(&args, global),
             Verb::Report(args) => commands::report::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),

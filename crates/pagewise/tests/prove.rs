@@ -82,7 +82,7 @@ fn a_difference_that_is_there_is_found_and_reported_in_every_form() {
     for file in ["report.html", "report.md", "plan.toml", "points.sqlite"] {
         assert!(desk.path("x.trial").join(file).metadata().unwrap().len() > 100, "{file}");
     }
-    assert!(!desk.path("cache/runs").read_dir().unwrap().next().is_some(), "scratch folders are left behind");
+    assert!(desk.path("cache/runs").read_dir().unwrap().next().is_none(), "scratch folders are left behind");
 }
 
 #[test]

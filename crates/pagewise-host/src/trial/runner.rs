@@ -302,7 +302,7 @@ impl HostRunner<'_> {
                 let reason = "it failed, and the kernel killed a process of this host for lack of memory meanwhile";
                 return Ok(Ending::because(Outcome::Oom, reason));
             }
-            let reason = format!("{}; its last words: {}", failed.status, failed.last_words());
+            let reason = self.workload.failure_reason(failed);
             return Ok(Ending::because(Outcome::Failed, reason));
         }
         Ok(match self.workload.verify_run(context)? {

@@ -121,7 +121,7 @@ const EXAMPLES: &str = "Examples:
   pagewise prove --aa now --pairs 10 -- ./job        (the host's noise floor)";
 
 /// Runs the verb.
-pub(crate) fn run(args: ProveArgs, global: &Global) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure> {
     if global.root.is_some() {
         return Err(Failure::Usage(anyhow!("prove runs jobs on this host; --root only shows another host's files")));
     }
