@@ -35,7 +35,7 @@ pub(super) fn verdict_meaning(analysis: &Analysis) -> String {
             format!("The {confidence} interval of the ratio excludes 1, which would be no difference.")
         }
         Conclusion::Inconclusive if analysis.effect.is_none() => {
-            "There are too few complete pairs for an estimate.".to_owned()
+            "A pair is complete when both of its runs ended well. See how the others ended, and why.".to_owned()
         }
         Conclusion::Inconclusive if is_held_back(analysis) => {
             "The metric alone would have decided, but it only speaks for the runs that ended well.".to_owned()

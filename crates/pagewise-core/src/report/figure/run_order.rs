@@ -12,6 +12,9 @@ const LANE: f64 = 20.0;
 
 const HEIGHT: f64 = 260.0;
 
+/// When no run has a value, the lane is all there is.
+const LANE_ALONE: f64 = 76.0;
+
 /// The run order strip.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::report) struct RunOrder {
@@ -44,9 +47,10 @@ impl RunOrder {
         let in_lane = |point: &PointMark| matches!(mark_kind(point), "bad" | "invalid") || point.value.is_none();
         let lane = points.iter().any(in_lane).then_some(LANE);
         let top = if lane.is_some() { LANE + 34.0 } else { 22.0 };
-        let foot = HEIGHT - 24.0;
-        let scaled = points.iter().filter(|point| !in_lane(point)).filter_map(|point| point.value);
-        let axis = Axis::around(scaled, foot, top);
+        let scaled = || points.iter().filter(|point| !in_lane(point)).filter_map(|point| point.value);
+        let height = if scaled().next().is_some() { HEIGHT } else { LANE_ALONE };
+        let foot = height - 24.0;
+        let axis = Axis::around(scaled(), foot, top);
         if axis.is_none() && lane.is_none() {
             return None;
         }
@@ -68,7 +72,7 @@ impl RunOrder {
             axis.ticks(4).into_iter().map(|value| Tick { at: axis.at(value), label: number::tick(value, &unit) })
         });
         Some(RunOrder {
-            height: HEIGHT,
+            height,
             ticks: ticks.collect(),
             bands: bands(points, x),
             pairs: pair_numbers(points, x),
