@@ -7,6 +7,7 @@ use pagewise_core::change::replay::{self, ChangeSet, Stage};
 use pagewise_host::root::Root;
 use pagewise_host::source::process;
 use pagewise_host::tunable;
+use pagewise_host::tunable::change::Journal;
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,7 +23,7 @@ const POLICY: &str = "thp.enabled=never,thp.defrag=defer,vm.swappiness=43,vm.wat
 /// What the survivor of a kill is given to restore the host.
 const SURVIVOR_WITHIN: Duration = Duration::from_secs(2);
 
-/// A job's session is known to the watcher this long after the policy is in force.
+/// A job is known to the watcher this long after it was started.
 const ANNOUNCED_AFTER: Duration = Duration::from_millis(50);
 
 /// When the kill is to come.
@@ -59,10 +60,12 @@ impl Aim {
     }
 
     /// How long after the phase began the kill may come, in milliseconds.
-    fn spread(self) -> u64 {
+    fn spread(self, verb: Verb) -> u64 {
         match self {
             Aim::Journalled => 120,
             Aim::HalfApplied | Aim::Restoring => 220,
+            // The state gate alone takes a second.
+            Aim::Running if verb == Verb::Prove => 2500,
             Aim::Running | Aim::WatcherDead => 150,
         }
     }
@@ -123,6 +126,15 @@ fn differences(before: &Values, after: &Values) -> String {
     text
 }
 
+/// The verb that owns the changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    /// Applies, runs, undoes: the smallest owner.
+    Hold,
+    /// What users run.
+    Prove,
+}
+
 /// One owner under a state folder of its own.
 struct Run {
     state: PathBuf,
@@ -134,21 +146,24 @@ struct Run {
 }
 
 impl Run {
-    fn start(aim: Aim, number: u64) -> Run {
+    fn start(verb: Verb, aim: Aim, number: u64) -> Run {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut run = Run::start_in(folder.path(), aim, number);
+        let mut run = Run::start_in(folder.path(), verb, aim, number);
         run.folder = Some(folder);
         run
     }
 
-    fn start_in(state: &Path, aim: Aim, number: u64) -> Run {
+    fn start_in(state: &Path, verb: Verb, aim: Aim, number: u64) -> Run {
         // A job that forks: its second process is not the one that dies with its parent by itself.
         let seconds = if aim == Aim::Restoring { "0.02" } else { "30.0" };
         let mark = format!("{seconds}{:07}{number:04}", std::process::id());
         let job = format!("sleep {mark} & wait");
         let owner = Command::new(PAGEWISE)
-            .args(["__hold", POLICY, "--", "sh", "-c", &job])
+            .args(verb.arguments())
+            .args(["--", "sh", "-c", &job])
+            .current_dir(state)
             .env("PAGEWISE_STATE_DIR", state)
+            .env("PAGEWISE_CACHE_DIR", state.join("cache"))
             .env("PAGEWISE_TEST_PAUSE", aim.pauses())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -158,9 +173,16 @@ impl Run {
         Run { state: state.to_owned(), folder: None, owner, mark }
     }
 
+    /// The newest change set; `prove` makes one per run.
     fn set(&self) -> Option<ChangeSet> {
-        let text = std::fs::read(self.state.join("changes/000001.jsonl")).ok()?;
-        replay::replay(&text).expect("a journal is never damaged").set
+        let folder = std::fs::read_dir(self.state.join("changes")).ok()?;
+        let newest = folder.filter_map(|entry| Some(entry.ok()?.path())).max()?;
+        replay::replay(&std::fs::read(newest).ok()?).expect("a journal is never damaged").set
+    }
+
+    fn is_all_closed(&self) -> bool {
+        let journal = Journal::open(&self.state, &Root::live()).expect("a boot id");
+        journal.open_sets().expect("a journal is never damaged").is_empty()
     }
 
     fn wait_for(&mut self, aim: Aim) {
@@ -190,6 +212,17 @@ impl Run {
     /// The next verb that writes.
     fn next_writing_verb(&self) -> Output {
         pagewise(&self.state, &["revert", "--stale"])
+    }
+}
+
+impl Verb {
+    fn arguments(self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Verb::Hold => &["__hold", POLICY],
+            Verb::Prove => &["prove", "--name", "killed", "--pairs", "4", "--b", "b:vm.swappiness=44", "--a"],
+        };
+        let policy = (self == Verb::Prove).then(|| format!("a:{POLICY}"));
+        words.iter().map(|word| (*word).to_owned()).chain(policy).collect()
     }
 }
 
@@ -249,16 +282,28 @@ fn wait_until(within: Duration, what: &dyn Fn() -> bool) -> bool {
 }
 
 /// One kill. Returns the phase in which it came and, when a survivor restored the host, how long that took.
-fn kill_once(aim: Aim, victim: Victim, number: u64, dice: &mut Dice, before: &Values) -> (Aim, Option<Duration>) {
-    let mut run = Run::start(aim, number);
+fn kill_once(
+    verb: Verb,
+    aim: Aim,
+    victim: Victim,
+    number: u64,
+    dice: &mut Dice,
+    before: &Values,
+) -> (Aim, Option<Duration>) {
+    let mut run = Run::start(verb, aim, number);
     run.wait_for(aim);
     let watcher = run.watcher().expect("nothing is written before the watcher watches");
     if aim == Aim::WatcherDead {
         kill(watcher);
         assert!(wait_until(SURVIVOR_WITHIN, &|| !is_alive(watcher)), "SIGKILL ends it");
     }
-    let delay = Duration::from_millis(dice.below(aim.spread()));
-    std::thread::sleep(delay);
+    std::thread::sleep(Duration::from_millis(dice.below(aim.spread(verb))));
+    // What the job starts in the very moment it is started itself, its owner has not announced yet.
+    let job_is_announced = aim == Aim::Running && {
+        let runs = !run.job().is_empty();
+        std::thread::sleep(ANNOUNCED_AFTER);
+        runs
+    };
     let seen = run.set().map(|set| phase_of(&set)).expect("it has begun");
     let phase = if aim == Aim::WatcherDead { Aim::WatcherDead } else { seen };
     let respawned = run.watcher();
@@ -277,7 +322,7 @@ fn kill_once(aim: Aim, victim: Victim, number: u64, dice: &mut Dice, before: &Va
         Victim::OwnerInterrupted => signal(run.owner.id(), rustix::process::Signal::INT),
     }
     run.owner.wait().expect("our child");
-    let context = format!("kill {number}: {victim:?} in {phase:?} (aimed at {aim:?})");
+    let context = format!("kill {number}: {victim:?} of {verb:?} in {phase:?} (aimed at {aim:?})");
     let survivor_restores = match victim {
         Victim::Owner => respawned.is_some(),
         Victim::Both => false,
@@ -291,8 +336,7 @@ fn kill_once(aim: Aim, victim: Victim, number: u64, dice: &mut Dice, before: &Va
         let restored = wait_until(within, &is_as_before);
         took = Some(killed_at.elapsed());
         assert!(restored, "{context}: the survivor did not restore\n{}", differences(before, &all_tunables()));
-        // What the job starts in the very moment it is started itself, its owner has not announced yet.
-        if victim != Victim::Owner || (phase == Aim::Running && delay > ANNOUNCED_AFTER) {
+        if victim != Victim::Owner || job_is_announced {
             let gone = wait_until(SURVIVOR_WITHIN, &|| run.job().is_empty());
             assert!(gone, "{context}: the job outlived its run: {:?}", run.job());
         }
@@ -303,8 +347,7 @@ fn kill_once(aim: Aim, victim: Victim, number: u64, dice: &mut Dice, before: &Va
     assert!(next.status.success(), "{context}: {}", String::from_utf8_lossy(&next.stderr));
     let left = differences(before, &all_tunables());
     assert!(left.is_empty(), "{context}: the next verb that writes did not restore\n{left}");
-    let closed = run.set().is_some_and(|set| set.closed.is_some());
-    assert!(closed, "{context}: the change set is not closed");
+    assert!(run.is_all_closed(), "{context}: a change set is not closed");
     let watchers_end = wait_until(SURVIVOR_WITHIN, &|| respawned.is_none_or(|pid| !is_alive(pid)));
     assert!(watchers_end, "{context}: its watcher is still there");
     (phase, took)
@@ -337,7 +380,8 @@ fn a_kill_at_any_moment_leaves_the_host_as_it_was() {
             &[Victim::Owner, Victim::Owner, Victim::Both, Victim::Watcher, Victim::OwnerInterrupted]
         };
         let victim = victims[dice.below(victims.len() as u64) as usize];
-        let (phase, took) = kill_once(aim, victim, done, &mut dice, &before);
+        let verb = if done % 2 == 0 { Verb::Hold } else { Verb::Prove };
+        let (phase, took) = kill_once(verb, aim, victim, done, &mut dice, &before);
         *histogram.entry(phase).or_default() += 1;
         if victim == Victim::Owner {
             slowest = slowest.max(took.unwrap_or_default());
@@ -369,7 +413,7 @@ fn a_colleagues_edit_before_the_kill_is_left_and_reported() {
     let lock = host_lock();
     let _unchanged = HostUnchanged::watch(&lock);
     let before = all_tunables();
-    let mut run = Run::start(Aim::Running, 0);
+    let mut run = Run::start(Verb::Hold, Aim::Running, 0);
     run.wait_for(Aim::Running);
     let watcher = run.watcher().expect("a watcher");
     tunable::write(&Root::live(), "vm.swappiness", "77").expect("root may");
@@ -441,7 +485,7 @@ fn a_disk_that_fills_up_at_any_moment_of_a_change_leaves_the_host_as_it_was() {
     let before = all_tunables();
     for aim in [Aim::Journalled, Aim::HalfApplied, Aim::Running, Aim::Restoring] {
         let disk = SmallDisk::mount();
-        let mut run = Run::start_in(disk.0.path(), aim, 1);
+        let mut run = Run::start_in(disk.0.path(), Verb::Hold, aim, 1);
         run.wait_for(aim);
         disk.fill();
         if aim != Aim::Restoring {

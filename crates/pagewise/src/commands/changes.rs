@@ -25,7 +25,12 @@ pub(crate) struct ChangesArgs {
 
 pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::resolve(global)?;
-    let journal = Journal::open(&settings.state_dir, &global.root())?;
+    let state_dir = match (&global.root, &global.state_dir) {
+        // Another host's journal is where it keeps it.
+        (Some(_), None) => global.root().path("/var/lib/pagewise"),
+        _ => settings.state_dir,
+    };
+    let journal = Journal::open(&state_dir, &global.root())?;
     let entries = journal.list()?;
     let damaged = entries.iter().filter(|entry| entry.set.is_err()).count();
     let changes: Vec<ChangeView> = entries
@@ -35,7 +40,7 @@ pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failu
         .filter(|view| args.all || view.state != State::Closed)
         .collect();
     if changes.is_empty() && !global.json {
-        output::note(&format!("no changes in {}", settings.state_dir.display()));
+        output::note(&format!("no changes in {}", state_dir.display()));
     }
     show(&ChangesReport { schema: SCHEMA.to_owned(), dry_run: false, changes }, global);
     if damaged > 0 {
@@ -118,6 +123,9 @@ fn state(journal: &Journal, set: &ChangeSet) -> (State, String) {
 /// One line on stderr for each change that the next verb that writes undoes first. Read-only verbs call it; that the
 /// journal cannot be read is not their business.
 pub(crate) fn note_pending(global: &Global) {
+    if global.root.is_some() {
+        return;
+    }
     let Ok(settings) = Settings::resolve(global) else { return };
     let Ok(journal) = Journal::open(&settings.state_dir, &global.root()) else { return };
     let Ok(open) = journal.open_sets() else { return };

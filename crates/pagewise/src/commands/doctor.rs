@@ -28,6 +28,7 @@ pub(crate) fn run(args: &DoctorArgs, global: &Global) -> Result<ExitCode, Failur
         let text = format!("--root {} is not a folder; give one that holds proc/ and sys/", folder.display());
         return Err(Failure::Usage(anyhow::anyhow!(text)));
     }
+    super::changes::note_pending(global);
     let report = args.ask(&global.root(), global);
     if global.json {
         output::json(&report);

@@ -208,7 +208,7 @@ fn apply(
 pub(crate) fn show(report: &ChangesReport, global: &Global) {
     if global.json {
         output::json(report);
-    } else {
+    } else if !report.changes.is_empty() {
         output::data(&text(report));
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ShowArgs, global: &Global) -> Result<ExitCode, Failure>
         let text = format!("--root {} is not a folder; give one that holds proc/ and sys/", folder.display());
         return Err(Failure::Usage(anyhow::anyhow!(text)));
     }
+    super::changes::note_pending(global);
     let report = TunablesReport::new(args.chosen(&global.root())?.iter().map(view).collect());
     if global.json {
         output::json(&report);
