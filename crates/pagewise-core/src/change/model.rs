@@ -287,6 +287,30 @@ fn a_colleagues_edit_of_a_coupled_tunable_survives_the_restore_that_moves_it() {
 }
 
 #[test]
+fn power_lost_while_restoring_does_not_lose_a_colleagues_edit_of_a_coupled_tunable() {
+    for dies_at in 0..6 {
+        let mut host = Model::new(&BEFORE);
+        host.apply(&[("m", "m1")]).expect("nothing stands in the way");
+        host.edit("c", "theirs");
+        host.next_life(Some((dies_at, 0)), Vec::new());
+        host.recover();
+        host.next_life(None, Vec::new());
+        host.recover();
+        let ends = (host.values["m"].as_str(), host.values["c"].as_str());
+        assert_eq!(ends, ("m0", "theirs"), "died at step {dies_at}:\n{}", host.text());
+    }
+}
+
+#[test]
+fn what_was_written_last_is_undone_first() {
+    let mut host = Model::new(&BEFORE);
+    host.apply(&POLICY).expect("nothing stands in the way");
+    let undone = host.recover().expect("the owner is dead");
+    let order: Vec<&str> = undone.settings.iter().map(|setting| setting.tunable.as_str()).collect();
+    assert_eq!(order, ["c", "x", "n", "m"], "and c, which m and n move along, was written last");
+}
+
+#[test]
 fn a_restore_that_fails_is_tried_again_and_a_thing_that_is_gone_is_not() {
     let mut host = Model::new(&BEFORE);
     let before = host.values.clone();
