@@ -260,11 +260,7 @@ mod tests {
     fn memory_of_a_run_is_seen_with_and_without_a_cgroup() {
         let root = Root::live();
         for with_cgroup in [true, false] {
-            let scope = if with_cgroup {
-                Scope::create(&root, &format!("pagewise-test-{}", std::process::id()))
-            } else {
-                Scope::create(&Root::at("/nonexistent"), "none")
-            };
+            let scope = if with_cgroup { Scope::create(&root) } else { Scope::create(&Root::at("/nonexistent")) };
             // tail holds 64 MiB until sleep, which reads none of it, ends.
             let script = "head -c 67108864 /dev/zero | tail -c 67108864 | sleep 1";
             let command = Command { argv: vec!["sh".into(), "-c".into(), script.into()], ..Command::default() };

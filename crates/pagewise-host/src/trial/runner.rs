@@ -116,6 +116,8 @@ impl PointRunner for HostRunner<'_> {
         let commands = self.workload.prepare_run(&context)?;
         self.settle_page_cache();
 
+        // Nothing is written that nobody would put back.
+        self.watcher.ensure_alive().map_err(ChangeError::from)?;
         let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
         let applied = change.applied().to_vec();
         let measured = self.run_under(&change, &context, commands);
@@ -172,7 +174,9 @@ impl HostRunner<'_> {
             Decision::Open => {}
             Decision::GivenUp(reason) => return Ok(Err(format!("the state gate gave up after 60 s: {reason}"))),
         }
-        let scope = Scope::create(self.root, &format!("pagewise-{}", std::process::id()));
+        let scope = Scope::create(self.root);
+        // Before the job starts, so that it cannot outlive us from its first moment on.
+        let _ = self.watcher.set_scope(scope.folder(), &[]);
         let measured = scope
             .limit(&context.job.cgroup_limits)
             .map_err(TrialError::from)

@@ -11,6 +11,25 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// A run's cgroup is called this and the pid of the Pagewise that made it.
+const NAME: &str = "pagewise-";
+
+/// Removes the cgroups of runs whose Pagewise was killed together with its watcher. One that still holds processes stays
+/// and is named in the log: what they are is not ours to guess.
+pub fn remove_leftovers(root: &Root) {
+    let Ok(parent) = cgroup::parent_of_children(root) else { return };
+    let left = root.list(&parent.folder).unwrap_or_default().into_iter().filter(|name| {
+        let owner = name.strip_prefix(NAME).and_then(|pid| pid.parse().ok());
+        owner.is_some_and(|pid| process::start_time(root, pid).is_none())
+    });
+    for name in left {
+        let folder = root.path(&parent.folder).join(name);
+        if let Err(error) = fs::remove_dir(&folder) {
+            tracing::warn!("a killed run left the cgroup {}, and it cannot be removed: {error}", folder.display());
+        }
+    }
+}
+
 /// A place for one run.
 #[derive(Debug)]
 pub struct Scope {
@@ -50,8 +69,8 @@ pub enum ScopeError {
 impl Scope {
     /// Makes a place for a run. Never fails: without a cgroup it says why and counts by session.
     #[must_use]
-    pub fn create(root: &Root, name: &str) -> Scope {
-        match create_cgroup(root, name) {
+    pub fn create(root: &Root) -> Scope {
+        match create_cgroup(root, &format!("{NAME}{}", std::process::id())) {
             Ok(cgroup) => Scope { cgroup: Some(cgroup), no_cgroup_because: None },
             Err(because) => Scope { cgroup: None, no_cgroup_because: Some(because) },
         }
@@ -178,11 +197,28 @@ mod tests {
 
     #[test]
     fn a_limit_without_a_cgroup_is_refused_with_the_reason() {
-        let scope = Scope::create(&Root::at("/nonexistent"), "none");
+        let scope = Scope::create(&Root::at("/nonexistent"));
         assert!(scope.folder().is_none() && scope.peak().is_err());
         assert!(scope.limit(&BTreeMap::new()).is_ok());
         let limits = BTreeMap::from([("memory.max".to_owned(), "1G".to_owned())]);
         let error = scope.limit(&limits).unwrap_err().to_string();
         assert!(error.contains("gets none: cannot read"), "{error}");
+    }
+
+    #[test]
+    fn the_cgroup_of_a_killed_run_is_removed_and_that_of_a_live_one_is_not() {
+        pagewise_testkit::requires!(root, memory_cgroup);
+        let root = Root::live();
+        let parent = root.path(&cgroup::parent_of_children(&root).unwrap().folder);
+        // Above the largest pid there can be: nobody's.
+        let dead = parent.join(format!("{NAME}4194999"));
+        let live = parent.join(format!("{NAME}1"));
+        fs::create_dir(&dead).unwrap();
+        fs::create_dir(&live).unwrap();
+        remove_leftovers(&root);
+        let (dead_is_there, live_is_there) = (dead.exists(), live.exists());
+        let _ = fs::remove_dir(&dead);
+        fs::remove_dir(&live).unwrap();
+        assert!(!dead_is_there && live_is_there);
     }
 }

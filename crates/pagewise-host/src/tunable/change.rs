@@ -335,6 +335,10 @@ impl Journal {
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
         let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false };
         let undone = undo::undo(&mut set, &mut host);
+        if set.touched().any(|tunable| tunable == "swap") {
+            // A process killed between setting a zram device up and using it leaves one that no value shows.
+            super::sweep(self.root());
+        }
         Ok(report(&set, why, undone))
     }
 

@@ -26,7 +26,7 @@ use pagewise_host::trial::engine::{self, PointRunner, TrialError};
 use pagewise_host::trial::gate::Gate;
 use pagewise_host::trial::locality::runs_elsewhere;
 use pagewise_host::trial::runner::{HostRunner, OutputMetric};
-use pagewise_host::trial::touch;
+use pagewise_host::trial::{scope, touch};
 use pagewise_host::tunable::journal::Journal;
 use pagewise_host::tunable::watcher::Watcher;
 use pagewise_host::tunable::{self, Places, Resolved};
@@ -425,6 +425,7 @@ impl Session {
         for report in journal.recover(&lock)? {
             output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
         }
+        scope::remove_leftovers(&self.root);
         let mut watcher = Watcher::start(&self.places.state, &self.root)?;
         {
             let progress = StepProgress::new();
