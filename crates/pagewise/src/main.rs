@@ -6,6 +6,7 @@ mod failure;
 mod output;
 mod progress;
 mod rendering;
+mod session;
 mod settings;
 
 use clap::Parser;

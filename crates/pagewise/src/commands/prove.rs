@@ -3,40 +3,24 @@
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
-use crate::progress::{StepProgress, TrialProgress, Watching};
 use crate::rendering;
-use crate::settings::Settings;
-use anyhow::{Context, anyhow};
+use crate::session::Session;
+use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::analysis::Conclusion;
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::{
-    self, Contrast, Design, DropCaches, Factor, Metric, Plan, Workload as PlannedWorkload,
+    Contrast, Design, DropCaches, Factor, Metric, Plan, Workload as PlannedWorkload,
 };
-use pagewise_core::experiment::point::PlannedPoint;
 use pagewise_core::metric::{self, Direction};
 use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{Fraction, Seconds};
-use pagewise_host::facts::kernel::host_facts;
-use pagewise_host::process::Interrupt;
-use pagewise_host::root::Root;
-use pagewise_host::store::bundle::{Bundle, Frozen};
-use pagewise_host::trial::engine::{self, PointRunner, TrialError};
-use pagewise_host::trial::gate::Gate;
-use pagewise_host::trial::locality::runs_elsewhere;
-use pagewise_host::trial::runner::{HostRunner, OutputMetric};
-use pagewise_host::trial::{scope, touch};
-use pagewise_host::tunable::journal::Journal;
-use pagewise_host::tunable::watcher::Watcher;
-use pagewise_host::tunable::{self, Places, Resolved};
-use pagewise_host::workload::{self, Surroundings, Workload};
+use pagewise_host::store::bundle::Bundle;
+use pagewise_host::tunable;
 use std::collections::BTreeMap;
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
 /// Compare two memory policies on a job: fair order, confidence interval, verdict, host left as found
 #[derive(Args, Debug)]
@@ -110,9 +94,6 @@ pub(crate) struct ProveArgs {
     command: Vec<String>,
 }
 
-/// More pairs than this add nothing that anybody would wait for.
-const MOST_PAIRS: u32 = 200;
-
 const EXAMPLES: &str = "Examples:
   pagewise prove --a thp.enabled=never --b thp.enabled=always -- ./job
   pagewise prove --a now --b vm.swappiness=1 --budget 20m -- spark-submit job.py
@@ -134,7 +115,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if args.dry_run {
         return session.describe(global, &plan, &notes);
     }
-    conclude(global, &session.start(plan, notes, args.budget)?, &args.fail_on)
+    conclude(global, &session.start(plan, notes, args.budget, repeat_line)?, &args.fail_on)
 }
 
 impl ProveArgs {
@@ -270,266 +251,6 @@ fn timestamp_word() -> String {
 fn seed_from_clock() -> u64 {
     // Any number will do as long as nobody chose it: it is recorded with the order.
     jiff::Timestamp::now().as_nanosecond() as u64 % 1_000_000_007
-}
-
-/// What every trial of this process shares.
-struct Session {
-    root: Root,
-    places: Places,
-    hadoop: Option<PathBuf>,
-    interrupt: Interrupt,
-}
-
-impl Session {
-    fn open(global: &Global, hadoop: Option<PathBuf>) -> Result<Session, Failure> {
-        let settings = Settings::resolve(global)?;
-        let interrupt = Interrupt::on_signals()
-            .map_err(|error| Failure::NotPossible(anyhow!("cannot take over Ctrl-C: {error}")))?;
-        let places = Places { state: settings.state_dir, cache: settings.cache_dir };
-        Ok(Session { root: Root::live(), places, hadoop: hadoop.or(settings.hadoop), interrupt })
-    }
-
-    /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
-    fn check(&self, plan: &Plan, same_on_purpose: bool) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
-        let mut touches_host = Vec::new();
-        for (level, text) in &plan.factors[0].levels {
-            let resolved = self.resolve(text)?;
-            if !resolved.host.is_empty() {
-                touches_host.push(level.clone());
-            }
-            if self.changes_nothing(&resolved) && text != "now" && !same_on_purpose {
-                notes.push(format!("'{level}' is what this host has already, so it changes nothing here"));
-            }
-        }
-        let job = self.workload(plan)?;
-        for text in plan.factors[0].levels.values() {
-            job.check_job(&self.resolve(text)?.job)?;
-        }
-        let read = |path: &Path| fs::read_to_string(path).ok();
-        let env: BTreeMap<String, String> = env::vars().collect();
-        let elsewhere = job.runs_elsewhere().or_else(|| runs_elsewhere(&plan.workload.run, &env, &read));
-        if let (Some(reason), Some(level)) = (elsewhere, touches_host.first()) {
-            return Err(Failure::NotPossible(anyhow!(
-                "'{level}' changes this host, but {reason}. A comparison here would prove nothing. Run Pagewise on \
-                 the hosts that do the work, or use job-scope policies (jvm.*, env.*)"
-            )));
-        }
-        Ok(notes)
-    }
-
-    fn resolve(&self, policy: &str) -> Result<Resolved, Failure> {
-        let policy = tunable::load_policy(policy).map_err(|error| Failure::Usage(anyhow!(error)))?;
-        tunable::resolve(&self.root, &self.places, &policy).map_err(Failure::from)
-    }
-
-    fn changes_nothing(&self, resolved: &Resolved) -> bool {
-        let job = &resolved.job;
-        let nothing_for_the_job = job == &workload::JobSettings::default();
-        let same_now = |setting: &tunable::HostSetting| {
-            tunable::read(&self.root, &setting.tunable)
-                .is_ok_and(|now| tunable::same(&setting.tunable, &now, &setting.value))
-        };
-        nothing_for_the_job && resolved.host.iter().all(same_now)
-    }
-
-    fn workload(&self, plan: &Plan) -> Result<Box<dyn Workload>, Failure> {
-        let mut around = Surroundings::new(&self.places.cache, self.interrupt.clone());
-        around.hadoop.clone_from(&self.hadoop);
-        workload::from_plan(&plan.workload, around).map_err(Failure::from)
-    }
-
-    /// What would be run and changed, in words.
-    fn describe(&self, global: &Global, plan: &Plan, notes: &[String]) -> Result<ExitCode, Failure> {
-        let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
-        if global.json {
-            output::json(&serde_json::json!({"schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes}));
-            return Ok(ExitCode::SUCCESS);
-        }
-        let mut lines = vec![format!("{}: {}", plan.name, self.workload(plan)?.describe())];
-        for (level, text) in &plan.factors[0].levels {
-            lines.push(format!("\nunder '{level}'"));
-            let resolved = self.resolve(text)?;
-            for setting in &resolved.host {
-                let now = tunable::read(&self.root, &setting.tunable).map_err(Failure::from)?;
-                lines.push(format!("  {}: {now} → {}", setting.tunable, setting.value));
-                let held = setting.coupled.join(", ");
-                if !held.is_empty() {
-                    lines.push(format!("    held fixed beside it: {held}"));
-                }
-            }
-            if resolved.host.is_empty() {
-                lines.push("  this host's settings stay as they are".to_owned());
-            }
-        }
-        let words: Vec<&str> = order.points.iter().map(|point| point.level.as_str()).collect();
-        lines.push(format!("\norder, seed {}:\n  {}", plan.design.seed, words.join(" · ")));
-        lines.extend(notes.iter().map(|note| format!("note: {note}")));
-        output::data(&lines.join("\n"));
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// Runs a new trial to its end, or until something stops it.
-    fn start(&self, mut plan: Plan, mut notes: Vec<String>, budget: Option<Seconds>) -> Result<Bundle, Failure> {
-        let path = PathBuf::from(format!("{}.trial", plan.name));
-        if path.exists() {
-            return Err(pagewise_host::store::bundle::BundleError::Exists(path).into());
-        }
-        self.run(&mut plan.clone(), |host| {
-            if let Some(budget) = budget {
-                notes.push(size_by_budget(host, &mut plan, budget)?);
-            }
-            notes.extend(host.workload.notes());
-            let frozen = Frozen {
-                pagewise: env!("CARGO_PKG_VERSION").to_owned(),
-                created: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-                order: order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?,
-                facts: host_facts(&self.root, Some(&self.places.cache)),
-                repeat: vec![repeat_line(&plan)],
-                notes: notes.clone(),
-            };
-            Ok(Bundle::create(&path, &plan, frozen)?)
-        })
-    }
-
-    /// Runs what is left of an interrupted trial.
-    fn resume(&self, path: &Path) -> Result<Bundle, Failure> {
-        let bundle = Bundle::open_to_resume(path)?;
-        let here = host_facts(&self.root, Some(&self.places.cache));
-        let there = &bundle.frozen().facts;
-        if (&here.kernel, &here.cpu_model, here.memory_bytes) != (&there.kernel, &there.cpu_model, there.memory_bytes) {
-            return Err(Failure::NotPossible(anyhow!(
-                "{} was begun on another host or kernel ({} there, {} here), and a comparison of two arms must not mix \
-                 hosts; start a new trial here",
-                path.display(),
-                there.kernel.as_deref().unwrap_or("unknown"),
-                here.kernel.as_deref().unwrap_or("unknown"),
-            )));
-        }
-        engine::close_pause(&bundle)?;
-        let plan = bundle.plan().clone();
-        let notes = self.check(&plan, true)?;
-        notes.iter().for_each(|note| output::note(&format!("note: {note}")));
-        self.run(&mut plan.clone(), |_| Ok(bundle))
-    }
-
-    /// Takes the host, prepares the workload, lets `bundle` be made, runs it, and puts everything back.
-    fn run(
-        &self,
-        plan: &mut Plan,
-        bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, Failure>,
-    ) -> Result<Bundle, Failure> {
-        let mut workload = self.workload(plan)?;
-        let journal = Journal::open(&self.places.state, &self.root)?;
-        let lock = journal.lock("prove")?;
-        for report in journal.recover(&lock)? {
-            output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
-        }
-        scope::remove_leftovers(&self.root);
-        let mut watcher = Watcher::start(&self.places.state, &self.root)?;
-        {
-            let progress = StepProgress::new();
-            workload.prepare_trial(&progress)?;
-            touch::once(&self.root, &self.interrupt, &progress)?;
-        }
-        let scratch = Scratch::create(&self.places.cache)?;
-        let progress = TrialProgress::new(0);
-        let mut policies = BTreeMap::new();
-        for (level, text) in &plan.factors[0].levels {
-            let policy = tunable::load_policy(text).map_err(|error| Failure::Usage(anyhow!(error)))?;
-            policies.insert(level.clone(), policy);
-        }
-        let mut runner = HostRunner {
-            root: &self.root,
-            workload: workload.as_mut(),
-            policies,
-            places: &self.places,
-            journal: &journal,
-            lock: &lock,
-            watcher: &mut watcher,
-            interrupt: &self.interrupt,
-            timeout: plan.design.timeout_seconds,
-            drop_caches: plan.design.drop_caches,
-            output_metric: output_metric(plan)?,
-            scratch: scratch.0.clone(),
-            tick: Box::new(|| progress.tick()),
-            gate: Gate::default(),
-        };
-        let mut bundle = bundle(&mut runner)?;
-        let outcome = engine::run(&mut bundle, &mut runner, &mut Watching(&progress));
-        drop(runner);
-        progress.finish();
-        watcher.finish();
-        match outcome {
-            Ok(()) => Ok(bundle),
-            Err(error) => {
-                let kept = bundle.path().display().to_string();
-                let failure = Failure::from(error);
-                output::note(&format!("what is complete is kept; go on with: pagewise prove --resume {kept}"));
-                Err(failure)
-            }
-        }
-    }
-}
-
-/// Runs the warm-up first to learn what a pair costs, then fixes the number of pairs. Nothing that is analysed has been
-/// seen when the size is chosen. Gives the note that says so.
-fn size_by_budget(host: &mut HostRunner<'_>, plan: &mut Plan, budget: Seconds) -> Result<String, Failure> {
-    let contrast = plan.contrasts[0].clone();
-    let started = Instant::now();
-    let mut rounds = 0;
-    while rounds < plan.design.warmup.max(1) {
-        for (position, level) in [&contrast.a, &contrast.b].into_iter().enumerate() {
-            output::note(&format!("warm-up to size the trial: {level} …"));
-            let planned = PlannedPoint { index: 0, block: None, position: position as u32, level: level.clone() };
-            let point = host.run_point(&planned, 1)?.point;
-            if point.outcome.is_bad() {
-                let reason = point.reason.unwrap_or_default();
-                return Err(
-                    TrialError::WarmupFailed { level: level.clone(), outcome: point.outcome.word(), reason }.into()
-                );
-            }
-        }
-        rounds += 1;
-    }
-    let pair = started.elapsed().as_secs_f64() / f64::from(rounds);
-    let pairs = ((budget.0 / pair) as u32).min(MOST_PAIRS);
-    if pairs < order::FEWEST_PAIRS {
-        return Err(Failure::NotPossible(anyhow!(
-            "a pair takes {}, so {budget} is room for {pairs}; a verdict needs at least {} pairs: give --budget {} or more",
-            Seconds(pair),
-            order::FEWEST_PAIRS,
-            Seconds((pair * f64::from(order::FEWEST_PAIRS)).ceil()),
-        )));
-    }
-    plan.design.blocks = pairs;
-    plan.design.warmup = 0;
-    Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up", Seconds(pair)))
-}
-
-/// A folder for the runs' scratch files, gone with the trial.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn create(cache: &Path) -> Result<Scratch, Failure> {
-        let folder = cache.join("runs").join(std::process::id().to_string());
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot make the scratch folder {}", folder.display()))
-            .map_err(Failure::NotPossible)?;
-        Ok(Scratch(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn output_metric(plan: &Plan) -> Result<Option<OutputMetric>, Failure> {
-    let Some(pattern) = plan.metric.name.strip_prefix("regex:") else { return Ok(None) };
-    let pattern = regex_lite::Regex::new(pattern).map_err(|error| Failure::Usage(anyhow!(error)))?;
-    Ok(Some(OutputMetric { name: plan.metric.name.clone(), pattern }))
 }
 
 /// The command line that repeats a plan on another host, seed included.
