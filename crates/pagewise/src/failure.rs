@@ -152,6 +152,7 @@ impl From<TrialError> for Failure {
             TrialError::Change(error) => error.into(),
             TrialError::GivenUp { .. }
             | TrialError::WarmupFailed { .. }
+            | TrialError::NoMetric { .. }
             | TrialError::Scope(_)
             | TrialError::Source(_)
             | TrialError::File { .. } => Failure::NotPossible(error.into()),

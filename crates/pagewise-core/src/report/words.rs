@@ -34,6 +34,9 @@ pub(super) fn verdict_meaning(analysis: &Analysis) -> String {
         Conclusion::Better | Conclusion::Worse => {
             format!("The {confidence} interval of the ratio excludes 1, which would be no difference.")
         }
+        Conclusion::Inconclusive if analysis.effect.is_none() && analysis.pairs_complete > 0 => {
+            "Without an estimate nothing can be concluded from the metric.".to_owned()
+        }
         Conclusion::Inconclusive if analysis.effect.is_none() => {
             "A pair is complete when both of its runs ended well. See how the others ended, and why.".to_owned()
         }
@@ -79,8 +82,8 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Replaced runs are drawn in the run order. If they fall on one arm, find out what disturbed it."
         }
         "incomplete-pairs" => {
-            "A pair with a run that did not end well has no ratio. Read the outcomes first; then continue with --resume, \
-             or give the job more memory or time."
+            "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then continue \
+             with --resume, give the job more memory or time, or see that every run reports the metric."
         }
         "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
         _ => "See the method pages of this version of Pagewise.",

@@ -57,6 +57,19 @@ pub enum TrialError {
         /// Why.
         reason: String,
     },
+    /// The warm-up run went well but did not give what is to be compared: no other run would.
+    #[error(
+        "the warm-up run under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, and \
+         that the job prints it or writes it to $PAGEWISE_METRICS"
+    )]
+    NoMetric {
+        /// Its level.
+        level: String,
+        /// What was to be compared.
+        metric: String,
+        /// Why it is absent.
+        reason: String,
+    },
     /// The bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
@@ -122,6 +135,18 @@ pub fn close_pause(bundle: &Bundle) -> Result<(), BundleError> {
     Ok(())
 }
 
+/// Whether a warm-up run that ended well gave the metric. One that is absent would be absent from every run.
+///
+/// # Errors
+/// [`TrialError::NoMetric`].
+pub fn has_metric(point: &Point, metric: &str) -> Result<(), TrialError> {
+    if point.outcome != Outcome::Ok || point.measures.contains_key(metric) {
+        return Ok(());
+    }
+    let reason = point.absent.get(metric).map_or("the run reports no such number", String::as_str).to_owned();
+    Err(TrialError::NoMetric { level: point.planned.level.clone(), metric: metric.to_owned(), reason })
+}
+
 /// Runs every point that has no result yet.
 ///
 /// # Errors
@@ -149,6 +174,9 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         let reason = point.reason.clone().unwrap_or_default();
         if point.planned.is_warmup() && point.outcome.is_bad() {
             return Err(TrialError::WarmupFailed { level: planned.level, outcome: point.outcome.word(), reason });
+        }
+        if point.planned.is_warmup() {
+            has_metric(&point, &bundle.plan().metric.name)?;
         }
         invalid_in_a_row = if point.outcome == Outcome::Invalid { invalid_in_a_row + 1 } else { 0 };
         if invalid_in_a_row >= PATIENCE {

@@ -3,6 +3,7 @@
 use crate::process::{Interrupt, Interrupted};
 use crate::root::Root;
 use crate::source::{meminfo, psi};
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 const PRESSURE_GROWTH: f64 = 0.01;
 /// How long the pressure totals are watched.
 const PRESSURE_WINDOW: Duration = Duration::from_secs(1);
-/// Available memory may differ from the first point's by this share.
+/// Available memory may differ from that before the first point of the same level by this share.
 const MEMORY_TOLERANCE: f64 = 0.05;
 /// How long the gate waits before it gives a point up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,7 +19,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// What the gate remembers between points.
 #[derive(Debug, Default)]
 pub struct Gate {
-    first_available: Option<u64>,
+    /// By level: a policy such as `vm.nr_hugepages` or `vm.min_free_kbytes` takes memory by itself.
+    first_available: BTreeMap<String, u64>,
 }
 
 /// How the gate decided.
@@ -31,22 +33,24 @@ pub enum Decision {
 }
 
 impl Gate {
-    /// Waits until pressure is low and as much memory is available as before the first point. `also` is checked each
-    /// time and says what else is not as it must be.
+    /// Waits until pressure is low and as much memory is available as before the first point under `level`. `also` is
+    /// checked each time and says what else is not as it must be.
     ///
     /// # Errors
     /// [`Interrupted`] on Ctrl-C.
     pub fn wait(
         &mut self,
+        level: &str,
         root: &Root,
         interrupt: &Interrupt,
         also: &mut dyn FnMut() -> Option<String>,
     ) -> Result<Decision, Interrupted> {
-        self.wait_at_most(root, interrupt, also, PATIENCE)
+        self.wait_at_most(level, root, interrupt, also, PATIENCE)
     }
 
     fn wait_at_most(
         &mut self,
+        level: &str,
         root: &Root,
         interrupt: &Interrupt,
         also: &mut dyn FnMut() -> Option<String>,
@@ -59,7 +63,7 @@ impl Gate {
                     sleep(Duration::from_millis(200), interrupt)?;
                     Some(objection)
                 }
-                None => self.pressure(root, interrupt)?.or_else(|| self.memory(root)),
+                None => self.pressure(root, interrupt)?.or_else(|| self.memory(level, root)),
             };
             match objection {
                 None => return Ok(Decision::Open),
@@ -88,13 +92,13 @@ impl Gate {
         Ok(objection)
     }
 
-    fn memory(&mut self, root: &Root) -> Option<String> {
+    fn memory(&mut self, level: &str, root: &Root) -> Option<String> {
         let now = meminfo::available(&meminfo::read(root).ok()?)?;
-        let first = *self.first_available.get_or_insert(now);
+        let first = *self.first_available.entry(level.to_owned()).or_insert(now);
         let share = (now as f64 - first as f64) / first as f64;
         (share.abs() > MEMORY_TOLERANCE).then(|| {
             format!(
-                "available memory is {:.0} MiB, {:+.1} % from the {:.0} MiB before the first point (limit ±5 %)",
+                "available memory is {:.0} MiB, {:+.1} % from the {:.0} MiB before the first point of its level (limit ±5 %)",
                 now as f64 / f64::from(1 << 20),
                 share * 100.0,
                 first as f64 / f64::from(1 << 20)
@@ -142,7 +146,7 @@ mod tests {
     #[test]
     fn a_quiet_host_opens_the_gate() {
         let tree = host(1000, 5);
-        let decision = Gate::default().wait(&Root::at(tree.path()), &Interrupt::default(), &mut || None);
+        let decision = Gate::default().wait("a", &Root::at(tree.path()), &Interrupt::default(), &mut || None);
         assert_eq!(decision, Ok(Decision::Open));
     }
 
@@ -151,10 +155,22 @@ mod tests {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
         let mut gate = Gate::default();
-        gate.wait(&root, &interrupt, &mut || None).unwrap();
+        gate.wait("a", &root, &interrupt, &mut || None).unwrap();
         set(&tree, 940, 5);
-        let decision = gate.wait_at_most(&root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+        let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, Duration::ZERO).unwrap();
         assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("-6.0 %")));
+    }
+
+    #[test]
+    fn memory_that_a_policy_takes_is_compared_with_its_own_level() {
+        let tree = host(1000, 5);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let mut gate = Gate::default();
+        for (available, level) in [(1000, "a"), (800, "b"), (1000, "a"), (800, "b")] {
+            set(&tree, available, 5);
+            let decision = gate.wait_at_most(level, &root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+            assert_eq!(decision, Decision::Open, "{available} under {level}");
+        }
     }
 
     #[test]
@@ -166,7 +182,7 @@ mod tests {
             thread::sleep(Duration::from_millis(300));
             fs::write(rising, "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n").unwrap();
         });
-        let decision = Gate::default().wait_at_most(&root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+        let decision = Gate::default().wait_at_most("a", &root, &interrupt, &mut || None, Duration::ZERO).unwrap();
         mover.join().unwrap();
         assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("waited for memory")));
     }
@@ -176,6 +192,6 @@ mod tests {
         let tree = host(1000, 0);
         let interrupt = Interrupt::default();
         interrupt.set();
-        assert_eq!(Gate::default().wait(&Root::at(tree.path()), &interrupt, &mut || None), Err(Interrupted));
+        assert_eq!(Gate::default().wait("a", &Root::at(tree.path()), &interrupt, &mut || None), Err(Interrupted));
     }
 }

@@ -33,7 +33,9 @@ impl Measures {
     /// Takes a value, or the reason why there is none.
     pub(super) fn put_or_miss(&mut self, name: &str, value: Result<f64, String>) {
         match value {
-            Ok(value) => self.put(name, value),
+            Ok(value) if value.is_finite() => self.put(name, value),
+            // A bundle keeps numbers as JSON, which has no word for these.
+            Ok(value) => self.miss(name, format!("its value is {value}, which is no number to compare")),
             Err(reason) => self.miss(name, reason),
         }
     }
@@ -245,7 +247,7 @@ pub fn custom_metrics(text: &str, measures: &mut Measures) -> Result<(), String>
         entry.1 += 1;
     }
     for (name, (sum, count, unit)) in sums {
-        measures.put(&name, sum / f64::from(count));
+        measures.put_or_miss(&name, Ok(sum / f64::from(count)));
         measures.custom_units.insert(name, unit);
     }
     Ok(())
@@ -284,6 +286,16 @@ mod tests {
         custom_metrics(text, &mut measures).unwrap();
         assert_eq!(measures.values["rate"], 3.0);
         assert_eq!(measures.custom_units["rate"], "MB/s");
+    }
+
+    #[test]
+    fn a_value_that_is_no_finite_number_is_absent_with_its_reason() {
+        let mut measures = Measures::default();
+        measures.put_or_miss("rate", Ok(f64::NAN));
+        let line = "{\"name\":\"sum\",\"value\":1.7e308}\n";
+        custom_metrics(&line.repeat(2), &mut measures).unwrap();
+        assert!(measures.values.is_empty(), "{measures:?}");
+        assert!(measures.absent["rate"].contains("NaN") && measures.absent["sum"].contains("inf"), "{measures:?}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::tunable::journal::Journal;
 use crate::tunable::lock::HostLock;
 use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places};
-use crate::workload::{JobSettings, RunContext, Verification, Workload};
+use crate::workload::{JobSettings, RunContext, Verification, Workload, WorkloadError};
 use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
 use pagewise_core::tunable::policy::Policy;
@@ -120,7 +120,7 @@ impl PointRunner for HostRunner<'_> {
         self.watcher.ensure_alive().map_err(ChangeError::from)?;
         let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
         let applied = change.applied().to_vec();
-        let measured = self.run_under(&change, &context, commands);
+        let measured = self.run_under(&planned.level, &change, &context, commands);
         let foreign = foreign_changes(&change);
         let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
         let cleanup_scratch = context.scratch.clone();
@@ -164,13 +164,14 @@ impl HostRunner<'_> {
 
     fn run_under(
         &mut self,
+        level: &str,
         change: &Change,
         context: &RunContext,
         commands: Vec<Command>,
     ) -> Result<Result<Measured, String>, TrialError> {
         let mut drifted =
             || change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
-        match self.gate.wait(self.root, self.interrupt, &mut drifted)? {
+        match self.gate.wait(level, self.root, self.interrupt, &mut drifted)? {
             Decision::Open => {}
             Decision::GivenUp(reason) => return Ok(Err(format!("the state gate gave up after 60 s: {reason}"))),
         }
@@ -220,16 +221,19 @@ impl HostRunner<'_> {
         if let Some(error) = watch.lost_watcher {
             return Err(error.into());
         }
-        match fs::read_to_string(&metrics_file) {
-            Ok(text) => measure::custom_metrics(&text, &mut measures)
-                .map_err(|what| TrialError::Workload(crate::workload::WorkloadError::Step(what)))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(TrialError::File { action: "read", path: metrics_file, source }),
+        let own_oom_kills = scope.oom_kills();
+        let ended_well = ran.stopped.is_none()
+            && own_oom_kills.unwrap_or(0) == 0
+            && ran.commands.iter().all(|ended| ended.status.is_success());
+        match read_metrics(&metrics_file)?.map(|text| measure::custom_metrics(&text, &mut measures)) {
+            // A job that was killed while it wrote leaves half a line. How it ended is the result, and is kept.
+            Some(Err(what)) if !ended_well => tracing::debug!("{what}"),
+            Some(Err(what)) => return Err(WorkloadError::Step(what).into()),
+            Some(Ok(())) | None => {}
         }
         if let Some(metric) = &self.output_metric {
             measures.put_or_miss(&metric.name, metric.find(&ran));
         }
-        let own_oom_kills = scope.oom_kills();
         Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })
     }
 
@@ -314,6 +318,23 @@ impl HostRunner<'_> {
             Verification::Right | Verification::NotChecked => Ending::ok(),
         })
     }
+}
+
+/// What the job wrote to `$PAGEWISE_METRICS`; `None` when it wrote nothing. Bytes that are no UTF-8 spoil their line alone.
+fn read_metrics(file: &Path) -> Result<Option<String>, TrialError> {
+    let failed = |source| TrialError::File { action: "read", path: file.to_owned(), source };
+    match fs::symlink_metadata(file) {
+        // A pipe would be waited on for ever.
+        Ok(found) if !found.is_file() => {
+            let what = format!("$PAGEWISE_METRICS ({}) is no plain file; the job must append to it", file.display());
+            return Err(WorkloadError::Step(what).into());
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(failed(source)),
+    }
+    let bytes = fs::read(file).map_err(failed)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// An undo that left something behind ends the trial: the next point would not start from the host as it was.
