@@ -43,17 +43,26 @@ pub(crate) fn json(value: &impl serde::Serialize) {
 
 /// A line for the person who watches, on stderr.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", unable_to_steer(text));
 }
 
 /// A failure with its whole chain of causes, on stderr.
 pub(crate) fn failure(failure: &Failure) {
     let mut err = io::stderr().lock();
     let cause = failure.cause();
-    let _ = writeln!(err, "pagewise: {cause}");
+    let _ = writeln!(err, "pagewise: {}", unable_to_steer(&cause.to_string()));
     for (depth, reason) in cause.chain().skip(1).enumerate() {
-        let _ = writeln!(err, "{}because {reason}", "  ".repeat(depth + 1));
+        let _ = writeln!(err, "{}because {}", "  ".repeat(depth + 1), unable_to_steer(&reason.to_string()));
     }
+}
+
+/// Messages quote what was typed, files and what jobs say: none of it may move the cursor or hide a line.
+fn unable_to_steer(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' { line.extend(c.escape_unicode()) } else { line.push(c) }
+    }
+    line
 }
 
 /// Whether a person watches stderr, so that a progress line may be redrawn.

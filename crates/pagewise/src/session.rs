@@ -257,6 +257,7 @@ fn size_by_budget(host: &mut HostRunner<'_>, plan: &mut Plan, budget: Seconds) -
                     TrialError::WarmupFailed { level: level.clone(), outcome: point.outcome.word(), reason }.into()
                 );
             }
+            engine::has_metric(&point, &plan.metric.name)?;
         }
         rounds += 1;
     }

@@ -398,3 +398,112 @@ fn dry_run_says_what_would_happen_and_does_nothing() {
     assert!(!desk.path("ran").exists() && !desk.path("state").exists());
     assert!(fs::read_dir(desk.0.path()).unwrap().next().is_none(), "a dry run leaves nothing behind");
 }
+
+#[test]
+fn a_number_that_no_trial_can_be_run_with_is_refused_before_an_order_is_drawn() {
+    let desk = Desk::new();
+    for (option, value) in [
+        ("--pairs", "4294967295"),
+        ("--warmup", "4294967295"),
+        ("--timeout", "0"),
+        ("--metric", ""),
+        ("--name", "a\u{1b}[2J"),
+        ("--name", &"x".repeat(300)),
+    ] {
+        let output = desk.run(&["--a", "env.T=1", "--b", "env.T=2", option, value, "--", "true"]);
+        assert_exit(&output, 2);
+        assert!(stderr(&output).contains(option) && !stderr(&output).contains('\u{1b}'), "{}", stderr(&output));
+    }
+    assert!(desk.0.path().read_dir().unwrap().next().is_none(), "a refused trial leaves nothing behind");
+}
+
+#[test]
+fn a_metric_that_is_no_number_does_not_cost_the_bundle() {
+    let desk = Desk::new();
+    let args = ["--a", "env.V=NaN", "--b", "env.V=2", "--pairs", "4", "--warmup", "0", "--name", "x"];
+    let job = ["--metric", r"regex:score=(\S+)", "--", "sh", "-c", "echo score=$V"];
+    let output = desk.run(&[&args[..], &job[..]].concat());
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("no pair of runs is complete"), "{}", stderr(&output));
+    assert_eq!(desk.analysis("x.trial")["arms"]["b"]["outcomes"]["ok"], 4);
+}
+
+#[test]
+fn a_metric_that_the_warm_up_does_not_give_ends_the_trial_there() {
+    let desk = Desk::new();
+    let output = desk.run(&["--a", "env.T=1", "--b", "env.T=2", "--metric", "wal", "--", "true"]);
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("gave no wal") && stderr(&output).contains("--metric"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("pair 1"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_job_stopped_in_the_middle_of_a_metric_is_a_timeout_and_decides_the_verdict() {
+    let desk = Desk::new();
+    let script = "printf '{\"name\":\"m\",\"val' >> $PAGEWISE_METRICS; [ $T = 9 ] && exec sleep 9; \
+                  echo 'ue\":1}' >> $PAGEWISE_METRICS";
+    let args = ["--a", "env.T=0", "--b", "env.T=9", "--pairs", "4", "--warmup", "0", "--timeout", "1", "--name", "x"];
+    let job = ["--fail-on", "worse", "--", "sh", "-c", script];
+    let output = desk.run(&[&args[..], &job[..]].concat());
+    assert_exit(&output, 1);
+    assert_eq!(desk.analysis("x.trial")["arms"]["b"]["outcomes"]["timeout"], 4);
+}
+
+#[test]
+fn a_metrics_file_that_is_a_pipe_is_refused_and_not_waited_for() {
+    let desk = Desk::new();
+    let output = desk.run(&["--a", "env.T=0", "--b", "env.T=9", "--", "sh", "-c", "mkfifo $PAGEWISE_METRICS"]);
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("no plain file"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_command_that_repeats_a_trial_asks_the_same_question() {
+    let desk = Desk::new();
+    let job = ["--", "sh", "-c", "echo score=$V"];
+    let asked = [
+        "--a",
+        "slow:env.V=10",
+        "--b",
+        "fast:env.V=20",
+        "--pairs",
+        "4",
+        "--seed",
+        "7",
+        "--margin",
+        "5%",
+        "--metric",
+        "regex:score=([0-9]+)",
+        "--direction",
+        "higher",
+        "--warmup",
+        "0",
+        "--timeout",
+        "90s",
+        "--drop-caches",
+        "no",
+    ];
+    let name = ["--name", "x"];
+    assert_exit(&desk.run(&[&asked[..], &name[..], &job[..]].concat()), 0);
+    let report = fs::read_to_string(desk.path("x.trial/report.md")).unwrap();
+    let line = report.lines().find(|line| line.contains("pagewise prove ")).unwrap();
+    let words = shlex::split(line.trim()).unwrap();
+    assert_eq!(words[2..], [&asked[..], &job[..]].concat());
+}
+
+#[test]
+fn a_job_that_kills_us_at_once_leaves_no_cgroup() {
+    let desk = Desk::new();
+    let mut prove = desk.spawn(&["--a", "env.T=0", "--b", "env.T=9", "--", "sh", "-c", "kill -9 $PPID"]);
+    let name = format!("pagewise-{}", prove.id());
+    prove.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(3);
+    let left = || {
+        let found = Command::new("find").args(["/sys/fs/cgroup", "-name", &name]).output().unwrap();
+        String::from_utf8_lossy(&found.stdout).into_owned()
+    };
+    while !left().is_empty() {
+        assert!(Instant::now() < deadline, "{}", left());
+        thread::sleep(Duration::from_millis(50));
+    }
+}

@@ -126,6 +126,9 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let name = collect(&self.symbols[..colon]).trim().to_owned();
+        if name.contains(char::is_control) {
+            return Err(error(self.text, 0, "the name before ':' has a control character"));
+        }
         if name.is_empty() {
             return Err(error(self.text, 0, "the name before ':' is empty"));
         }
@@ -262,10 +265,12 @@ impl Policy {
         let mut policy = Policy::default();
         for (key, value) in table.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("name", DeValue::String(name)) if !name.trim().is_empty() => {
+                ("name", DeValue::String(name)) if !name.trim().is_empty() && !name.contains(char::is_control) => {
                     policy.name = Some(name.trim().to_owned());
                 }
-                ("name", _) => return Err(place(value.span().start, "name must be a text that is not empty".into())),
+                ("name", _) => {
+                    return Err(place(value.span().start, "name must be a text of one line that is not empty".into()));
+                }
                 ("settings", DeValue::Table(settings)) => {
                     let mut found = Vec::new();
                     flatten("", settings, &mut found).map_err(|(offset, why)| place(offset, why))?;
@@ -374,6 +379,7 @@ mod tests {
             ("thp.enabled=never,swap", 19),
             ("=never", 1),
             (":a=b", 1),
+            ("a\u{1b}[2Jb:env.A=1", 1),
             (r"env.A=\d", 7),
             ("now,thp.enabled=never", 1),
             ("vm.swappiness=", 14),
@@ -403,6 +409,7 @@ mod tests {
             ("[settings]\nthp.enabled = [1]\n", 2, 15),
             ("\n\nsetings = 1\n", 3, 1),
             ("name = 3\n", 1, 8),
+            ("name = \"a\\nb\"\n", 1, 8),
             ("[settings]\nä = 1.5\n", 2, 1),
         ] {
             match Policy::from_toml(text, "p.toml") {

@@ -45,7 +45,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "PERCENT")]
     margin: Option<Fraction>,
     /// Unanalysed runs of each policy first
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_WARMUP)]
     warmup: u32,
     /// What is compared: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN
     #[arg(long, value_name = "NAME|regex:…", default_value = "wall")]
@@ -94,6 +94,13 @@ pub(crate) struct ProveArgs {
     command: Vec<String>,
 }
 
+/// Who asks for more pairs or warm-up runs than this has made a slip: at a second each they take more than a day.
+const MOST_PLANNED: u32 = 100_000;
+
+/// As `--warmup` and `--timeout` say when they are not given.
+const DEFAULT_WARMUP: u32 = 1;
+const DEFAULT_TIMEOUT_SECONDS: f64 = 600.0;
+
 const EXAMPLES: &str = "Examples:
   pagewise prove --a thp.enabled=never --b thp.enabled=always -- ./job
   pagewise prove --a now --b vm.swappiness=1 --budget 20m -- spark-submit job.py
@@ -115,7 +122,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if args.dry_run {
         return session.describe(global, &plan, &notes);
     }
-    conclude(global, &session.start(plan, notes, args.budget, repeat_line)?, &args.fail_on)
+    conclude(global, &session.start(plan, notes, args.budget, |plan| repeat_line(plan, args.warmup))?, &args.fail_on)
 }
 
 impl ProveArgs {
@@ -128,6 +135,7 @@ impl ProveArgs {
                 Failure::Usage(anyhow!("--metric regex:{pattern} is no regular expression: {error}"))
             })?;
         }
+        self.check_numbers()?;
         let margin = self.margin.unwrap_or(Fraction(0.02));
         if !(margin.0 > 0.0 && margin.0 < 1.0) {
             return Err(Failure::Usage(anyhow!("--margin must lie between 0% and 100%, not {margin}")));
@@ -165,6 +173,24 @@ impl ProveArgs {
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let notes = session.check(&plan, self.aa.is_some())?;
         Ok((plan, notes))
+    }
+
+    /// What no trial could be run with, said before an order of that length is drawn.
+    fn check_numbers(&self) -> Result<(), Failure> {
+        let pairs = self.pairs.unwrap_or_default();
+        if pairs > MOST_PLANNED || self.warmup > MOST_PLANNED {
+            return Err(Failure::Usage(anyhow!(
+                "--pairs {pairs} --warmup {} is more than can be run; each may be {MOST_PLANNED} at most",
+                self.warmup
+            )));
+        }
+        if self.timeout.0 <= 0.0 {
+            return Err(Failure::Usage(anyhow!("--timeout {} leaves a run no time; write it like 10m", self.timeout)));
+        }
+        if self.metric.is_empty() {
+            return Err(Failure::Usage(anyhow!("--metric '' names nothing to compare; write it like wall")));
+        }
+        Ok(())
     }
 
     fn policies(&self) -> Result<(Policy, Policy), Failure> {
@@ -239,9 +265,17 @@ fn workload_word(workload: &PlannedWorkload) -> String {
     if word.is_empty() { "job".to_owned() } else { word }
 }
 
+/// File systems take 255 bytes for a name (`NAME_MAX`), and `.trial` is put behind this one.
+const LONGEST_NAME: usize = 200;
+
 fn checked_name(name: &str) -> Result<String, Failure> {
-    let fine = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
-    if fine { Ok(name.to_owned()) } else { Err(Failure::Usage(anyhow!("--name '{name}' cannot name a folder here"))) }
+    let fine = !name.is_empty()
+        && !name.starts_with('.')
+        && !name.contains(|c: char| c == '/' || c.is_control())
+        && name.len() <= LONGEST_NAME;
+    // Escaped, because what is refused may be what would steer the terminal.
+    let shown = name.escape_debug();
+    if fine { Ok(name.to_owned()) } else { Err(Failure::Usage(anyhow!("--name '{shown}' cannot name a folder here"))) }
 }
 
 fn timestamp_word() -> String {
@@ -253,18 +287,37 @@ fn seed_from_clock() -> u64 {
     jiff::Timestamp::now().as_nanosecond() as u64 % 1_000_000_007
 }
 
-/// The command line that repeats a plan on another host, seed included.
-fn repeat_line(plan: &Plan) -> String {
+/// The command line that repeats a plan on another host, seed included. What could turn the verdict over is always
+/// written; what stands at its default is not. `warmup` is what was asked for: a budget runs it before the plan is made.
+fn repeat_line(plan: &Plan, warmup: u32) -> String {
     let contrast = &plan.contrasts[0];
-    let policy = |level: &str| plan.factors[0].levels.get(level).map(String::as_str).unwrap_or("now").to_owned();
+    let text = |level: &str| plan.factors[0].levels.get(level).map(String::as_str).unwrap_or("now");
     let mut words = vec!["pagewise".to_owned(), "prove".to_owned()];
     let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
-    option("a", policy(&contrast.a));
-    option("b", policy(&contrast.b));
+    if text(&contrast.a) == text(&contrast.b) {
+        option("aa", text(&contrast.a).to_owned());
+    } else {
+        option("a", named_policy(&contrast.a, text(&contrast.a)));
+        option("b", named_policy(&contrast.b, text(&contrast.b)));
+    }
     option("pairs", plan.design.blocks.to_string());
     option("seed", plan.design.seed.to_string());
     option("margin", plan.metric.smallest_effect.clone());
     option("metric", plan.metric.name.clone());
+    if metric::find(&plan.metric.name).map(|known| known.direction).unwrap_or_default() != plan.metric.direction {
+        option("direction", direction_word(plan.metric.direction).to_owned());
+    }
+    if warmup != DEFAULT_WARMUP {
+        option("warmup", warmup.to_string());
+    }
+    if plan.design.timeout_seconds != DEFAULT_TIMEOUT_SECONDS {
+        option("timeout", format!("{}s", plan.design.timeout_seconds));
+    }
+    match plan.design.drop_caches {
+        DropCaches::Auto => {}
+        DropCaches::Yes => option("drop-caches", "yes".to_owned()),
+        DropCaches::No => option("drop-caches", "no".to_owned()),
+    }
     if plan.workload.name == "command" {
         for (name, argv) in
             [("prepare", &plan.workload.prepare), ("verify", &plan.workload.verify), ("clean", &plan.workload.clean)]
@@ -282,6 +335,21 @@ fn repeat_line(plan: &Plan) -> String {
         option("workload", format!("{}{colon}{}", plan.workload.name, args.join(",")));
     }
     quoted(&words)
+}
+
+/// The policy with the level's name before it, when that is more than the policy's own text.
+fn named_policy(level: &str, text: &str) -> String {
+    match text.parse::<Policy>() {
+        Ok(policy) if level != text => Policy { name: Some(level.to_owned()), settings: policy.settings }.to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+fn direction_word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Lower => "lower",
+        Direction::Higher => "higher",
+    }
 }
 
 fn quoted(words: &[String]) -> String {
@@ -302,7 +370,8 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
         output::data(&report::text(&report, output::style(&global.color)));
         output::note(&format!("\nreport: {}", html.display()));
     }
-    if report.analysis.pairs_complete == 0 {
+    // One arm failing every time is an answer, although no pair has a ratio.
+    if report.analysis.pairs_complete == 0 && report.analysis.verdict.conclusion == Conclusion::Inconclusive {
         return Err(Failure::NotPossible(anyhow!(
             "no pair of runs is complete, so there is nothing to compare; the outcomes above say why"
         )));
