@@ -431,3 +431,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_host_that_someone_changed_between_runs_is_not_passed_over() {
+    let (plan, mut points) = trial(6, |pair, _| 10.0 + wobble(pair));
+    let found_before = |points: &mut [Point], level: &str, early: &str, late: &str| {
+        for (run, point) in runs_of(points, level).enumerate() {
+            let before = if run < 4 { early } else { late };
+            point.applied = vec![applied("vm.swappiness", before, Some("10"), "10")];
+        }
+    };
+    found_before(&mut points, "b", "60", "60");
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "host-changed"), None);
+    found_before(&mut points, "b", "60", "1");
+    let found = analyze(&plan, &points).unwrap();
+    let text = warning(&found, "host-changed").unwrap();
+    assert!(text.contains("vm.swappiness (1 and 60 under `a`)"), "{text}");
+    // Both levels set it: what the host had in between reaches no run.
+    found_before(&mut points, "a", "60", "1");
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "host-changed"), None);
+}

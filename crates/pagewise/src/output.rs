@@ -50,9 +50,17 @@ pub(crate) fn note(text: &str) {
 pub(crate) fn failure(failure: &Failure) {
     let mut err = io::stderr().lock();
     let cause = failure.cause();
-    let _ = writeln!(err, "pagewise: {}", unable_to_steer(&cause.to_string()));
-    for (depth, reason) in cause.chain().skip(1).enumerate() {
-        let _ = writeln!(err, "{}because {}", "  ".repeat(depth + 1), unable_to_steer(&reason.to_string()));
+    let mut said = cause.to_string();
+    let _ = writeln!(err, "pagewise: {}", unable_to_steer(&said));
+    // Many messages name their cause themselves: only what is new is said.
+    let mut depth = 0;
+    for reason in cause.chain().skip(1).map(ToString::to_string) {
+        if said.contains(&reason) {
+            continue;
+        }
+        depth += 1;
+        let _ = writeln!(err, "{}because {}", "  ".repeat(depth), unable_to_steer(&reason));
+        said = reason;
     }
 }
 

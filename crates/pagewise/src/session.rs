@@ -140,9 +140,7 @@ impl Session {
         repeat: impl Fn(&Plan) -> String,
     ) -> Result<Bundle, Failure> {
         let path = PathBuf::from(format!("{}.trial", plan.name));
-        if path.exists() {
-            return Err(pagewise_host::store::bundle::BundleError::Exists(path).into());
-        }
+        Bundle::check_room(&path)?;
         self.run(&mut plan.clone(), |host| {
             if let Some(budget) = budget {
                 notes.push(size_by_budget(host, &mut plan, budget)?);

@@ -1,6 +1,7 @@
 //! `prove` seen from outside: what a user types, what comes back, what is left behind.
 
 use assert_cmd::cargo::CommandCargoExt;
+use pagewise_testkit::requires;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -506,4 +507,40 @@ fn a_job_that_kills_us_at_once_leaves_no_cgroup() {
         assert!(Instant::now() < deadline, "{}", left());
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// `prove` as an ordinary user without a home, in a folder of the user's with these rights.
+fn prove_as_a_stranger(desk: &Desk, rights: u32, args: &[&str]) -> Output {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let program = desk.path("pagewise");
+    fs::copy(assert_cmd::cargo::cargo_bin("pagewise"), &program).unwrap();
+    let here = desk.path("here");
+    for folder in [here.clone(), desk.path("state"), desk.path("cache")] {
+        fs::create_dir(&folder).unwrap();
+        chown(&folder, Some(65534), Some(65534)).unwrap();
+    }
+    fs::set_permissions(desk.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&here, fs::Permissions::from_mode(rights)).unwrap();
+    let mut prove = Command::new("setpriv");
+    prove.args(["--reuid=65534", "--clear-groups"]).arg(program);
+    prove.args(["prove", "--state-dir", "../state", "--cache-dir", "../cache"]).args(args);
+    prove.current_dir(here).env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn folders_given_as_options_are_enough_without_a_home() {
+    requires!(root);
+    let args = ["--a", "env.T=0", "--b", "env.T=1", "--pairs", "4", "--warmup", "0", "--", "true"];
+    assert_exit(&prove_as_a_stranger(&Desk::new(), 0o755, &args), 0);
+}
+
+#[test]
+fn a_folder_that_takes_no_bundle_is_found_out_before_the_first_run() {
+    requires!(root);
+    let desk = Desk::new();
+    let args = ["--a", "env.T=0", "--b", "env.T=1", "--budget", "60s", "--", "touch", "../cache/ran"];
+    let output = prove_as_a_stranger(&desk, 0o555, &args);
+    assert_exit(&output, 3);
+    assert!(stderr(&output).contains("cannot create"), "{}", stderr(&output));
+    assert!(!desk.path("cache/ran").exists(), "the job ran first");
 }

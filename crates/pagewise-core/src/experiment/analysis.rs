@@ -239,7 +239,7 @@ pub struct CounterContrast {
 pub struct Warning {
     /// Which one: `drift`, `bimodal`, `one-point-decides`, `noise-against-margin`, `policy-changes-nothing`,
     /// `levels-differ-in-more`, `few-sequences`, `tests-disagree`, `attempts-replaced`, `incomplete-pairs`,
-    /// `not-positive`.
+    /// `not-positive`, `host-changed`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,

@@ -76,6 +76,9 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "levels-differ-in-more" => {
             "The effect belongs to all of these settings together. To name one, compare levels that differ in it alone."
         }
+        "host-changed" => {
+            "Repeat the trial on a host that nobody and nothing else tunes; see 'pagewise doctor' for who may."
+        }
         "few-sequences" => "The randomisation test cannot give a small p here. Plan more pairs.",
         "tests-disagree" => "Trust neither alone. Look at the points, and repeat with more pairs.",
         "attempts-replaced" => {

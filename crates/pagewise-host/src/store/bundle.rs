@@ -149,14 +149,23 @@ impl Bundle {
     /// # Errors
     /// When the folder exists or cannot be written.
     pub fn create(path: &Path, plan: &Plan, frozen: Frozen) -> Result<Bundle, BundleError> {
-        let file_error = |action, path: &Path| {
-            let path = path.to_owned();
-            move |source| BundleError::File { action, path, source }
-        };
-        fs::create_dir(path).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => BundleError::Exists(path.to_owned()),
-            _ => file_error("create", path)(source),
-        })?;
+        create_folder(path)?;
+        Bundle::fill(path, plan, frozen).inspect_err(|_| {
+            // Half a bundle would stand in the way of the next trial and could not be resumed.
+            let _ = fs::remove_dir_all(path);
+        })
+    }
+
+    /// Says whether a bundle can be made there, before anything long is done for it. Leaves nothing behind.
+    ///
+    /// # Errors
+    /// When the folder exists or cannot be made.
+    pub fn check_room(path: &Path) -> Result<(), BundleError> {
+        create_folder(path)?;
+        fs::remove_dir(path).map_err(|source| BundleError::File { action: "remove", path: path.to_owned(), source })
+    }
+
+    fn fill(path: &Path, plan: &Plan, frozen: Frozen) -> Result<Bundle, BundleError> {
         let text = toml::to_string_pretty(plan)
             .map_err(|error| BundleError::Damaged { path: path.to_owned(), what: error.to_string() })?;
         write_synced(&path.join("plan.toml"), text.as_bytes())?;
@@ -464,6 +473,13 @@ fn decode_growth(blob: &[u8], names: &[String]) -> Option<BTreeMap<String, i64>>
         }
     }
     rest.is_empty().then_some(growth)
+}
+
+fn create_folder(path: &Path) -> Result<(), BundleError> {
+    fs::create_dir(path).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => BundleError::Exists(path.to_owned()),
+        _ => BundleError::File { action: "create", path: path.to_owned(), source },
+    })
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), BundleError> {

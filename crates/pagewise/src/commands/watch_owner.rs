@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use pagewise_core::change::line::Owner;
 use pagewise_host::tunable::change::{Journal, UndoReport};
 use pagewise_host::tunable::watcher;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Args, Debug)]
@@ -33,9 +34,14 @@ enum Role {
     },
 }
 
+/// Named by whoever started us. Nothing else is looked up: a home folder or a config file that is missing must not keep
+/// a host from being restored.
+fn state_dir(global: &Global) -> Result<PathBuf, Failure> {
+    global.state_dir.clone().map_or_else(|| Ok(Settings::resolve(global)?.state_dir), Ok)
+}
+
 pub(crate) fn run(args: &WatchArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let settings = Settings::resolve(global)?;
-    let journal = Journal::open(&settings.state_dir, &global.root())?;
+    let journal = Journal::open(&state_dir(global)?, &global.root())?;
     let reports: Vec<UndoReport> = match args.role {
         Role::Owner { pid, start_time } => watcher::watch_owner(&journal, Owner { pid, start_time })?,
         Role::Deadline { id } => watcher::watch_deadline(&journal, id)?.into_iter().collect(),

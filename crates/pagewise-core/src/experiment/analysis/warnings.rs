@@ -37,6 +37,7 @@ pub(super) fn all(
         attempts_replaced(trial),
         policy_changes_nothing(question, trial),
         levels_differ_in_more(question, trial),
+        host_changed(question, trial),
     ];
     if let Ok(found) = found {
         warnings.extend([
@@ -181,6 +182,30 @@ fn levels_differ_in_more(question: &Question, trial: &Trial) -> Option<Warning> 
         differing.join(", ")
     );
     warning("levels-differ-in-more", text)
+}
+
+/// A level that leaves a tunable alone runs with what the host has. When the other level found several values before its
+/// writes, someone changed the host between runs, and that level's runs are of several kinds.
+fn host_changed(question: &Question, trial: &Trial) -> Option<Warning> {
+    let read = ReadBack::of(trial, |_| true);
+    let changed: Vec<String> = read
+        .before
+        .iter()
+        .filter(|(name, found)| found.len() > 1 && !(read.of_a.contains_key(*name) && read.of_b.contains_key(*name)))
+        .map(|(name, found)| {
+            let bystander = if read.of_a.contains_key(name) { &question.b } else { &question.a };
+            let values: Vec<&str> = found.iter().copied().collect();
+            format!("{name} ({} under `{bystander}`)", values.join(" and "))
+        })
+        .collect();
+    if changed.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "Someone changed this host during the trial, between two runs: {}. The runs of that level do not belong together.",
+        changed.join(", ")
+    );
+    warning("host-changed", text)
 }
 
 fn few_sequences(question: &Question, found: &Found) -> Option<Warning> {
