@@ -171,7 +171,7 @@ pub trait Workload {
 
     /// Why a timed command that ended badly did so, in one line.
     fn failure_reason(&self, ended: &Ended) -> String {
-        ended.last_words()
+        format!("{}; its last words: {}", ended.status, ended.last_words())
     }
 
     /// After every run that ended well, untimed.
