@@ -87,13 +87,18 @@ impl FromStr for Seconds {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let error = || UnitError { given: text.to_owned(), wanted: "a length of time", example: "90s, 10m or 1.5h" };
+        let error = || UnitError {
+            given: text.to_owned(),
+            wanted: "a length of time with its unit",
+            example: "90s, 10m or 1.5h",
+        };
         let trimmed = text.trim();
         let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+        // A bare number is refused: 20 may be meant as minutes, and a budget of seconds would be a surprise.
         let (number, factor) = units
             .iter()
             .find_map(|(suffix, factor)| trimmed.strip_suffix(suffix).map(|number| (number, *factor)))
-            .unwrap_or((trimmed, 1.0));
+            .ok_or_else(error)?;
         let number: f64 = number.trim().parse().map_err(|_| error())?;
         if number.is_finite() && number >= 0.0 { Ok(Seconds(number * factor)) } else { Err(error()) }
     }
@@ -163,7 +168,7 @@ mod tests {
     fn lengths_of_time_read_and_print() {
         assert_eq!("10m".parse(), Ok(Seconds(600.0)));
         assert_eq!("250ms".parse(), Ok(Seconds(0.25)));
-        assert_eq!("7".parse(), Ok(Seconds(7.0)));
+        assert!("7".parse::<Seconds>().is_err(), "seven of what?");
         assert!("soon".parse::<Seconds>().is_err());
         assert!("-3s".parse::<Seconds>().is_err());
         assert_eq!(Seconds(0.0123).to_string(), "12.3 ms");

@@ -214,6 +214,26 @@ pub enum ProcessError {
     },
 }
 
+/// Where a program is, as `execvp` looks for it, so that a misspelt one is found out before anything else happens.
+///
+/// # Errors
+/// [`ProcessError::NotFound`] or [`ProcessError::NotExecutable`].
+pub fn find_program(program: &str) -> Result<PathBuf, ProcessError> {
+    let is_executable =
+        |path: &PathBuf| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    if program.contains('/') {
+        let path = PathBuf::from(program);
+        return match (is_executable(&path), path.exists()) {
+            (true, _) => Ok(path),
+            (false, true) => Err(ProcessError::NotExecutable { program: program.to_owned() }),
+            (false, false) => Err(ProcessError::NotFound { program: program.to_owned() }),
+        };
+    }
+    let search_path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let found = std::env::split_paths(&search_path).map(|folder| folder.join(program)).find(is_executable);
+    found.ok_or_else(|| ProcessError::NotFound { program: program.to_owned() })
+}
+
 /// What the watcher of a running job may see and decide.
 pub trait Watch {
     /// Called right after the start and then about ten times a second with the pids that were started and still run.
@@ -552,6 +572,14 @@ mod tests {
         assert!(matches!(step(&["no-such-command-here"]), Err(ProcessError::NotFound { .. })));
         assert!(matches!(step(&["/etc/passwd"]), Err(ProcessError::NotExecutable { .. })));
         assert!(matches!(step(&[]), Err(ProcessError::Empty)));
+    }
+
+    #[test]
+    fn a_program_is_found_as_the_system_finds_it() {
+        assert!(find_program("sh").is_ok() && find_program("/bin/sh").is_ok());
+        assert!(matches!(find_program("no-such-command-here"), Err(ProcessError::NotFound { .. })));
+        assert!(matches!(find_program("/etc/passwd"), Err(ProcessError::NotExecutable { .. })));
+        assert!(matches!(find_program("./nowhere"), Err(ProcessError::NotFound { .. })));
     }
 
     #[test]

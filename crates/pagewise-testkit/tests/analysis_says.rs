@@ -100,7 +100,11 @@ fn noise_leaves_it_open_and_says_what_a_new_trial_needs() {
     assert_eq!(found.verdict.decided_by, "none");
     let needed = found.pairs_needed.clone().unwrap();
     assert_eq!((needed.power, needed.difference), (0.9, 0.02));
-    assert!(found.verdict.sentence.starts_with("No difference found: wall is "), "{}", found.verdict.sentence);
+    assert!(
+        found.verdict.sentence.starts_with("No difference found: wall under `b` is "),
+        "{}",
+        found.verdict.sentence
+    );
     let new_trial = format!("A new trial needs {} pairs to see a difference of 2 % nine times in ten.", needed.pairs);
     assert!(found.verdict.sentence.ends_with(&new_trial), "{}", found.verdict.sentence);
     assert!(warning(&found, "noise-against-margin").is_some());

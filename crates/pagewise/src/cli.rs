@@ -22,6 +22,7 @@ not possible here · 4 a change was refused or not verified · 5 partial data ·
 
 /// Options every verb takes.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Write the result as JSON to stdout
     #[arg(long, global = true)]

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::{self, Plan};
-use pagewise_core::experiment::point::PlannedPoint;
+use pagewise_core::experiment::point::{Outcome, PlannedPoint};
 use pagewise_core::unit::Seconds;
 use pagewise_host::facts::kernel::host_facts;
 use pagewise_host::process::Interrupt;
@@ -220,6 +220,7 @@ impl Session {
             scratch: scratch.0.clone(),
             tick: Box::new(|| progress.tick()),
             gate: Gate::default(),
+            warned_of_absent_jvm: false,
         };
         let mut bundle = bundle(&mut runner)?;
         let outcome = engine::run(&mut bundle, &mut runner, &mut Watching(&progress));
@@ -229,10 +230,12 @@ impl Session {
         match outcome {
             Ok(()) => Ok(bundle),
             Err(error) => {
-                let kept = bundle.path().display().to_string();
-                let failure = Failure::from(error);
-                output::note(&format!("what is complete is kept; go on with: pagewise prove --resume {kept}"));
-                Err(failure)
+                // A warm-up that failed would fail again: there is nothing to go on with.
+                if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
+                    let kept = bundle.path().display();
+                    output::note(&format!("what is complete is kept; go on with: pagewise prove --resume {kept}"));
+                }
+                Err(Failure::from(error))
             }
         }
     }

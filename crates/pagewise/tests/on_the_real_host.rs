@@ -47,10 +47,12 @@ fn the_same_policy_twice_on_terasort_is_rarely_called_different() {
     if !is_long() {
         return;
     }
-    pagewise_testkit::requires!(root, java, hadoop_cache);
+    pagewise_testkit::requires!(root, java, maven);
     let _lock = pagewise_testkit::host_lock();
     let folder = tempfile::tempdir().unwrap();
-    let args = ["--aa", "now", "--pairs", "6", "--workload", "terasort:rows=20000"];
+    let fetched = Command::cargo_bin("pagewise").unwrap().args(["workload", "terasort", "fetch"]).status().unwrap();
+    assert!(fetched.success());
+    let args = ["--aa", "now", "--pairs", "5", "--workload", "terasort:rows=20000"];
     let trials: Vec<Value> = (0..TRIALS).map(|index| trial(folder.path(), index, &args, &[])).collect();
     let different = trials
         .iter()
@@ -69,7 +71,7 @@ fn the_same_policy_twice_on_terasort_is_rarely_called_different() {
     let ratios: Vec<f64> = trials.iter().map(|analysis| analysis["effect"]["ratio"].as_f64().unwrap()).collect();
     let figures = json!({
         "schema": "pagewise.bench/1",
-        "what": "prove --aa now, terasort rows=20000, 6 pairs",
+        "what": "prove --aa now, terasort rows=20000, 5 pairs",
         "trials": TRIALS, "different": different, "allowed": 3,
         "ratios": ratios, "half_widths_log": half_widths, "stamp": stamp(),
     });

@@ -443,7 +443,7 @@ fn a_job_stopped_in_the_middle_of_a_metric_is_a_timeout_and_decides_the_verdict(
     let desk = Desk::new();
     let script = "printf '{\"name\":\"m\",\"val' >> $PAGEWISE_METRICS; [ $T = 9 ] && exec sleep 9; \
                   echo 'ue\":1}' >> $PAGEWISE_METRICS";
-    let args = ["--a", "env.T=0", "--b", "env.T=9", "--pairs", "4", "--warmup", "0", "--timeout", "1", "--name", "x"];
+    let args = ["--a", "env.T=0", "--b", "env.T=9", "--pairs", "4", "--warmup", "0", "--timeout", "1s", "--name", "x"];
     let job = ["--fail-on", "worse", "--", "sh", "-c", script];
     let output = desk.run(&[&args[..], &job[..]].concat());
     assert_exit(&output, 1);

@@ -28,6 +28,7 @@ pub(super) struct Content {
     pub(super) effect: Vec<Line>,
     pub(super) incidents: Vec<String>,
     pub(super) measures: Table,
+    pub(super) measures_note: &'static str,
     pub(super) counters: Table,
     pub(super) counters_note: String,
     pub(super) warnings: Vec<Warning>,
@@ -100,6 +101,7 @@ impl Content {
             effect: effect(analysis),
             incidents: incidents(analysis),
             measures: measures(analysis),
+            measures_note: MEASURES_NOTE,
             counters: counters(analysis),
             counters_note: counters_note(analysis),
             warnings: warnings(analysis),
@@ -341,6 +343,10 @@ fn incidents(analysis: &Analysis) -> Vec<String> {
     }
     told
 }
+
+/// A reader who divides the means must know why the quotient is another number.
+const MEASURES_NOTE: &str = "The means are of the runs; B against A is the mean ratio within pairs, as for the metric \
+                             above. A few large runs move the means more than the ratio. A dash: a value is zero.";
 
 fn measures(analysis: &Analysis) -> Table {
     let confidence = number::percent(1.0 - analysis.alpha);

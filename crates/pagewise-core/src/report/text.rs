@@ -54,8 +54,9 @@ pub fn text(report: &Report, style: Style) -> String {
     if !content.measures.rows.is_empty() {
         page.heading("Other measures");
         page.table(&content.measures, &NUMBERS);
+        page.paragraph(content.measures_note, 2, 2);
     }
-    page.heading("What differed in the kernel");
+    page.heading("What differed in the kernel (whole host)");
     if !content.counters.rows.is_empty() {
         // The interval says the difference, too, and 80 columns have no room for both.
         page.table(&content.counters.without(DIFFERENCE), &NUMBERS);

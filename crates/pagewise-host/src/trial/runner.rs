@@ -55,6 +55,8 @@ pub struct HostRunner<'a> {
     pub tick: Box<dyn FnMut() + 'a>,
     /// What the gate remembers.
     pub gate: Gate,
+    /// Said once, not at every point.
+    pub warned_of_absent_jvm: bool,
 }
 
 /// A metric that a regular expression finds in the job's output.
@@ -221,6 +223,7 @@ impl HostRunner<'_> {
         if let Some(error) = watch.lost_watcher {
             return Err(error.into());
         }
+        self.warn_of_absent_jvm(job, &ran);
         let own_oom_kills = scope.oom_kills();
         let ended_well = ran.stopped.is_none()
             && own_oom_kills.unwrap_or(0) == 0
@@ -235,6 +238,22 @@ impl HostRunner<'_> {
             measures.put_or_miss(&metric.name, metric.find(&ran));
         }
         Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })
+    }
+
+    /// Every JVM says on its standard error that it took `JAVA_TOOL_OPTIONS`. A policy of `jvm.*` whose job has no JVM, or
+    /// one that clears its environment, compares nothing.
+    fn warn_of_absent_jvm(&mut self, job: &JobSettings, ran: &JobEnded) {
+        const SAID: &str = "Picked up JAVA_TOOL_OPTIONS";
+        let took = |ended: &process::Ended| ended.stderr.contains(SAID) || ended.stdout.contains(SAID);
+        if job.java_options.is_empty() || self.warned_of_absent_jvm || ran.commands.iter().any(took) {
+            return;
+        }
+        self.warned_of_absent_jvm = true;
+        tracing::warn!(
+            "the policy sets {}, but no JVM of the job said that it took it: either the job starts none, or it clears \
+             JAVA_TOOL_OPTIONS or hides its standard error. The comparison may show nothing",
+            job.java_options.join(" ")
+        );
     }
 
     fn judge(

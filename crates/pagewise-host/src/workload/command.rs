@@ -71,6 +71,11 @@ impl Workload for CommandWorkload {
     }
 
     fn prepare_trial(&mut self, _progress: &dyn Progress) -> Result<(), WorkloadError> {
+        let commands = [&self.run, &self.prepare, &self.verify, &self.clean];
+        let programs = commands.into_iter().filter_map(|argv| argv.first());
+        for program in programs {
+            process::find_program(program)?;
+        }
         Ok(())
     }
 

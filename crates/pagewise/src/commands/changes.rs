@@ -171,6 +171,9 @@ pub(crate) fn view_of_undo(journal: &Journal, set: &ChangeSet, report: &UndoRepo
     }
     (view.state, view.state_words) = match report.closed {
         Some(Closing::OtherBoot) => (State::Closed, "ended with the boot it was made in".to_owned()),
+        Some(_) if report.foreign().next().is_some() => {
+            (State::Closed, "undone, but for what someone else changed since: that was left".to_owned())
+        }
         Some(_) => (State::Closed, "undone".to_owned()),
         None => (State::Pending, "not undone in full; the next verb that writes tries again".to_owned()),
     };

@@ -7,7 +7,7 @@ use crate::rendering;
 use crate::session::Session;
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::experiment::analysis::Conclusion;
+use pagewise_core::experiment::analysis::{Analysis, Conclusion};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::{
     Contrast, Design, DropCaches, Factor, Metric, Plan, Workload as PlannedWorkload,
@@ -42,7 +42,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "TIME")]
     budget: Option<Seconds>,
     /// Differences smaller than this do not matter [default: 2%]
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "N%", value_parser = percentage)]
     margin: Option<Fraction>,
     /// Unanalysed runs of each policy first
     #[arg(long, value_name = "N", default_value_t = DEFAULT_WARMUP)]
@@ -138,7 +138,7 @@ impl ProveArgs {
         self.check_numbers()?;
         let margin = self.margin.unwrap_or(Fraction(0.02));
         if !(margin.0 > 0.0 && margin.0 < 1.0) {
-            return Err(Failure::Usage(anyhow!("--margin must lie between 0% and 100%, not {margin}")));
+            return Err(Failure::Usage(anyhow!("--margin must be more than 0% and less than 100%, not {margin}")));
         }
         let direction = self.direction.or_else(|| metric::find(&self.metric).map(|m| m.direction)).unwrap_or_default();
         let drop_caches = match self.drop_caches.as_str() {
@@ -368,7 +368,12 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
         output::json(&report.analysis);
     } else {
         output::data(&report::text(&report, output::style(&global.color)));
-        output::note(&format!("\nreport: {}", html.display()));
+        let html = std::path::absolute(&html).unwrap_or(html);
+        let word = conclusion_word(report.analysis.verdict.conclusion).to_uppercase();
+        output::note(&format!("\n{word}; the whole report: {}", html.display()));
+        if let Some(floor) = noise_floor(&report.analysis) {
+            output::note(&floor);
+        }
     }
     // Asked for by name, a verdict counts also where failures decided it and no pair has a ratio.
     let word = conclusion_word(report.analysis.verdict.conclusion);
@@ -381,6 +386,28 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
         )));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// For a trial of one policy against itself: what this host can tell apart.
+fn noise_floor(analysis: &Analysis) -> Option<String> {
+    if analysis.arms.a.policy != analysis.arms.b.policy {
+        return None;
+    }
+    let interval = analysis.effect.as_ref()?.interval;
+    let half_width = (interval.high / interval.low).sqrt() - 1.0;
+    Some(format!(
+        "noise floor: with {} pairs of this job this host cannot tell differences below {:.1} % from none",
+        analysis.pairs_complete,
+        half_width * 100.0
+    ))
+}
+
+/// A percentage with its sign: 0.5 may be meant as half a percent, and a margin of 50 % calls everything equivalent.
+fn percentage(text: &str) -> Result<Fraction, String> {
+    if !text.trim_end().ends_with('%') {
+        return Err(format!("'{text}' has no percent sign; write 2% or 0.5%"));
+    }
+    text.parse().map_err(|error: pagewise_core::unit::UnitError| error.to_string())
 }
 
 fn conclusion_word(conclusion: Conclusion) -> &'static str {

@@ -111,9 +111,11 @@ fn not_decided(question: &Question, found: &Found, pairs_needed: Option<&PairsNe
         ),
     };
     format!(
-        "No difference found: {} is {}, but the noise allows anything {} ({}).{remedy}",
+        "No difference found: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({}).{remedy}",
         question.metric.name,
+        question.b,
         change(found.effect.ratio),
+        question.a,
         range(&found.effect.interval, "from "),
         level_and_pairs(question.alpha, found),
     )

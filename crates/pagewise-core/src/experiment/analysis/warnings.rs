@@ -241,7 +241,8 @@ fn tests_disagree(question: &Question, found: &Found) -> Option<Warning> {
 fn noise_against_margin(question: &Question, found: &Found) -> Option<Warning> {
     let (low, high) = found.estimate.interval(question.alpha);
     let half_width = (high - low) / 2.0;
-    if half_width <= question.log_margin() {
+    // Where the interval excludes no difference the noise did not stand in the way.
+    if half_width <= question.log_margin() || low > 0.0 || high < 0.0 {
         return None;
     }
     let text = format!(
