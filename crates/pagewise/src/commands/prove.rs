@@ -375,12 +375,12 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
             output::note(&floor);
         }
     }
-    // Asked for by name, a verdict counts also where failures decided it and no pair has a ratio.
     let word = conclusion_word(report.analysis.verdict.conclusion);
     if fail_on.iter().any(|verdict| verdict == word) {
         return Ok(ExitCode::from(1));
     }
-    if report.analysis.pairs_complete == 0 {
+    // One arm that fails every time is an answer, although no pair has a ratio.
+    if report.analysis.pairs_complete == 0 && report.analysis.verdict.conclusion == Conclusion::Inconclusive {
         return Err(Failure::NotPossible(anyhow!(
             "no pair of runs is complete, so there is nothing to compare; the outcomes above say why"
         )));
