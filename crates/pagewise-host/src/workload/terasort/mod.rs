@@ -514,7 +514,11 @@ mod tests {
             options.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str()).collect()
         };
         assert_eq!(values("mapreduce.job.reduces"), ["3"]);
-        assert_eq!(values("mapreduce.client.progressmonitor.pollinterval"), ["10"], "wall times would be whole seconds");
+        assert_eq!(
+            values("mapreduce.client.progressmonitor.pollinterval"),
+            ["10"],
+            "wall times would be whole seconds"
+        );
         assert_eq!(values("io.file.buffer.size"), ["1234"]);
     }
 
