@@ -52,7 +52,7 @@ fn the_same_policy_twice_on_terasort_is_rarely_called_different() {
     let folder = tempfile::tempdir().unwrap();
     let fetched = Command::cargo_bin("pagewise").unwrap().args(["workload", "terasort", "fetch"]).status().unwrap();
     assert!(fetched.success());
-    let args = ["--aa", "now", "--pairs", "5", "--workload", "terasort:rows=20000"];
+    let args = ["--aa", "now", "--pairs", "4", "--workload", "terasort:rows=20000"];
     let trials: Vec<Value> = (0..TRIALS).map(|index| trial(folder.path(), index, &args, &[])).collect();
     let different = trials
         .iter()
@@ -71,7 +71,7 @@ fn the_same_policy_twice_on_terasort_is_rarely_called_different() {
     let ratios: Vec<f64> = trials.iter().map(|analysis| analysis["effect"]["ratio"].as_f64().unwrap()).collect();
     let figures = json!({
         "schema": "pagewise.bench/1",
-        "what": "prove --aa now, terasort rows=20000, 5 pairs",
+        "what": "prove --aa now, terasort rows=20000, 4 pairs",
         "trials": TRIALS, "different": different, "allowed": 3,
         "ratios": ratios, "half_widths_log": half_widths, "stamp": stamp(),
     });
@@ -86,7 +86,7 @@ fn a_job_that_sleeps_five_percent_longer_is_measured_right() {
     }
     let _lock = pagewise_testkit::host_lock();
     let folder = tempfile::tempdir().unwrap();
-    let args = ["--a", "short:env.T=1.00", "--b", "long:env.T=1.05", "--pairs", "6", "--warmup", "1"];
+    let args = ["--a", "short:env.T=1.00", "--b", "long:env.T=1.05", "--pairs", "5", "--warmup", "1"];
     let job = ["--", "sh", "-c", "exec sleep $T"];
     let trials: Vec<Value> = (0..TRIALS).map(|index| trial(folder.path(), index, &args, &job)).collect();
     // The truth is the ratio of the sleeps; starting a process adds a few milliseconds to both,
@@ -98,7 +98,7 @@ fn a_job_that_sleeps_five_percent_longer_is_measured_right() {
     let intervals: Vec<[f64; 2]> = trials.iter().map(|analysis| [of(analysis, "low"), of(analysis, "high")]).collect();
     let figures = json!({
         "schema": "pagewise.bench/1",
-        "what": "prove, sleep 1.00 against sleep 1.05, 6 pairs",
+        "what": "prove, sleep 1.00 against sleep 1.05, 5 pairs",
         "trials": TRIALS, "found": found, "covered": covered, "required": 17,
         "intervals": intervals, "stamp": stamp(),
     });
