@@ -1,13 +1,13 @@
 //! Reports of scripted trials, one for each thing that can come out, for tests of what people are shown.
 
 use crate::scripted::{World, true_world, two_level_plan};
+use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::analyze;
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::report::Report;
 use pagewise_core::report::facts::HostFacts;
-use std::collections::BTreeMap;
 
 /// Every report below with its name.
 #[must_use]
@@ -88,7 +88,7 @@ pub fn hostile() -> Report {
     let long = format!("env.X={}", "verylongvalue".repeat(25));
     let mut plan = plan("</title><img src=x onerror=alert(1)>", (script, &long), (control, "env.Y=<b>&amp;</b>"), 6);
     plan.workload.run = vec!["sh".to_owned(), "-c".to_owned(), "echo '</code><script>1</script>' $(x)".to_owned()];
-    plan.metric.name = "<b>rows</b>".to_owned();
+    plan.metrics[0].name = "<b>rows</b>".to_owned();
     let world = World { seconds: 5e6, ratio: 1.5, sd: 0.01, ..World::default() };
     let mut report = report(plan, &world, |points, _| {
         for point in points.iter_mut() {
@@ -111,7 +111,7 @@ fn plan(name: &str, a: (&str, &str), b: (&str, &str), pairs: u32) -> Plan {
     plan.name = name.to_owned();
     plan.workload.run = ["hadoop-job", "--rows", "1000000", "/data/input one"].map(str::to_owned).to_vec();
     plan.factors[0].name = "policy".to_owned();
-    plan.factors[0].levels = BTreeMap::from([a, b].map(|(level, policy)| (level.to_owned(), policy.to_owned())));
+    plan.factors[0].levels = IndexMap::from([a, b].map(|(level, policy)| (level.to_owned(), policy.to_owned())));
     plan.contrasts[0].factor = "policy".to_owned();
     plan.contrasts[0].a = a.0.to_owned();
     plan.contrasts[0].b = b.0.to_owned();
@@ -122,7 +122,7 @@ fn report(plan: Plan, world: &World, change: impl Fn(&mut Vec<Point>, &Plan)) ->
     let order = order::draw(&plan).expect("the plan has enough pairs");
     let mut points = true_world(&plan, &order, world, 11);
     for point in &mut points {
-        add_what_was_seen(point, point.planned.level == plan.contrasts[0].b);
+        add_what_was_seen(point, point.planned.cell == plan.contrasts[0].b);
     }
     change(&mut points, &plan);
     let analysis = analyze(&plan, &points).expect("the plan's contrast fits its factor");

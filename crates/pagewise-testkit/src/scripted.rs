@@ -3,8 +3,9 @@
 //! It takes the place of the host and nothing else. Plan and order come from the code that real trials use, and what it
 //! returns goes into the analysis that real trials use.
 
+use indexmap::IndexMap;
 use pagewise_core::experiment::order::Order;
-use pagewise_core::experiment::plan::{Contrast, Design, Factor, Metric, Plan, Workload};
+use pagewise_core::experiment::plan::{Contrast, Design, Factor, Plan, Workload};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
@@ -57,23 +58,20 @@ impl Default for World {
 pub fn two_level_plan(pairs: u32, seed: u64) -> Plan {
     let level = |name: &str| (name.to_owned(), format!("env.LEVEL={name}"));
     Plan {
-        name: "scripted".to_owned(),
-        workload: Workload {
-            name: "command".to_owned(),
-            run: vec!["true".to_owned()],
-            prepare: Vec::new(),
-            verify: Vec::new(),
-            clean: Vec::new(),
-            args: BTreeMap::new(),
-        },
-        metric: Metric::default(),
         factors: vec![Factor {
             name: "level".to_owned(),
             also: Vec::new(),
-            levels: BTreeMap::from([level("a"), level("b")]),
+            levels: IndexMap::from([level("a"), level("b")]),
         }],
         design: Design { blocks: pairs, seed, ..Design::default() },
-        contrasts: vec![Contrast { factor: "level".to_owned(), a: "a".to_owned(), b: "b".to_owned(), primary: true }],
+        contrasts: vec![Contrast {
+            factor: "level".to_owned(),
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            primary: true,
+            ..Contrast::default()
+        }],
+        ..Plan::new("scripted", Workload::command(vec!["true".to_owned()]))
     }
 }
 
@@ -86,7 +84,7 @@ pub fn true_world(plan: &Plan, order: &Order, world: &World, seed: u64) -> Vec<P
 }
 
 fn run(plan: &Plan, planned: &PlannedPoint, world: &World, last: f64, chance: &mut Chance) -> Point {
-    let is_b = plan.contrasts.first().is_some_and(|contrast| contrast.b == planned.level);
+    let is_b = plan.contrasts.first().is_some_and(|contrast| contrast.b == planned.cell);
     let noise = match world.noise {
         Noise::Normal => chance.normal(),
         Noise::HeavyTails => chance.t3() / 3.0_f64.sqrt(),

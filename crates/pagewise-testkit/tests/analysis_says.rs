@@ -14,7 +14,7 @@ fn trial(pairs: u32, wall: impl Fn(u32, bool) -> f64) -> (Plan, Vec<Point>) {
     let order = order::draw(&plan).unwrap();
     let run = |planned: &_| -> Point {
         let mut run = point(planned, Outcome::Ok, 1.0);
-        let wall = wall(run.planned.block.unwrap_or(0), run.planned.level == "b");
+        let wall = wall(run.planned.block.unwrap_or(0), run.planned.cell == "b");
         run.measures.insert("wall".to_owned(), wall);
         run
     };
@@ -41,7 +41,7 @@ fn fail(point: &mut Point, outcome: Outcome) {
 }
 
 fn runs_of<'p>(points: &'p mut [Point], level: &'p str) -> impl Iterator<Item = &'p mut Point> {
-    points.iter_mut().filter(move |point| point.planned.level == level && !point.planned.is_warmup())
+    points.iter_mut().filter(move |point| point.planned.cell == level && !point.planned.is_warmup())
 }
 
 fn applied(tunable: &str, before: &str, requested: Option<&str>, after: &str) -> AppliedSetting {
@@ -69,7 +69,7 @@ fn a_faster_level_is_better_and_the_sentence_says_by_how_much() {
 #[test]
 fn the_same_numbers_are_worse_where_higher_is_better() {
     let (mut plan, points) = trial(10, |pair, b| if b { 9.2 + wobble(pair) * 9.2 } else { 10.0 });
-    plan.metric.direction = Direction::Higher;
+    plan.metrics[0].direction = Direction::Higher;
     assert_eq!(analyze(&plan, &points).unwrap().verdict.conclusion, Conclusion::Worse);
 }
 
@@ -296,7 +296,7 @@ fn what_the_kernel_moved_by_itself_is_named() {
 fn counters_that_differ_are_listed_most_significant_first_and_noise_is_not() {
     let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
     for point in &mut points {
-        let b = i64::from(point.planned.level == "b");
+        let b = i64::from(point.planned.cell == "b");
         let index = i64::from(point.planned.index);
         let counters = [
             ("compact_stall", 5 + b * 40 + index % 3),
@@ -318,7 +318,7 @@ fn counters_that_differ_are_listed_most_significant_first_and_noise_is_not() {
 fn other_measures_and_the_user_s_own_are_compared_where_every_pair_has_them() {
     let (plan, mut points) = trial(10, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 });
     for point in &mut points {
-        let b = point.planned.level == "b";
+        let b = point.planned.cell == "b";
         point.measures.insert("user".to_owned(), if b { 3.0 } else { 2.0 });
         point.measures.insert("major_faults".to_owned(), if b { 4.0 } else { 0.0 });
         point.measures.insert("rows_per_s".to_owned(), if b { 50.0 } else { 100.0 });
@@ -353,8 +353,8 @@ fn a_plan_that_cannot_be_judged_is_refused_with_the_reason() {
         refusal(|plan| plan.contrasts[0].b = "c".to_owned()),
         AnalysisError::Unknown { what: "level", name: "c".to_owned() }
     );
-    assert!(matches!(refusal(|plan| plan.metric.smallest_effect = "wide".to_owned()), AnalysisError::BadNumber(_)));
-    assert!(matches!(refusal(|plan| plan.metric.smallest_effect = "2".to_owned()), AnalysisError::BadNumber(_)));
+    assert!(matches!(refusal(|plan| plan.metrics[0].smallest_effect = "wide".to_owned()), AnalysisError::BadNumber(_)));
+    assert!(matches!(refusal(|plan| plan.metrics[0].smallest_effect = "2".to_owned()), AnalysisError::BadNumber(_)));
     assert!(matches!(refusal(|plan| plan.design.alpha = 0.5), AnalysisError::BadNumber(_)));
     assert!(matches!(refusal(|plan| plan.design.alpha = f64::NAN), AnalysisError::BadNumber(_)));
 }

@@ -145,7 +145,7 @@ impl Observer for Watching<'_> {
             None => "warm-up".to_owned(),
         };
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
-        running.label = format!("{place} · {}{again}", planned.level);
+        running.label = format!("{place} · {}{again}", planned.cell);
         running.last_drawn = None;
         drop(running);
         self.0.tick();

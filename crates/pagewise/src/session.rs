@@ -124,7 +124,7 @@ impl Session {
                 lines.push("  this host's settings stay as they are".to_owned());
             }
         }
-        let words: Vec<&str> = order.points.iter().map(|point| point.level.as_str()).collect();
+        let words: Vec<&str> = order.points.iter().map(|point| point.cell.as_str()).collect();
         lines.push(format!("\norder, seed {}:\n  {}", plan.design.seed, words.join(" · ")));
         lines.extend(notes.iter().map(|note| format!("note: {note}")));
         output::data(&lines.join("\n"));
@@ -250,7 +250,8 @@ fn size_by_budget(host: &mut HostRunner<'_>, plan: &mut Plan, budget: Seconds) -
     while rounds < plan.design.warmup.max(1) {
         for (position, level) in [&contrast.a, &contrast.b].into_iter().enumerate() {
             output::note(&format!("warm-up to size the trial: {level} …"));
-            let planned = PlannedPoint { index: 0, block: None, position: position as u32, level: level.clone() };
+            let planned =
+                PlannedPoint { index: 0, block: None, position: position as u32, boot: None, cell: level.clone() };
             let point = host.run_point(&planned, 1)?.point;
             if point.outcome.is_bad() {
                 let reason = point.reason.unwrap_or_default();
@@ -258,7 +259,7 @@ fn size_by_budget(host: &mut HostRunner<'_>, plan: &mut Plan, budget: Seconds) -
                     TrialError::WarmupFailed { level: level.clone(), outcome: point.outcome.word(), reason }.into()
                 );
             }
-            engine::has_metric(&point, &plan.metric.name)?;
+            engine::has_metric(&point, &plan.metric().name)?;
         }
         rounds += 1;
     }
@@ -297,7 +298,7 @@ impl Drop for Scratch {
 }
 
 fn output_metric(plan: &Plan) -> Result<Option<OutputMetric>, Failure> {
-    let Some(pattern) = plan.metric.name.strip_prefix("regex:") else { return Ok(None) };
+    let Some(pattern) = plan.metric().name.strip_prefix("regex:") else { return Ok(None) };
     let pattern = regex_lite::Regex::new(pattern).map_err(|error| Failure::Usage(anyhow!(error)))?;
-    Ok(Some(OutputMetric { name: plan.metric.name.clone(), pattern }))
+    Ok(Some(OutputMetric { name: plan.metric().name.clone(), pattern }))
 }

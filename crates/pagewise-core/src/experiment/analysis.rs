@@ -334,9 +334,9 @@ impl Question {
             b: contrast.b.clone(),
             also: factor.also.clone(),
             metric: MetricInfo {
-                name: plan.metric.name.clone(),
-                unit: metric_unit(&plan.metric, points),
-                direction: plan.metric.direction,
+                name: plan.metric().name.clone(),
+                unit: metric_unit(plan.metric(), points),
+                direction: plan.metric().direction,
             },
             margin: margin_of(plan)?,
             alpha: alpha_of(plan)?,
@@ -355,11 +355,11 @@ impl Question {
 fn margin_of(plan: &Plan) -> Result<f64, AnalysisError> {
     let bad = |why: String| AnalysisError::BadNumber(format!("metric.smallest_effect of the plan: {why}"));
     let Fraction(margin) =
-        plan.metric.smallest_effect.parse().map_err(|e: crate::unit::UnitError| bad(e.to_string()))?;
+        plan.metric().smallest_effect.parse().map_err(|e: crate::unit::UnitError| bad(e.to_string()))?;
     if (0.0..1.0).contains(&margin) {
         return Ok(margin);
     }
-    Err(bad(format!("'{}' is not between 0% and 100%; write it like 2%", plan.metric.smallest_effect)))
+    Err(bad(format!("'{}' is not between 0% and 100%; write it like 2%", plan.metric().smallest_effect)))
 }
 
 fn alpha_of(plan: &Plan) -> Result<f64, AnalysisError> {

@@ -52,11 +52,21 @@ pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::plan::OrderKind;
 
     fn order() -> Order {
-        let point =
-            |index: u32, block: Option<u32>| PlannedPoint { index, block, position: index % 2, level: "x".into() };
-        Order { seed: 1, points: vec![point(0, None), point(1, None), point(2, Some(0)), point(3, Some(0))] }
+        let point = |index: u32, block: Option<u32>| PlannedPoint {
+            index,
+            block,
+            position: index % 2,
+            boot: None,
+            cell: "x".into(),
+        };
+        Order {
+            seed: 1,
+            kind: OrderKind::Pairs,
+            points: vec![point(0, None), point(1, None), point(2, Some(0)), point(3, Some(0))],
+        }
     }
 
     fn result(index: u32, attempt: u32, outcome: Outcome) -> Point {

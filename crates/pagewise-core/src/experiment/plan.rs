@@ -1,11 +1,20 @@
-//! The declared comparison: workload, metric, factors and their levels, design, contrasts.
+//! The declared comparison: workload, metrics, factors and their levels, design, contrasts.
 //!
 //! A plan is TOML for people and is frozen (its text hashed) before the first point runs. `prove` writes the same plan
-//! with one factor of two levels, so that there is one engine.
+//! with one factor of two levels, so that there is one engine. [`source`] reads a plan and says where it is wrong,
+//! [`cells`] are the combinations of levels that run, [`check`] holds what no trial can be run with, [`lint`] what a
+//! careful experimenter would not do, [`forecast`] what it will cost and what it can find.
+
+pub mod cells;
+pub mod check;
+pub mod forecast;
+pub mod lint;
+pub mod source;
 
 use crate::metric::Direction;
+use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// Identifies a plan in JSON.
@@ -17,20 +26,110 @@ pub const SCHEMA: &str = "pagewise.plan/1";
 pub struct Plan {
     /// The trial's name; its bundle is `NAME.trial`.
     pub name: String,
+    /// Groups of factors that move together: factors of one group have the same level names, and a cell takes the same
+    /// name from all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zip: Vec<Vec<String>>,
     /// What runs at every point.
     pub workload: Workload,
-    /// What is compared.
-    #[serde(default)]
-    pub metric: Metric,
+    /// What is compared, one table or several. The first is the one the trial is for.
+    #[serde(rename = "metric", default = "default_metrics", deserialize_with = "one_or_many")]
+    #[schemars(with = "OneOrMany<Metric>")]
+    pub metrics: Vec<Metric>,
     /// What differs between points.
     #[serde(rename = "factor")]
     pub factors: Vec<Factor>,
+    /// Combinations that do not run.
+    #[serde(rename = "exclude", default, skip_serializing_if = "Vec::is_empty")]
+    pub excludes: Vec<Exclude>,
     /// How often and in which order.
     #[serde(default)]
     pub design: Design,
     /// Which levels are held against each other.
     #[serde(rename = "contrast", default)]
     pub contrasts: Vec<Contrast>,
+    /// When the trial ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub stopping: Stopping,
+    /// When a run that ended well is no result all the same.
+    #[serde(rename = "invalidate", default, skip_serializing_if = "Vec::is_empty")]
+    pub invalidations: Vec<Invalidation>,
+    /// What a run and what surrounds it are expected to take; for forecasts alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cost: Cost,
+    /// What is recorded while a point runs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub recording: Recording,
+}
+
+impl Plan {
+    /// A plan of this name and job that compares nothing yet: wall time, the default design, no factors.
+    #[must_use]
+    pub fn new(name: impl Into<String>, workload: Workload) -> Plan {
+        Plan {
+            name: name.into(),
+            zip: Vec::new(),
+            workload,
+            metrics: default_metrics(),
+            factors: Vec::new(),
+            excludes: Vec::new(),
+            design: Design::default(),
+            contrasts: Vec::new(),
+            stopping: Stopping::default(),
+            invalidations: Vec::new(),
+            cost: Cost::default(),
+            recording: Recording::default(),
+        }
+    }
+
+    /// The metric the trial is for. A plan that was read has at least one; one built in code must.
+    #[must_use]
+    pub fn metric(&self) -> &Metric {
+        &self.metrics[0]
+    }
+
+    /// The factor of this name.
+    #[must_use]
+    pub fn factor(&self, name: &str) -> Option<&Factor> {
+        self.factors.iter().find(|factor| factor.name == name)
+    }
+
+    /// One factor of two levels, one metric, one plain contrast, a fixed number of pairs: what `prove` asks, and what its
+    /// report is made for.
+    #[must_use]
+    pub fn is_two_arms(&self) -> bool {
+        let one_factor = matches!(self.factors.as_slice(), [factor] if factor.levels.len() == 2);
+        let plain = |contrast: &Contrast| contrast.interaction.is_none();
+        one_factor
+            && self.metrics.len() == 1
+            && matches!(self.contrasts.as_slice(), [contrast] if plain(contrast))
+            && self.stopping.rule == StoppingRule::Fixed
+            && matches!(self.design.order, OrderKind::Auto | OrderKind::Pairs)
+    }
+}
+
+/// One table or a list of tables, as TOML writes `[metric]` and `[[metric]]`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum OneOrMany<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Metric>, D::Error> {
+    Ok(match OneOrMany::<Metric>::deserialize(from)? {
+        OneOrMany::One(metric) => vec![metric],
+        OneOrMany::Many(metrics) if metrics.is_empty() => default_metrics(),
+        OneOrMany::Many(metrics) => metrics,
+    })
+}
+
+fn default_metrics() -> Vec<Metric> {
+    vec![Metric::default()]
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The job of a point.
@@ -53,6 +152,21 @@ pub struct Workload {
     /// Arguments of a built-in workload, such as `rows = 1_000_000`.
     #[serde(flatten)]
     pub args: BTreeMap<String, serde_json::Value>,
+}
+
+impl Workload {
+    /// The user's own command.
+    #[must_use]
+    pub fn command(run: Vec<String>) -> Workload {
+        Workload { run, ..Workload::built_in("command", BTreeMap::new()) }
+    }
+
+    /// A workload that ships with Pagewise.
+    #[must_use]
+    pub fn built_in(name: &str, args: BTreeMap<String, serde_json::Value>) -> Workload {
+        let none = Vec::new;
+        Workload { name: name.to_owned(), run: none(), prepare: none(), verify: none(), clean: none(), args }
+    }
 }
 
 /// The number that is compared.
@@ -98,8 +212,72 @@ pub struct Factor {
     /// Tunables that its levels may move beside the first, on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Level name to policy text (`now` or `TUNABLE=VALUE,…`).
-    pub levels: BTreeMap<String, String>,
+    /// Level name to policy text (`now` or `TUNABLE=VALUE,…`), in the order tables show them.
+    pub levels: IndexMap<String, String>,
+}
+
+/// Cells that are left out: those that have one of the named levels in every named factor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exclude {
+    /// Factor name to level name, or to a list of them.
+    #[serde(rename = "where")]
+    pub conditions: BTreeMap<String, Levels>,
+}
+
+/// One level or several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Levels {
+    /// This one.
+    One(String),
+    /// Any of these.
+    Any(Vec<String>),
+}
+
+impl Levels {
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        match self {
+            Levels::One(level) => std::slice::from_ref(level).iter(),
+            Levels::Any(levels) => levels.iter(),
+        }
+        .map(String::as_str)
+    }
+}
+
+/// In which order points run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OrderKind {
+    /// Pairs for two cells, random complete blocks for more; boots are whole plots in either case.
+    #[default]
+    Auto,
+    /// Adjacent pairs, AB and BA balanced and in random sequence. Two cells.
+    Pairs,
+    /// Random complete blocks: every block holds each cell once, in random order.
+    Blocks,
+    /// Williams squares: over a square every cell follows every other cell equally often.
+    Williams,
+    /// Complete randomisation: blocks are forgotten.
+    Complete,
+    /// Cell after cell, as nested loops run. Confounds every difference with time; only to show that it does.
+    Nested,
+}
+
+impl OrderKind {
+    /// The word in plans and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            OrderKind::Auto => "auto",
+            OrderKind::Pairs => "pairs",
+            OrderKind::Blocks => "blocks",
+            OrderKind::Williams => "williams",
+            OrderKind::Complete => "complete",
+            OrderKind::Nested => "nested",
+        }
+    }
 }
 
 /// What happens to the page cache before a point.
@@ -119,11 +297,14 @@ pub enum DropCaches {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Design {
-    /// Blocks; with two levels a block is a pair.
+    /// Blocks; with two cells a block is a pair.
     pub blocks: u32,
+    /// In which order points run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub order: OrderKind,
     /// The seed the order is drawn from.
     pub seed: u64,
-    /// Unanalysed runs of each level before the first block.
+    /// Unanalysed runs of each cell before the first block.
     pub warmup: u32,
     /// A run longer than this is stopped and counts as `timeout`.
     pub timeout_seconds: f64,
@@ -135,12 +316,20 @@ pub struct Design {
 
 impl Default for Design {
     fn default() -> Self {
-        Design { blocks: 10, seed: 0, warmup: 1, timeout_seconds: 600.0, drop_caches: DropCaches::Auto, alpha: 0.05 }
+        Design {
+            blocks: 10,
+            order: OrderKind::Auto,
+            seed: 0,
+            warmup: 1,
+            timeout_seconds: 600.0,
+            drop_caches: DropCaches::Auto,
+            alpha: 0.05,
+        }
     }
 }
 
 /// Two levels of a factor held against each other: `b` relative to `a`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Contrast {
     /// The factor.
@@ -149,7 +338,139 @@ pub struct Contrast {
     pub a: String,
     /// The level that is judged.
     pub b: String,
+    /// Factors whose levels are looked at one by one. Over all others the contrast is an average.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<String>,
+    /// How the contrast itself differs between two levels of another factor: "helps only when swap is on" is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interaction: Option<Interaction>,
     /// Whether the trial's claim rests on it.
     #[serde(default)]
     pub primary: bool,
+}
+
+/// Between which levels of another factor a contrast is compared with itself: its ratio under `b` relative to that under
+/// `a`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interaction {
+    /// The other factor.
+    pub factor: String,
+    /// The level that is the base.
+    pub a: String,
+    /// The level that is judged.
+    pub b: String,
+}
+
+/// Which rule ends the trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoppingRule {
+    /// After the declared blocks; nothing is analysed before.
+    #[default]
+    Fixed,
+    /// Looks that spend alpha late: Lan and DeMets with a spending function like O'Brien and Fleming's.
+    ObrienFleming,
+    /// Looks that spend alpha evenly: Lan and DeMets with a spending function like Pocock's.
+    Pocock,
+}
+
+impl StoppingRule {
+    /// The word in plans and reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            StoppingRule::Fixed => "fixed",
+            StoppingRule::ObrienFleming => "obrien-fleming",
+            StoppingRule::Pocock => "pocock",
+        }
+    }
+}
+
+/// When the trial ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stopping {
+    /// By which rule.
+    #[serde(default)]
+    pub rule: StoppingRule,
+    /// After how many complete blocks to look, rising; the last is `design.blocks`. Empty with a spending rule: at 40, 60, 80
+    /// and 100 % of the blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
+    /// Also stop when the declared smallest effect can hardly be found any more (conditional power below 10 %).
+    #[serde(default)]
+    pub futility: bool,
+}
+
+impl Stopping {
+    /// After how many complete blocks of `blocks` to look.
+    #[must_use]
+    pub fn looks(&self, blocks: u32) -> Vec<u32> {
+        if self.rule == StoppingRule::Fixed {
+            return vec![blocks];
+        }
+        if !self.looks.is_empty() {
+            return self.looks.clone();
+        }
+        let mut looks: Vec<u32> =
+            [4, 6, 8, 10].iter().map(|tenths| (u64::from(blocks) * tenths).div_ceil(10) as u32).collect();
+        looks.retain(|look| *look >= super::order::FEWEST_PAIRS.min(blocks));
+        looks.dedup();
+        looks
+    }
+}
+
+/// A run that ended well and is no result all the same, because something outside the comparison went wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Invalidation {
+    /// A measure of the run, or the growth of a counter of `/proc/vmstat`.
+    pub number: String,
+    /// Invalid above this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// Invalid below this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<f64>,
+    /// Why, for the report.
+    pub because: String,
+}
+
+/// What a run and what surrounds it are expected to take. Texts with a unit: `20m`, `90s`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cost {
+    /// A run of the workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Everything around a run but boots: restored data, the gate, verification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub around: Option<String>,
+    /// A boot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// Scatter of a run: its standard deviation as a share of its mean, such as `3%`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cv: Option<String>,
+    /// Bytes that a run needs on disk beside its data, such as `12G`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk: Option<String>,
+    /// Memory that a run needs, such as `22G`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+}
+
+/// What is recorded while a point runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Recording {
+    /// Samples of the kernel's memory files a second; 0 records nothing.
+    pub hz: f64,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Recording { hz: 1.0 }
+    }
 }

@@ -13,8 +13,12 @@ pub struct PlannedPoint {
     pub block: Option<u32>,
     /// Place inside the block, from 0.
     pub position: u32,
-    /// The level this point runs under.
-    pub level: String,
+    /// Which boot of the host the point runs in, counted from 0. `None` where no factor needs a boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<u32>,
+    /// The cell this point runs under: with one factor, the level's name.
+    #[serde(alias = "level")]
+    pub cell: String,
 }
 
 impl PlannedPoint {

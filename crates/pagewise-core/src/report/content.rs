@@ -420,7 +420,7 @@ fn design(report: &Report) -> Vec<Line> {
         line("job", job),
         line(
             "metric",
-            format!("{}, {} is better", printable(&plan.metric.name), better(report.analysis.metric.direction)),
+            format!("{}, {} is better", printable(&plan.metric().name), better(report.analysis.metric.direction)),
         ),
         line("pairs", format!("{}, after {}", design.blocks, warmup(design.warmup))),
         line("order", format!("drawn from seed {}", report.order_seed)),

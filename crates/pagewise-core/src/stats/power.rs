@@ -47,6 +47,28 @@ pub fn crossover_power(pairs: u32, residual_sd: f64, effect: f64, alpha: f64) ->
     noncentral_t_above(student_t::critical_value(alpha, df), df, effect.abs() / standard_error)
 }
 
+/// The effect whose power in a trial of so many complete blocks reaches `power`: a t test with blocks − 1 degrees of freedom
+/// on differences inside blocks. `residual_sd` is the spread of a block's difference, and the result has its unit. `None`
+/// below two blocks or when a number cannot be used.
+#[must_use]
+pub fn detectable_in_blocks(blocks: u32, residual_sd: f64, alpha: f64, power: f64) -> Option<f64> {
+    let usable = residual_sd.is_finite() && residual_sd >= 0.0 && alpha > 0.0 && alpha < 1.0;
+    if blocks < 2 || !usable || !(alpha..1.0).contains(&power) {
+        return None;
+    }
+    let df = f64::from(blocks) - 1.0;
+    let critical = student_t::critical_value(alpha, df);
+    let (mut too_small, mut enough) = (0.0, 1.0);
+    while noncentral_t_above(critical, df, enough) < power {
+        (too_small, enough) = (enough, 2.0 * enough);
+    }
+    for _ in 0..60 {
+        let middle = (too_small + enough) / 2.0;
+        if noncentral_t_above(critical, df, middle) < power { too_small = middle } else { enough = middle }
+    }
+    Some(enough * residual_sd / f64::from(blocks).sqrt())
+}
+
 /// P(T > t) for noncentral t with noncentrality `delta`.
 fn noncentral_t_above(t: f64, df: f64, delta: f64) -> f64 {
     // Beyond any doubt: the estimate is further from the critical value than any noise reaches.

@@ -164,6 +164,12 @@ pub fn fewest_pairs(alpha: f64) -> usize {
     (2..ENOUGH).find(|pairs| smallest_p(*pairs, *pairs) <= alpha).unwrap_or(ENOUGH)
 }
 
+/// The smallest p that a design of so many pairs can reach, all of them complete. 1 below two pairs.
+#[must_use]
+pub fn smallest_attainable_p(pairs: usize) -> f64 {
+    if pairs < 2 { 1.0 } else { smallest_p(pairs, pairs) }
+}
+
 /// The p-value of data as extreme as they come. The mirror image of an order has the same effect, hence the 2; pairs
 /// without values multiply the orders that look alike.
 fn smallest_p(planned: usize, complete: usize) -> f64 {

@@ -8,6 +8,7 @@ mod cgroup;
 mod descriptor;
 mod grammar;
 mod job;
+mod kernel;
 mod khugepaged;
 mod mglru;
 mod mthp;
@@ -41,6 +42,7 @@ pub const KINDS: &[&[Descriptor]] = &[
     block::ALL,
     cgroup::ALL,
     job::ALL,
+    kernel::ALL,
 ];
 
 /// Every descriptor, kind by kind.

@@ -513,28 +513,26 @@ fn lock(path: &Path) -> Result<fs::File, BundleError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use indexmap::IndexMap;
     use pagewise_core::experiment::order::draw;
-    use pagewise_core::experiment::plan::{Contrast, Design, Factor, Metric, Workload};
+    use pagewise_core::experiment::plan::{Contrast, Design, Factor, Workload};
 
     fn plan() -> Plan {
         Plan {
-            name: "sleepy".to_owned(),
-            workload: Workload {
-                name: "command".to_owned(),
-                run: vec!["sleep".to_owned(), "0.1".to_owned()],
-                prepare: Vec::new(),
-                verify: Vec::new(),
-                clean: Vec::new(),
-                args: BTreeMap::new(),
-            },
-            metric: Metric::default(),
             factors: vec![Factor {
                 name: "policy".to_owned(),
                 also: Vec::new(),
-                levels: BTreeMap::from([("a".to_owned(), "now".to_owned()), ("b".to_owned(), "env.X=1".to_owned())]),
+                levels: IndexMap::from([("a".to_owned(), "now".to_owned()), ("b".to_owned(), "env.X=1".to_owned())]),
             }],
             design: Design { blocks: 4, seed: 9, ..Design::default() },
-            contrasts: vec![Contrast { factor: "policy".into(), a: "a".into(), b: "b".into(), primary: true }],
+            contrasts: vec![Contrast {
+                factor: "policy".into(),
+                a: "a".into(),
+                b: "b".into(),
+                primary: true,
+                ..Contrast::default()
+            }],
+            ..Plan::new("sleepy", Workload::command(vec!["sleep".to_owned(), "0.1".to_owned()]))
         }
     }
 

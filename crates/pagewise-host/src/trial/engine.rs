@@ -144,7 +144,7 @@ pub fn has_metric(point: &Point, metric: &str) -> Result<(), TrialError> {
         return Ok(());
     }
     let reason = point.absent.get(metric).map_or("the run reports no such number", String::as_str).to_owned();
-    Err(TrialError::NoMetric { level: point.planned.level.clone(), metric: metric.to_owned(), reason })
+    Err(TrialError::NoMetric { level: point.planned.cell.clone(), metric: metric.to_owned(), reason })
 }
 
 /// Runs every point that has no result yet.
@@ -173,14 +173,14 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         observer.ended(&point, done + usize::from(point.outcome != Outcome::Invalid), order.points.len());
         let reason = point.reason.clone().unwrap_or_default();
         if point.planned.is_warmup() && point.outcome.is_bad() {
-            return Err(TrialError::WarmupFailed { level: planned.level, outcome: point.outcome.word(), reason });
+            return Err(TrialError::WarmupFailed { level: planned.cell, outcome: point.outcome.word(), reason });
         }
         if point.planned.is_warmup() {
-            has_metric(&point, &bundle.plan().metric.name)?;
+            has_metric(&point, &bundle.plan().metric().name)?;
         }
         invalid_in_a_row = if point.outcome == Outcome::Invalid { invalid_in_a_row + 1 } else { 0 };
         if invalid_in_a_row >= PATIENCE {
-            let (index, level) = (planned.index, planned.level);
+            let (index, level) = (planned.index, planned.cell);
             return Err(TrialError::GivenUp { index, level, times: invalid_in_a_row, reason });
         }
         points.push(point);

@@ -112,7 +112,7 @@ impl PointRunner for HostRunner<'_> {
     }
 
     fn run_point(&mut self, planned: &PlannedPoint, attempt: u32) -> Result<Record, TrialError> {
-        let policy = self.policies.get(&planned.level).cloned().unwrap_or_default();
+        let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         let context = RunContext { scratch: self.fresh_scratch(planned, attempt)?, job: resolved.job.clone() };
         let commands = self.workload.prepare_run(&context)?;
@@ -122,7 +122,7 @@ impl PointRunner for HostRunner<'_> {
         self.watcher.ensure_alive().map_err(ChangeError::from)?;
         let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
         let applied = change.applied().to_vec();
-        let measured = self.run_under(&planned.level, &change, &context, commands);
+        let measured = self.run_under(&planned.cell, &change, &context, commands);
         let foreign = foreign_changes(&change);
         let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
         let cleanup_scratch = context.scratch.clone();

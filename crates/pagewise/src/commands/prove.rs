@@ -7,8 +7,10 @@ use crate::rendering;
 use crate::session::Session;
 use anyhow::anyhow;
 use clap::Args;
+use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::{Analysis, Conclusion};
 use pagewise_core::experiment::order;
+use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::{
     Contrast, Design, DropCaches, Factor, Metric, Plan, Workload as PlannedWorkload,
 };
@@ -152,13 +154,11 @@ impl ProveArgs {
             None => format!("{}-{}", workload_word(&workload), timestamp_word()),
         };
         let plan = Plan {
-            name,
-            workload,
-            metric: Metric { name: self.metric.clone(), direction, smallest_effect: margin.to_string() },
+            metrics: vec![Metric { name: self.metric.clone(), direction, smallest_effect: margin.to_string() }],
             factors: vec![Factor {
                 name: "policy".to_owned(),
                 also: Vec::new(),
-                levels: BTreeMap::from([(level_a.clone(), policy_words(&a)), (level_b.clone(), policy_words(&b))]),
+                levels: IndexMap::from([(level_a.clone(), policy_words(&a)), (level_b.clone(), policy_words(&b))]),
             }],
             design: Design {
                 blocks: self.pairs.unwrap_or(10),
@@ -166,9 +166,16 @@ impl ProveArgs {
                 warmup: self.warmup,
                 timeout_seconds: self.timeout.0,
                 drop_caches,
-                alpha: 0.05,
+                ..Design::default()
             },
-            contrasts: vec![Contrast { factor: "policy".to_owned(), a: level_a, b: level_b, primary: true }],
+            contrasts: vec![Contrast {
+                factor: "policy".to_owned(),
+                a: level_a,
+                b: level_b,
+                primary: true,
+                ..Contrast::default()
+            }],
+            ..Plan::new(name, workload)
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let notes = session.check(&plan, self.aa.is_some())?;
@@ -216,12 +223,10 @@ impl ProveArgs {
             return Err(Failure::Usage(anyhow!("there is no job: give a command after --, or --workload terasort")));
         }
         Ok(PlannedWorkload {
-            name: "command".to_owned(),
-            run: self.command.clone(),
             prepare: split("prepare", &self.prepare)?,
             verify: split("verify", &self.verify)?,
             clean: split("clean", &self.clean)?,
-            args: BTreeMap::new(),
+            ..PlannedWorkload::command(self.command.clone())
         })
     }
 }
@@ -240,8 +245,7 @@ fn parse_workload(text: &str) -> Result<PlannedWorkload, Failure> {
             return Err(Failure::Usage(anyhow!("--workload {text}: '{key}' is given twice")));
         }
     }
-    let none = Vec::new;
-    Ok(PlannedWorkload { name: name.to_owned(), run: none(), prepare: none(), verify: none(), clean: none(), args })
+    Ok(PlannedWorkload::built_in(name, args))
 }
 
 /// The names the levels have in tables: the policy's own name, else its text, told apart when they are the same.
@@ -265,14 +269,8 @@ fn workload_word(workload: &PlannedWorkload) -> String {
     if word.is_empty() { "job".to_owned() } else { word }
 }
 
-/// File systems take 255 bytes for a name (`NAME_MAX`), and `.trial` is put behind this one.
-const LONGEST_NAME: usize = 200;
-
 fn checked_name(name: &str) -> Result<String, Failure> {
-    let fine = !name.is_empty()
-        && !name.starts_with('.')
-        && !name.contains(|c: char| c == '/' || c.is_control())
-        && name.len() <= LONGEST_NAME;
+    let fine = can_name_a_trial(name);
     // Escaped, because what is refused may be what would steer the terminal.
     let shown = name.escape_debug();
     if fine { Ok(name.to_owned()) } else { Err(Failure::Usage(anyhow!("--name '{shown}' cannot name a folder here"))) }
@@ -302,10 +300,10 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     }
     option("pairs", plan.design.blocks.to_string());
     option("seed", plan.design.seed.to_string());
-    option("margin", plan.metric.smallest_effect.clone());
-    option("metric", plan.metric.name.clone());
-    if metric::find(&plan.metric.name).map(|known| known.direction).unwrap_or_default() != plan.metric.direction {
-        option("direction", direction_word(plan.metric.direction).to_owned());
+    option("margin", plan.metric().smallest_effect.clone());
+    option("metric", plan.metric().name.clone());
+    if metric::find(&plan.metric().name).map(|known| known.direction).unwrap_or_default() != plan.metric().direction {
+        option("direction", direction_word(plan.metric().direction).to_owned());
     }
     if warmup != DEFAULT_WARMUP {
         option("warmup", warmup.to_string());

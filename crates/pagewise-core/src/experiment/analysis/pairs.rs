@@ -152,7 +152,7 @@ impl<'p> Trial<'p> {
 }
 
 fn side_of(question: &Question, point: &Point) -> Option<Side> {
-    match &point.planned.level {
+    match &point.planned.cell {
         level if *level == question.a => Some(Side::A),
         level if *level == question.b => Some(Side::B),
         _ => None,

@@ -1,0 +1,463 @@
+//! What no trial can be run with: names that mean nothing, policies that contradict each other, designs that give no
+//! interval. Everything that can be known without a host.
+
+use super::cells::{self, SEPARATOR};
+use super::source::{Place, Step};
+use super::{Factor, OrderKind, Plan, StoppingRule};
+use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
+use crate::tunable::policy::Policy;
+use crate::tunable::{self, CostClass};
+use crate::unit::{Bytes, Fraction, Seconds};
+use std::collections::BTreeSet;
+
+/// Something is wrong at a place of the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, and what would be right.
+    pub why: String,
+}
+
+/// More cells than this are a slip.
+const MOST_CELLS: u128 = 1_000;
+/// More points than this are a slip: at a second each they take more than a day.
+pub const MOST_POINTS: u64 = 200_000;
+/// File systems take 255 bytes for a name (`NAME_MAX`), and `.trial` is put behind it.
+const LONGEST_NAME: usize = 200;
+
+/// Everything that is wrong, in the order of the plan. An empty list: it can be run.
+#[must_use]
+pub fn problems(plan: &Plan) -> Vec<Problem> {
+    let mut found = Problems(Vec::new());
+    found.name(plan);
+    found.metrics(plan);
+    found.factors(plan);
+    found.zip(plan);
+    found.excludes(plan);
+    if found.0.is_empty() {
+        // Cells can be made only of factors that are right.
+        found.cells(plan);
+    }
+    found.design(plan);
+    found.contrasts(plan);
+    found.stopping(plan);
+    found.rest(plan);
+    found.0
+}
+
+/// Whether a text can name a trial, and so a folder.
+#[must_use]
+pub fn can_name_a_trial(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('.')
+        && !name.contains(|c: char| c == '/' || c.is_control())
+        && name.len() <= LONGEST_NAME
+}
+
+struct Problems(Vec<Problem>);
+
+impl Problems {
+    fn add<const N: usize>(&mut self, steps: [Step; N], why: impl Into<String>) {
+        self.0.push(Problem { place: Place::of(steps), why: why.into() });
+    }
+
+    fn name(&mut self, plan: &Plan) {
+        if !can_name_a_trial(&plan.name) {
+            let shown = plan.name.escape_debug();
+            self.add(["name".into()], format!("'{shown}' cannot name a folder; write a word such as \"terasort-thp\""));
+        }
+    }
+
+    fn metrics(&mut self, plan: &Plan) {
+        let mut seen = BTreeSet::new();
+        for (index, metric) in plan.metrics.iter().enumerate() {
+            let place = |key: &str| [Step::from("metric"), index.into(), key.into()];
+            if metric.name.is_empty() || metric.name.contains(char::is_control) {
+                self.add(place("name"), "a metric needs a name, such as \"wall\"");
+            }
+            if !seen.insert(&metric.name) {
+                self.add(place("name"), format!("the metric '{}' is declared twice", metric.name));
+            }
+            let margin: Result<Fraction, _> = metric.smallest_effect.parse();
+            match margin {
+                Ok(Fraction(margin)) if margin > 0.0 && margin < 1.0 && metric.smallest_effect.contains('%') => {}
+                _ => self.add(
+                    place("smallest_effect"),
+                    format!("'{}' is not between 0% and 100%; write it like \"2%\"", metric.smallest_effect),
+                ),
+            }
+        }
+    }
+
+    fn factors(&mut self, plan: &Plan) {
+        if plan.factors.is_empty() {
+            self.add(["factor".into()], "nothing differs between points: declare at least one [[factor]]");
+        }
+        let mut seen = BTreeSet::new();
+        for (index, factor) in plan.factors.iter().enumerate() {
+            let place = |key: &str| [Step::from("factor"), index.into(), key.into()];
+            if let Some(why) = unfit_name(&factor.name) {
+                self.add(place("name"), format!("a factor's name {why}"));
+            }
+            if !seen.insert(&factor.name) {
+                self.add(place("name"), format!("the factor '{}' is declared twice", factor.name));
+            }
+            if factor.levels.is_empty() {
+                self.add(place("levels"), format!("the factor '{}' has no levels", factor.name));
+            }
+            for (name, text) in &factor.levels {
+                let place = [Step::from("factor"), index.into(), "levels".into(), name.as_str().into()];
+                if let Some(why) = unfit_name(name) {
+                    self.add(place.clone(), format!("a level's name {why}"));
+                }
+                if let Some(why) = unfit_policy(text) {
+                    self.add(place, why);
+                }
+            }
+            for (at, name) in factor.also.iter().enumerate() {
+                if let Err(error) = tunable::find(name) {
+                    self.add([Step::from("factor"), index.into(), "also".into(), at.into()], error.to_string());
+                }
+            }
+        }
+    }
+
+    fn zip(&mut self, plan: &Plan) {
+        let mut seen = BTreeSet::new();
+        for (index, group) in plan.zip.iter().enumerate() {
+            let place = [Step::from("zip"), index.into()];
+            if group.len() < 2 {
+                self.add(place.clone(), "a group of zipped factors needs two names or more");
+            }
+            let mut first: Option<&Factor> = None;
+            for (at, name) in group.iter().enumerate() {
+                let place = [Step::from("zip"), index.into(), at.into()];
+                if !seen.insert(name) {
+                    self.add(place.clone(), format!("'{name}' is zipped twice"));
+                }
+                let Some(factor) = plan.factor(name) else {
+                    self.add(place, unknown("factor", name, plan.factors.iter().map(|factor| &factor.name)));
+                    continue;
+                };
+                let first = first.get_or_insert(factor);
+                let names = |factor: &Factor| factor.levels.keys().cloned().collect::<BTreeSet<String>>();
+                if names(first) != names(factor) {
+                    let why = format!(
+                        "'{}' has the levels {}, and '{}' has {}: zipped factors need the same names",
+                        first.name,
+                        list(first.levels.keys()),
+                        factor.name,
+                        list(factor.levels.keys())
+                    );
+                    self.add(place, why);
+                }
+            }
+        }
+    }
+
+    fn excludes(&mut self, plan: &Plan) {
+        for (index, exclude) in plan.excludes.iter().enumerate() {
+            let place = |factor: &str| [Step::from("exclude"), index.into(), "where".into(), factor.into()];
+            if exclude.conditions.is_empty() {
+                self.add([Step::from("exclude"), index.into()], "it excludes nothing; write where.FACTOR = \"LEVEL\"");
+            }
+            for (name, levels) in &exclude.conditions {
+                let Some(factor) = plan.factor(name) else {
+                    self.add(place(name), unknown("factor", name, plan.factors.iter().map(|factor| &factor.name)));
+                    continue;
+                };
+                for level in levels.names().filter(|level| !factor.levels.contains_key(*level)) {
+                    self.add(place(name), unknown("level", level, factor.levels.keys()));
+                }
+            }
+        }
+    }
+
+    fn cells(&mut self, plan: &Plan) {
+        let count = cells::combinations(plan);
+        if count > MOST_CELLS {
+            self.add(["factor".into()], format!("{count} combinations are more than can be run; {MOST_CELLS} at most"));
+            return;
+        }
+        let points = u64::from(plan.design.blocks).saturating_add(u64::from(plan.design.warmup));
+        if points.saturating_mul(count as u64) > MOST_POINTS {
+            let why = format!("{count} cells × {points} are more than {MOST_POINTS} runs; declare fewer blocks");
+            self.add(["design".into(), "blocks".into()], why);
+        }
+        let cells = match cells::cells(plan) {
+            Ok(cells) => cells,
+            // A policy that is malformed has been told above.
+            Err(_) => return,
+        };
+        if cells.is_empty() {
+            self.add(["exclude".into()], "every combination is excluded, so nothing runs");
+        }
+        for cell in &cells {
+            let mut set_by: Vec<(&str, &str)> = Vec::new();
+            for (factor, level) in &cell.levels {
+                let text = plan.factor(factor).and_then(|factor| factor.levels.get(level));
+                let policy: Policy = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+                for setting in cell.policy.settings.iter().filter(|setting| policy.settings.contains(setting)) {
+                    match set_by.iter().find(|(name, by)| *name == setting.tunable && by != factor) {
+                        Some((name, other)) => {
+                            let index = plan.factors.iter().position(|one| one.name == *factor).unwrap_or(0);
+                            let place = [Step::from("factor"), index.into(), "levels".into(), level.as_str().into()];
+                            let why = format!("'{name}' is set by the factors '{other}' and '{factor}' at once");
+                            if !self.0.iter().any(|problem| problem.why == why) {
+                                self.add(place, why);
+                            }
+                        }
+                        None => set_by.push((&setting.tunable, factor)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn design(&mut self, plan: &Plan) {
+        let design = &plan.design;
+        let place = |key: &str| [Step::from("design"), key.into()];
+        if !(design.alpha > 0.0 && design.alpha < 0.5) {
+            self.add(place("alpha"), format!("{} is not between 0 and 0.5; write it like 0.05", design.alpha));
+        }
+        if !(design.timeout_seconds > 0.0 && design.timeout_seconds.is_finite()) {
+            self.add(place("timeout_seconds"), format!("{} leaves a run no time", design.timeout_seconds));
+        }
+        let cells = if self.0.is_empty() { cells::cells(plan).map(|cells| cells.len()).unwrap_or(0) } else { return };
+        let is_pairs = design.order == OrderKind::Pairs || (design.order == OrderKind::Auto && cells == 2);
+        let (blocks, rows) = (design.blocks, williams_rows(cells as u32));
+        match design.order {
+            OrderKind::Pairs if cells != 2 => {
+                self.add(place("order"), format!("pairs need two cells, and there are {cells}; write \"blocks\""));
+            }
+            OrderKind::Williams if cells < 2 || blocks % rows != 0 => {
+                let why =
+                    format!("a Williams square of {cells} cells has {rows} rows: blocks must be a multiple of {rows}");
+                self.add(place("blocks"), why);
+            }
+            OrderKind::Williams if has_boot_factor(plan) => {
+                self.add(place("order"), "a Williams square would boot before every run; write \"blocks\"");
+            }
+            _ if is_pairs && blocks < FEWEST_PAIRS => {
+                let why = format!(
+                    "{blocks} pairs cannot reach a verdict: both orders must occur twice; use {FEWEST_PAIRS} or more"
+                );
+                self.add(place("blocks"), why);
+            }
+            _ if blocks < FEWEST_BLOCKS => {
+                let why = format!("{blocks} blocks give no interval; use {FEWEST_BLOCKS} or more");
+                self.add(place("blocks"), why);
+            }
+            _ => {}
+        }
+    }
+
+    fn contrasts(&mut self, plan: &Plan) {
+        let factors = || plan.factors.iter().map(|factor| &factor.name);
+        for (index, contrast) in plan.contrasts.iter().enumerate() {
+            let place = |key: &str| [Step::from("contrast"), index.into(), key.into()];
+            let Some(factor) = plan.factor(&contrast.factor) else {
+                self.add(place("factor"), unknown("factor", &contrast.factor, factors()));
+                continue;
+            };
+            for (key, level) in [("a", &contrast.a), ("b", &contrast.b)] {
+                if !factor.levels.contains_key(level) {
+                    self.add(place(key), unknown("level", level, factor.levels.keys()));
+                }
+            }
+            if contrast.a == contrast.b {
+                self.add(place("b"), format!("'{}' is compared with itself", contrast.a));
+            }
+            for (at, name) in contrast.by.iter().enumerate() {
+                let place = [Step::from("contrast"), index.into(), "by".into(), at.into()];
+                if plan.factor(name).is_none() {
+                    self.add(place, unknown("factor", name, factors()));
+                } else if *name == contrast.factor || moves_with(plan, name, &contrast.factor) {
+                    self.add(place, format!("'{name}' moves with '{}' and cannot stay fixed", contrast.factor));
+                }
+            }
+            let Some(interaction) = &contrast.interaction else { continue };
+            let place = |key: &str| [Step::from("contrast"), index.into(), "interaction".into(), key.into()];
+            let Some(other) = plan.factor(&interaction.factor) else {
+                self.add(place("factor"), unknown("factor", &interaction.factor, factors()));
+                continue;
+            };
+            for (key, level) in [("a", &interaction.a), ("b", &interaction.b)] {
+                if !other.levels.contains_key(level) {
+                    self.add(place(key), unknown("level", level, other.levels.keys()));
+                }
+            }
+            let itself = other.name == contrast.factor || contrast.by.contains(&other.name);
+            if interaction.a == interaction.b || itself {
+                self.add(
+                    place("factor"),
+                    "an interaction needs two levels of a factor that is neither compared nor in 'by'",
+                );
+            }
+        }
+    }
+
+    fn stopping(&mut self, plan: &Plan) {
+        let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
+        let place = || [Step::from("stopping"), "looks".into()];
+        if stopping.rule == StoppingRule::Fixed {
+            if !stopping.looks.is_empty() || stopping.futility {
+                self.add(
+                    place(),
+                    "rule = \"fixed\" looks once, at the end; name a spending rule such as \"obrien-fleming\"",
+                );
+            }
+            return;
+        }
+        let rises = stopping.looks.windows(2).all(|pair| pair[0] < pair[1]);
+        let ends = stopping.looks.last().is_none_or(|last| *last == blocks);
+        if !rises || !ends || stopping.looks.first().is_some_and(|first| *first < FEWEST_BLOCKS) {
+            let why = format!("looks must rise from {FEWEST_BLOCKS} or more to the {blocks} blocks of the design");
+            self.add(place(), why);
+        }
+        if matches!(plan.design.order, OrderKind::Complete | OrderKind::Nested) {
+            let why = "a look needs complete blocks; write order = \"blocks\" or \"pairs\"";
+            self.add(["design".into(), "order".into()], why);
+        }
+    }
+
+    fn rest(&mut self, plan: &Plan) {
+        for (index, rule) in plan.invalidations.iter().enumerate() {
+            if rule.above.is_none() && rule.below.is_none() {
+                let why = format!("nothing would ever be invalid: give above or below for '{}'", rule.number);
+                self.add([Step::from("invalidate"), index.into()], why);
+            }
+        }
+        let cost = &plan.cost;
+        for (key, text) in [("run", &cost.run), ("around", &cost.around), ("boot", &cost.boot)] {
+            if let Some(Err(error)) = text.as_ref().map(|text| text.parse::<Seconds>()) {
+                self.add([Step::from("cost"), key.into()], error.to_string());
+            }
+        }
+        for (key, text) in [("disk", &cost.disk), ("memory", &cost.memory)] {
+            if let Some(Err(error)) = text.as_ref().map(|text| text.parse::<Bytes>()) {
+                self.add([Step::from("cost"), key.into()], error.to_string());
+            }
+        }
+        match cost.cv.as_ref().map(|text| text.parse::<Fraction>()) {
+            Some(Err(error)) => self.add([Step::from("cost"), "cv".into()], error.to_string()),
+            Some(Ok(Fraction(cv))) if !(cv > 0.0 && cv < 1.0) => {
+                self.add([Step::from("cost"), "cv".into()], "cv is not between 0% and 100%; write it like \"3%\"");
+            }
+            _ => {}
+        }
+        if !(0.0..=20.0).contains(&plan.recording.hz) {
+            let why = format!("{} samples a second cannot be recorded; write 0 to 20", plan.recording.hz);
+            self.add(["recording".into(), "hz".into()], why);
+        }
+    }
+}
+
+/// With fewer blocks a difference has no spread that could be told from anything.
+pub const FEWEST_BLOCKS: u32 = 3;
+
+/// Whether some factor can be switched only by a boot.
+#[must_use]
+pub fn has_boot_factor(plan: &Plan) -> bool {
+    plan.factors.iter().any(|factor| cost_of(factor) == CostClass::Boot)
+}
+
+/// What switching a factor takes: the dearest of what its levels set.
+#[must_use]
+pub fn cost_of(factor: &Factor) -> CostClass {
+    let policies = factor.levels.values().filter_map(|text| text.parse::<Policy>().ok());
+    let costs = policies.flat_map(|policy| policy.settings).filter_map(|setting| tunable::find(&setting.tunable).ok());
+    costs.map(|tunable| tunable.descriptor.cost).max().unwrap_or(CostClass::Job)
+}
+
+fn moves_with(plan: &Plan, one: &str, other: &str) -> bool {
+    let both = |group: &Vec<String>| group.iter().any(|name| name == one) && group.iter().any(|name| name == other);
+    plan.zip.iter().any(both)
+}
+
+fn unfit_name(name: &str) -> Option<&'static str> {
+    if name.trim().is_empty() {
+        return Some("is empty");
+    }
+    if name.contains(char::is_control) || name.contains(SEPARATOR) {
+        return Some("has a control character or a '·' in it");
+    }
+    (name.len() > LONGEST_NAME).then_some("is longer than 200 bytes")
+}
+
+/// A policy file (`@…`) is opened by the host crate, which checks the plan again with its contents.
+fn unfit_policy(text: &str) -> Option<String> {
+    if text.starts_with('@') {
+        return None;
+    }
+    let policy: Policy = match text.parse() {
+        Ok(policy) => policy,
+        Err(error) => return Some(error.to_string()),
+    };
+    policy.settings.iter().find_map(|setting| {
+        let tunable = match tunable::find(&setting.tunable) {
+            Ok(tunable) => tunable,
+            Err(error) => return Some(error.to_string()),
+        };
+        let value = tunable.canonical(&setting.value);
+        let checked = value.and_then(|value| tunable.descriptor.grammar.check(&value));
+        checked.err().map(|error| format!("{}={}: {error}", setting.tunable, setting.value))
+    })
+}
+
+fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n String>) -> String {
+    format!("there is no {what} '{}'; there are: {}", name.escape_debug(), list(known))
+}
+
+fn list<'n>(names: impl Iterator<Item = &'n String>) -> String {
+    names.map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source;
+
+    const HEAD: &str = "name = 'x'\n";
+    const BODY: &str = "[workload]\nname = 'command'\nrun = ['true']\n\
+        [[factor]]\nname = 'swap'\nlevels.off = 'env.SWAP=off'\nlevels.on = 'env.SWAP=on'\n\
+        [[factor]]\nname = 'load'\nlevels.low = 'env.LOAD=1'\nlevels.mid = 'env.LOAD=2'\nlevels.high = 'env.LOAD=3'\n";
+
+    #[test]
+    fn what_cannot_be_run_is_told_with_its_remedy() {
+        for (head, tail, wanted) in [
+            ("name = '../x'\n", "", "cannot name a folder"),
+            ("name = 'x'\nzip = [['swap', 'load']]\n", "", "need the same names"),
+            ("name = 'x'\nzip = [['swap', 'lod']]\n", "", "there is no factor 'lod'"),
+            (HEAD, "[[exclude]]\nwhere.swap = 'of'\n", "there is no level 'of'; there are: off, on"),
+            (HEAD, "[[exclude]]\nwhere.swap = ['off', 'on']\n", "every combination is excluded"),
+            (HEAD, "[design]\nblocks = 2\n", "give no interval"),
+            (HEAD, "[design]\norder = 'pairs'\n", "pairs need two cells"),
+            (HEAD, "[design]\norder = 'williams'\nblocks = 10\n", "multiple of 6"),
+            (HEAD, "[design]\nalpha = 0.7\n", "between 0 and 0.5"),
+            (HEAD, "[design]\nblocks = 40000\n", "declare fewer blocks"),
+            (HEAD, "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\nby = ['swap']\n", "cannot stay fixed"),
+            (HEAD, "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'off'\n", "compared with itself"),
+            (
+                HEAD,
+                "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\ninteraction = { factor = 'load', a = 'low', b = 'lo' }\n",
+                "there is no level 'lo'",
+            ),
+            (HEAD, "[stopping]\nlooks = [4, 10]\n", "looks once, at the end"),
+            (HEAD, "[stopping]\nrule = 'pocock'\nlooks = [4, 9]\n", "must rise"),
+            (HEAD, "[[factor]]\nname = 'again'\nlevels.a = 'env.LOAD=9'\n", "'load' and 'again' at once"),
+            (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'thp.enabeld=never'\n", "did you mean"),
+            (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'vm.swappiness=lots'\n", "vm.swappiness=lots"),
+            (HEAD, "[[invalidate]]\nnumber = 'steal'\nbecause = 'x'\n", "give above or below"),
+            (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
+            (HEAD, "[recording]\nhz = 100\n", "0 to 20"),
+            (HEAD, "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'wall'\n", "declared twice"),
+            (HEAD, "[metric]\nsmallest_effect = '2'\n", "like \"2%\""),
+        ] {
+            let error = source::read(&format!("{head}{BODY}{tail}"), "x.toml").expect_err(tail);
+            assert!(error.why.contains(wanted), "{tail}: {error}");
+            assert!(error.line > 1 || head != HEAD, "{tail}: {error}");
+        }
+        assert!(source::read(&format!("{HEAD}{BODY}"), "x.toml").is_ok());
+    }
+}

@@ -1,0 +1,191 @@
+//! What a trial will cost and what it can find, before it is run.
+
+use super::cells::{Cell, cells};
+use super::check::{cost_of, has_boot_factor};
+use super::lint::comparisons_of;
+use super::{OrderKind, Plan};
+use crate::stats::power;
+use crate::tunable::CostClass;
+use crate::unit::{Fraction, Seconds};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Power at which detectable effects are stated.
+pub const POWER: f64 = 0.8;
+
+/// What is known about the runs: from the plan's `[cost]`, from the command line, or from a pilot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// A run, in seconds.
+    pub run: Option<f64>,
+    /// What surrounds a run, in seconds.
+    pub around: Option<f64>,
+    /// A boot, in seconds.
+    pub boot: Option<f64>,
+    /// Scatter of a run as a share of its mean, by cell label.
+    pub cv: BTreeMap<String, f64>,
+    /// That of every other cell.
+    pub cv_otherwise: Option<f64>,
+}
+
+impl Known {
+    /// What the plan itself says.
+    #[must_use]
+    pub fn from_plan(plan: &Plan) -> Known {
+        let seconds = |text: &Option<String>| text.as_ref()?.parse::<Seconds>().ok().map(|seconds| seconds.0);
+        Known {
+            run: seconds(&plan.cost.run),
+            around: seconds(&plan.cost.around),
+            boot: seconds(&plan.cost.boot),
+            cv: BTreeMap::new(),
+            cv_otherwise: plan.cost.cv.as_ref().and_then(|text| text.parse::<Fraction>().ok()).map(|cv| cv.0),
+        }
+    }
+
+    fn cv_of(&self, cell: &Cell) -> Option<f64> {
+        self.cv.get(&cell.label).copied().or(self.cv_otherwise)
+    }
+}
+
+/// What a trial takes and finds.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Forecast {
+    /// Cells.
+    pub cells: u32,
+    /// Blocks.
+    pub blocks: u32,
+    /// Runs, warm-up included.
+    pub runs: u32,
+    /// Boots of the host.
+    pub boots: u32,
+    /// Hours in all; `None`, with `no_hours_because`, when the length of a run is not known.
+    pub hours: Option<f64>,
+    /// Why there are no hours.
+    pub no_hours_because: Option<String>,
+    /// What each comparison can find.
+    pub comparisons: Vec<Detectable>,
+}
+
+/// What a comparison can find.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Detectable {
+    /// What is compared: `swap: off → on, load low`.
+    pub name: String,
+    /// Level of its test: alpha, shared among the primary comparisons.
+    pub alpha: f64,
+    /// The difference, as a fraction, that it finds with a probability of 80 %; `None` where no scatter is known.
+    pub difference: Option<f64>,
+}
+
+/// The forecast of a plan.
+#[must_use]
+pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
+    let cells = cells(plan).unwrap_or_default();
+    let runs = (cells.len() as u32).saturating_mul(plan.design.blocks.saturating_add(plan.design.warmup));
+    let boots = boots(plan, &cells);
+    let hours = known.run.map(|run| {
+        let around = known.around.unwrap_or(0.0);
+        (f64::from(runs) * (run + around) + f64::from(boots) * known.boot.unwrap_or(0.0)) / 3600.0
+    });
+    let no_hours_because = match (hours, boots > 0 && known.boot.is_none()) {
+        (None, _) => Some("the length of a run is not known: give [cost] run = \"20m\", or --pilot BUNDLE".to_owned()),
+        (Some(_), true) => Some("boots are not counted in: give [cost] boot = \"3m\"".to_owned()),
+        (Some(_), false) => None,
+    };
+    let comparisons = comparisons(plan, &cells, known);
+    Forecast {
+        cells: cells.len() as u32,
+        blocks: plan.design.blocks,
+        runs,
+        boots,
+        hours,
+        no_hours_because,
+        comparisons,
+    }
+}
+
+fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
+    if !has_boot_factor(plan) {
+        return 0;
+    }
+    let boot_factors: Vec<&str> = plan
+        .factors
+        .iter()
+        .filter(|factor| cost_of(factor) == CostClass::Boot)
+        .map(|factor| factor.name.as_str())
+        .collect();
+    let key = |cell: &Cell| -> Vec<String> {
+        boot_factors.iter().filter_map(|factor| cell.levels.get(*factor).cloned()).collect()
+    };
+    let whole_plots = cells.iter().map(key).collect::<std::collections::BTreeSet<_>>().len() as u32;
+    if plan.design.order == OrderKind::Nested {
+        whole_plots
+    } else {
+        whole_plots * (plan.design.blocks + plan.design.warmup)
+    }
+}
+
+fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
+    let primaries: usize = plan.contrasts.iter().filter(|c| c.primary).map(|c| comparisons_of(c, cells)).sum();
+    let mut found = Vec::new();
+    for contrast in &plan.contrasts {
+        let mut groups: BTreeMap<Vec<&str>, Vec<&Cell>> = BTreeMap::new();
+        let mut in_order: Vec<Vec<&str>> = Vec::new();
+        for cell in cells {
+            let key: Vec<&str> =
+                contrast.by.iter().filter_map(|factor| cell.levels.get(factor)).map(String::as_str).collect();
+            if !in_order.contains(&key) {
+                in_order.push(key.clone());
+            }
+            groups.entry(key).or_default().push(cell);
+        }
+        let alpha = if contrast.primary { plan.design.alpha / primaries.max(1) as f64 } else { plan.design.alpha };
+        for key in in_order {
+            let mean_variance = |level: &str| -> Option<f64> {
+                let cells: Vec<&&Cell> = groups[&key].iter().filter(|cell| cell.has(&contrast.factor, level)).collect();
+                let variances: Option<Vec<f64>> =
+                    cells.iter().map(|cell| known.cv_of(cell).map(|cv| cv * cv)).collect();
+                let variances = variances.filter(|variances| !variances.is_empty())?;
+                Some(variances.iter().sum::<f64>() / (variances.len() * variances.len()) as f64)
+            };
+            let variance = mean_variance(&contrast.a).zip(mean_variance(&contrast.b)).map(|(a, b)| a + b);
+            let variance =
+                if contrast.interaction.is_some() { variance.map(|variance| 2.0 * variance) } else { variance };
+            let difference = variance
+                .and_then(|variance| power::detectable_in_blocks(plan.design.blocks, variance.sqrt(), alpha, POWER));
+            let mut name = format!("{}: {} → {}", contrast.factor, contrast.a, contrast.b);
+            for (factor, level) in contrast.by.iter().zip(&key) {
+                name.push_str(&format!(", {factor} {level}"));
+            }
+            if let Some(other) = &contrast.interaction {
+                name.push_str(&format!(", {} {} against {}", other.factor, other.b, other.a));
+            }
+            found.push(Detectable { name, alpha, difference: difference.map(libm::expm1) });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source;
+    use super::*;
+
+    #[test]
+    fn the_seed_s_matrix_takes_its_forty_hours_and_finds_three_percent() {
+        let text = "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n[design]\nblocks = 10\nwarmup = 0\n\
+            [[factor]]\nname = 'k'\nlevels.a = 'env.K=1'\nlevels.b = 'env.K=2'\n\
+            [[factor]]\nname = 'l'\nlevels.low = 'env.L=1'\nlevels.high = 'env.L=2'\n\
+            [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\nby = ['l']\nprimary = true\n[cost]\nrun = '20m'\ncv = '2%'\n";
+        let plan = source::read(text, "x.toml").unwrap();
+        let found = forecast(&plan, &Known::from_plan(&plan));
+        assert_eq!((found.cells, found.runs, found.boots), (4, 40, 0));
+        assert!((found.hours.unwrap() - 40.0 / 3.0).abs() < 1e-9);
+        assert_eq!(found.comparisons.len(), 2);
+        assert_eq!(found.comparisons[1].name, "k: a → b, l high");
+        // R: power.t.test(n = 10, power = 0.8, sd = 0.02 * sqrt(2), sig.level = 0.025, type = "paired")$delta = 0.0322.
+        let difference = libm::log1p(found.comparisons[0].difference.unwrap());
+        assert!((difference - 0.0322).abs() < 5e-4, "{difference}");
+    }
+}
