@@ -16,6 +16,8 @@ pub mod change;
 
 pub mod stats;
 
+pub mod comparison;
+
 pub mod experiment;
 
 pub mod report;

@@ -11,6 +11,8 @@ mod warnings;
 
 use super::plan::{Metric, Plan};
 use super::point::{Outcome, Point};
+use crate::comparison::rule::Rule;
+pub use crate::comparison::rule::{Conclusion, OutcomeTest};
 use crate::metric::Direction;
 use crate::stats::{power, summary};
 use crate::unit::Fraction;
@@ -109,21 +111,6 @@ pub struct Arm {
     pub sd: Option<f64>,
 }
 
-/// Whether one arm fails more often than the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OutcomeTest {
-    /// Results of a that are not `ok` (invalid points are not results).
-    pub a_bad: u32,
-    /// Results of a.
-    pub a_total: u32,
-    /// Results of b that are not `ok`.
-    pub b_bad: u32,
-    /// Results of b.
-    pub b_total: u32,
-    /// Fisher's exact test, two-sided. 1 when nothing failed.
-    pub p: f64,
-}
-
 /// An interval, low end first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
@@ -158,20 +145,6 @@ pub struct Effect {
     pub randomisation_exact: bool,
     /// Ratio of the second run of a pair to the first, all else equal.
     pub period_ratio: f64,
-}
-
-/// The conclusion about b relative to a.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Conclusion {
-    /// The difference, if any, is smaller than the margin.
-    Equivalent,
-    /// b is better than a.
-    Better,
-    /// b is worse than a.
-    Worse,
-    /// The data does not decide.
-    Inconclusive,
 }
 
 /// The conclusion in one word and in one or two sentences.
@@ -345,10 +318,13 @@ impl Question {
         })
     }
 
-    /// The margin on the scale of log ratios. Symmetric there: 1.02 above and 1/1.02 below, so that swapping the levels
-    /// turns the interval and its bounds over together and cannot change the verdict.
+    /// The rule that judges, fixed before the first run.
+    fn rule(&self) -> Rule {
+        Rule { margin: self.margin, alpha: self.alpha, direction: self.metric.direction }
+    }
+
     fn log_margin(&self) -> f64 {
-        libm::log1p(self.margin)
+        self.rule().log_margin()
     }
 }
 

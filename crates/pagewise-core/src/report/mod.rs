@@ -5,6 +5,8 @@
 
 pub mod changes;
 
+pub mod comparisons;
+
 pub mod doctor;
 
 pub mod facts;

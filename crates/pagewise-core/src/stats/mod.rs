@@ -7,10 +7,17 @@
 pub mod benjamini_hochberg;
 pub mod crossover;
 pub mod dip;
+pub mod equivalence;
 pub mod fisher_exact;
+pub mod holm;
+mod incomplete_beta;
 pub mod leave_one_out;
+pub mod normal;
+pub mod percent;
 pub mod power;
 pub mod randomisation;
+pub mod simultaneous;
 pub mod student_t;
 pub mod summary;
 pub mod trend;
+pub mod welch;

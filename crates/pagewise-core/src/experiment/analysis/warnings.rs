@@ -269,17 +269,8 @@ fn one_point_decides(question: &Question, trial: &Trial, found: &Found, conclude
         1 => String::new(),
         count => format!(" The same holds for {} other pairs.", count - 1),
     };
-    let text = format!("Without pair {pair} the verdict would be {}.{others}", word_of(word));
+    let text = format!("Without pair {pair} the verdict would be {}.{others}", word.word());
     warning("one-point-decides", text)
-}
-
-fn word_of(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Equivalent => "equivalent",
-        Conclusion::Better => "better",
-        Conclusion::Worse => "worse",
-        Conclusion::Inconclusive => "inconclusive",
-    }
 }
 
 /// A trend of what the arms leave unexplained, over the run order.

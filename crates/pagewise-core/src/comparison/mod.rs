@@ -1,0 +1,9 @@
+//! Two levels compared on numbers, wherever these come from: the rule that judges, and the analysis of a table.
+//!
+//! The way of one table: [`question::Question`] says what is asked, [`table::Table`] reads the columns it needs, and
+//! [`analysis::analyze`] answers with [`analysis::Comparisons`], which reports only read.
+
+pub mod outcome;
+pub mod question;
+pub mod rule;
+pub mod table;

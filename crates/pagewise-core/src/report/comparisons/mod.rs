@@ -1,0 +1,3 @@
+//! Comparisons of a table as people and programs want them.
+
+mod r_number;
