@@ -9,3 +9,5 @@ pub mod next;
 pub mod order;
 pub mod plan;
 pub mod point;
+pub mod stopping;
+pub mod study;

@@ -129,7 +129,11 @@ mod tests {
             because: "someone else ran out of memory".into(),
         };
         let mut point = result(2, 1, Outcome::Ok);
-        assert_eq!(invalidated_by(std::slice::from_ref(&rule), &point), None, "a number that is absent decides nothing");
+        assert_eq!(
+            invalidated_by(std::slice::from_ref(&rule), &point),
+            None,
+            "a number that is absent decides nothing"
+        );
         point.counters.insert("oom_kill".into(), 1);
         let reason = invalidated_by(std::slice::from_ref(&rule), &point).unwrap();
         assert_eq!(reason, "oom_kill is 1, above 0: someone else ran out of memory");

@@ -9,7 +9,8 @@ use super::plan::{Plan, StoppingRule};
 use super::point::{Outcome, Point};
 use super::study::{CountedValues as Values, Declared, Estimated, compare_all};
 use crate::comparison::rule::Conclusion;
-use crate::stats::spending::{Progress, Rule, Spending, futility};
+use crate::stats::spending::futility::{self, Outlook};
+use crate::stats::spending::{self, Progress, Rule, Spending};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,14 +85,16 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
     here.push(nothing(String::new()));
     let mut comparisons = Vec::new();
     for mut estimated in compare_all(&declared, &values).into_iter().filter(|one| one.asked.primary) {
-        estimated.level = level_at(&declared, &values, &here, &estimated);
+        estimated.level = level_at(&declared, &here, &estimated);
         let conclusion = estimated.concluded(&declared).word;
         comparisons.push(Looked {
             name: estimated.asked.name.clone(),
             nominal_p: estimated.level,
             p: estimated.p(),
             conclusion,
-            futile: plan.stopping.futility && conclusion == Conclusion::Inconclusive && is_futile(&declared, &estimated),
+            futile: plan.stopping.futility
+                && conclusion == Conclusion::Inconclusive
+                && is_futile(&declared, &estimated, &here, blocks),
         });
     }
     let decided = |one: &Looked| one.conclusion != Conclusion::Inconclusive;
@@ -104,41 +107,64 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
         (false, false) => "not every primary comparison is decided".to_owned(),
     };
     let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
-    let spent = spending(plan, plan.design.alpha).spent(fraction.min(1.0));
+    let spent = spend(plan, plan.design.alpha).spent(fraction.min(1.0));
     Look { blocks, spent, comparisons, stop: over || last, because }
 }
 
-fn spending(plan: &Plan, alpha: f64) -> Spending {
+fn spend(plan: &Plan, alpha: f64) -> Spending {
     let rule = if plan.stopping.rule == StoppingRule::Pocock { Rule::Pocock } else { Rule::ObrienFleming };
     Spending { rule, alpha }
 }
 
 /// The level at which a primary comparison is judged at the last of these looks. A look that cannot spend gives 0: it decides
 /// nothing.
-pub(crate) fn level_at(declared: &Declared<'_>, values: &Values<'_>, looks: &[Look], estimated: &Estimated) -> f64 {
-    let _ = values;
+pub(crate) fn level_at(declared: &Declared<'_>, looks: &[Look], estimated: &Estimated) -> f64 {
+    boundaries_at(declared, looks, estimated, None).last().map_or(0.0, |look| look.nominal_p)
+}
+
+/// The boundaries of a primary comparison at these looks. With `to_come`, the last of them lies ahead and will have lost no block
+/// more than are lost now.
+fn boundaries_at(
+    declared: &Declared<'_>,
+    looks: &[Look],
+    estimated: &Estimated,
+    to_come: Option<u32>,
+) -> Vec<spending::Look> {
     let plan = declared.plan;
-    let primaries =
-        super::study::asked(plan, &declared.cells).iter().filter(|asked| asked.primary).count().max(1);
+    let primaries = super::study::asked(plan, &declared.cells).iter().filter(|asked| asked.primary).count().max(1);
     let lost_df = if estimated.is_by_pairs() { 2.0 } else { 1.0 };
     let mut progress: Vec<Progress> = Vec::new();
-    for look in looks {
-        let n = f64::from(estimated.blocks_until(look.blocks));
+    for (at, look) in looks.iter().enumerate() {
+        let lies_ahead = to_come.is_some() && at + 1 == looks.len();
+        let seen = looks[..at].last().filter(|_| lies_ahead).map_or(look.blocks, |last| last.blocks);
+        let n = f64::from(estimated.blocks_until(seen) + (look.blocks - seen.min(look.blocks)));
         let fraction = (f64::from(look.blocks) / f64::from(plan.design.blocks.max(1))).min(1.0);
         let new = progress.last().is_none_or(|last: &Progress| last.information < n);
-        // A look at which this comparison had nothing new spent nothing.
         if n - lost_df >= 1.0 && new {
             progress.push(Progress { information: n, fraction, df: n - lost_df });
         } else if let Some(last) = progress.last_mut() {
+            // A look at which this comparison had nothing new is no look of its own.
             last.fraction = fraction;
         }
     }
-    let boundaries = spending(plan, plan.design.alpha / primaries as f64).boundaries(&progress);
-    boundaries.ok().and_then(|looks| looks.last().map(|look| look.nominal_p)).unwrap_or(0.0)
+    spend(plan, plan.design.alpha / primaries as f64).boundaries(&progress).unwrap_or_default()
 }
 
-fn is_futile(declared: &Declared<'_>, estimated: &Estimated) -> bool {
-    let _ = (declared, estimated);
-    let _ = futility::THRESHOLD;
-    false
+/// Whether neither the declared smallest effect nor equivalence is within reach of the last look any more.
+fn is_futile(declared: &Declared<'_>, estimated: &Estimated, here: &[Look], blocks: u32) -> bool {
+    let Ok(estimate) = &estimated.estimate else { return false };
+    let plan = declared.plan;
+    let mut to_the_end = here.to_vec();
+    if let Some(last) = here.last() {
+        to_the_end.push(Look { blocks: plan.design.blocks, ..last.clone() });
+    }
+    let at_the_end = boundaries_at(declared, &to_the_end, estimated, Some(plan.design.blocks));
+    let Some(end) = at_the_end.last() else { return false };
+    let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
+    let usable = estimate.standard_error > 0.0 && fraction < 1.0;
+    let outlook = Outlook { estimate: estimate.effect, standard_error: estimate.standard_error, fraction };
+    let margin = estimated.rule(declared).log_margin();
+    let effect = outlook.conditional_power(margin, end.critical_t);
+    let equivalence = outlook.equivalence_power((-margin, margin), end.critical_t);
+    usable && effect < futility::HOPELESS && equivalence < futility::HOPELESS
 }

@@ -279,7 +279,7 @@ pub fn analyze(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> 
     let until = looks.last().map(|look| look.blocks).filter(|_| plan.stopping.rule != StoppingRule::Fixed);
     let values = Values::of(&declared, points, until);
     let mut comparisons = compare::all(&declared, &values);
-    share_alpha(&declared, &values, looks, &mut comparisons);
+    share_alpha(&declared, looks, &mut comparisons);
     let comparisons: Vec<Comparison> = comparisons
         .into_iter()
         .map(|estimated| {
@@ -308,13 +308,13 @@ pub fn analyze(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> 
 
 /// Sets the level of every comparison. Primary comparisons on the first metric share alpha: with a fixed number of blocks so
 /// that intervals and Holm's decisions agree, at a look by equal parts of what the look may spend. All others stand alone.
-fn share_alpha(declared: &Declared<'_>, values: &Values<'_>, looks: &[Look], comparisons: &mut [compare::Estimated]) {
+fn share_alpha(declared: &Declared<'_>, looks: &[Look], comparisons: &mut [compare::Estimated]) {
     let alpha = declared.plan.design.alpha;
     let primary: Vec<usize> =
         comparisons.iter().enumerate().filter(|(_, one)| one.asked.primary).map(|(index, _)| index).collect();
     if declared.plan.stopping.rule != StoppingRule::Fixed {
         for index in primary {
-            comparisons[index].level = stopping::level_at(declared, values, looks, &comparisons[index]);
+            comparisons[index].level = stopping::level_at(declared, looks, &comparisons[index]);
         }
         return;
     }

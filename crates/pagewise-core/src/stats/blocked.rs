@@ -93,7 +93,8 @@ pub fn sign_flips(differences: &[f64], rng: &mut ChaCha20Rng) -> Option<BlockedR
     if n <= MOST_ENUMERATED {
         // The mirror image of an order has the same statistic: the first block keeps its sign.
         let orders = 1u32 << (n - 1);
-        let count = (0..orders).filter(|order| is_as_large(&|block| block > 0 && order >> (block - 1) & 1 == 1)).count();
+        let count =
+            (0..orders).filter(|order| is_as_large(&|block| block > 0 && order >> (block - 1) & 1 == 1)).count();
         let p = count as f64 / f64::from(orders);
         return Some(BlockedRandomisation { p, smallest_p: smallest_p.min(1.0), exact: true });
     }

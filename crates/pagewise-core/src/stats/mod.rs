@@ -18,6 +18,7 @@ pub mod percent;
 pub mod power;
 pub mod randomisation;
 pub mod simultaneous;
+pub mod spending;
 pub mod student_t;
 pub mod summary;
 pub mod trend;

@@ -46,7 +46,9 @@ fn lower_half(p: f64) -> f64 {
     z
 }
 
-fn density(z: f64) -> f64 {
+/// Probability density at z.
+#[must_use]
+pub fn density(z: f64) -> f64 {
     const INVERSE_ROOT_TWO_PI: f64 = 0.398_942_280_401_432_7;
     INVERSE_ROOT_TWO_PI * libm::exp(-z * z / 2.0)
 }

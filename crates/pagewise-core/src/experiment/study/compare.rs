@@ -81,6 +81,10 @@ impl Estimated {
         self.estimate.as_ref().ok().map(LogEstimate::p)
     }
 
+    pub(crate) fn is_by_pairs(&self) -> bool {
+        self.method == "pairs"
+    }
+
     /// Complete blocks among the first so many.
     pub(crate) fn blocks_until(&self, blocks: u32) -> u32 {
         self.differences.iter().filter(|difference| difference.block < blocks).count() as u32
@@ -187,20 +191,21 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         estimated.estimate = Err("no cell that runs has these levels".to_owned());
         return estimated;
     }
-    let logs = |block: u32| contrast_in(block, &estimated.asked.groups, |block, cell| {
-        values.value(block, cell, metric).map(libm::log)
-    });
-    let not_positive = estimated.asked.groups.iter().flat_map(|(_, cells)| cells).find_map(|cell| {
-        values.of_cell(cell, metric).into_iter().find(|value| *value <= 0.0)
-    });
+    let logs = |block: u32| {
+        contrast_in(block, &estimated.asked.groups, |block, cell| values.value(block, cell, metric).map(libm::log))
+    };
+    let not_positive = estimated
+        .asked
+        .groups
+        .iter()
+        .flat_map(|(_, cells)| cells)
+        .find_map(|cell| values.of_cell(cell, metric).into_iter().find(|value| *value <= 0.0));
     if let Some(value) = not_positive {
         estimated.estimate = Err(format!("{metric} has a value of {value}, and a ratio needs values above zero"));
         return estimated;
     }
-    estimated.differences = values
-        .blocks()
-        .filter_map(|block| Some(BlockDifference { block, difference: logs(block)? }))
-        .collect();
+    estimated.differences =
+        values.blocks().filter_map(|block| Some(BlockDifference { block, difference: logs(block)? })).collect();
     let is_pair = declared.order.kind == OrderKind::Pairs && declared.cells.len() == 2;
     if is_pair {
         by_pairs(declared, values, &mut estimated);
@@ -278,8 +283,8 @@ fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
         df: found.df,
         residual_sd: found.residual_sd,
     });
-    // Complete randomisation and nested loops have no blocks to redraw in.
-    if matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested) {
+    // Complete randomisation and nested loops have no blocks to redraw in; a Williams square is redrawn only as a whole.
+    if matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested | OrderKind::Williams) {
         return;
     }
     let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
@@ -289,7 +294,12 @@ fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
 }
 
 /// Judges a comparison and puts it into words.
-pub(super) fn conclude(declared: &Declared<'_>, estimated: Estimated, explained: Explained, values: &Values<'_>) -> Comparison {
+pub(super) fn conclude(
+    declared: &Declared<'_>,
+    estimated: Estimated,
+    explained: Explained,
+    values: &Values<'_>,
+) -> Comparison {
     let concluded = estimated.concluded(declared);
     let metric = &declared.metrics[estimated.asked.metric];
     let contrast = &declared.plan.contrasts[estimated.asked.contrast];
@@ -313,12 +323,11 @@ pub(super) fn conclude(declared: &Declared<'_>, estimated: Estimated, explained:
         let cells = group.map(|(_, cells)| cells.as_slice()).unwrap_or_default();
         cells.iter().flat_map(|cell| values.of_cell(cell, &metric.metric.name)).collect()
     };
-    let blocks_needed = estimated.estimate.as_ref().ok().filter(|_| concluded.reason == Reason::NotDecided).and_then(
-        |estimate| {
+    let blocks_needed =
+        estimated.estimate.as_ref().ok().filter(|_| concluded.reason == Reason::NotDecided).and_then(|estimate| {
             let margin = estimated.rule(declared).log_margin();
             power::blocks_needed(estimate.residual_sd, margin, estimated.level, POWER)
-        },
-    );
+        });
     let mut comparison = Comparison {
         name: estimated.asked.name.clone(),
         factor: contrast.factor.clone(),

@@ -36,14 +36,14 @@ pub(super) fn of(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estim
 
 /// Compares the growth of every counter that moved at all. Differences, not ratios: growth is often zero on one side.
 fn counters(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated) -> (Vec<CounterContrast>, u32) {
-    let cells: Vec<&str> =
-        estimated.asked.groups.iter().flat_map(|(_, cells)| cells).map(String::as_str).collect();
+    let cells: Vec<&str> = estimated.asked.groups.iter().flat_map(|(_, cells)| cells).map(String::as_str).collect();
     let runs: Vec<_> = estimated
         .differences
         .iter()
         .flat_map(|one| cells.iter().filter_map(|cell| values.good(one.block, cell)))
         .collect();
-    let names = |point: &crate::experiment::point::Point| -> BTreeSet<String> { point.counters.keys().cloned().collect() };
+    let names =
+        |point: &crate::experiment::point::Point| -> BTreeSet<String> { point.counters.keys().cloned().collect() };
     let common = runs.iter().map(|point| names(point)).reduce(|common, next| &common & &next).unwrap_or_default();
     let growth = |block: u32, cell: &str, name: &str| -> Option<f64> {
         values.good(block, cell)?.counters.get(name).map(|growth| *growth as f64)
@@ -63,9 +63,10 @@ fn counters(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated)
         let mean = |sign: f64| {
             let group = estimated.asked.groups.iter().find(|(own, _)| *own == sign);
             let cells = group.map(|(_, cells)| cells.as_slice()).unwrap_or_default();
-            let all = estimated.differences.iter().flat_map(|one| {
-                cells.iter().filter_map(|cell| growth(one.block, cell, &name)).collect::<Vec<f64>>()
-            });
+            let all = estimated
+                .differences
+                .iter()
+                .flat_map(|one| cells.iter().filter_map(|cell| growth(one.block, cell, &name)).collect::<Vec<f64>>());
             summary::mean(&all.collect::<Vec<f64>>()).unwrap_or_default()
         };
         let (low, high) = estimate.interval(declared.plan.design.alpha);

@@ -102,7 +102,9 @@ fn same_values(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> 
     let mut seen: Vec<(BTreeMap<&str, &str>, &str)> = Vec::new();
     for cell in &declared.cells {
         // A setting without a value to read, such as an environment variable, may be what differs.
-        let Some(read) = read_back(&cell.label).filter(|read| read.len() == cell.policy.settings.len()) else { continue };
+        let Some(read) = read_back(&cell.label).filter(|read| read.len() == cell.policy.settings.len()) else {
+            continue;
+        };
         if read.is_empty() {
             continue;
         }
@@ -227,7 +229,8 @@ fn disagreement(comparisons: &[Comparison]) -> Option<Warning> {
             reachable && randomised.is_some_and(|decides| decides != (effect.p <= comparison.level))
         })
     };
-    let told: Vec<String> = comparisons.iter().filter(disagrees).map(|one| format!("{} ({})", one.name, one.metric)).collect();
+    let told: Vec<String> =
+        comparisons.iter().filter(disagrees).map(|one| format!("{} ({})", one.name, one.metric)).collect();
     if told.is_empty() {
         return None;
     }

@@ -81,10 +81,7 @@ pub(super) fn verdict(comparison: &Comparison, metric: &StudyMetric, reason: Rea
 fn judged(comparison: &Comparison) -> String {
     let word = if comparison.conclusion == Conclusion::Better { "better" } else { "worse" };
     match &comparison.interaction {
-        Some(other) => format!(
-            "What `{}` changes against `{}` is {word} as {other}",
-            comparison.b, comparison.a
-        ),
+        Some(other) => format!("What `{}` changes against `{}` is {word} as {other}", comparison.b, comparison.a),
         None => format!("`{}` is {word} than `{}`", comparison.b, comparison.a),
     }
 }
@@ -113,7 +110,13 @@ fn span(interval: &Interval) -> String {
     let signed = |ratio: f64| {
         let percents = (ratio - 1.0) * 100.0;
         let rounded = format!("{:.1}", percents.abs());
-        let sign = if rounded == "0.0" { "" } else if percents < 0.0 { "−" } else { "+" };
+        let sign = if rounded == "0.0" {
+            ""
+        } else if percents < 0.0 {
+            "−"
+        } else {
+            "+"
+        };
         format!("{sign}{rounded}")
     };
     format!("{} and {} %", signed(interval.low), signed(interval.high))
