@@ -151,6 +151,7 @@ impl From<TrialError> for Failure {
             TrialError::Tunable(error) => error.into(),
             TrialError::Change(error) => error.into(),
             TrialError::GivenUp { .. }
+            | TrialError::NeedsBoot { .. }
             | TrialError::WarmupFailed { .. }
             | TrialError::NoMetric { .. }
             | TrialError::Scope(_)

@@ -1,6 +1,6 @@
 //! One point on this host, from an empty scratch folder to everything put back.
 
-use super::engine::{PointRunner, TrialError};
+use super::engine::{PointRunner, Starting, TrialError};
 use super::gate::{Decision, Gate};
 use super::measure::{self, MemoryWatch, Totals};
 use super::scope::Scope;
@@ -31,7 +31,7 @@ pub struct HostRunner<'a> {
     pub root: &'a Root,
     /// The job.
     pub workload: &'a mut dyn Workload,
-    /// Level name to policy.
+    /// Cell label to policy.
     pub policies: BTreeMap<String, Policy>,
     /// Where swap files and caches go.
     pub places: &'a Places,
@@ -111,7 +111,28 @@ impl PointRunner for HostRunner<'_> {
         (now(), source::boot_id(self.root).unwrap_or_default())
     }
 
-    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32) -> Result<Record, TrialError> {
+    fn boot_needed(&self, planned: &PlannedPoint) -> Option<String> {
+        let policy = self.policies.get(&planned.cell)?;
+        let resolved = tunable::resolve(self.root, self.places, policy).ok()?;
+        let is_there = |setting: &&tunable::HostSetting| {
+            tunable::read(self.root, &setting.tunable)
+                .is_ok_and(|now| tunable::same(&setting.tunable, &now, &setting.value))
+        };
+        let missing: Vec<String> = resolved
+            .boot
+            .iter()
+            .filter(|setting| !is_there(setting))
+            .map(|setting| format!("{}={}", setting.tunable, setting.value))
+            .collect();
+        (!missing.is_empty()).then(|| missing.join(","))
+    }
+
+    fn run_point(
+        &mut self,
+        planned: &PlannedPoint,
+        attempt: u32,
+        starting: Starting<'_>,
+    ) -> Result<Record, TrialError> {
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         let context = RunContext { scratch: self.fresh_scratch(planned, attempt)?, job: resolved.job.clone() };
@@ -122,7 +143,7 @@ impl PointRunner for HostRunner<'_> {
         self.watcher.ensure_alive().map_err(ChangeError::from)?;
         let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
         let applied = change.applied().to_vec();
-        let measured = self.run_under(&planned.cell, &change, &context, commands);
+        let measured = self.run_under(&planned.cell, &change, &context, commands, starting);
         let foreign = foreign_changes(&change);
         let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
         let cleanup_scratch = context.scratch.clone();
@@ -170,6 +191,7 @@ impl HostRunner<'_> {
         change: &Change,
         context: &RunContext,
         commands: Vec<Command>,
+        starting: Starting<'_>,
     ) -> Result<Result<Measured, String>, TrialError> {
         let mut drifted =
             || change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
@@ -183,6 +205,7 @@ impl HostRunner<'_> {
         let measured = scope
             .limit(&context.job.cgroup_limits)
             .map_err(TrialError::from)
+            .and_then(|()| starting())
             .and_then(|()| self.measure(&scope, &context.job, &context.scratch, commands));
         scope.remove();
         let _ = self.watcher.set_scope(None, &[]);

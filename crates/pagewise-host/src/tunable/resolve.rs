@@ -23,6 +23,8 @@ pub struct Places {
 pub struct Resolved {
     /// What to write to the host, in the policy's order.
     pub host: Vec<HostSetting>,
+    /// What must be booted: read and compared, never written.
+    pub boot: Vec<HostSetting>,
     /// What to ask of the job.
     pub job: JobSettings,
 }
@@ -60,6 +62,9 @@ pub fn resolve(root: &Root, places: &Places, policy: &Policy) -> Result<Resolved
         seen.push((identity, setting));
         if tunable.is_for_job() {
             add_to_job(root, &mut resolved.job, &tunable, &value, &setting.value)?;
+        } else if tunable.descriptor.cost == CostClass::Boot {
+            let (tunable, cost) = (tunable.name.clone(), CostClass::Boot);
+            resolved.boot.push(HostSetting { tunable, value, coupled: Vec::new(), cost });
         } else {
             resolved.host.push(host_setting(root, places, &tunable, &value)?);
         }

@@ -1,0 +1,31 @@
+//! A study as text, Markdown, LaTeX, 72-column mail, one HTML file, and an R script with its data. Bytes out: files are opened
+//! elsewhere, and the bytes depend on the [`StudyReport`] alone.
+
+mod text;
+
+pub use text::text;
+
+use super::facts::HostFacts;
+use crate::experiment::plan::Plan;
+use crate::experiment::study::Study;
+
+/// Everything a report of a study is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyReport {
+    /// What the trial found.
+    pub study: Study,
+    /// What was declared before the first run.
+    pub plan: Plan,
+    /// Where it ran.
+    pub facts: HostFacts,
+    /// Command lines that repeat the trial, in order.
+    pub commands: Vec<String>,
+    /// What was said about workload and policies before the first run.
+    pub notes: Vec<String>,
+    /// Name of the bundle the report was made from.
+    pub bundle: String,
+    /// When the bundle was made, RFC 3339 UTC.
+    pub created: String,
+    /// Version of Pagewise that ran the trial.
+    pub pagewise: String,
+}

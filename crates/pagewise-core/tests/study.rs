@@ -1,0 +1,189 @@
+//! A declared matrix with known values gives the numbers that follow from them.
+
+use pagewise_core::comparison::rule::Conclusion;
+use pagewise_core::experiment::order::{Order, draw};
+use pagewise_core::experiment::plan::{Plan, source};
+use pagewise_core::experiment::point::{Outcome, Point};
+use pagewise_core::experiment::stopping;
+use pagewise_core::experiment::study::{Study, analyze};
+use std::collections::BTreeMap;
+
+const PLAN: &str = r#"
+name = "x"
+[workload]
+name = "command"
+run = ["true"]
+[[metric]]
+name = "wall"
+[[metric]]
+name = "system_share"
+[[factor]]
+name = "swap"
+levels.off = "env.SWAP=off"
+levels.on = "env.SWAP=on"
+[[factor]]
+name = "load"
+levels.low = "env.LOAD=1"
+levels.high = "env.LOAD=2"
+[design]
+blocks = 8
+warmup = 1
+seed = 5
+[[contrast]]
+factor = "swap"
+a = "off"
+b = "on"
+by = ["load"]
+primary = true
+[[contrast]]
+factor = "swap"
+a = "off"
+b = "on"
+interaction = { factor = "load", a = "low", b = "high" }
+"#;
+
+fn plan() -> Plan {
+    source::read(PLAN, "x.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A trial whose wall times are 100 s, ten percent more with swap on under high load, scattered by `noise` of block and cell.
+fn points(order: &Order, noise: impl Fn(u32, &str) -> f64) -> Vec<Point> {
+    let point = |planned: &pagewise_core::experiment::point::PlannedPoint| {
+        let slow = if planned.cell == "on·high" { 1.1 } else { 1.0 };
+        let wall = 100.0 * slow * noise(planned.block.unwrap_or(0), &planned.cell);
+        Point {
+            planned: planned.clone(),
+            attempt: 1,
+            outcome: Outcome::Ok,
+            reason: None,
+            started_at: String::new(),
+            measures: BTreeMap::from([
+                ("wall".to_owned(), wall),
+                ("system_share".to_owned(), 0.1),
+                ("psi_memory_some".to_owned(), wall / 10.0),
+            ]),
+            absent: BTreeMap::new(),
+            custom_units: BTreeMap::new(),
+            counters: BTreeMap::from([("pgfault".to_owned(), (wall * 100.0) as i64)]),
+            applied: Vec::new(),
+            boot_id: "boot".to_owned(),
+        }
+    };
+    order.points.iter().map(point).collect()
+}
+
+fn scattered(block: u32, cell: &str) -> f64 {
+    let seed = cell
+        .bytes()
+        .fold(u64::from(block) + 1, |sum, byte| sum.wrapping_mul(6_364_136_223_846_793_005) ^ u64::from(byte));
+    // Blocks differ by five percent, runs inside a block by one.
+    1.0 + 0.05 * f64::from(block % 3) + 0.01 * ((seed >> 33) % 1000) as f64 / 1000.0
+}
+
+fn study(points: &[Point]) -> Study {
+    let plan = plan();
+    analyze(&plan, &draw(&plan).unwrap(), points, &[]).unwrap()
+}
+
+#[test]
+fn every_contrast_is_looked_at_in_every_combination_for_every_metric() {
+    let plan = plan();
+    let order = draw(&plan).unwrap();
+    let study = study(&points(&order, scattered));
+    let names: Vec<(&str, &str, bool)> =
+        study.comparisons.iter().map(|one| (one.name.as_str(), one.metric.as_str(), one.primary)).collect();
+    assert_eq!(
+        names,
+        [
+            ("swap: off → on, load low", "wall", true),
+            ("swap: off → on, load low", "system_share", false),
+            ("swap: off → on, load high", "wall", true),
+            ("swap: off → on, load high", "system_share", false),
+            ("swap: off → on, load high against low", "wall", false),
+            ("swap: off → on, load high against low", "system_share", false),
+        ]
+    );
+    let high = &study.comparisons[2];
+    assert_eq!(high.conclusion, Conclusion::Worse);
+    assert!((high.effect.as_ref().unwrap().ratio - 1.1).abs() < 0.01);
+    assert!(high.sentence.contains("`on` is worse than `off` with load high"), "{}", high.sentence);
+    assert_eq!(study.comparisons[0].conclusion, Conclusion::Equivalent);
+    let interaction = study.comparisons[4].effect.as_ref().unwrap();
+    assert!((interaction.ratio - 1.1).abs() < 0.01);
+    assert_eq!(high.counters[0].name, "pgfault");
+    let stall = high.stall.as_ref().unwrap();
+    assert!((stall.share.unwrap() - 0.1).abs() < 1e-9, "{stall:?}");
+}
+
+#[test]
+fn the_estimate_is_the_t_interval_over_block_differences() {
+    let plan = plan();
+    let order = draw(&plan).unwrap();
+    let points = points(&order, scattered);
+    let study = study(&points);
+    let log = |block: u32, cell: &str| {
+        let point = points.iter().find(|p| p.planned.block == Some(block) && p.planned.cell == cell).unwrap();
+        point.measures["wall"].ln()
+    };
+    let differences: Vec<f64> = (0..8).map(|block| log(block, "on·high") - log(block, "off·high")).collect();
+    let mean = differences.iter().sum::<f64>() / 8.0;
+    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 7.0;
+    let effect = study.comparisons[2].effect.as_ref().unwrap();
+    assert!((effect.log_ratio - mean).abs() < 1e-12);
+    assert!((effect.standard_error - (variance / 8.0).sqrt()).abs() < 1e-12);
+    assert_eq!(effect.df, 7.0);
+    assert_eq!(effect.smallest_randomisation_p, Some(2.0 / 256.0));
+}
+
+#[test]
+fn the_order_of_the_points_and_the_warm_up_change_nothing() {
+    let plan = plan();
+    let order = draw(&plan).unwrap();
+    let mut points = points(&order, scattered);
+    let wanted = study(&points);
+    points.reverse();
+    assert_eq!(study(&points), wanted);
+    for point in points.iter_mut().filter(|point| point.planned.is_warmup()) {
+        point.measures.insert("wall".to_owned(), 1e6);
+    }
+    assert_eq!(study(&points).comparisons, wanted.comparisons);
+}
+
+#[test]
+fn failures_are_compared_first_and_cost_their_block() {
+    let plan = plan();
+    let order = draw(&plan).unwrap();
+    let mut points = points(&order, scattered);
+    for point in points.iter_mut().filter(|p| p.planned.cell == "on·high" && p.planned.block.is_some_and(|b| b < 6)) {
+        point.outcome = Outcome::Oom;
+    }
+    let study = study(&points);
+    let high = &study.comparisons[2];
+    assert_eq!((high.outcomes.b_bad, high.outcomes.b_total, high.blocks), (6, 8, 2));
+    assert_eq!((high.conclusion, high.decided_by.as_str()), (Conclusion::Worse, "outcomes"));
+}
+
+#[test]
+fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_the_look_s_interval() {
+    let text = PLAN
+        .replace("by = [\"load\"]\nprimary = true", "by = [\"load\"]\nprimary = true")
+        .replace("blocks = 8", "blocks = 10")
+        + "[stopping]\nrule = \"obrien-fleming\"\n";
+    let plan = source::read(&text, "x.toml").unwrap();
+    let order = draw(&plan).unwrap();
+    let points = points(&order, scattered);
+    let until = |blocks: u32| -> Vec<Point> {
+        points.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
+    };
+    assert_eq!(stopping::due(&plan, &order, &until(3), &[]), None);
+    assert_eq!(stopping::due(&plan, &order, &until(4), &[]), Some(4));
+    let first = stopping::look(&plan, &order, &until(4), 4, &[]);
+    assert!(first.comparisons[0].nominal_p < 0.01, "{first:?}");
+    assert_eq!(stopping::due(&plan, &order, &until(5), std::slice::from_ref(&first)), None, "a look is taken once");
+    let second = stopping::look(&plan, &order, &until(6), 6, std::slice::from_ref(&first));
+    assert!(second.comparisons[0].nominal_p > first.comparisons[0].nominal_p);
+    let looks = [first, second.clone()];
+    let study = analyze(&plan, &order, &until(7), &looks).unwrap();
+    assert_eq!(study.comparisons[0].level, second.comparisons[0].nominal_p);
+    assert_eq!(study.comparisons[0].blocks, 6, "blocks after the last look do not count");
+}
