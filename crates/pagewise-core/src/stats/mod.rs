@@ -13,6 +13,7 @@ pub mod holm;
 mod incomplete_beta;
 pub mod leave_one_out;
 pub mod normal;
+pub mod outliers;
 pub mod percent;
 pub mod power;
 pub mod randomisation;
