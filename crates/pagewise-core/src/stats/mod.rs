@@ -6,6 +6,7 @@
 
 pub mod autocorrelation;
 pub mod benjamini_hochberg;
+pub mod bootstrap;
 pub mod crossover;
 pub mod dip;
 pub mod distribution;
