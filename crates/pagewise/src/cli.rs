@@ -61,6 +61,7 @@ pub(crate) enum Verb {
     Revert(commands::revert::RevertArgs),
     Prove(Box<commands::prove::ProveArgs>),
     Report(commands::report::ReportArgs),
+    Analyze(Box<commands::analyze::AnalyzeArgs>),
     Workload(commands::workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     WatchOwner(commands::watch_owner::WatchArgs),
@@ -78,6 +79,7 @@ impl Verb {
             Verb::Revert(args) => commands::revert::run(&args, global),
             Verb::Prove(args) => commands::prove::run(&args, global),
             Verb::Report(args) => commands::report::run(&args, global),
+            Verb::Analyze(args) => commands::analyze::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
             Verb::Hold(args) => commands::hold::run(&args, global),

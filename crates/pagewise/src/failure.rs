@@ -3,6 +3,9 @@
 //! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage · 3 not permitted or not possible here ·
 //! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C.
 
+use pagewise_core::comparison::analysis::ComparisonError;
+use pagewise_core::comparison::question::QuestionError;
+use pagewise_core::comparison::table::TableError;
 use pagewise_host::process::{Interrupted, ProcessError};
 use pagewise_host::store::bundle::BundleError;
 use pagewise_host::trial::engine::TrialError;
@@ -157,6 +160,28 @@ impl From<TrialError> for Failure {
             | TrialError::Scope(_)
             | TrialError::Source(_)
             | TrialError::File { .. } => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Self {
+        Failure::Usage(error.into())
+    }
+}
+
+impl From<QuestionError> for Failure {
+    fn from(error: QuestionError) -> Self {
+        Failure::Usage(error.into())
+    }
+}
+
+impl From<ComparisonError> for Failure {
+    fn from(error: ComparisonError) -> Self {
+        match error {
+            ComparisonError::Question(error) => error.into(),
+            ComparisonError::TooMany { .. } => Failure::Usage(error.into()),
+            ComparisonError::NoValues => Failure::NotPossible(error.into()),
         }
     }
 }

@@ -3,7 +3,13 @@
 //! The way of one table: [`question::Question`] says what is asked, [`table::Table`] reads the columns it needs, and
 //! [`analysis::analyze`] answers with [`analysis::Comparisons`], which reports only read.
 
+pub mod analysis;
+mod cells;
+pub mod counters;
+mod effects;
 pub mod outcome;
 pub mod question;
 pub mod rule;
 pub mod table;
+mod warnings;
+pub mod words;

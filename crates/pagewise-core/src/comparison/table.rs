@@ -216,14 +216,7 @@ impl Table {
     /// When the text is no table, lacks a column or a level that is asked for, or holds something else than a number
     /// where one belongs.
     pub fn read(source: impl Read, file: &str, question: &Question) -> Result<Table, TableError> {
-        // `\n` ends a line and the `\r` before it is trimmed with the spaces: with the reader's own rule for `\r\n` the
-        // `\n` would still be to come when it hands out the record, and lines could not be counted.
-        let mut reader = csv::ReaderBuilder::new()
-            .flexible(true)
-            .has_headers(false)
-            .terminator(csv::Terminator::Any(b'\n'))
-            .buffer_capacity(BUFFER)
-            .from_reader(ended(source));
+        let mut reader = csv_reader(source);
         let mut record = ByteRecord::new();
         if !next(&mut reader, &mut record, file)? {
             return Err(TableError::Empty { file: file.to_owned() });
@@ -245,6 +238,18 @@ impl Table {
         let table = columns.table;
         table.has_levels(question, file)?;
         Ok(table)
+    }
+
+    /// The names of the columns, for someone who has not said yet which of them are meant.
+    ///
+    /// # Errors
+    /// When there is no first line, or its text is not UTF-8.
+    pub fn columns(source: impl Read, file: &str) -> Result<Vec<String>, TableError> {
+        let mut record = ByteRecord::new();
+        if !next(&mut csv_reader(source), &mut record, file)? {
+            return Err(TableError::Empty { file: file.to_owned() });
+        }
+        Ok(Header::of(&record, file)?.names)
     }
 
     /// The column of a factor that the question names.
@@ -269,6 +274,17 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// `\n` ends a line and the `\r` before it is trimmed with the spaces: with the reader's own rule for `\r\n` the `\n`
+/// would still be to come when it hands out the record, and lines could not be counted.
+fn csv_reader<R: Read>(source: R) -> csv::Reader<impl Read> {
+    csv::ReaderBuilder::new()
+        .flexible(true)
+        .has_headers(false)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .buffer_capacity(BUFFER)
+        .from_reader(ended(source))
 }
 
 /// The last line gets the end it may lack, so that lines can be counted; one more is a blank line and read over.

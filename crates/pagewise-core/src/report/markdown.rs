@@ -91,7 +91,7 @@ fn fenced(commands: &[String]) -> String {
 }
 
 /// Text in which nothing is markup. Names of levels and messages of commands are anyone's.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

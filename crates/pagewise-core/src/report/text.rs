@@ -26,17 +26,17 @@ impl Default for Style {
 }
 
 impl Style {
-    fn columns(self) -> usize {
+    pub(super) fn columns(self) -> usize {
         usize::from(self.width.clamp(40, 100))
     }
 
-    fn paint(self, codes: &str, text: &str) -> String {
+    pub(super) fn paint(self, codes: &str, text: &str) -> String {
         if self.color { format!("\u{1b}[{codes}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }
 
-const BOLD: &str = "1";
-const WARNING: &str = "1;33";
+pub(super) const BOLD: &str = "1";
+pub(super) const WARNING: &str = "1;33";
 
 /// The report as text, ending in a newline.
 #[must_use]
@@ -196,7 +196,7 @@ impl Page {
 }
 
 /// Breaks `text` at spaces into lines of `columns`; a word longer than a line is broken where it must be.
-fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
+pub(super) fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
     let mut out = String::new();
     let mut line = first.to_owned();
     let mut empty = true;

@@ -4,6 +4,7 @@ use super::effect::Found;
 use super::pairs::{Side, Trial};
 use super::verdict::{Concluded, Reason};
 use super::{Conclusion, Interval, OutcomeTest, PairsNeeded, Question};
+pub(super) use crate::comparison::words::p_value;
 use crate::experiment::point::Outcome;
 use crate::stats::power::MOST_PAIRS;
 
@@ -198,16 +199,6 @@ fn decimals(percents: &[f64]) -> usize {
 /// A fraction as a percentage without needless zeros: "2 %", "0.5 %".
 pub(super) fn percent(fraction: f64) -> String {
     format!("{} %", (fraction * 1e6).round() / 1e4)
-}
-
-/// Two significant digits, as far as anyone reads them.
-pub(super) fn p_value(p: f64) -> String {
-    match p {
-        p if p < 0.0001 => "0.0001 or less".to_owned(),
-        p if p < 0.001 => format!("{p:.4}"),
-        p if p < 0.1 => format!("{p:.3}"),
-        p => format!("{p:.2}"),
-    }
 }
 
 #[cfg(test)]

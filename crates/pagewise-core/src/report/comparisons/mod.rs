@@ -1,3 +1,20 @@
-//! Comparisons of a table as people and programs want them.
+//! Comparisons of a table as people want them: on a terminal, as Markdown, as LaTeX, as a mail, and as R prints them.
+//! JSON is the [`Comparisons`] value itself.
+//!
+//! Names of factors and levels come from anyone's file: every rendition makes them inert for its reader.
+//!
+//! [`Comparisons`]: crate::comparison::analysis::Comparisons
 
-mod r_number;
+mod latex;
+mod layout;
+mod markdown;
+mod r;
+pub mod r_number;
+mod table;
+mod text72;
+
+pub use latex::latex;
+pub use markdown::markdown;
+pub use r::r;
+pub use table::table;
+pub use text72::text72;

@@ -14,7 +14,7 @@ const EPSILON: f64 = f64::EPSILON;
 
 /// `format(values, digits = digits)`: every number at the same width, padded on the left.
 #[must_use]
-pub(super) fn format(values: &[f64], digits: usize) -> Vec<String> {
+pub fn format(values: &[f64], digits: usize) -> Vec<String> {
     let shapes: Vec<Shape> =
         values.iter().filter(|value| value.is_finite()).map(|value| Shape::of(*value, digits)).collect();
     let notation = Notation::of(&shapes);
@@ -25,13 +25,13 @@ pub(super) fn format(values: &[f64], digits: usize) -> Vec<String> {
 
 /// One number.
 #[must_use]
-pub(super) fn format_one(value: f64, digits: usize) -> String {
+pub fn format_one(value: f64, digits: usize) -> String {
     format(&[value], digits).concat()
 }
 
 /// `format.pval(p, digits = digits)` of one p-value: `1.229e-06`, `< 2.2e-16`.
 #[must_use]
-pub(super) fn p_value(p: f64, digits: usize) -> String {
+pub fn p_value(p: f64, digits: usize) -> String {
     if p.is_nan() {
         return "NA".to_owned();
     }

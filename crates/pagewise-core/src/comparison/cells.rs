@@ -1,0 +1,71 @@
+//! Rows of a table sorted into cells: one per contrast and combination of the levels that are kept apart.
+
+use super::outcome::Outcome;
+use super::question::{Contrast, Question};
+use super::table::{Factor, Table};
+use std::collections::BTreeMap;
+
+/// What one comparison is made of.
+#[derive(Clone, Debug)]
+pub(super) struct Cell<'q> {
+    pub(super) contrast: &'q Contrast,
+    /// Factor and level, in the order asked for.
+    pub(super) by: Vec<(String, String)>,
+    pub(super) a: Side,
+    pub(super) b: Side,
+}
+
+/// The rows of one level in a cell, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    /// Every result, failed ones too.
+    pub(super) rows: Vec<usize>,
+    /// Those that ended well: they have values.
+    pub(super) good: Vec<usize>,
+    /// The value of each of `good`.
+    pub(super) values: Vec<f64>,
+}
+
+impl Side {
+    fn add(&mut self, table: &Table, row: usize) {
+        self.rows.push(row);
+        if table.outcomes.get(row).is_none_or(|outcome| *outcome == Outcome::Ok) {
+            self.good.push(row);
+            self.values.push(table.values[row]);
+        }
+    }
+}
+
+/// All cells: contrasts as asked, and within one by the order in which levels first occur.
+pub(super) fn all<'q>(table: &Table, question: &'q Question) -> Vec<Cell<'q>> {
+    question.contrasts.iter().flat_map(|contrast| of_contrast(table, question, contrast)).collect()
+}
+
+fn of_contrast<'q>(table: &Table, question: &Question, contrast: &'q Contrast) -> Vec<Cell<'q>> {
+    let by: Vec<&Factor> = question.by_of(contrast).into_iter().filter_map(|name| table.factor(name)).collect();
+    let Some(factor) = table.factor(&contrast.factor) else { return Vec::new() };
+    let code = |level: &str| factor.levels.iter().position(|known| known == level).map(|code| code as u32);
+    let (a, b) = (code(&contrast.a), code(&contrast.b));
+    let mut cells: BTreeMap<Vec<u32>, (Side, Side)> = BTreeMap::new();
+    let mut key = Vec::with_capacity(by.len());
+    for (row, level) in factor.codes.iter().enumerate() {
+        let (is_a, is_b) = (Some(*level) == a, Some(*level) == b);
+        if !is_a && !is_b {
+            continue;
+        }
+        key.clear();
+        key.extend(by.iter().map(|factor| factor.codes[row]));
+        if !cells.contains_key(&key) {
+            cells.insert(key.clone(), (Side::default(), Side::default()));
+        }
+        let Some((side_a, side_b)) = cells.get_mut(&key) else { continue };
+        if is_a { side_a.add(table, row) } else { side_b.add(table, row) }
+    }
+    let named = |codes: &[u32]| -> Vec<(String, String)> {
+        by.iter()
+            .zip(codes)
+            .map(|(factor, code)| (factor.name.clone(), factor.levels[*code as usize].clone()))
+            .collect()
+    };
+    cells.into_iter().map(|(codes, (a, b))| Cell { contrast, by: named(&codes), a, b }).collect()
+}

@@ -1,0 +1,235 @@
+//! The estimates of one comparison: what the methods of [`crate::stats`] give for its two samples, and why one gives
+//! nothing.
+
+use super::cells::Cell;
+use super::question::Question;
+use crate::stats::{equivalence, percent, welch};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Welch's t test of mean(a) − mean(b).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Welch {
+    /// The difference in standard errors.
+    pub t: f64,
+    /// Degrees of freedom.
+    pub df: f64,
+    /// Two-sided p-value.
+    pub p: f64,
+    /// Low end of the interval of mean(a) − mean(b) at 1 − alpha, in the unit of the value.
+    pub ci_low: f64,
+    /// High end.
+    pub ci_high: f64,
+}
+
+/// An interval in percent, low end first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PercentInterval {
+    /// Low end, in percent.
+    pub low: f64,
+    /// High end, in percent.
+    pub high: f64,
+}
+
+/// A change in percent with its interval at 1 − alpha.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Percent {
+    /// The change, in percent.
+    pub estimate: f64,
+    /// Low end of its interval, in percent.
+    pub low: f64,
+    /// High end, in percent.
+    pub high: f64,
+}
+
+/// ln(b / a) with its interval at 1 − alpha: natural logarithms, 0 is no difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LogRatio {
+    /// The estimate.
+    pub estimate: f64,
+    /// Low end of its interval.
+    pub low: f64,
+    /// High end.
+    pub high: f64,
+    /// Two-sided p-value of no difference.
+    pub p: f64,
+    /// Low end of the interval at 1 − 2·alpha, which is held against the margin.
+    pub equivalence_low: f64,
+    /// High end of it.
+    pub equivalence_high: f64,
+}
+
+/// Two one-sided tests of equivalence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tost {
+    /// The larger of the two p-values: equivalent when it is below alpha.
+    pub p: f64,
+    /// The margin it was tested against, as a fraction.
+    pub margin: f64,
+}
+
+/// How far b is shifted against a.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HodgesLehmann {
+    /// The median of all differences b − a, in the unit of the value.
+    pub shift: f64,
+    /// Low end of its interval at 1 − alpha.
+    pub ci_low: f64,
+    /// High end.
+    pub ci_high: f64,
+}
+
+/// The rank test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MannWhitney {
+    /// How many of all pairs have a above b, ties as a half: R's W of `wilcox.test(a, b)`.
+    pub u: f64,
+    /// Two-sided p-value.
+    pub p: f64,
+    /// Counted out rather than approximated by a normal distribution.
+    pub exact: bool,
+}
+
+/// p-values of a normal distribution, by Shapiro and Wilk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShapiroP {
+    /// Of a.
+    pub a: Option<f64>,
+    /// Of b.
+    pub b: Option<f64>,
+}
+
+/// The estimate from within blocks: what blocks have in common is gone from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Blocked {
+    /// Blocks in which both levels have a value.
+    pub blocks: u32,
+    /// Mean of ln(b / a) within blocks.
+    pub log_ratio: f64,
+    /// Low end of its interval at 1 − alpha.
+    pub low: f64,
+    /// High end.
+    pub high: f64,
+    /// Two-sided p-value of the paired t test.
+    pub p: f64,
+}
+
+/// A bias-corrected and accelerated bootstrap interval of the change of the mean, b relative to a.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Bca {
+    /// Low end at 1 − alpha, in percent.
+    pub percent_low: f64,
+    /// High end, in percent.
+    pub percent_high: f64,
+    /// Resamples drawn.
+    pub resamples: u32,
+}
+
+/// Name of a field that is null, to the reason.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Absent(pub(super) BTreeMap<String, String>);
+
+impl Absent {
+    /// Passes a value on and keeps the reason when there is none.
+    fn unless<T>(&mut self, name: &str, value: Option<T>, reason: impl FnOnce() -> String) -> Option<T> {
+        if value.is_none() {
+            self.0.insert(name.to_owned(), reason());
+        }
+        value
+    }
+}
+
+/// Everything estimated for one comparison.
+pub(super) struct Effects {
+    pub(super) welch: Option<Welch>,
+    pub(super) percent_r: Option<PercentInterval>,
+    pub(super) percent: Option<Percent>,
+    pub(super) log_ratio: Option<LogRatio>,
+    pub(super) tost: Option<Tost>,
+    pub(super) hodges_lehmann: Option<HodgesLehmann>,
+    pub(super) mann_whitney: Option<MannWhitney>,
+    pub(super) hedges_g: Option<f64>,
+    pub(super) shapiro_p: ShapiroP,
+    pub(super) blocked: Option<Blocked>,
+    pub(super) bca: Option<Bca>,
+    pub(super) absent: Absent,
+}
+
+impl Effects {
+    pub(super) fn of(question: &Question, cell: &Cell) -> Effects {
+        let (a, b) = (cell.a.values.as_slice(), cell.b.values.as_slice());
+        let rule = &question.rule;
+        let mut absent = Absent::default();
+        let no_spread = || why_no_test(cell);
+        let no_logs = || why_no_logs(cell);
+
+        let tested = welch::test(a, b, rule.alpha);
+        let percent_r = tested.as_ref().and_then(percent::as_r_prints);
+        let percent_r = absent.unless("percent_r", percent_r, || match &tested {
+            Some(_) => "the interval of the difference includes zero: no significance".to_owned(),
+            None => no_spread(),
+        });
+        let fieller = tested.as_ref().zip(percent::fieller(a, b, rule.alpha));
+        let percent = absent.unless("percent", fieller, || match &tested {
+            Some(_) => {
+                format!("the mean of {} cannot be told from zero, so nothing is a percentage of it", cell.contrast.a)
+            }
+            None => no_spread(),
+        });
+        let ratio = percent::log_ratio(a, b, rule.alpha).zip(percent::log_ratio(a, b, 2.0 * rule.alpha));
+        let ratio = absent.unless("log_ratio", ratio, no_logs);
+        let tost = equivalence::tost(a, b, rule.margin, rule.alpha);
+        let tost = absent.unless("tost", tost, || {
+            if ratio.is_some() { "no difference is below a margin of 0".to_owned() } else { no_logs() }
+        });
+        absent.unless("welch", tested, no_spread);
+        Effects {
+            percent_r: percent_r.map(|(low, high)| PercentInterval { low, high }),
+            percent: percent.map(|(welch, (low, high))| Percent {
+                estimate: -welch.difference * 100.0 / welch.mean_a,
+                low: low * 100.0,
+                high: high * 100.0,
+            }),
+            log_ratio: ratio.map(|(ratio, wide)| LogRatio {
+                estimate: libm::log(ratio.ratio),
+                low: libm::log(ratio.low),
+                high: libm::log(ratio.high),
+                p: ratio.p,
+                equivalence_low: libm::log(wide.low),
+                equivalence_high: libm::log(wide.high),
+            }),
+            tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
+            welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
+            hodges_lehmann: None,
+            mann_whitney: None,
+            hedges_g: None,
+            shapiro_p: ShapiroP { a: None, b: None },
+            blocked: None,
+            bca: None,
+            absent,
+        }
+    }
+}
+
+/// Why two samples have no t test.
+fn why_no_test(cell: &Cell) -> String {
+    for (level, side) in [(&cell.contrast.a, &cell.a), (&cell.contrast.b, &cell.b)] {
+        match side.values.len() {
+            0 => return format!("{level} has no value here"),
+            1 => return format!("{level} has one value here, and a spread needs two"),
+            _ => {}
+        }
+    }
+    "the values have no spread that a float can hold".to_owned()
+}
+
+/// Why two samples have no ratio of geometric means.
+fn why_no_logs(cell: &Cell) -> String {
+    let values = cell.a.values.iter().chain(&cell.b.values);
+    match values.filter(|value| **value <= 0.0).count() {
+        0 => why_no_test(cell),
+        1 => "one value is zero or negative and has no logarithm".to_owned(),
+        count => format!("{count} values are zero or negative and have no logarithm"),
+    }
+}

@@ -1,0 +1,340 @@
+//! What a careful reader must know before believing a comparison. A warning never changes a number or a verdict.
+
+use super::analysis::{Comparison, Warning};
+use super::cells::{Cell, Side};
+use super::question::{ORDER, Question};
+use super::rule::Conclusion;
+use super::table::{LeftOut, Rows, Table};
+use super::words::p_value;
+use crate::stats::{dip, outliers, summary, trend};
+use rand_chacha::ChaCha20Rng;
+use rand_core::SeedableRng;
+
+/// Drift and bimodality are looked for in every comparison; a stricter level keeps false alarms rare.
+const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
+
+/// Stream of the question's seed that the dip test draws from.
+const DIP_STREAM: u64 = 2;
+
+/// Fewer values than this form no heaps, and n in a row are in order by chance once in n!: 120 at five.
+const FEWEST_FOR_DIP: usize = 6;
+/// See [`FEWEST_FOR_DIP`].
+const FEWEST_FOR_SORTED: usize = 5;
+
+/// Drift and heaps of longer series are looked for in so many of their values, evenly taken: the tests compare every
+/// value with every other.
+const MOST_IN_SERIES: usize = 1_000;
+
+/// Outliers are named one by one up to here.
+const MOST_OUTLIERS_NAMED: usize = 4;
+
+fn warning(id: &str, text: String) -> Option<Warning> {
+    Some(Warning { id: id.to_owned(), text })
+}
+
+/// All that apply to one comparison, in a fixed order.
+pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &Comparison) -> Vec<Warning> {
+    let all = [
+        fails_more_often(comparison),
+        not_positive(cell, comparison),
+        few_points(question, cell),
+        order_lost(table, cell),
+        order_decides(table, cell),
+        drift(table, cell, comparison),
+        bimodal(question, cell),
+        outliers(table, cell),
+        ties(cell, comparison),
+        tests_disagree(question, comparison),
+        many_comparisons(question, comparison),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// What was left out of the table as a whole.
+pub(super) fn of_table(table: &Table) -> Vec<Warning> {
+    let LeftOut { without_value, without_level, invalid, counters_with_text } = &table.left_out;
+    let rows = |id: &str, rows: &Rows, one: &str, many: &str| match rows.count {
+        0 => None,
+        1 => warning(id, format!("1 row {one} and is left out: line {}.", rows.first_line)),
+        count => warning(id, format!("{count} rows {many} and are left out, the first at line {}.", rows.first_line)),
+    };
+    let mut all = vec![
+        rows("values-missing", without_value, "has no value", "have no value"),
+        rows("levels-missing", without_level, "lacks a level of a factor", "lack a level of a factor"),
+        rows("invalid-left-out", invalid, "is an invalid run", "are invalid runs"),
+    ];
+    if let Some((first, line)) = counters_with_text.first() {
+        let others = match counters_with_text.len() {
+            1 => String::new(),
+            count => format!(" So have {} other columns.", count - 1),
+        };
+        let text = format!("Column '{first}' has a text in line {line} and is not compared as a counter.{others}");
+        all.push(warning("text-among-counters", text));
+    }
+    all.into_iter().flatten().collect()
+}
+
+/// Without a column that says when each run was made, nobody can look for drift. Where values are sorted, that has been
+/// said already.
+pub(super) fn without_order(table: &Table, comparisons: &[Comparison]) -> Option<Warning> {
+    let said = comparisons.iter().any(|comparison| comparison.warnings.iter().any(|w| w.id == "order-lost"));
+    if !table.order.is_empty() || said {
+        return None;
+    }
+    warning(
+        "order-lost",
+        format!("The table has no column '{ORDER}', so a drift of the host during the runs cannot be seen."),
+    )
+}
+
+fn sides<'c>(cell: &'c Cell) -> [(&'c str, &'c Side); 2] {
+    [(&cell.contrast.a, &cell.a), (&cell.contrast.b, &cell.b)]
+}
+
+fn fails_more_often(comparison: &Comparison) -> Option<Warning> {
+    let test = comparison.outcomes.as_ref()?;
+    if test.a_bad == test.b_bad {
+        return None;
+    }
+    let text = format!(
+        "{} of {} runs of `{}` and {} of {} of `{}` ended badly (Fisher's exact test, p = {}); the values are of the \
+         others alone.",
+        test.a_bad,
+        test.a_total,
+        comparison.a.level,
+        test.b_bad,
+        test.b_total,
+        comparison.b.level,
+        p_value(test.p)
+    );
+    warning("fails-more-often", text)
+}
+
+fn not_positive(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
+    let count = cell.a.values.iter().chain(&cell.b.values).filter(|value| **value <= 0.0).count();
+    if count == 0 {
+        return None;
+    }
+    let welch = comparison.welch.as_ref().map_or_else(String::new, |welch| {
+        format!(" Welch's test of the difference still holds (p = {}).", p_value(welch.p))
+    });
+    let values = if count == 1 { "1 value is".to_owned() } else { format!("{count} values are") };
+    warning("not-positive", format!("{values} zero or negative, so there is no ratio and no verdict on it.{welch}"))
+}
+
+/// Below this many values no rank test can reach alpha, whatever they are.
+fn few_points(question: &Question, cell: &Cell) -> Option<Warning> {
+    let (a, b) = (cell.a.values.len(), cell.b.values.len());
+    if a == 0 || b == 0 {
+        let (level, _) = sides(cell).into_iter().find(|(_, side)| side.values.is_empty())?;
+        return warning("few-points", format!("`{level}` has no value here, so there is nothing to compare."));
+    }
+    let smallest = 2.0 / ways_to_choose(a, b);
+    if smallest <= question.rule.alpha {
+        return None;
+    }
+    let text = format!(
+        "{a} and {b} values are so few that a rank test cannot go below p = {}; the verdict rests on the values being \
+         normal. Take four or more of each.",
+        p_value(smallest.min(1.0))
+    );
+    warning("few-points", text)
+}
+
+/// (a + b) over a; a product stays exact far beyond where it matters.
+fn ways_to_choose(a: usize, b: usize) -> f64 {
+    (1..=a.min(b)).map(|k| (a.max(b) + k) as f64 / k as f64).product()
+}
+
+fn order_lost(table: &Table, cell: &Cell) -> Option<Warning> {
+    if !table.order.is_empty() {
+        return None;
+    }
+    let sorted: Vec<String> = sides(cell)
+        .into_iter()
+        .filter(|(_, side)| is_sorted(&side.values))
+        .map(|(level, _)| format!("`{level}`"))
+        .collect();
+    if sorted.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "The values of {} are sorted by size, so the order of the runs is lost: nobody can check whether the host \
+         drifted. Keep the rows in the order of the runs, or add a column '{ORDER}'.",
+        sorted.join(" and ")
+    );
+    warning("order-lost", text)
+}
+
+fn is_sorted(values: &[f64]) -> bool {
+    let rises = values.windows(2).all(|pair| pair[0] <= pair[1]);
+    let falls = values.windows(2).all(|pair| pair[0] >= pair[1]);
+    // Constant values are in every order.
+    values.len() >= FEWEST_FOR_SORTED && (rises != falls)
+}
+
+/// Places in time of a side's values, where known.
+fn places(table: &Table, side: &Side) -> Vec<f64> {
+    side.good.iter().filter_map(|row| table.order.get(*row).copied()).filter(|place| place.is_finite()).collect()
+}
+
+fn order_decides(table: &Table, cell: &Cell) -> Option<Warning> {
+    let (a, b) = (places(table, &cell.a), places(table, &cell.b));
+    if a.len() < 2 || b.len() < 2 {
+        return None;
+    }
+    let first = |places: &[f64]| places.iter().copied().fold(f64::INFINITY, f64::min);
+    let last = |places: &[f64]| places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (earlier, later) = if last(&a) < first(&b) {
+        (&cell.contrast.a, &cell.contrast.b)
+    } else if last(&b) < first(&a) {
+        (&cell.contrast.b, &cell.contrast.a)
+    } else {
+        return None;
+    };
+    let text = format!(
+        "All runs of `{earlier}` came before all runs of `{later}`, so a drift of the host cannot be told from the \
+         difference between them. Run them in turns, in random order."
+    );
+    warning("order-decides", text)
+}
+
+/// Distance of each value from its side's mean, in order of time. On logarithms where there are such.
+fn residuals(table: &Table, cell: &Cell, comparison: &Comparison) -> Vec<(f64, f64)> {
+    let mut all: Vec<(f64, f64)> = Vec::new();
+    for (_, side) in sides(cell) {
+        let scaled: Vec<f64> = match comparison.log_ratio {
+            Some(_) => side.values.iter().map(|value| libm::log(*value)).collect(),
+            None => side.values.clone(),
+        };
+        let Some(mean) = summary::mean(&scaled) else { continue };
+        let placed =
+            side.good.iter().zip(&scaled).filter_map(|(row, value)| Some((*table.order.get(*row)?, value - mean)));
+        all.extend(placed.filter(|(place, _)| place.is_finite()));
+    }
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    evenly(&all)
+}
+
+/// At most [`MOST_IN_SERIES`] of them, evenly taken.
+fn evenly<T: Copy>(series: &[T]) -> Vec<T> {
+    let step = series.len().div_ceil(MOST_IN_SERIES).max(1);
+    series.iter().step_by(step).copied().collect()
+}
+
+fn drift(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
+    let residuals = residuals(table, cell, comparison);
+    let in_order: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
+    let p = trend::mann_kendall_p(&in_order);
+    if p >= LOOKED_FOR_EVERY_TIME {
+        return None;
+    }
+    let slope = trend::theil_sen_slope(&residuals)?;
+    let steepness = match comparison.log_ratio {
+        Some(_) => format!("{:+.2} %", libm::expm1(slope) * 100.0),
+        None => format!("{slope:+.3e}"),
+    };
+    let text = format!(
+        "The values drift by {steepness} per step of '{ORDER}' (Mann-Kendall p = {}): something changed on the host \
+         meanwhile, and points are not exchangeable.",
+        p_value(p)
+    );
+    warning("drift", text)
+}
+
+fn bimodal(question: &Question, cell: &Cell) -> Option<Warning> {
+    let mut rng = ChaCha20Rng::seed_from_u64(question.seed);
+    rng.set_stream(DIP_STREAM);
+    let mut heaps = Vec::new();
+    for (level, side) in sides(cell) {
+        if side.values.len() < FEWEST_FOR_DIP {
+            continue;
+        }
+        let values = evenly(&side.values);
+        let p = dip::p_value(dip::dip(&values)?, values.len(), &mut rng);
+        if p < LOOKED_FOR_EVERY_TIME {
+            heaps.push(format!("`{level}` (p = {})", p_value(p)));
+        }
+    }
+    if heaps.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. Look for what \
+         differs between fast and slow runs.",
+        heaps.join(" and ")
+    );
+    warning("bimodal", text)
+}
+
+fn outliers(table: &Table, cell: &Cell) -> Option<Warning> {
+    let mut named = Vec::new();
+    let mut count = 0;
+    for (level, side) in sides(cell) {
+        for place in outliers::places(&side.values) {
+            count += 1;
+            if named.len() < MOST_OUTLIERS_NAMED {
+                let line = side.good.get(place).and_then(|row| table.lines.get(*row)).copied().unwrap_or_default();
+                named.push(format!("{} (`{level}`, line {line})", side.values[place]));
+            }
+        }
+    }
+    if count == 0 {
+        return None;
+    }
+    let more = if count > named.len() { format!(" and {} more", count - named.len()) } else { String::new() };
+    let (verb, they) = if count == 1 { ("lies", "It counts") } else { ("lie", "They count") };
+    let text = format!(
+        "{}{more} {verb} far from the rest. {they} like every other value; look at what happened there.",
+        named.join(", ")
+    );
+    warning("outliers", text)
+}
+
+fn ties(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
+    if comparison.mann_whitney.as_ref().is_none_or(|test| test.exact) {
+        return None;
+    }
+    let mut sorted: Vec<f64> = cell.a.values.iter().chain(&cell.b.values).copied().collect();
+    sorted.sort_by(f64::total_cmp);
+    let tied: usize = sorted.chunk_by(|x, y| x == y).map(<[f64]>::len).filter(|length| *length > 1).sum();
+    if tied == 0 {
+        return None;
+    }
+    let text = format!(
+        "{tied} of {} values occur more than once, so the rank test's p is approximate. Was the value rounded?",
+        sorted.len()
+    );
+    warning("ties", text)
+}
+
+fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warning> {
+    let (welch, ranks) = (comparison.welch.as_ref()?, comparison.mann_whitney.as_ref()?);
+    let alpha = question.rule.alpha;
+    let reachable = 2.0 / ways_to_choose(comparison.a.n as usize, comparison.b.n as usize) <= alpha;
+    if !reachable || (welch.p <= alpha) == (ranks.p <= alpha) {
+        return None;
+    }
+    let text = format!(
+        "Welch's test (p = {}) and the rank test (p = {}) fall on different sides of {alpha}: take the verdict as a \
+         close call.",
+        p_value(welch.p),
+        p_value(ranks.p)
+    );
+    warning("tests-disagree", text)
+}
+
+fn many_comparisons(question: &Question, comparison: &Comparison) -> Option<Warning> {
+    let (holm, log_ratio) = (comparison.holm_p?, comparison.log_ratio.as_ref()?);
+    let is_claimed =
+        matches!(comparison.verdict, Conclusion::Better | Conclusion::Worse) && comparison.decided_by == "effect";
+    if !is_claimed || holm <= question.rule.alpha {
+        return None;
+    }
+    let text = format!(
+        "By itself it is significant (p = {}), but not among all comparisons of this call (Holm's p = {}).",
+        p_value(log_ratio.p),
+        p_value(holm)
+    );
+    warning("many-comparisons", text)
+}

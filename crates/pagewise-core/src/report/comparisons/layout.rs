@@ -1,0 +1,304 @@
+//! What all renditions say alike: which comparisons belong together, how a cell is called, what its numbers read.
+
+use crate::comparison::analysis::{Comparison, Comparisons, Conclusion, Percent, Warning};
+use crate::comparison::counters::CounterContrast;
+use crate::metric::Direction;
+use crate::report::number;
+use crate::report::printable::printable;
+use std::collections::BTreeMap;
+
+/// Counters are listed up to this false-discovery rate.
+const FALSE_DISCOVERY_RATE: f64 = 0.1;
+
+/// As many counters as people read; the JSON has all.
+const MOST_COUNTERS: usize = 15;
+
+/// The comparisons of one contrast.
+pub(super) struct Contrast<'c> {
+    pub(super) factor: &'c str,
+    pub(super) a: &'c str,
+    pub(super) b: &'c str,
+    /// The other factors, in the order asked for.
+    pub(super) by: Vec<&'c str>,
+    pub(super) cells: Vec<&'c Comparison>,
+}
+
+/// Comparisons that follow each other and compare the same levels.
+pub(super) fn contrasts(all: &Comparisons) -> Vec<Contrast<'_>> {
+    let same = |one: &Comparison, other: &Comparison| {
+        one.factor == other.factor && one.a.level == other.a.level && one.b.level == other.b.level
+    };
+    let groups = all.comparisons.chunk_by(|one, other| same(one, other));
+    groups.filter_map(|cells| Some((cells.first()?, cells))).map(|(first, cells)| of_cells(all, first, cells)).collect()
+}
+
+fn of_cells<'c>(all: &'c Comparisons, first: &'c Comparison, cells: &'c [Comparison]) -> Contrast<'c> {
+    let mut by: Vec<&str> = Vec::new();
+    for name in all.by.iter().filter(|name| first.by.contains_key(*name)) {
+        if !by.contains(&name.as_str()) {
+            by.push(name);
+        }
+    }
+    Contrast { factor: &first.factor, a: &first.a.level, b: &first.b.level, by, cells: cells.iter().collect() }
+}
+
+impl Contrast<'_> {
+    /// `kernel: patched against baseline`.
+    pub(super) fn title(&self) -> String {
+        printable(&format!("{}: {} against {}", self.factor, self.b, self.a))
+    }
+
+    /// `better in 2 of 6, inconclusive in 4`.
+    pub(super) fn verdicts(&self) -> String {
+        let total = self.cells.len();
+        if let [only] = self.cells.as_slice() {
+            return verdict(only);
+        }
+        let count = |word| self.cells.iter().filter(|cell| cell.verdict == word).count();
+        let words = [Conclusion::Better, Conclusion::Worse, Conclusion::Equivalent, Conclusion::Inconclusive];
+        let counted = words.into_iter().map(|word| (word, count(word))).filter(|(_, count)| *count > 0);
+        counted.map(|(word, count)| format!("{} in {count} of {total}", word.word())).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Levels of the other factors, one string per factor.
+    pub(super) fn levels(&self, cell: &Comparison) -> Vec<String> {
+        self.by.iter().map(|name| cell.by.get(*name).map_or_else(String::new, |level| printable(level))).collect()
+    }
+
+    /// Whether any run of it failed.
+    pub(super) fn has_failures(&self) -> bool {
+        self.cells.iter().filter_map(|cell| cell.outcomes.as_ref()).any(|test| test.a_bad + test.b_bad > 0)
+    }
+
+    /// The number of values when it is the same everywhere: `n = 10 and 10`.
+    pub(super) fn common_n(&self) -> Option<(u32, u32)> {
+        let first = self.cells.first().map(|cell| (cell.a.n, cell.b.n))?;
+        self.cells.iter().all(|cell| (cell.a.n, cell.b.n) == first).then_some(first)
+    }
+}
+
+/// The table that Markdown, LaTeX and the terminal lay out: head and rows of plain text.
+pub(super) struct Rows {
+    pub(super) head: Vec<String>,
+    /// The first columns are names, the rest numbers; the last is the verdict.
+    pub(super) names: usize,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
+    let failures = contrast.has_failures();
+    let several_n = contrast.common_n().is_none();
+    let mut head: Vec<String> = contrast.by.iter().map(|name| printable(name)).collect();
+    let names = head.len();
+    head.extend(several_n.then(|| "n".to_owned()));
+    head.extend(failures.then(|| "ended badly".to_owned()));
+    head.extend([printable(contrast.a), printable(contrast.b), "change".to_owned()]);
+    head.extend([format!("{} interval", confidence(all)), "Holm p".to_owned(), "verdict".to_owned()]);
+    let row = |cell: &&Comparison| {
+        let mut row = contrast.levels(cell);
+        row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
+        row.extend(failures.then(|| ended_badly(cell)));
+        row.extend([mean(cell.a.mean), mean(cell.b.mean)]);
+        row.push(cell.percent.as_ref().map_or(number::NONE.to_owned(), |p| number::change(1.0 + p.estimate / 100.0)));
+        row.push(cell.percent.as_ref().map_or(number::NONE.to_owned(), interval));
+        row.push(cell.holm_p.map_or(number::NONE.to_owned(), number::p_value));
+        row.push(verdict(cell));
+        row
+    };
+    Rows { head, names, rows: contrast.cells.iter().map(row).collect() }
+}
+
+fn mean(mean: Option<f64>) -> String {
+    mean.map_or(number::NONE.to_owned(), |mean| number::significant(mean, 4))
+}
+
+/// `0/10, 3/10`.
+fn ended_badly(cell: &Comparison) -> String {
+    let test = cell.outcomes.as_ref();
+    test.map_or(number::NONE.to_owned(), |t| format!("{}/{}, {}/{}", t.a_bad, t.a_total, t.b_bad, t.b_total))
+}
+
+/// `−9.6 to −5.4 %`.
+pub(super) fn interval(percent: &Percent) -> String {
+    let (low, high) = (number::change(1.0 + percent.low / 100.0), number::change(1.0 + percent.high / 100.0));
+    match low.strip_suffix(" %") {
+        Some(low) if high.ends_with(" %") => format!("{low} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
+}
+
+fn verdict(cell: &Comparison) -> String {
+    match (cell.verdict, cell.decided_by.as_str(), cell.real_but_below_margin) {
+        (word, "outcomes", _) => format!("{} (failures)", word.word()),
+        (word, _, true) => format!("{} (real)", word.word()),
+        (word, _, _) => word.word().to_owned(),
+    }
+}
+
+pub(super) fn confidence(all: &Comparisons) -> String {
+    number::percent(1.0 - all.alpha)
+}
+
+/// `seconds, lower is better`.
+pub(super) fn value(all: &Comparisons) -> String {
+    let better = match all.direction {
+        Direction::Lower => "lower",
+        Direction::Higher => "higher",
+    };
+    format!("{}, {better} is better", printable(&all.value))
+}
+
+/// What the columns mean, for whoever reads the table alone.
+pub(super) fn legend(all: &Comparisons) -> String {
+    let confidence = confidence(all);
+    format!(
+        "Change: mean of the second level against that of the first, with Fieller's {confidence} interval. Verdict: \
+         equivalent when the {} interval of the ratio of geometric means lies inside ±{}, else better or worse when its \
+         {confidence} interval excludes 1. Holm p: Welch's p corrected for the {} of this call.",
+        number::percent(1.0 - 2.0 * all.alpha),
+        number::percent(all.margin),
+        counted(all.comparisons.len(), "comparison")
+    )
+}
+
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// Where a comparison stands: `swap on, concurrency low`.
+pub(super) fn place(by: &BTreeMap<String, String>, order: &[String]) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for (name, level) in order.iter().filter_map(|name| by.get_key_value(name)) {
+        named.push(printable(&format!("{name} {level}")));
+    }
+    named.join(", ")
+}
+
+/// A warning and where it holds.
+pub(super) struct Told {
+    pub(super) id: String,
+    pub(super) text: String,
+    /// How many comparisons have it, when there are several: `6 of 12 comparisons, first swap on`.
+    pub(super) where_: Option<String>,
+}
+
+/// Every kind of warning once, with the text of its first comparison.
+pub(super) fn warnings(all: &Comparisons) -> Vec<Told> {
+    let mut told: Vec<Told> =
+        all.warnings.iter().map(|w| Told { id: w.id.clone(), text: printable(&w.text), where_: None }).collect();
+    let mut ids: Vec<&str> = Vec::new();
+    for warning in all.comparisons.iter().flat_map(|comparison| &comparison.warnings) {
+        if !ids.contains(&warning.id.as_str()) {
+            ids.push(&warning.id);
+        }
+    }
+    for id in ids {
+        let having = |comparison: &&Comparison| comparison.warnings.iter().any(|warning| warning.id == id);
+        let concerned: Vec<&Comparison> = all.comparisons.iter().filter(having).collect();
+        let Some((first, warning)) = first_of(&concerned, id) else { continue };
+        let where_ = (all.comparisons.len() > 1).then(|| where_it_holds(all, first, concerned.len()));
+        told.push(Told { id: id.to_owned(), text: printable(&warning.text), where_ });
+    }
+    told
+}
+
+fn first_of<'c>(concerned: &[&'c Comparison], id: &str) -> Option<(&'c Comparison, &'c Warning)> {
+    let first = *concerned.first()?;
+    Some((first, first.warnings.iter().find(|warning| warning.id == id)?))
+}
+
+fn where_it_holds(all: &Comparisons, first: &Comparison, count: usize) -> String {
+    let place = place(&first.by, &all.by);
+    let place = if place.is_empty() { printable(&format!("{} {}", first.factor, first.b.level)) } else { place };
+    match count {
+        1 => place,
+        count => format!("{count} of {} comparisons; this is {place}", all.comparisons.len()),
+    }
+}
+
+/// Counters worth a line, and how many were compared.
+pub(super) fn counters(all: &Comparisons) -> Vec<&CounterContrast> {
+    all.counters.iter().filter(|counter| counter.q <= FALSE_DISCOVERY_RATE).take(MOST_COUNTERS).collect()
+}
+
+pub(super) fn counters_note(all: &Comparisons) -> String {
+    let differing = all.counters.iter().filter(|counter| counter.q <= FALSE_DISCOVERY_RATE).count();
+    let shown = if differing > MOST_COUNTERS { format!(", the first {MOST_COUNTERS} shown") } else { String::new() };
+    format!(
+        "{differing} of {} differ{shown} (false-discovery rate q ≤ {FALSE_DISCOVERY_RATE}, Benjamini and Hochberg). \
+         What differs is a trace, not yet a cause.",
+        counted(all.counters_compared as usize, "contrast of counters").replace("counterss", "counters")
+    )
+}
+
+/// Head and rows of the counters' table.
+pub(super) fn counter_rows(all: &Comparisons) -> (Vec<String>, Vec<Vec<String>>) {
+    let counters = counters(all);
+    let several = counters.iter().any(|counter| !counter.by.is_empty());
+    let mut head = vec!["counter".to_owned()];
+    head.extend(several.then(|| "where".to_owned()));
+    head.extend(["mean of a", "mean of b", "change", "q"].map(str::to_owned));
+    let row = |counter: &&CounterContrast| {
+        let mut row = vec![printable(&counter.name)];
+        row.extend(several.then(|| place(&counter.by, &all.by)));
+        row.extend([number::count(counter.a_mean), number::count(counter.b_mean)]);
+        row.push(
+            counter.percent.as_ref().map_or(number::NONE.to_owned(), |p| number::change(1.0 + p.estimate / 100.0)),
+        );
+        row.push(number::p_value(counter.q));
+        row
+    };
+    (head, counters.iter().map(row).collect())
+}
+
+/// The numbers of a single comparison that has the page to itself.
+pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
+    let [cell] = all.comparisons.as_slice() else { return Vec::new() };
+    let confidence = confidence(all);
+    let mut lines: Vec<(String, String)> = Vec::new();
+    let mut line = |label: &str, value: Option<String>, field: &str| {
+        let none = || format!("none: {}", printable(cell.absent.get(field).map_or("not asked for", String::as_str)));
+        lines.push((label.to_owned(), value.unwrap_or_else(none)));
+    };
+    let digits = |value: f64| number::significant(value, 4);
+    let sd = |arm: &crate::comparison::analysis::Arm| arm.sd.map_or(number::NONE.to_owned(), digits);
+    line("SD", Some(format!("{} and {}", sd(&cell.a), sd(&cell.b))), "");
+    let welch = cell.welch.as_ref().map(|w| {
+        let of_b = format!("{} to {}", digits(-w.ci_high), digits(-w.ci_low));
+        format!("p {}, t {}, df {}; difference {of_b}", number::p_value(w.p), digits(w.t), digits(w.df))
+    });
+    line("Welch", welch, "welch");
+    let ratio = cell.log_ratio.as_ref().map(|ratio| {
+        let ends = (digits(libm::exp(ratio.low)), digits(libm::exp(ratio.high)));
+        format!("{} ({confidence} interval {} to {})", digits(libm::exp(ratio.estimate)), ends.0, ends.1)
+    });
+    line("ratio of geometric means", ratio, "log_ratio");
+    let tost = cell.tost.as_ref().map(|t| format!("p {} against ±{}", number::p_value(t.p), number::percent(t.margin)));
+    line("equivalence (TOST)", tost, "tost");
+    let shift = cell.hodges_lehmann.as_ref();
+    let shift = shift.map(|h| format!("{} ({} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)));
+    line("median shift (Hodges-Lehmann)", shift, "hodges_lehmann");
+    let ranks = cell
+        .mann_whitney
+        .as_ref()
+        .map(|m| format!("p {}, U {}{}", number::p_value(m.p), m.u, if m.exact { ", exact" } else { "" }));
+    line("ranks (Mann-Whitney)", ranks, "mann_whitney");
+    line("Hedges g", cell.hedges_g.map(digits), "hedges_g");
+    if let Some(blocked) = &cell.blocked {
+        let ends = (digits(libm::exp(blocked.low)), digits(libm::exp(blocked.high)));
+        let said = format!(
+            "ratio {} ({} to {}), p {}, {} blocks",
+            digits(libm::exp(blocked.log_ratio)),
+            ends.0,
+            ends.1,
+            number::p_value(blocked.p),
+            blocked.blocks
+        );
+        line("within blocks", Some(said), "blocked");
+    }
+    if let Some(bca) = &cell.bca {
+        let interval = interval(&Percent { estimate: 0.0, low: bca.percent_low, high: bca.percent_high });
+        line("bootstrap (BCa)", Some(format!("{interval}, {} resamples", bca.resamples)), "bca");
+    }
+    lines
+}

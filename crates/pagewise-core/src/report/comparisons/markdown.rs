@@ -1,0 +1,61 @@
+//! Comparisons for a pull request or a mail, as GitHub Flavored Markdown.
+
+use super::layout;
+use crate::comparison::analysis::Comparisons;
+use crate::report::markdown::escape;
+use std::fmt::Write;
+
+/// The comparisons as Markdown, ending in a newline.
+#[must_use]
+pub fn markdown(all: &Comparisons) -> String {
+    let mut out = String::new();
+    for contrast in layout::contrasts(all) {
+        let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
+        let _ = writeln!(out, "## {}\n\n**{}.**", escape(&contrast.title()), capitalised(&contrast.verdicts()));
+        let _ = writeln!(out, "Means of {}{n}:\n", escape(&layout::value(all)));
+        let rows = layout::rows(all, &contrast);
+        out.push_str(&table(&rows.head, &rows.rows, rows.names));
+    }
+    let details = layout::details(all);
+    for (label, value) in &details {
+        let _ = writeln!(out, "- {}: {}", escape(label), escape(value));
+    }
+    if !details.is_empty() {
+        out.push('\n');
+    }
+    let _ = writeln!(out, "{}", escape(&layout::legend(all)));
+    if all.counters_compared > 0 {
+        let (head, rows) = layout::counter_rows(all);
+        let _ = writeln!(out, "\n## Counters\n");
+        if !rows.is_empty() {
+            out.push_str(&table(&head, &rows, head.len().saturating_sub(4)));
+        }
+        let _ = writeln!(out, "{}", escape(&layout::counters_note(all)));
+    }
+    let warnings = layout::warnings(all);
+    if !warnings.is_empty() {
+        let _ = writeln!(out, "\n## Warnings\n");
+    }
+    for warning in warnings {
+        let place = warning.where_.map_or_else(String::new, |place| format!(" ({})", escape(&place)));
+        let _ = writeln!(out, "- **{}**{place}: {}", escape(&warning.id), escape(&warning.text));
+    }
+    out
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn table(head: &[String], rows: &[Vec<String>], names: usize) -> String {
+    let row =
+        |cells: &[String]| format!("| {} |\n", cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>().join(" | "));
+    let last = head.len().saturating_sub(1);
+    let rule = (0..head.len()).map(|place| if place < names || place == last { ":---" } else { "---:" });
+    let mut out = row(head);
+    let _ = writeln!(out, "| {} |", rule.collect::<Vec<_>>().join(" | "));
+    rows.iter().for_each(|cells| out.push_str(&row(cells)));
+    out.push('\n');
+    out
+}
