@@ -94,7 +94,9 @@ pub enum DataError {
         least: u64,
     },
     /// A size beside a method that makes no file system.
-    #[error("data.size is for restore = \"image\" alone: {method} takes what the job writes from the disk; leave size out")]
+    #[error(
+        "data.size is for restore = \"image\" alone: {method} takes what the job writes from the disk; leave size out"
+    )]
     SizeWithoutImage {
         /// The method.
         method: Restore,

@@ -114,7 +114,7 @@ impl PointRunner for HostRunner<'_> {
     fn run_point(&mut self, planned: &PlannedPoint, attempt: u32) -> Result<Record, TrialError> {
         let policy = self.policies.get(&planned.level).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
-        let context = RunContext { scratch: self.fresh_scratch(planned, attempt)?, job: resolved.job.clone() };
+        let context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
         let commands = self.workload.prepare_run(&context)?;
         self.settle_page_cache();
 
