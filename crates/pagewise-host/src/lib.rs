@@ -12,6 +12,8 @@ pub mod facts;
 
 pub mod process;
 
+pub mod restore;
+
 pub mod source;
 
 pub mod workload;

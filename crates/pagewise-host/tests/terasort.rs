@@ -45,7 +45,7 @@ fn sort(workload: &mut Terasort, run: &RunContext) {
 }
 
 fn context(scratch: &Path) -> RunContext {
-    RunContext { scratch: scratch.to_path_buf(), job: JobSettings::default() }
+    RunContext::new(scratch, JobSettings::default())
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! only read.
 
 pub mod analysis;
+pub mod data;
 pub mod next;
 pub mod order;
 pub mod plan;

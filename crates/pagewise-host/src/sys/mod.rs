@@ -2,7 +2,9 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+pub mod loop_device;
 pub mod mapping;
+pub mod page_cache;
 pub mod perf_event;
 pub mod session;
 pub mod swap;

@@ -135,7 +135,7 @@ impl PointRunner for HostRunner<'_> {
     ) -> Result<Record, TrialError> {
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
-        let context = RunContext { scratch: self.fresh_scratch(planned, attempt)?, job: resolved.job.clone() };
+        let context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
         let commands = self.workload.prepare_run(&context)?;
         self.settle_page_cache();
 

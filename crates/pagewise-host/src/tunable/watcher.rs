@@ -1,12 +1,13 @@
 //! The watcher: a process that puts the host back when its owner dies, or when nobody confirms a change in time.
 //!
 //! It sleeps in the kernel on a pipe whose other end only the owner holds. The owner says on it which processes belong
-//! to the job, and in the end that all is done. When the pipe ends without that word the owner is dead: the watcher
-//! kills the job, restores, and ends. It has a session of its own, so neither Ctrl-C nor a closed terminal reaches it.
+//! to the job, where data are restored, and in the end that all is done. When the pipe ends without that word the owner
+//! is dead: the watcher kills the job, restores, and ends. It has a session of its own, so neither Ctrl-C nor a closed terminal reaches it.
 
 use super::change::{ChangeError, HostLock, Journal, LockError, TEST_PAUSE, UndoReport};
 use super::journal::{self, JournalError};
 use super::lock;
+use crate::restore;
 use crate::root::Root;
 use crate::source::process;
 use crate::sys;
@@ -43,6 +44,8 @@ const KILL_WITHIN: Duration = Duration::from_millis(1000);
 enum Word {
     /// What to kill when the owner dies. Replaces what was said before.
     Scope(Scope),
+    /// Where data are restored: what is mounted there goes with the owner.
+    Workspace(Option<PathBuf>),
     /// Everything is undone; the watcher may go.
     Done,
 }
@@ -95,6 +98,7 @@ pub struct Watcher {
     start: Start,
     running: Running,
     scope: Scope,
+    workspace: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -128,7 +132,7 @@ impl Watcher {
         let role = ["owner".to_owned(), owner.pid.to_string(), owner.start_time.to_string()];
         let start = Start { program: program.to_owned(), arguments: arguments(state, root, &role)? };
         let running = start.run(Stdio::inherit())?;
-        Ok(Watcher { start, running, scope: Scope::default() })
+        Ok(Watcher { start, running, scope: Scope::default(), workspace: None })
     }
 
     /// Says which processes are the job's: all of `cgroup` when it has one of its own, and those in `sessions`. Neither
@@ -139,6 +143,16 @@ impl Watcher {
     pub fn set_scope(&mut self, cgroup: Option<&Path>, sessions: &[u32]) -> Result<(), WatcherError> {
         self.scope = Scope { cgroup: cgroup.map(Path::to_owned), sessions: sessions.to_vec() };
         self.running.tell(&Word::Scope(self.scope.clone()));
+        self.ensure_alive()
+    }
+
+    /// Says in which folder data are restored ([`crate::restore::Dataset::workspace`]); `None` once they are released.
+    ///
+    /// # Errors
+    /// When the watcher is gone and cannot be started again.
+    pub fn set_workspace(&mut self, workspace: Option<&Path>) -> Result<(), WatcherError> {
+        self.workspace = workspace.map(Path::to_owned);
+        self.running.tell(&Word::Workspace(self.workspace.clone()));
         self.ensure_alive()
     }
 
@@ -155,6 +169,7 @@ impl Watcher {
             if let Ok(running) = self.start.run(Stdio::inherit()) {
                 self.running = running;
                 self.running.tell(&Word::Scope(self.scope.clone()));
+                self.running.tell(&Word::Workspace(self.workspace.clone()));
             }
         }
         match self.running.child.try_wait() {
@@ -260,10 +275,33 @@ fn say_ready() {
 /// When the journal cannot be read or written.
 pub fn watch_owner(journal: &Journal, owner: Owner) -> Result<Vec<UndoReport>, ChangeError> {
     say_ready();
-    let Some(scope) = listen(BufReader::new(io::stdin().lock())) else {
+    let Some(Known { scope, workspace }) = listen(BufReader::new(io::stdin().lock())) else {
         return Ok(Vec::new());
     };
     scope.kill();
+    // Beside the settings: an unmount waits for the disk, and they must not.
+    let cleaning = workspace.map(|workspace| thread::spawn(move || clean(&workspace)));
+    let undone = undo_owned(journal, owner);
+    if let Some(cleaning) = cleaning {
+        let _ = cleaning.join();
+    }
+    undone
+}
+
+/// Puts away the copies of the data. The owner's hold on them goes a moment after its pipe.
+fn clean(workspace: &Path) {
+    let deadline = Instant::now() + KILL_WITHIN;
+    loop {
+        let left = restore::remove_leftovers(&Root::live(), workspace);
+        left.kept.iter().for_each(|kept| tracing::warn!("{kept}"));
+        if !left.in_use || Instant::now() > deadline {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn undo_owned(journal: &Journal, owner: Owner) -> Result<Vec<UndoReport>, ChangeError> {
     let still_open = || Ok(!journal.owned_sets(owner)?.is_empty());
     match lock_while(journal, still_open)? {
         Some(lock) => journal.undo_owned(&lock, owner),
@@ -271,19 +309,27 @@ pub fn watch_owner(journal: &Journal, owner: Owner) -> Result<Vec<UndoReport>, C
     }
 }
 
-/// `None` once the owner says that it is done; the last scope it named when it dies before.
-fn listen(pipe: impl BufRead) -> Option<Scope> {
-    let mut scope = Scope::default();
+/// What an owner last said of itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Known {
+    scope: Scope,
+    workspace: Option<PathBuf>,
+}
+
+/// `None` once the owner says that it is done; what it said last when it dies before.
+fn listen(pipe: impl BufRead) -> Option<Known> {
+    let mut known = Known::default();
     for line in pipe.lines() {
         let Ok(line) = line else { break };
         match serde_json::from_str(&line) {
             Ok(Word::Done) => return None,
-            Ok(Word::Scope(named)) => scope = named,
+            Ok(Word::Scope(scope)) => known.scope = scope,
+            Ok(Word::Workspace(workspace)) => known.workspace = workspace,
             // Half a line: the owner died while it wrote.
             Err(_) => break,
         }
     }
-    Some(scope)
+    Some(known)
 }
 
 /// The lock, as soon as it is free; `None` when `needed` says that there is nothing left to do for its holder did it.
@@ -438,7 +484,7 @@ mod tests {
         let mut said = serde_json::to_vec(&Word::Scope(Scope::default())).expect("JSON");
         said.push(b'\n');
         said.extend(serde_json::to_vec(&Word::Scope(last.clone())).expect("JSON"));
-        said.extend(b"\n{\"scope\":{\"ses");
-        assert_eq!(listen(&said[..]), Some(last));
+        said.extend(b"\n{\"workspace\":\"/w\"}\n{\"scope\":{\"ses");
+        assert_eq!(listen(&said[..]), Some(Known { scope: last, workspace: Some("/w".into()) }));
     }
 }

@@ -1,8 +1,13 @@
 //! The user's own command as a workload: what is timed, and the commands around it.
 
-use super::{JobSettings, Progress, RunContext, Verification, Workload, WorkloadError};
+use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use crate::process::{self, Command, Ended, Interrupt};
 use pagewise_core::experiment::plan;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The variable that tells the commands where the restored data are.
+pub const DATA_VARIABLE: &str = "PAGEWISE_DATA";
 
 /// Argument vectors; an empty one means there is nothing to do in that step.
 pub struct CommandWorkload {
@@ -10,6 +15,7 @@ pub struct CommandWorkload {
     prepare: Vec<String>,
     verify: Vec<String>,
     clean: Vec<String>,
+    data: Option<PathBuf>,
     interrupt: Interrupt,
 }
 
@@ -18,7 +24,7 @@ impl CommandWorkload {
     ///
     /// # Errors
     /// When there is no command to time, or an argument stands beside it.
-    pub fn from_plan(declared: &plan::Workload, interrupt: Interrupt) -> Result<Self, WorkloadError> {
+    pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Self, WorkloadError> {
         if declared.run.is_empty() {
             return Err(WorkloadError::Usage(
                 "the workload 'command' has no command to time; give it with run = [\"program\", \"argument\"], or \
@@ -34,16 +40,26 @@ impl CommandWorkload {
             prepare: declared.prepare.clone(),
             verify: declared.verify.clone(),
             clean: declared.clean.clone(),
-            interrupt,
+            // What cannot be made absolute (the current folder is gone) fails where it is used.
+            data: around.data.map(|folder| std::path::absolute(&folder).unwrap_or(folder)),
+            interrupt: around.interrupt,
         })
     }
 
-    fn step(&self, argv: &[String], job: &JobSettings) -> Result<Ended, WorkloadError> {
-        let command = Command { argv: argv.to_vec(), env: job.environment(), ..Command::default() };
+    fn step(&self, argv: &[String], run: &RunContext) -> Result<Ended, WorkloadError> {
+        let command = Command { argv: argv.to_vec(), env: environment(run), ..Command::default() };
         let ended = process::run_step(&command, &self.interrupt, &mut || {})?;
         self.interrupt.check()?;
         Ok(ended)
     }
+}
+
+/// The policy's variables, and where the restored data are.
+fn environment(run: &RunContext) -> BTreeMap<String, String> {
+    let mut environment = run.job.environment();
+    let data = run.data.as_ref().map(|folder| (DATA_VARIABLE.to_owned(), folder.to_string_lossy().into_owned()));
+    environment.extend(data);
+    environment
 }
 
 fn no_arguments(name: &str) -> WorkloadError {
@@ -79,22 +95,26 @@ impl Workload for CommandWorkload {
         Ok(())
     }
 
+    fn data_source(&self) -> Option<PathBuf> {
+        self.data.clone()
+    }
+
     fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError> {
         self.check_job(&run.job)?;
         if !self.prepare.is_empty() {
-            let ended = self.step(&self.prepare, &run.job)?;
+            let ended = self.step(&self.prepare, run)?;
             if !ended.status.is_success() {
                 return Err(WorkloadError::Step(failed("prepare", &self.prepare, &ended)));
             }
         }
-        Ok(vec![Command { argv: self.run.clone(), env: run.job.environment(), ..Command::default() }])
+        Ok(vec![Command { argv: self.run.clone(), env: environment(run), ..Command::default() }])
     }
 
     fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
         if self.verify.is_empty() {
             return Ok(Verification::NotChecked);
         }
-        let ended = self.step(&self.verify, &run.job)?;
+        let ended = self.step(&self.verify, run)?;
         Ok(if ended.status.is_success() {
             Verification::Right
         } else {
@@ -107,7 +127,7 @@ impl Workload for CommandWorkload {
         if self.clean.is_empty() {
             return Ok(());
         }
-        let command = Command { argv: self.clean.clone(), env: run.job.environment(), ..Command::default() };
+        let command = Command { argv: self.clean.clone(), env: environment(run), ..Command::default() };
         let ended = process::run_step(&command, &Interrupt::default(), &mut || {})?;
         if !ended.status.is_success() {
             return Err(WorkloadError::Step(failed("clean", &self.clean, &ended)));
@@ -119,7 +139,6 @@ impl Workload for CommandWorkload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     fn words(line: &str) -> Vec<String> {
         line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
@@ -134,11 +153,13 @@ mod tests {
             clean: vec![],
             args: BTreeMap::new(),
         };
-        CommandWorkload::from_plan(&declared, Interrupt::default()).unwrap()
+        let mut around = Surroundings::new("/nonexistent", Interrupt::default());
+        around.data = Some("/data".into());
+        CommandWorkload::from_plan(&declared, around).unwrap()
     }
 
     fn context() -> RunContext {
-        RunContext { scratch: "/nonexistent".into(), job: JobSettings::default() }
+        RunContext::new("/nonexistent", JobSettings::default())
     }
 
     #[test]
@@ -160,6 +181,18 @@ mod tests {
         let mut job = JobSettings::default();
         job.workload_args.insert("rows".to_owned(), "5".to_owned());
         assert!(workload("", "").check_job(&job).is_err());
+    }
+
+    #[test]
+    fn every_step_finds_the_restored_data_and_none_of_them_a_folder_that_is_not_restored() {
+        let mut run = context();
+        assert!(!workload("", "").prepare_run(&run).unwrap()[0].env.contains_key(DATA_VARIABLE));
+        run.data = Some("/restored/data".into());
+        let mut job = workload("", "");
+        job.verify = ["sh", "-c", "test \"$PAGEWISE_DATA\" = /restored/data"].map(str::to_owned).to_vec();
+        assert_eq!(job.prepare_run(&run).unwrap()[0].env[DATA_VARIABLE], "/restored/data");
+        assert_eq!(job.verify_run(&run).unwrap(), Verification::Right);
+        assert_eq!(job.data_source(), Some("/data".into()));
     }
 
     #[test]

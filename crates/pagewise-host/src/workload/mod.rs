@@ -20,6 +20,8 @@ pub struct Surroundings {
     pub hadoop: Option<PathBuf>,
     /// The folder for data inside a cluster's file system.
     pub cluster_dir: String,
+    /// The data of a command that are to be put back before every run, named with `--data`.
+    pub data: Option<PathBuf>,
     /// Whether the user wants out.
     pub interrupt: Interrupt,
 }
@@ -28,7 +30,8 @@ impl Surroundings {
     /// Everything by default but the cache.
     #[must_use]
     pub fn new(cache_dir: impl Into<PathBuf>, interrupt: Interrupt) -> Self {
-        Surroundings { cache_dir: cache_dir.into(), hadoop: None, cluster_dir: "pagewise".to_owned(), interrupt }
+        let cluster_dir = "pagewise".to_owned();
+        Surroundings { cache_dir: cache_dir.into(), hadoop: None, cluster_dir, data: None, interrupt }
     }
 }
 
@@ -38,7 +41,7 @@ impl Surroundings {
 /// [`WorkloadError::Usage`] when there is no such workload, or it has no such argument.
 pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Box<dyn Workload>, WorkloadError> {
     match declared.name.as_str() {
-        "command" => Ok(Box::new(command::CommandWorkload::from_plan(declared, around.interrupt)?)),
+        "command" => Ok(Box::new(command::CommandWorkload::from_plan(declared, around)?)),
         "terasort" => Ok(Box::new(terasort::Terasort::from_plan(declared, around)?)),
         other => Err(WorkloadError::Usage(format!(
             "there is no workload '{other}'; built in: {}; your own: name = \"command\" with run = [...]",
@@ -80,6 +83,17 @@ pub struct RunContext {
     pub scratch: PathBuf,
     /// What the policy asks of the job.
     pub job: JobSettings,
+    /// The data as they were restored for this run: a copy of [`Workload::data_source`] on a file system with room for
+    /// what the job writes. All of it is thrown away before the next run. `None` when nothing is restored.
+    pub data: Option<PathBuf>,
+}
+
+impl RunContext {
+    /// A run on data that nobody restores.
+    #[must_use]
+    pub fn new(scratch: impl Into<PathBuf>, job: JobSettings) -> Self {
+        RunContext { scratch: scratch.into(), job, data: None }
+    }
 }
 
 impl JobSettings {
@@ -162,6 +176,12 @@ pub trait Workload {
     /// # Errors
     /// When something it needs is missing, or there is no room.
     fn prepare_trial(&mut self, progress: &dyn Progress) -> Result<(), WorkloadError>;
+
+    /// The folder that has to be as it is before every run, known once [`Workload::prepare_trial`] is through. It is
+    /// only read: a run is given a copy. `None` when a run changes nothing that the next one finds.
+    fn data_source(&self) -> Option<PathBuf> {
+        None
+    }
 
     /// Before every run, untimed. Returns what is timed: commands that start together.
     ///

@@ -75,6 +75,7 @@ pub(crate) fn run(args: &WorkloadArgs, global: &Global) -> Result<ExitCode, Fail
         cache_dir: settings.cache_dir.clone(),
         hadoop: args.hadoop.clone().or(settings.hadoop),
         cluster_dir: args.cluster_dir.clone(),
+        data: None,
         interrupt: interrupt.clone(),
     };
     let mut workload = workload::from_plan(&args.declared()?, around.clone())?;
@@ -133,7 +134,7 @@ struct ByHand<'a> {
 
 impl ByHand<'_> {
     fn context(&self) -> RunContext {
-        RunContext { scratch: self.scratch.clone(), job: JobSettings::default() }
+        RunContext::new(&self.scratch, JobSettings::default())
     }
 
     fn run(&self, workload: &mut dyn Workload, json: bool) -> Result<(), Failure> {

@@ -14,11 +14,16 @@ use std::path::{Path, PathBuf};
 /// Space a job takes beside the input, as a multiple of it: its output, and the spilled map output with its index.
 const SPACE_PER_JOB: f64 = 2.2;
 
+/// The rows' folder below the input's own.
+pub(super) const ROWS: &str = "data";
+
 /// Input that is there and whole.
 #[derive(Clone, Debug)]
 pub(super) struct Input {
-    /// As Hadoop takes it.
+    /// The rows' folder as Hadoop takes it.
     pub(super) folder: String,
+    /// The folder on this host that holds the rows' folder as [`ROWS`]; nothing when they lie in a cluster.
+    pub(super) home: Option<PathBuf>,
     /// Sum of the CRC32 of all rows, hexadecimal, by TeraChecksum.
     pub(super) checksum: String,
 }
@@ -73,7 +78,8 @@ pub(super) fn prepare(
 }
 
 fn input_in(home: &Path, manifest: Manifest) -> Input {
-    Input { folder: home.join("data").display().to_string(), checksum: manifest.checksum }
+    let folder = home.join(ROWS).display().to_string();
+    Input { folder, home: Some(home.to_path_buf()), checksum: manifest.checksum }
 }
 
 /// The folder of one input in the cache.
@@ -86,8 +92,17 @@ pub(super) fn space_of_jobs(input_bytes: u64, jobs: u32) -> u64 {
     (input_bytes as f64 * f64::from(jobs) * SPACE_PER_JOB) as u64
 }
 
-/// Refuses a run that the file system of `dir` has no room for.
+/// Refuses a trial that the file system of `dir` has no room for.
 pub(super) fn room(dir: &Path, needed: u64, rows: u64) -> Result<(), WorkloadError> {
+    room_or(dir, needed, rows, "another folder with --cache-dir")
+}
+
+/// Refuses a run that the restored file system has no room for.
+pub(super) fn room_beside_data(dir: &Path, needed: u64, rows: u64) -> Result<(), WorkloadError> {
+    room_or(dir, needed, rows, "a larger file system with size = \"…G\" in the plan's [data]")
+}
+
+fn room_or(dir: &Path, needed: u64, rows: u64, remedy: &str) -> Result<(), WorkloadError> {
     fs::create_dir_all(dir).map_err(WorkloadError::file("create", dir))?;
     let stat = rustix::fs::statvfs(dir).map_err(|errno| WorkloadError::File {
         action: "look at the free space of",
@@ -100,8 +115,7 @@ pub(super) fn room(dir: &Path, needed: u64, rows: u64) -> Result<(), WorkloadErr
     }
     Err(WorkloadError::Missing(format!(
         "no room for TeraSort of {rows} rows in {}: it needs {:.0} MB (100 bytes a row for the input, and {SPACE_PER_JOB} \
-         times that per job for spilled and sorted data), {:.0} MB are free; take fewer rows, or another folder with \
-         --cache-dir",
+         times that per job for spilled and sorted data), {:.0} MB are free; take fewer rows, or {remedy}",
         dir.display(),
         needed as f64 / 1e6,
         free as f64 / 1e6
@@ -109,7 +123,7 @@ pub(super) fn room(dir: &Path, needed: u64, rows: u64) -> Result<(), WorkloadErr
 }
 
 fn generate(tools: &Tools, partial: PartialDir, rows: u64, progress: &dyn Progress) -> Result<Manifest, WorkloadError> {
-    let data = partial.path().join("data");
+    let data = partial.path().join(ROWS);
     let tmp = partial.path().join("tmp");
     let sum = partial.path().join("sum");
     let (data_text, sum_text) = (data.display().to_string(), sum.display().to_string());
@@ -172,7 +186,7 @@ fn look_through(
         Ok(manifest) => manifest,
         Err(error) => return Ok(Err(format!("{} cannot be read: {error}", path.display()))),
     };
-    let data = home.join("data");
+    let data = home.join(ROWS);
     if !data.is_dir() {
         return Ok(Err(format!("there is no {}", data.display())));
     }
@@ -238,7 +252,7 @@ fn in_cluster(
     let (data, sum, partial) = (format!("{home}/data"), format!("{home}/checksum"), format!("{home}.partial"));
     if tools.file_system(&["-test", "-e", &format!("{sum}/_SUCCESS")])?.status.is_success() {
         let checksum = tools.read_parts(&sum)?.trim().to_owned();
-        return Ok(Input { folder: data, checksum });
+        return Ok(Input { folder: data, home: None, checksum });
     }
     tools.remove(&home)?;
     tools.remove(&partial)?;
@@ -249,5 +263,5 @@ fn in_cluster(
     let checksum = checksum_of(tools, &format!("{partial}/data"), &format!("{partial}/checksum"), tmp, progress)?;
     let moved = tools.file_system(&["-mv", &partial, &home])?;
     tools::succeeded(&moved, &format!("hadoop fs -mv {partial} {home}"))?;
-    Ok(Input { folder: data, checksum })
+    Ok(Input { folder: data, home: None, checksum })
 }

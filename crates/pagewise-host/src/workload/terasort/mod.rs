@@ -175,7 +175,7 @@ impl Terasort {
         Call {
             tool: Tool::Sort,
             options: sort_options(&sizes, &arguments.options, self.is_in_client()),
-            arguments: vec![ready.input.folder.clone(), output],
+            arguments: vec![self.input_of(ready, run), output],
             // What stands on the command line wins over JAVA_TOOL_OPTIONS, and the policy must win over us.
             heap: (!policy_sets_heap).then_some(sizes.heap),
             tmp,
@@ -183,12 +183,36 @@ impl Terasort {
         }
     }
 
-    /// Where job `index` writes: in the run's scratch folder, or below the user's folder in the cluster.
+    /// The rows a run reads: the restored ones where there are such.
+    fn input_of(&self, ready: &Ready, run: &RunContext) -> String {
+        match self.restored(run) {
+            Some(data) => data.join(input::ROWS).display().to_string(),
+            None => ready.input.folder.clone(),
+        }
+    }
+
+    /// The data restored for this run. Rows in a cluster's file system are not ours to restore.
+    fn restored(&self, run: &RunContext) -> Option<PathBuf> {
+        run.data.as_deref().filter(|_| self.arguments.mode == Mode::Local).map(absolute)
+    }
+
+    /// Where a run writes: beside the restored data, so that the disk under every output and every spill is the same
+    /// from run to run as well; else in its scratch folder.
+    fn work(&self, run: &RunContext) -> PathBuf {
+        self.restored(run).map_or_else(|| absolute(&run.scratch), |data| data.join("run"))
+    }
+
+    /// Job `index`'s own folder: its `hadoop.tmp.dir`, and where it starts.
+    fn tmp(&self, run: &RunContext, index: u32) -> PathBuf {
+        self.work(run).join(format!("tmp{index}"))
+    }
+
+    /// Where job `index` writes its rows, or below the user's folder in the cluster.
     fn output(&self, run: &RunContext, kind: &str, index: u32) -> String {
-        let scratch = absolute(&run.scratch);
         match self.arguments.mode {
-            Mode::Local => scratch.join(format!("{kind}{index}")).display().to_string(),
+            Mode::Local => self.work(run).join(format!("{kind}{index}")).display().to_string(),
             Mode::Hadoop => {
+                let scratch = absolute(&run.scratch);
                 let name = blake3::hash(scratch.as_os_str().as_encoded_bytes()).to_hex();
                 format!("{}/terasort/run-{}/{kind}{index}", self.around.cluster_dir, &name[..12])
             }
@@ -199,11 +223,6 @@ impl Terasort {
 /// What cannot be made absolute (the current folder is gone) is left as it is and fails where it is used.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
-/// Job `index`'s own folder: its `hadoop.tmp.dir`, and where it starts.
-fn tmp(run: &RunContext, index: u32) -> PathBuf {
-    absolute(&run.scratch).join(format!("tmp{index}"))
 }
 
 /// How often the client asks whether its job has ended, in milliseconds. Hadoop's own 1,000 (`Job.java`,
@@ -329,16 +348,24 @@ impl Workload for Terasort {
         Ok(())
     }
 
+    /// The rows, with the record of their checksums.
+    fn data_source(&self) -> Option<PathBuf> {
+        self.ready.as_ref().and_then(|ready| ready.input.home.clone())
+    }
+
     fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError> {
         let arguments = self.arguments_for(&run.job)?;
         let ready = self.ready()?;
         if arguments.mode == Mode::Local {
             let bytes = input::space_of_jobs(arguments.rows.saturating_mul(ROW_BYTES), arguments.jobs);
-            input::room(&run.scratch, bytes, arguments.rows)?;
+            match self.restored(run) {
+                Some(_) => input::room_beside_data(&self.work(run), bytes, arguments.rows)?,
+                None => input::room(&run.scratch, bytes, arguments.rows)?,
+            }
         }
         let command = |index: u32| {
             let output = self.output(run, "sorted", index);
-            ready.tools.command(self.sort_call(ready, run, &arguments, output, &tmp(run, index)))
+            ready.tools.command(self.sort_call(ready, run, &arguments, output, &self.tmp(run, index)))
         };
         (0..arguments.jobs).map(command).collect()
     }
@@ -352,7 +379,7 @@ impl Workload for Terasort {
         let ready = self.ready()?;
         for index in 0..jobs {
             let (sorted, report) = (self.output(run, "sorted", index), self.output(run, "validated", index));
-            let tmp = tmp(run, index);
+            let tmp = self.tmp(run, index);
             if let Some(why) = fault_of(ready, &sorted, &report, &tmp)? {
                 return Ok(Verification::Wrong(format!("job {} of {jobs}: {why}", index + 1)));
             }
@@ -364,7 +391,7 @@ impl Workload for Terasort {
         let jobs = self.arguments_for(&run.job)?.jobs;
         let ready = self.ready()?;
         for index in 0..jobs {
-            partial::remove(&tmp(run, index))?;
+            partial::remove(&self.tmp(run, index))?;
             ready.tools.remove(&self.output(run, "sorted", index))?;
             ready.tools.remove(&self.output(run, "validated", index))?;
         }
