@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn what_is_no_figure_is_refused() {
-        for text in ["", "aged", "aged(90)", "aged(0%)", "aged(100%)", "aged(-1%)", "aged(9.5%)", "aged(+9%)", "Fresh"] {
+        for text in ["", "aged", "aged(90)", "aged(0%)", "aged(100%)", "aged(-1%)", "aged(9.5%)", "aged(+9%)", "Fresh"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
     }

@@ -65,7 +65,11 @@ fn zone(line: &str) -> Option<Zone> {
     let mut words = rest.trim_start().strip_prefix("zone")?.split_whitespace();
     let name = words.next()?.to_owned();
     let blocks: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
-    if blocks.is_empty() || blocks.len() > 32 { None } else { Some(Zone { node: node.trim().parse().ok()?, name, blocks }) }
+    if blocks.is_empty() || blocks.len() > 32 {
+        None
+    } else {
+        Some(Zone { node: node.trim().parse().ok()?, name, blocks })
+    }
 }
 
 /// The nodes with the sums over their zones. The zone `DMA` is left out: its 16 MiB are kept for old devices, and what no

@@ -110,6 +110,8 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
     }
     let share = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share(), "no CPU time passed");
     measures.put_or_miss("system_share", share);
+    let of_all = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share_of_all(), "no CPU time passed");
+    measures.put_or_miss("system_share_of_all", of_all);
     let no_full = "this kernel has no 'full' line";
     let grown = |b: f64, a: f64| Some((a - b).max(0.0));
     let memory_some = difference(&before.memory, &after.memory, |b, a| grown(b.some, a.some), "");

@@ -219,7 +219,8 @@ mod tests {
     #[test]
     fn only_the_hidden_verb_with_a_figure_is_a_holder() {
         assert_eq!(state_of("pagewise\0__age\0aged(90%)\0"), Some(MemoryState::Aged(90)));
-        for other in ["", "pagewise\0set\0memory_state=aged(90%)\0", "pagewise\0__age\0fresh\0", "x\0__age\0aged(9%)\0"] {
+        for other in ["", "pagewise\0set\0memory_state=aged(90%)\0", "pagewise\0__age\0fresh\0", "x\0__age\0aged(9%)\0"]
+        {
             assert_eq!(state_of(other), None, "{other:?}");
         }
     }

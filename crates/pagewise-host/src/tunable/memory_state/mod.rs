@@ -112,9 +112,8 @@ fn has_reserve(root: &Root) -> Result<(), String> {
 }
 
 fn state(value: &str) -> Result<MemoryState, TunableError> {
-    parse(value).map_err(|why| {
-        TunableError::value(NAME, value, ValueError { why, allowed: Grammar::MemoryState.allowed() })
-    })
+    parse(value)
+        .map_err(|why| TunableError::value(NAME, value, ValueError { why, allowed: Grammar::MemoryState.allowed() }))
 }
 
 fn missing(why: String) -> TunableError {
