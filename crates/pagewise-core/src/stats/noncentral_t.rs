@@ -14,8 +14,8 @@ pub fn upper(t: f64, df: f64, delta: f64) -> f64 {
         return 1.0;
     }
     // Fine against both the width of the density and the width of the normal step. The rule's error falls as
-    // exp(−c / step): a quarter of this step changes no digit.
-    let step = (0.2 / (2.0 * df).sqrt()).min(0.1 / (1.0 + delta.abs().max(t.abs())));
+    // exp(−c / step): half of this step changes no digit.
+    let step = (0.2 / (2.0 * df).sqrt()).min(0.2 / (1.0 + delta.abs().max(t.abs())));
     // ln of the density of v = ln S, up to a constant: its maximum is 0 at v = 0.
     let log_density = |v: f64| df * (v - libm::expm1(2.0 * v) / 2.0);
     let mut mass = 0.0;

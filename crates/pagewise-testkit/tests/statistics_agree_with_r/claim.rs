@@ -18,7 +18,7 @@ impl Claim {
         Claim { expression, ours, tolerance: 1e-9 }
     }
 
-    pub(crate) fn to_within(self, tolerance: f64) -> Claim {
+    pub(crate) fn within(self, tolerance: f64) -> Claim {
         Claim { tolerance, ..self }
     }
 }

@@ -45,7 +45,7 @@ fn tails_and_quantiles_are_r_s() {
                 format!("pt({t}, {df}, ncp = {delta}, lower.tail = FALSE)"),
                 vec![noncentral_t::upper(t, df, delta)],
             );
-            claims.push(claim.to_within(1e-7));
+            claims.push(claim.within(1e-7));
         }
     }
     assert_r_agrees(&claims);
@@ -60,7 +60,7 @@ fn the_power_of_two_samples_is_power_t_test_s() {
         for alpha in [0.001, 0.05, 0.2] {
             let found = two_sample_power::power(n, sd, delta, alpha).unwrap();
             let expression = format!("power.t.test(n = {n}, delta = {delta}, sd = {sd}, sig.level = {alpha})$power");
-            claims.push(Claim::new(expression, vec![found]).to_within(1e-8));
+            claims.push(Claim::new(expression, vec![found]).within(1e-8));
         }
     }
     for (sd, delta, alpha, power) in
@@ -74,7 +74,7 @@ fn the_power_of_two_samples_is_power_t_test_s() {
                 format!("c(power.t.test(delta = {delta}, {rest})$n, power.t.test(n = 12, {rest})$delta)"),
                 vec![needed, seen],
             )
-            .to_within(1e-6),
+            .within(1e-6),
         );
     }
     assert_r_agrees(&claims);

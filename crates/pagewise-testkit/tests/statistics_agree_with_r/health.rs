@@ -22,7 +22,7 @@ fn shapiro_and_wilk_s_p_is_shapiro_test_s() {
             values.iter_mut().for_each(|value| *value = bend(*value));
             let p = shapiro_wilk::p(&values).unwrap_or(f64::NAN);
             let expression = format!("tryCatch(shapiro.test({})$p.value, error = function(e) NaN)", r_vector(&values));
-            Claim::new(expression, vec![p]).to_within(1e-8)
+            Claim::new(expression, vec![p]).within(1e-8)
         })
         .collect();
     assert_r_agrees(&claims);

@@ -68,8 +68,7 @@ fn scales_at_which_r_overflows_have_the_numbers_of_the_same_data_in_other_units(
             let Some(found) = welch::test(&scaled(a), &scaled(b), 0.05) else { continue };
             let in_unit = [found.ci_low, found.ci_high, found.mean_a, found.mean_b].map(|value| value / scale);
             // Scaling by a power of ten rounds every value anew.
-            claims
-                .push(Claim::new(t_test(a, b), [&[found.t, found.df, found.p], &in_unit[..]].concat()).to_within(1e-3));
+            claims.push(Claim::new(t_test(a, b), [&[found.t, found.df, found.p], &in_unit[..]].concat()).within(1e-3));
         }
     }
     assert!(claims.len() > 40);
@@ -155,7 +154,7 @@ fn percentages_equivalence_and_hedges_g_are_those_of_r_s_primitives() {
         }
         let found = hedges_g::g(&a, &b).unwrap();
         let expression = format!("hedges({arms}, {:e}, {:e})", found.ci_low, found.ci_high);
-        claims.push(Claim::new(expression, vec![found.g, 0.025, 0.975]).to_within(1e-7));
+        claims.push(Claim::new(expression, vec![found.g, 0.025, 0.975]).within(1e-7));
     }
     assert_r_agrees_with(preamble, &claims);
 }
