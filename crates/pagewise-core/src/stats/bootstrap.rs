@@ -10,7 +10,7 @@ use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 
 /// Resamples unless asked otherwise. With one less than a round number the usual percentiles are replicates; with ten
-/// thousand the ends of a 95 % interval move from seed to seed by about a fiftieth of its width.
+/// thousand the ends of a 95 % interval seldom move by more than a fiftieth of its width from seed to seed.
 pub const RESAMPLES: u32 = 9_999;
 
 /// A statistic and its BCa interval.

@@ -5,7 +5,7 @@
 //! not: it asks which ratios θ the test of mean(b) − θ · mean(a) = 0 accepts. Source: Fieller, J. R. Statist. Soc. B 16
 //! (1954), 175–185. Each arm has its own variance, as in Welch's test. The degrees of freedom are Welch's, that is
 //! Satterthwaite's at θ = 1, so that the interval excludes "no change" exactly when Welch's p-value is below alpha;
-//! taking them at the estimated ratio (Tamhane and Logan, Statist. Med. 23 (2004)) would let the two disagree.
+//! taking them at the estimated ratio (Tamhane and Logan, J. Biopharm. Statist. 14 (2004), 843–856) would let the two disagree.
 
 use super::student_t;
 use super::welch::{TwoMeans, Welch};

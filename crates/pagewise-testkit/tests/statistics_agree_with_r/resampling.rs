@@ -29,7 +29,7 @@ fn the_bca_interval_of_given_replicates_is_boot_ci_s() {
 #[test]
 fn resampled_here_and_by_boot_the_ends_differ_by_less_than_a_twentieth_of_the_width() {
     requires!(r, r_packages);
-    // Between two runs of 9,999 the ends differ by about a fiftieth of the width: the bound is never met by chance.
+    // Between two runs of 9,999 an end differs by about a hundredth of the width: a twentieth is never met by chance.
     let preamble = "library(boot); set.seed(1)
         width <- function(s) function(low, high, a, b) {
           arm <- rep(1:2, c(length(a), length(b)))
