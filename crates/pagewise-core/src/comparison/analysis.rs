@@ -190,7 +190,7 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
 }
 
 fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
-    let effects = Effects::of(question, cell);
+    let effects = Effects::of(table, question, cell);
     let outcomes = cell.outcomes(table);
     let concluded = conclude(question, &effects, outcomes.as_ref());
     let Absent(mut absent) = effects.absent;
@@ -200,8 +200,8 @@ fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
     Comparison {
         factor: cell.contrast.factor.clone(),
         by: cell.by.iter().cloned().collect(),
-        a: arm(&cell.contrast.a, &cell.a.values),
-        b: arm(&cell.contrast.b, &cell.b.values),
+        a: arm(&cell.contrast.a, &cell.a.values, effects.means.map(|means| means.0)),
+        b: arm(&cell.contrast.b, &cell.b.values, effects.means.map(|means| means.1)),
         outcomes,
         welch: effects.welch,
         percent_r: effects.percent_r,
@@ -233,11 +233,11 @@ fn conclude(question: &Question, effects: &Effects, outcomes: Option<&OutcomeTes
     question.rule.conclude(intervals, outcomes.unwrap_or(&none_failed))
 }
 
-fn arm(level: &str, values: &[f64]) -> Arm {
+fn arm(level: &str, values: &[f64], mean: Option<f64>) -> Arm {
     Arm {
         level: level.to_owned(),
         n: values.len() as u32,
-        mean: summary::mean(values),
+        mean: mean.or_else(|| summary::mean(values)),
         sd: summary::standard_deviation(values),
         median: summary::median(values),
     }

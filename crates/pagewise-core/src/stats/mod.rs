@@ -22,6 +22,7 @@ pub mod mann_whitney;
 pub mod noncentral_t;
 pub mod normal;
 pub mod outliers;
+pub mod paired;
 pub mod percent;
 pub mod power;
 pub mod randomisation;

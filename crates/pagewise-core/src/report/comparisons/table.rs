@@ -5,7 +5,7 @@ use crate::comparison::analysis::Comparisons;
 use crate::report::Style;
 use crate::report::printable::ascii;
 use crate::report::text::{BOLD, WARNING, wrap};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
 /// The comparisons as text, ending in a newline.
@@ -14,7 +14,7 @@ pub fn table(all: &Comparisons, style: Style) -> String {
     let mut page = Page { style, out: String::new() };
     for contrast in layout::contrasts(all) {
         page.heading(&contrast.title());
-        page.paragraph(&format!("{}.", contrast.verdicts()), 0, 0);
+        page.paragraph(&format!("{}.", layout::capitalised(&contrast.verdicts())), 0, 0);
         let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
         page.paragraph(&format!("Means of {}{n}:", layout::value(all)), 0, 0);
         let rows = layout::rows(all, &contrast);
@@ -67,6 +67,11 @@ impl Page {
         for (place, column) in drawn.column_iter_mut().enumerate() {
             let is_number = place >= names && place < last;
             column.set_cell_alignment(if is_number { CellAlignment::Right } else { CellAlignment::Left });
+            // Names stand apart; numbers stand to the right and are narrow.
+            column.set_padding((0, if place < names { 2 } else { u16::from(place < last) }));
+            if place == last {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
         for (number, line) in drawn.lines().enumerate() {
             let line = line.trim_end();

@@ -1,5 +1,5 @@
 //! Comparisons as plain text of 72 columns for a mailing list, in the layout of the report "Kernel / Apache Hadoop
-//! benchmark with MGLRU" (2022): sentences first, then a table per contrast with `mean a / mean b` over the interval of
+//! benchmark with MGLRU": sentences first, then a table per contrast with `mean a / mean b` over the interval of
 //! their difference.
 //!
 //! The sentences quote the percent intervals of that report's R script, for comparison with its kind; the notes give
@@ -126,11 +126,6 @@ fn is_state(level: &str) -> bool {
 /// `swap on`, `low concurrency`.
 fn named(factor: &str, level: &str) -> String {
     printable(&if is_state(level) { format!("{factor} {level}") } else { format!("{level} {factor}") })
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `swap off and on`, `the baseline and the patched kernel`.
@@ -300,7 +295,7 @@ fn tables<'c>(contrast: &Contrast<'c>) -> Vec<Part<'c>> {
             let _ = write!(where_, ", {}", named(name, &level));
         }
         let title = |factor: Option<&str>, level: &str| {
-            factor.map_or_else(|| "All points".to_owned(), |factor| capitalised(&named(factor, level)))
+            factor.map_or_else(|| "All points".to_owned(), |factor| layout::capitalised(&named(factor, level)))
         };
         for columns in columns.chunks(most_columns()) {
             parts.push(Part {
