@@ -4,15 +4,29 @@
 //! and what follows from them is decided in [`crate::experiment::analysis`]. Sums run in a fixed order and
 //! transcendental functions come from `libm`, so that the same input gives the same bytes on every host.
 
+pub mod autocorrelation;
 pub mod benjamini_hochberg;
+pub mod bootstrap;
 pub mod crossover;
 pub mod dip;
+pub mod distribution;
+pub mod equivalence;
 pub mod fisher_exact;
+pub mod hedges_g;
+pub mod hodges_lehmann;
+pub mod holm;
 pub mod leave_one_out;
+pub mod mann_whitney;
+pub mod noncentral_t;
 pub mod normal;
+pub mod percent;
 pub mod power;
 pub mod randomisation;
+pub mod shapiro_wilk;
+pub mod simultaneous;
 pub mod spending;
 pub mod student_t;
 pub mod summary;
 pub mod trend;
+pub mod two_sample_power;
+pub mod welch;

@@ -1,11 +1,9 @@
 //! Power: how many pairs a new trial needs to see a difference of a given size.
 //!
-//! From the noncentral t distribution of the crossover estimate. The usual normal approximation promises too much for
-//! the few pairs people run. Noncentral t has no closed form: T = (Z + δ) / S with S² = χ²/df, so its tail is the mean
-//! of a normal tail over the density of S (Johnson and Kotz, "Continuous Univariate Distributions 2", ch. 31), which is
-//! integrated here by the trapezoid rule over v = ln S, where the integrand is smooth and falls off on both sides.
+//! From the [noncentral t](super::noncentral_t) distribution of the crossover estimate. The usual normal approximation
+//! promises too much for the few pairs people run.
 
-use super::{crossover, student_t};
+use super::{crossover, noncentral_t, student_t};
 
 /// No trial is asked for more pairs than this.
 pub const MOST_PAIRS: u32 = 10_000;
@@ -44,40 +42,7 @@ pub fn crossover_power(pairs: u32, residual_sd: f64, effect: f64, alpha: f64) ->
         return 1.0;
     }
     let df = f64::from(pairs) - 2.0;
-    noncentral_t_above(student_t::critical_value(alpha, df), df, effect.abs() / standard_error)
-}
-
-/// P(T > t) for noncentral t with noncentrality `delta`.
-fn noncentral_t_above(t: f64, df: f64, delta: f64) -> f64 {
-    // Beyond any doubt: the estimate is further from the critical value than any noise reaches.
-    if delta > 1e4 {
-        return 1.0;
-    }
-    // Fine against both the width of the density and the width of the normal step.
-    let step = (0.1 / (2.0 * df).sqrt()).min(0.05 / (1.0 + delta));
-    // ln of the density of v = ln S, up to a constant: its maximum is 0 at v = 0.
-    let log_density = |v: f64| df * (v - libm::expm1(2.0 * v) / 2.0);
-    let mut mass = 0.0;
-    let mut above = 0.0;
-    let mut add = |v: f64| -> bool {
-        let weight = libm::exp(log_density(v));
-        mass += weight;
-        above += weight * normal_above(t * libm::exp(v) - delta);
-        weight > 1e-18
-    };
-    add(0.0);
-    for direction in [-1.0, 1.0] {
-        let mut steps = 1.0;
-        while add(direction * steps * step) {
-            steps += 1.0;
-        }
-    }
-    above / mass
-}
-
-/// P(Z > z) for the standard normal.
-fn normal_above(z: f64) -> f64 {
-    libm::erfc(z / std::f64::consts::SQRT_2) / 2.0
+    noncentral_t::upper(student_t::critical_value(alpha, df), df, effect.abs() / standard_error)
 }
 
 #[cfg(test)]

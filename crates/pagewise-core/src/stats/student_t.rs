@@ -4,22 +4,28 @@
 //! other variants of those on other processors, and an analysis must give the same bytes everywhere. The tests hold
 //! it against `statrs` and against R.
 
+use super::{incomplete_beta, normal};
+
 /// P(|T| ≥ |t|) with `df` degrees of freedom: the two-sided p-value.
 ///
 /// The identity with the regularised incomplete beta function is DLMF 8.17 with x = df / (df + t²).
 #[must_use]
 pub fn two_sided_p(t: f64, df: f64) -> f64 {
-    let square = t * t;
-    if square.is_infinite() {
-        return 0.0;
-    }
-    incomplete_beta(df / 2.0, 0.5, df / (df + square), square / (df + square))
+    Tails::new(df).two_sided_p(t)
+}
+
+/// P(T > t): the one-sided p-value.
+#[must_use]
+pub fn upper(t: f64, df: f64) -> f64 {
+    let half = two_sided_p(t, df) / 2.0;
+    if t > 0.0 { half } else { 1.0 - half }
 }
 
 /// The t with P(|T| ≥ t) = `alpha`: half the width of a 1 − alpha interval in standard errors.
 ///
-/// The tail probability is convex in t > 0, so Newton's steps from 0 approach the answer from below and never pass it;
-/// the first step that does not move up is the last.
+/// The tail probability is convex in t > 0, so Newton's steps from below the answer approach it and never pass it; the
+/// first step that does not move up is the last. The normal quantile is below the answer, and so is, except for
+/// rounding, the first term of the expansion of Cornish and Fisher about it (Abramowitz and Stegun 26.7.5).
 #[must_use]
 pub fn critical_value(alpha: f64, df: f64) -> f64 {
     if alpha >= 1.0 {
@@ -27,9 +33,12 @@ pub fn critical_value(alpha: f64, df: f64) -> f64 {
     }
     // A step multiplies a far t by at least 1 + 1/df, so this bound is reached only by an alpha of 0.
     const MOST_STEPS: u32 = 2000;
-    let mut t = 0.0;
+    let tails = Tails::new(df);
+    let z = -normal::quantile(alpha / 2.0);
+    let expanded = z + z * (1.0 + z * z) / (4.0 * df);
+    let mut t = if tails.two_sided_p(expanded) > alpha { expanded } else { z.min(f64::MAX) };
     for _ in 0..MOST_STEPS {
-        let next = t + (two_sided_p(t, df) - alpha) / (2.0 * density(t, df));
+        let next = t + (tails.two_sided_p(t) - alpha) / (2.0 * tails.density(t));
         if next.is_nan() || next <= t {
             break;
         }
@@ -38,53 +47,33 @@ pub fn critical_value(alpha: f64, df: f64) -> f64 {
     t
 }
 
-/// Probability density at t.
-fn density(t: f64, df: f64) -> f64 {
-    let log_constant =
-        libm::lgamma((df + 1.0) / 2.0) - libm::lgamma(df / 2.0) - libm::log(df * std::f64::consts::PI) / 2.0;
-    libm::exp(log_constant - (df + 1.0) / 2.0 * libm::log1p(t * t / df))
+/// The distribution for one number of degrees of freedom, with what does not depend on t.
+struct Tails {
+    df: f64,
+    /// ln B(df/2, 1/2).
+    ln_beta: f64,
 }
 
-/// Regularised incomplete beta function I_x(a, b); `y` is 1 − x, handed in because the caller has it without rounding.
-fn incomplete_beta(a: f64, b: f64, x: f64, y: f64) -> f64 {
-    if x <= 0.0 {
-        return 0.0;
+impl Tails {
+    fn new(df: f64) -> Tails {
+        Tails { df, ln_beta: incomplete_beta::ln_beta(df / 2.0, 0.5) }
     }
-    if y <= 0.0 {
-        return 1.0;
-    }
-    // The fraction converges fast on this side of the mean; the other side is its complement (DLMF 8.17.4).
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta_below_mean(b, a, y, x);
-    }
-    incomplete_beta_below_mean(a, b, x, y)
-}
 
-/// DLMF 8.17.22, its continued fraction evaluated by the modified Lentz method.
-fn incomplete_beta_below_mean(a: f64, b: f64, x: f64, y: f64) -> f64 {
-    const TINY: f64 = 1e-300;
-    const MOST_TERMS: u32 = 10_000;
-    let keep_off_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let log_front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log(y);
-    let mut numerator = 1.0;
-    let mut denominator = 1.0 / keep_off_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = denominator;
-    for term in 1..MOST_TERMS {
-        let m = f64::from(term);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        let mut change = 1.0;
-        for coefficient in [even, odd] {
-            denominator = 1.0 / keep_off_zero(1.0 + coefficient * denominator);
-            numerator = keep_off_zero(1.0 + coefficient / numerator);
-            change = numerator * denominator;
-            fraction *= change;
+    fn two_sided_p(&self, t: f64) -> f64 {
+        let (df, square) = (self.df, t * t);
+        if square.is_infinite() {
+            // So far out only the first term is left: x^(df/2) / (df/2 · B), and x = df / t².
+            let log_x = libm::log(df) - 2.0 * libm::log(t.abs());
+            return libm::exp(df / 2.0 * log_x - self.ln_beta) / (df / 2.0);
         }
-        if (change - 1.0).abs() < 1e-16 {
-            break;
-        }
+        incomplete_beta::regularised(df / 2.0, 0.5, self.ln_beta, df / (df + square), square / (df + square))
     }
-    libm::exp(log_front) * fraction / a
+
+    /// Probability density at t.
+    fn density(&self, t: f64) -> f64 {
+        let df = self.df;
+        libm::exp(-self.ln_beta - libm::log(df) / 2.0 - (df + 1.0) / 2.0 * libm::log1p(t * t / df))
+    }
 }
 
 #[cfg(test)]
@@ -114,6 +103,24 @@ mod tests {
         assert!((p - 0.5).abs() < 1e-15, "{p}");
         let t = critical_value(0.05, 1.0);
         assert!((t - 12.706204736432095).abs() < 1e-9, "{t}");
+    }
+
+    #[test]
+    fn an_endless_t_keeps_its_tail_where_a_float_can_hold_it() {
+        // With one degree of freedom P(|T| ≥ t) is 2 / (π t) far out.
+        for t in [1e150, 1e160, 1e300, 1e307] {
+            let wanted = 2.0 / std::f64::consts::PI / t;
+            assert!((two_sided_p(t, 1.0) / wanted - 1.0).abs() < 1e-12, "{t}");
+        }
+        let denormal = two_sided_p(1e40, 8.0);
+        assert!(denormal > 0.0 && denormal < f64::MIN_POSITIVE, "{denormal:e}");
+    }
+
+    #[test]
+    fn the_two_sides_share_the_probability() {
+        assert_eq!(upper(0.0, 7.0), 0.5);
+        assert!((upper(-1.3, 7.0) + upper(1.3, 7.0) - 1.0).abs() < 1e-15);
+        assert_eq!(upper(2.0, 7.0), two_sided_p(2.0, 7.0) / 2.0);
     }
 
     #[test]
