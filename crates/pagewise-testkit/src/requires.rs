@@ -106,6 +106,8 @@ needs! {
     loop_device => capability("CAP_SYS_ADMIN").and_then(|()| file("/dev/loop-control"));
     /// R, to check statistics against.
     r => program("Rscript", "r-base-core");
+    /// R's lmerTest, to check mixed models against.
+    lmertest => r_package("lmerTest", "r-cran-lmertest");
     /// A browser, to look at reports with.
     chromium => program("chromium", "chromium");
     /// A JVM.
@@ -167,6 +169,15 @@ mod check {
     pub(super) fn program(name: &str, package: &str) -> Result<(), String> {
         let found = programs::find(&live(), name);
         found.map(|_| ()).ok_or_else(|| format!("{name} is not on PATH (Debian package {package})"))
+    }
+
+    /// Asks R where the package is, which does not load it.
+    pub(super) fn r_package(name: &str, package: &str) -> Result<(), String> {
+        program("Rscript", "r-base-core")?;
+        let script = format!("quit(status = if (nzchar(system.file(package = '{name}'))) 0 else 1)");
+        let found = std::process::Command::new("Rscript").args(["--vanilla", "-e", &script]).output();
+        let is_there = found.is_ok_and(|output| output.status.success());
+        if is_there { Ok(()) } else { Err(format!("R has no package {name} (Debian package {package})")) }
     }
 
     pub(super) fn memory_cgroup_of(version: cgroup::Version) -> Result<(), String> {
