@@ -6,7 +6,9 @@
 
 pub mod autocorrelation;
 pub mod benjamini_hochberg;
+pub mod blocked;
 pub mod bootstrap;
+pub mod confidence_sequence;
 pub mod contrast;
 pub mod crossover;
 pub mod dip;
