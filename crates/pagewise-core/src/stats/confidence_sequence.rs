@@ -141,7 +141,13 @@ mod tests {
         let width = |n: f64| sequence().critical_t(n - 1.0, n) / n.sqrt();
         assert!(width(10.0) > width(30.0) && width(30.0) > width(300.0) && width(300.0) > width(30_000.0));
         let price = sequence().critical_t(29.0, 30.0) / student_t::critical_value(0.05, 29.0);
-        assert!((1.3..1.8).contains(&price), "{price}");
+        assert!((1.4..1.6).contains(&price), "{price}");
+    }
+
+    #[test]
+    fn nothing_is_said_until_some_pairs_are_in() {
+        let first = (2..30).find(|n| sequence().critical_t(f64::from(*n) - 1.0, f64::from(*n)).is_finite());
+        assert_eq!(first, Some(7));
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod autocorrelation;
 pub mod benjamini_hochberg;
 pub mod blocked;
 pub mod bootstrap;
+pub mod change_points;
 pub mod confidence_sequence;
 pub mod contrast;
 pub mod crossover;
