@@ -106,8 +106,8 @@ needs! {
     loop_device => capability("CAP_SYS_ADMIN").and_then(|()| file("/dev/loop-control"));
     /// R, to check statistics against.
     r => program("Rscript", "r-base-core");
-    /// R's lmerTest, to check mixed models against.
-    lmertest => r_package("lmerTest", "r-cran-lmertest");
+    /// R's packages lmerTest, diptest and boot.
+    r_packages => r_packages_installed();
     /// A browser, to look at reports with.
     chromium => program("chromium", "chromium");
     /// A JVM.
@@ -171,13 +171,20 @@ mod check {
         found.map(|_| ()).ok_or_else(|| format!("{name} is not on PATH (Debian package {package})"))
     }
 
-    /// Asks R where the package is, which does not load it.
-    pub(super) fn r_package(name: &str, package: &str) -> Result<(), String> {
+    /// Asked of R itself: Debian, CRAN and a user's own library keep packages in different folders.
+    pub(super) fn r_packages_installed() -> Result<(), String> {
         program("Rscript", "r-base-core")?;
-        let script = format!("quit(status = if (nzchar(system.file(package = '{name}'))) 0 else 1)");
-        let found = std::process::Command::new("Rscript").args(["--vanilla", "-e", &script]).output();
-        let is_there = found.is_ok_and(|output| output.status.success());
-        if is_there { Ok(()) } else { Err(format!("R has no package {name} (Debian package {package})")) }
+        let is_missing = |package: &str| {
+            let probe = format!("quit(status = !requireNamespace('{package}', quietly = TRUE))");
+            let asked = std::process::Command::new("Rscript").args(["--vanilla", "-e", &probe]).output();
+            !asked.is_ok_and(|asked| asked.status.success())
+        };
+        match ["lmerTest", "diptest", "boot"].into_iter().find(|package| is_missing(package)) {
+            None => Ok(()),
+            Some(package) => {
+                Err(format!("R has no package {package} (Debian package r-cran-{})", package.to_lowercase()))
+            }
+        }
     }
 
     pub(super) fn memory_cgroup_of(version: cgroup::Version) -> Result<(), String> {

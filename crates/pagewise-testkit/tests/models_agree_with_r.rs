@@ -141,7 +141,7 @@ const DF_DIGITS: f64 = 1e-4;
 
 #[test]
 fn the_mixed_model_is_lmertest_s_on_balanced_and_unbalanced_split_plots() {
-    requires!(lmertest);
+    requires!(r_packages);
     let mut draw = Draw::new(11);
     let trials: Vec<Trial> = (0..60).map(|trial| shapes(&mut draw, trial)).collect();
     let mut script = String::from(
