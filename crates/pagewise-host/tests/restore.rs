@@ -1,6 +1,8 @@
 //! What restored data promise, on real file systems: nothing a job does to its copy reaches the next point or the data
 //! themselves, wrong data are named and never run on, and whoever is killed leaves no mount, loop device or half file.
 
+#![allow(clippy::print_stdout, reason = "the child, a process of its own, speaks to the test on its standard output")]
+
 use pagewise_core::experiment::data::{Data, Restore};
 use pagewise_host::process::Interrupt;
 use pagewise_host::restore::{Dataset, RestoreError, Restored, auto_for, remove_leftovers};

@@ -1,6 +1,8 @@
 //! When the process that restores data is killed together with nobody else, its watcher ends the job, unmounts and
 //! detaches within two seconds; killed together with the watcher, the next to look cleans up.
 
+#![allow(clippy::print_stdout, reason = "the owner, a process of its own, speaks to the test on its standard output")]
+
 use pagewise_core::experiment::data::{Data, Restore};
 use pagewise_host::process::Interrupt;
 use pagewise_host::restore::{Dataset, remove_leftovers};
@@ -45,12 +47,14 @@ fn restores_and_waits_when_started_as_a_child() {
     watcher.set_workspace(Some(dataset.workspace())).unwrap();
     let restored = dataset.restore(&Silent, &interrupt).unwrap();
     let mut job = Command::new("setsid");
+    job.stdout(Stdio::null());
     // Writes as long as it lives, and stands in the restored folder.
     job.args(["sh", "-c", "while :; do echo row >> rows; sleep 0.01; done"]).current_dir(&restored.folder);
-    let job = job.spawn().unwrap();
+    let mut job = job.spawn().unwrap();
     watcher.set_scope(None, &[job.id()]).unwrap();
     println!("ready {} {}", watcher.pid(), job.id());
-    std::thread::sleep(Duration::from_secs(60));
+    // Until one of the two is killed.
+    let _ = job.wait();
 }
 
 fn below(folder: &Path) -> Vec<String> {

@@ -224,7 +224,7 @@ fn build(on: &Ground, bytes: u64, master: &Path, record_path: &Path, doing: Doin
     let partial = master.with_extension("partial");
     let built = fill(on, bytes, &partial, doing);
     let unmounted = on.workspace.unmount();
-    let record = built.and_then(|()| unmounted).and_then(|()| hash_chunks(&partial, &on.hash, bytes, doing));
+    let record = built.and(unmounted).and_then(|()| hash_chunks(&partial, &on.hash, bytes, doing));
     let record = record.inspect_err(|_| drop(tree::remove(&partial)))?;
     let renamed =
         fs::set_permissions(&partial, Permissions::from_mode(0o400)).and_then(|()| fs::rename(&partial, master));
