@@ -222,7 +222,7 @@ fn reserve(path: &Path, bytes: u64) -> Result<(), RestoreError> {
 
 fn build(on: &Ground, bytes: u64, master: &Path, record_path: &Path, doing: Doing<'_>) -> Result<Record, RestoreError> {
     let partial = master.with_extension("partial");
-    let built = fill(on, bytes, &partial, doing);
+    let built = fill(on, bytes, &partial, doing).map_err(|error| full_below(on, &partial, error));
     let unmounted = on.workspace.unmount();
     let record = built.and(unmounted).and_then(|()| hash_chunks(&partial, &on.hash, bytes, doing));
     let record = record.inspect_err(|_| drop(tree::remove(&partial)))?;
@@ -231,6 +231,15 @@ fn build(on: &Ground, bytes: u64, master: &Path, record_path: &Path, doing: Doin
     renamed.map_err(RestoreError::file("put in place", master))?;
     write_record(&record, record_path)?;
     Ok(record)
+}
+
+/// The image's own file system only sees an I/O error when the disk below it is full.
+fn full_below(on: &Ground, image: &Path, error: RestoreError) -> RestoreError {
+    let is_other = matches!(error, RestoreError::Interrupted(_) | RestoreError::Full { .. });
+    if is_other || on.workspace.free_bytes().is_ok_and(|free| free > CHUNK as u64) {
+        return error;
+    }
+    RestoreError::file("fill the image", image)(io::ErrorKind::StorageFull.into())
 }
 
 /// Makes the file system, fills it, and holds what came into it against the manifest.

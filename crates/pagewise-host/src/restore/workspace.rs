@@ -121,11 +121,16 @@ impl Workspace {
         Ok(())
     }
 
+    /// What others than root may still write on its disk.
+    pub(super) fn free_bytes(&self) -> Result<u64, RestoreError> {
+        let disk = rustix::fs::statvfs(&self.folder);
+        let disk = disk.map_err(RestoreError::errno("look at the free space of", &self.folder))?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// Refuses to begin what the disk has no room for.
     pub(super) fn has_room(&self, bytes: u64, what: &'static str) -> Result<(), RestoreError> {
-        let disk = rustix::fs::statvfs(&self.folder)
-            .map_err(RestoreError::errno("look at the free space of", &self.folder))?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let free = self.free_bytes()?;
         let needed = bytes.saturating_add(SPARE);
         if free >= needed {
             Ok(())
