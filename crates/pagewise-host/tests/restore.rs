@@ -197,6 +197,8 @@ fn nothing_a_job_does_survives(place: &Place, method: Restore) {
         let restored = restore(&mut dataset);
         assert_eq!((restored.method, restored.verified.as_str()), (method, dataset.manifest().hash().as_str()));
         assert!(snapshot(&restored.folder) == as_declared, "{method}: the copy of point {point}");
+        let allocated = fs::metadata(restored.folder.join("sparse")).unwrap().blocks() * 512;
+        assert!(allocated < 9_000_000, "{method}: holes stay holes, {allocated} bytes are allocated");
         spoil(&restored.folder);
         assert!(snapshot(&place.source()) == as_declared, "{method}: the data after point {point}");
     }
@@ -328,6 +330,17 @@ fn reflinks_are_refused_with_the_reason_where_blocks_cannot_be_shared() {
     assert_eq!(method, Restore::Copy, "{why}");
 }
 
+#[test]
+fn on_ext4_an_image_is_what_suits_and_the_reason_is_said() {
+    requires!(root, loop_device, ext4_tools);
+    let _lock = host_lock();
+    let disk = Disk::made_by(&["mkfs.ext4", "-q"], 64);
+    let (method, why) = auto_for(&disk.point.join("not/there/yet"));
+    assert!(method == Restore::Image && why.contains("ext4"), "{method}: {why}");
+    let left: Vec<_> = fs::read_dir(&disk.point).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["lost+found"], "trying leaves nothing");
+}
+
 fn flip_byte(path: &Path, at: u64) {
     let mode = fs::metadata(path).unwrap().permissions();
     fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
@@ -436,6 +449,20 @@ fn restored_bytes_are_not_in_the_page_cache() {
             }
         }
     }
+}
+
+#[test]
+fn what_a_job_reads_from_an_image_is_cached_once_or_a_note_says_that_it_is_cached_twice() {
+    requires!(root, loop_device, ext4_tools);
+    let _lock = host_lock();
+    let place = Place::new();
+    let mut dataset = place.open(Restore::Image).unwrap();
+    let restored = restore(&mut dataset);
+    fs::read(restored.folder.join("rows")).unwrap();
+    let image = File::open(place.workspace().join("work/image")).unwrap();
+    let Ok(cached) = page_cache::cached(&image) else { return };
+    let is_said = restored.notes.iter().any(|note| note.contains("twice"));
+    assert_eq!(cached > 1 << 20, is_said, "{cached} bytes of the image are cached, notes: {:?}", restored.notes);
 }
 
 #[test]
