@@ -104,6 +104,12 @@ needs! {
     psi => file("/proc/pressure/memory");
     /// Loop devices can be attached.
     loop_device => capability("CAP_SYS_ADMIN").and_then(|()| file("/dev/loop-control"));
+    /// The tools that make an ext4 file system and say where a file's blocks are.
+    ext4_tools => program("mkfs.ext4", "e2fsprogs").and_then(|()| program("filefrag", "e2fsprogs"));
+    /// The tool that makes an XFS file system.
+    xfs_tools => program("mkfs.xfs", "xfsprogs");
+    /// The tool that makes a btrfs file system.
+    btrfs_tools => program("mkfs.btrfs", "btrfs-progs");
     /// R, to check statistics against.
     r => program("Rscript", "r-base-core");
     /// R's packages lmerTest, diptest and boot.
