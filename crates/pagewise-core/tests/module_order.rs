@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 7] = ["unit", "metric", "tunable", "change", "stats", "experiment", "report"];
+const ORDER: [&str; 8] = ["unit", "metric", "tunable", "recording", "change", "stats", "experiment", "report"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
