@@ -131,7 +131,7 @@ pub fn describe(source: &str, name: &str, says_kib: bool) -> (RawUnit, Kind) {
         "vmstat" | "zoneinfo" => (page_unit(source, name), memory_kind(source, name)),
         "meminfo" => (if says_kib { RawUnit::KiB } else { RawUnit::Count }, Kind::Gauge),
         "stat" => match name {
-            "intr" | "ctxt" | "processes" | "softirq" => (RawUnit::Count, Kind::Counter),
+            "intr" | "ctxt" | "processes" | "softirqs" => (RawUnit::Count, Kind::Counter),
             "btime" | "procs_running" | "procs_blocked" => (RawUnit::Count, Kind::Gauge),
             _ => (RawUnit::Ticks, Kind::Counter),
         },

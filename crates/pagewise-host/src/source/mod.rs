@@ -4,11 +4,16 @@
 
 use crate::root::{FileError, Root};
 
+pub mod buddyinfo;
 pub mod cpu;
 pub mod diskstats;
 pub mod meminfo;
+pub mod polled;
 pub mod process;
 pub mod psi;
+pub mod swaps;
+pub mod thp;
+pub mod visit;
 pub mod vmstat;
 pub mod zoneinfo;
 
