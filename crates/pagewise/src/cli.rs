@@ -60,6 +60,7 @@ pub(crate) enum Verb {
     Changes(commands::changes::ChangesArgs),
     Revert(commands::revert::RevertArgs),
     Prove(Box<commands::prove::ProveArgs>),
+    Record(commands::record::RecordArgs),
     Report(commands::report::ReportArgs),
     Workload(commands::workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
@@ -77,6 +78,7 @@ impl Verb {
             Verb::Changes(args) => commands::changes::run(&args, global),
             Verb::Revert(args) => commands::revert::run(&args, global),
             Verb::Prove(args) => commands::prove::run(&args, global),
+            Verb::Record(args) => commands::record::run(&args, global),
             Verb::Report(args) => commands::report::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),

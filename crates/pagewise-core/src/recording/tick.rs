@@ -51,6 +51,12 @@ struct Before {
     needs_key: bool,
 }
 
+/// Whether decoding can start at this row: its first source, which is read at every tick, starts anew in it.
+#[must_use]
+pub fn is_key(row: &[u8]) -> bool {
+    row.first().is_some_and(|mark| mark & KEY != 0)
+}
+
 /// Writes rows one after the other.
 #[derive(Debug)]
 pub struct TickEncoder {

@@ -145,6 +145,9 @@ impl Polled {
                     return Ok(());
                 }
                 let shown = path.display().to_string();
+                if text.is_empty() && !self.columns.values.is_empty() {
+                    return Err(format_error(&shown, "it is empty and was not before"));
+                }
                 // Names of swap areas are bytes; all else is ASCII.
                 let text = String::from_utf8_lossy(text);
                 *layout = Layout::default();

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+pub mod lock_memory;
 pub mod mapping;
 pub mod perf_event;
 pub mod session;
