@@ -84,7 +84,7 @@ fn fingerprint(file: &File, names_only: bool) -> u64 {
     let text = &buffer[..length];
     // FNV-1a.
     let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let start = 0xcbf2_9ce4_8422_2325 ^ length as u64 * u64::from(!names_only);
+    let start = 0xcbf2_9ce4_8422_2325u64;
     if !names_only {
         return text.iter().fold(start, add);
     }

@@ -134,4 +134,37 @@ mod tests {
         assert_eq!(before.since(after).system_share(), None);
         assert!(parse("cpu0 1 2 3 4").is_err());
     }
+
+    #[test]
+    fn each_cpu_and_each_kind_of_soft_interrupt_is_told_apart() {
+        let text = "cpu  9 1 2 3 4 5 6 7 8 9\ncpu0 1 1 2 3 4 5 6 7 8 9\nintr 50 1 2 3\nctxt 6\nbtime 7\nprocesses 8\n\
+                    procs_running 2\nprocs_blocked 1\nsoftirq 70 1 2 3 4 5 6 7 8 9 10\n";
+        let mut seen = Vec::new();
+        let mut each = Each(|number: Number<'_, '_>| {
+            let label = number.labels.first().map_or("", |(_, value)| value);
+            seen.push(format!("{} {label} {}", number.name, number.value));
+        });
+        visit(text, &mut each).unwrap();
+        for wanted in [
+            "user  9",
+            "softirq  6",
+            "user 0 1",
+            "guest_nice 0 9",
+            "intr  50",
+            "softirqs  70",
+            "softirqs rcu 10",
+            "procs_blocked  1",
+        ] {
+            assert!(seen.iter().any(|one| one == wanted), "no {wanted} in {seen:?}");
+        }
+        assert_eq!(seen.len(), 20 + 6 + 11);
+        assert_eq!(parse(text).unwrap().interrupts, 5 + 6);
+    }
+
+    #[test]
+    fn a_kernel_with_fewer_columns_or_more_is_read() {
+        assert_eq!(parse("cpu  1 2 3 4 5 6 7\n").unwrap().steal, 0);
+        assert_eq!(parse("cpu  1 2 3 4 5 6 7 8 9 10 11 12\n").unwrap().steal, 8);
+        assert!(parse("cpu  1 2 3\n").is_err());
+    }
 }

@@ -432,6 +432,31 @@ mod tests {
     }
 
     #[test]
+    fn pressure_of_kernels_with_and_without_a_full_line_for_cpu() {
+        let some = "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n";
+        // 5.10 has no full line for cpu, 6.1 and later do.
+        let mut old = Host::with("psi_cpu", some);
+        assert_eq!(old.read(), [Some(11)]);
+        let mut new = Host::with("psi_cpu", &format!("{some}full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"));
+        assert_eq!(new.read(), [Some(11), Some(0)]);
+        assert_eq!(names(&mut new), ["some_total{}", "full_total{}"]);
+    }
+
+    #[test]
+    fn swap_areas_that_come_and_go_keep_their_columns() {
+        let head = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n";
+        let zram = "/dev/zram0                              partition\t4194300\t\t7\t\t100\n";
+        let file = "/swap\\040file                             file\t\t1048572\t\t0\t\t-2\n";
+        let mut host = Host::with("swaps", head);
+        assert_eq!(host.read(), []);
+        assert_eq!(host.now(&format!("{head}{file}")), [Some(1_048_572), Some(0), Some(-2i64 as u64)]);
+        let both = host.now(&format!("{head}{zram}{file}"));
+        assert_eq!(both[3..], [Some(4_194_300), Some(7), Some(100)]);
+        assert_eq!(host.now(&format!("{head}{zram}"))[..3], [None; 3]);
+        assert_eq!(names(&mut host)[0], "size{area=/swap\\040file}");
+    }
+
+    #[test]
     fn a_line_cut_in_two_is_an_error_and_the_next_whole_one_is_read() {
         let mut host = Host::with("vmstat", "a 1\nb 2\n");
         host.read();

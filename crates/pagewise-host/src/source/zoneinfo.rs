@@ -92,4 +92,69 @@ mod tests {
         let text = "Node 0, zone DMA\n  pages free 5\n        present  10\n        managed  8\nNode 0, zone Normal\n        present  100\n        managed  50\n";
         assert_eq!(sum(text), ZoneTotals { present: Pages(110), managed: Pages(58) });
     }
+
+    /// Two nodes as each kernel writes them: boost came after 5.10, promo after 6.1, limits of page sets after 6.6,
+    /// nr_free_pages_blocks after 6.12.
+    fn of_kernel(version: &str) -> String {
+        let since = |kernel: &str, line: &str| if version >= kernel { format!("{line}\n") } else { String::new() };
+        let zone = |node: u32, zone: &str, free: u32| {
+            format!(
+                "  pages free     {free}\n{}        min      33\n        low      41\n        high     49\n{}        spanned  4095\n        present  3998\n        managed  3977\n{}        protection: (0, 2913, 15931)\n      nr_free_pages {free}\n{}      nr_zone_inactive_anon 0\n      numa_hit     {node}\n  pagesets\n    cpu: 0\n              count: {free}\n              high:  378\n              batch: 63\n{}  vm stats threshold: 12\n    cpu: 1\n              count: 8\n              high:  378\n              batch: 63\n{}  vm stats threshold: 12\n  node_unreclaimable:  0\n  start_pfn:           1\n",
+                since("6.01", "        boost    0"),
+                since("6.12", "        promo    57"),
+                since("6.01", "        cma      0"),
+                since("6.18", "      nr_free_pages_blocks 3584"),
+                since("6.12", "              high_min: 7\n              high_max: 240"),
+                since("6.12", "              high_min: 7\n              high_max: 240"),
+            ) + &format!(
+                "Node {node}, zone  {zone}\n  pages free     0\n        min      0\n        protection: (0, 0)\n"
+            )
+        };
+        [0, 1]
+            .map(|node| {
+                format!("Node {node}, zone      DMA\n  per-node stats\n      nr_inactive_anon 1997\n      workingset_refault_file {node}7\n")
+                    + &zone(node, "Movable", 3840 + node)
+            })
+            .concat()
+    }
+
+    fn all(text: &str) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut each = Each(|number: Number<'_, '_>| {
+            let labels: Vec<String> = number.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            seen.push(format!("{}{{{}}}={}", number.name, labels.join(","), number.value));
+        });
+        visit(text, &mut each).unwrap();
+        seen
+    }
+
+    #[test]
+    fn every_kernels_file_is_read_with_node_and_zone_and_without_page_sets() {
+        for version in ["5.10", "6.01", "6.12", "6.18"] {
+            let seen = all(&of_kernel(version));
+            let has = |wanted: &str| seen.iter().any(|one| one == wanted);
+            for wanted in [
+                "nr_inactive_anon{node=1}=1997",
+                "workingset_refault_file{node=1}=17",
+                "free{node=1,zone=DMA}=3841",
+                "low{node=0,zone=DMA}=41",
+                "managed{node=0,zone=DMA}=3977",
+                "protection{node=0,zone=DMA,from=2}=15931",
+                "numa_hit{node=1,zone=DMA}=1",
+                "start_pfn{node=0,zone=DMA}=1",
+                "free{node=1,zone=Movable}=0",
+            ] {
+                assert!(has(wanted), "{version}: no {wanted} in {seen:#?}");
+            }
+            assert_eq!(has("boost{node=0,zone=DMA}=0"), version >= "6.01", "{version}");
+            assert_eq!(has("promo{node=0,zone=DMA}=57"), version >= "6.12", "{version}");
+            assert_eq!(has("nr_free_pages_blocks{node=0,zone=DMA}=3584"), version >= "6.18", "{version}");
+            assert!(
+                !seen
+                    .iter()
+                    .any(|one| one.starts_with("count") || one.starts_with("batch") || one.starts_with("high_min"))
+            );
+            assert_eq!(sum(&of_kernel(version)).managed, Pages(2 * 3977), "{version}");
+        }
+    }
 }

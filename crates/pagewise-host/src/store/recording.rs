@@ -155,3 +155,6 @@ fn companions(path: &Path) -> [PathBuf; 3] {
         PathBuf::from(name)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -333,7 +333,7 @@ fn is_about_the_folder(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
 }
 
-fn as_it_stands(path: &Path) -> String {
+pub(super) fn as_it_stands(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
