@@ -326,6 +326,10 @@ fn by_mixed_model(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut 
         (0..declared.cells.len()).map(|cell| rows.iter().map(|row| is(row.0 == cell)).collect()).collect();
     columns.extend(values.blocks().skip(1).map(|block| rows.iter().map(|row| is(row.1 == block)).collect()));
     let Ok(fit) = mixed_model::fit(&Design { response: &response, columns: &columns, groups: &groups }) else { return };
+    // A fit without scatter between boots takes their runs for independent: with few boots it promises too much.
+    if fit.group_variance <= 0.0 {
+        return;
+    }
     let mut weights = vec![0.0; columns.len()];
     for (sign, cells) in &estimated.asked.groups {
         for (at, known) in declared.cells.iter().enumerate() {
