@@ -103,6 +103,12 @@ pub const MEASURES: &[Measure] = &[
         Unit::Seconds,
         "time in which at least one task of the host waited for I/O (/proc/pressure/io, some)",
     ),
+    measure(
+        "unusable_index_before",
+        Unit::Fraction,
+        "share of free memory in pieces too small for a huge page when it started (order 9, /proc/buddyinfo)",
+    ),
+    measure("unusable_index_after", Unit::Fraction, "that share when it had ended"),
 ];
 
 /// The measure of that name, when it is one that Pagewise takes itself.

@@ -66,6 +66,8 @@ pub(crate) enum Verb {
     WatchOwner(commands::watch_owner::WatchArgs),
     #[command(name = "__hold", hide = true)]
     Hold(commands::hold::HoldArgs),
+    #[command(name = "__age", hide = true)]
+    Age(commands::age::AgeArgs),
 }
 
 impl Verb {
@@ -81,6 +83,7 @@ impl Verb {
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
             Verb::Hold(args) => commands::hold::run(&args, global),
+            Verb::Age(args) => Ok(commands::age::run(&args)),
         }
     }
 }

@@ -9,6 +9,7 @@ mod descriptor;
 mod grammar;
 mod job;
 mod khugepaged;
+pub mod memory_state;
 mod mglru;
 mod mthp;
 mod name;
@@ -35,6 +36,7 @@ pub const KINDS: &[&[Descriptor]] = &[
     mthp::ALL,
     mglru::ALL,
     swap::ALL,
+    memory_state::ALL,
     vm::ALL,
     pair::ALL,
     numa::ALL,

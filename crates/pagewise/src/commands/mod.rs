@@ -1,5 +1,6 @@
 //! A file per verb: its arguments and one function that runs it.
 
+pub(crate) mod age;
 pub(crate) mod changes;
 pub(crate) mod doctor;
 pub(crate) mod hold;
