@@ -4,6 +4,7 @@ use super::SourceError;
 use super::visit::{Each, INDEX, Number, Visit, labelled, node_and_zone};
 use crate::root::Root;
 use pagewise_core::unit::Pages;
+use std::collections::BTreeMap;
 
 /// The file. At 1 Hz its cost is small: the kernel takes a zone's lock only while it prints that zone.
 pub const PATH: &str = "/proc/zoneinfo";
@@ -83,6 +84,44 @@ pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
     Ok(())
 }
 
+/// The lists of free pages that one CPU keeps for itself, all zones together, in base pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuLists {
+    /// Pages in them now.
+    pub count: u64,
+    /// Above this many, pages go back to the zone.
+    pub high: u64,
+}
+
+/// The per-CPU lists by CPU number.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn cpu_lists(root: &Root) -> Result<BTreeMap<usize, CpuLists>, SourceError> {
+    Ok(parse_cpu_lists(&root.read(PATH)?))
+}
+
+/// See [`cpu_lists`]. What is no line of such a list is passed over.
+#[must_use]
+pub fn parse_cpu_lists(text: &str) -> BTreeMap<usize, CpuLists> {
+    let mut lists: BTreeMap<usize, CpuLists> = BTreeMap::new();
+    let mut cpu = None;
+    for line in text.lines().map(str::trim) {
+        // A zone has a "high" of its own, before the first list.
+        let number = |key: &str| line.strip_prefix(key).and_then(|rest| rest.trim().parse::<u64>().ok());
+        if line.starts_with("Node ") {
+            cpu = None;
+        } else if let Some(found) = number("cpu:") {
+            cpu = usize::try_from(found).ok();
+        } else if let Some(cpu) = cpu {
+            let list = lists.entry(cpu).or_default();
+            list.count = list.count.saturating_add(number("count:").unwrap_or(0));
+            list.high = list.high.saturating_add(number("high:").unwrap_or(0));
+        }
+    }
+    lists
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,5 +195,16 @@ mod tests {
             );
             assert_eq!(sum(&of_kernel(version)).managed, Pages(2 * 3977), "{version}");
         }
+    }
+
+    #[test]
+    fn the_lists_of_a_cpu_are_summed_over_the_zones() {
+        let text = "Node 0, zone DMA32\n  pages free 5\n        high     9\n  pagesets\n    cpu: 0\n              count:    3\n\
+            high:     10\n              high_min: 7\n    cpu: 1\n              count:    4\n              high:     20\n\
+            Node 0, zone Normal\n        high     99\n  pagesets\n    cpu: 0\n              count:    30\n              high:     100\n";
+        let lists = parse_cpu_lists(text);
+        assert_eq!(lists[&0], CpuLists { count: 33, high: 110 });
+        assert_eq!(lists[&1], CpuLists { count: 4, high: 20 });
+        assert_eq!(parse_cpu_lists("nonsense\n"), BTreeMap::new());
     }
 }
