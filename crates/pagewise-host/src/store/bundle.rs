@@ -517,6 +517,20 @@ impl Bundle {
         })
     }
 
+    /// A folder inside the bundle, made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make_folder(&self, name: &str) -> Result<PathBuf, BundleError> {
+        let path = self.path.join(name);
+        fs::create_dir_all(&path).map_err(|source| BundleError::File {
+            action: "create",
+            path: path.clone(),
+            source,
+        })?;
+        Ok(path)
+    }
+
     /// Writes a report beside the points, whole or not at all.
     ///
     /// # Errors
