@@ -167,6 +167,15 @@ fn every_format_of_the_published_matrix_reads_as_its_golden_file() {
 }
 
 #[test]
+fn the_guide_shows_what_the_program_prints() {
+    let guide = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/analyze.md"));
+    let printed = matrix(&[&KERNELS[..], &["--by", "swap,concurrency"]].concat());
+    let table: Vec<&str> = printed.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(table.len(), 10);
+    assert!(guide.expect("the guide").contains(&table.join("\n")), "{printed}");
+}
+
+#[test]
 fn a_single_comparison_has_the_page_to_itself() {
     for format in ["table", "markdown", "json"] {
         insta::assert_snapshot!(format!("single-{format}"), matrix(&[&KERNELS[..], &["--format", format]].concat()));
@@ -421,6 +430,8 @@ fn tiny_and_huge_values_keep_their_digits() {
         let text: String = (0..6).map(|i| format!("a,{}{scale}\nb,{}{scale}\n", 10 + i, 20 + i)).collect();
         let found = own_json(&format!("k,s\n{text}"), &[])["comparisons"][0].clone();
         assert_eq!(found["verdict"], "worse", "{scale}");
+        let (sd, unit) = (found["a"]["sd"].as_f64().expect("a number"), format!("1{scale}").parse::<f64>().unwrap());
+        assert!((sd / unit - 1.870_828_693).abs() < 1e-8, "{scale}: {sd}");
         for format in ["table", "r", "markdown", "latex", "text72"] {
             let said = text_of(own(&format!("k,s\n{text}"), &["--format", format]));
             assert!(!said.contains("NaN") && !said.contains("inf"), "{scale} {format}\n{said}");
