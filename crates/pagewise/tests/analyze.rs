@@ -329,7 +329,7 @@ fn counters_are_contrasted_with_a_false_discovery_rate() {
     assert!(found["counters"][0]["q"].as_f64() < Some(1e-6));
     assert_eq!(found["counters"][0]["difference"], 1000.0);
     let table = text_of(own(&text, &["--counters", "faults"]));
-    assert!(table.contains("1 of 1 contrast differ") && table.contains("+100 %"), "{table}");
+    assert!(table.contains("1 of 1 contrasts differ") && table.contains("+100 %"), "{table}");
 }
 
 #[test]
@@ -422,6 +422,29 @@ fn hostile_names_are_inert_in_every_format() {
             assert!(said.lines().all(|line| line.len() <= 72), "{said}");
         }
     }
+}
+
+#[test]
+fn long_names_and_many_columns_break_no_number() {
+    let mut text = "k,s,a rather long factor,outcome,other\n".to_owned();
+    for i in 0..80 {
+        let level = if i % 2 == 0 { "a" } else { "b, which has a name that nobody would put above a column" };
+        let outcome = if i % 7 == 1 { "oom" } else { "ok" };
+        text.push_str(&format!("\"{level}\",{},level-{},{outcome},{}\n", 1_000_000 + i * 37 % 80, i / 2 % 3, i / 40));
+    }
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("it is written");
+    let compare = "k=a,b\\, which has a name that nobody would put above a column";
+    let args = ["--value", "s", "--compare", compare, "--by", "a rather long factor,other"];
+    let table = text_of(analyze_output(file.path(), &args));
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("Left out for width"), "{table}");
+    assert!(
+        table.lines().filter(|line| line.contains("inconclusive") || line.contains("equivalent")).count() > 3,
+        "{table}"
+    );
+    let mail = text_of(analyze_output(file.path(), &[&args[..], &["--format", "text72"]].concat()));
+    assert!(mail.lines().all(|line| line.len() <= 72), "{mail}");
 }
 
 #[test]
