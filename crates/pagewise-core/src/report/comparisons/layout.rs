@@ -93,16 +93,16 @@ pub(super) const HOLM: &str = "Holm p";
 const BAD_RUNS: &str = "bad runs";
 
 impl Rows {
-    /// The same without the columns that `is_dropped` names by place.
-    pub(super) fn without(mut self, is_dropped: impl Fn(usize) -> bool) -> Rows {
-        for cells in self.rows.iter_mut().chain([&mut self.head]) {
-            let mut place = 0..;
-            cells.retain(|_| !place.next().is_some_and(&is_dropped));
-        }
-        self
+    /// The same without the columns at these places.
+    pub(super) fn without(&self, places: &[usize]) -> Rows {
+        let kept = |cells: &Vec<String>| {
+            let cells = cells.iter().enumerate().filter(|(place, _)| !places.contains(place));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        Rows { head: kept(&self.head), names: self.names, rows: self.rows.iter().map(kept).collect() }
     }
 
-    /// Where the means of the two levels stand, counted from the verdict.
+    /// Where the means of the two levels stand: before change, interval, Holm's p and verdict.
     pub(super) fn means(&self) -> [usize; 2] {
         [self.head.len().saturating_sub(6), self.head.len().saturating_sub(5)]
     }

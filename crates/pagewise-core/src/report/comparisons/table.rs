@@ -42,20 +42,22 @@ fn fitting(mut rows: Rows, columns: usize) -> (Rows, String) {
             letter.clone_into(head);
         }
     }
-    let mut left_out: Vec<&str> = Vec::new();
-    for what in [layout::N, layout::HOLM, "means"] {
-        if width(&rows) <= columns {
+    let place_of =
+        |what: &str| rows.head.iter().skip(rows.names).position(|head| head == what).map(|at| at + rows.names);
+    let spare: Vec<(&str, Vec<usize>)> = vec![
+        (layout::N, place_of(layout::N).into_iter().collect()),
+        (layout::HOLM, place_of(layout::HOLM).into_iter().collect()),
+        ("means", rows.means().to_vec()),
+    ];
+    let (mut left_out, mut dropped): (Vec<&str>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (what, places) in spare.into_iter().filter(|(_, places)| !places.is_empty()) {
+        if width(&rows.without(&dropped)) <= columns {
             break;
         }
-        let [a, b] = rows.means();
-        let place = rows.head.iter().skip(rows.names).position(|head| head == what).map(|place| place + rows.names);
-        let dropped = |n: usize| if what == "means" { n == a || n == b } else { Some(n) == place };
-        if what == "means" || place.is_some() {
-            left_out.push(what);
-        }
-        rows = rows.without(dropped);
+        left_out.push(what);
+        dropped.extend(places);
     }
-    (rows, left_out.join(", "))
+    (rows.without(&dropped), left_out.join(", "))
 }
 
 /// Columns a table takes when no cell is broken.
