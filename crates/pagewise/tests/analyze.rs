@@ -167,6 +167,15 @@ fn every_format_of_the_published_matrix_reads_as_its_golden_file() {
 }
 
 #[test]
+fn the_guide_shows_what_the_program_prints() {
+    let guide = std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/analyze.md"));
+    let printed = matrix(&[&KERNELS[..], &["--by", "swap,concurrency"]].concat());
+    let table: Vec<&str> = printed.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(table.len(), 10);
+    assert!(guide.expect("the guide").contains(&table.join("\n")), "{printed}");
+}
+
+#[test]
 fn a_single_comparison_has_the_page_to_itself() {
     for format in ["table", "markdown", "json"] {
         insta::assert_snapshot!(format!("single-{format}"), matrix(&[&KERNELS[..], &["--format", format]].concat()));
@@ -320,7 +329,7 @@ fn counters_are_contrasted_with_a_false_discovery_rate() {
     assert!(found["counters"][0]["q"].as_f64() < Some(1e-6));
     assert_eq!(found["counters"][0]["difference"], 1000.0);
     let table = text_of(own(&text, &["--counters", "faults"]));
-    assert!(table.contains("1 of 1 contrast differ") && table.contains("+100 %"), "{table}");
+    assert!(table.contains("1 of 1 contrasts differ") && table.contains("+100 %"), "{table}");
 }
 
 #[test]
@@ -416,11 +425,36 @@ fn hostile_names_are_inert_in_every_format() {
 }
 
 #[test]
+fn long_names_and_many_columns_break_no_number() {
+    let mut text = "k,s,a rather long factor,outcome,other\n".to_owned();
+    for i in 0..80 {
+        let level = if i % 2 == 0 { "a" } else { "b, which has a name that nobody would put above a column" };
+        let outcome = if i % 7 == 1 { "oom" } else { "ok" };
+        text.push_str(&format!("\"{level}\",{},level-{},{outcome},{}\n", 1_000_000 + i * 37 % 80, i / 2 % 3, i / 40));
+    }
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(text.as_bytes()).expect("it is written");
+    let compare = "k=a,b\\, which has a name that nobody would put above a column";
+    let args = ["--value", "s", "--compare", compare, "--by", "a rather long factor,other"];
+    let table = text_of(analyze_output(file.path(), &args));
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("Left out for width: n, Holm p, means") && table.contains("bad runs"), "{table}");
+    assert!(
+        table.lines().filter(|line| line.contains("inconclusive") || line.contains("equivalent")).count() > 3,
+        "{table}"
+    );
+    let mail = text_of(analyze_output(file.path(), &[&args[..], &["--format", "text72"]].concat()));
+    assert!(mail.lines().all(|line| line.len() <= 72), "{mail}");
+}
+
+#[test]
 fn tiny_and_huge_values_keep_their_digits() {
     for scale in ["e-200", "e-9", "e9", "e200"] {
         let text: String = (0..6).map(|i| format!("a,{}{scale}\nb,{}{scale}\n", 10 + i, 20 + i)).collect();
         let found = own_json(&format!("k,s\n{text}"), &[])["comparisons"][0].clone();
         assert_eq!(found["verdict"], "worse", "{scale}");
+        let (sd, unit) = (found["a"]["sd"].as_f64().expect("a number"), format!("1{scale}").parse::<f64>().unwrap());
+        assert!((sd / unit - 1.870_828_693).abs() < 1e-8, "{scale}: {sd}");
         for format in ["table", "r", "markdown", "latex", "text72"] {
             let said = text_of(own(&format!("k,s\n{text}"), &["--format", format]));
             assert!(!said.contains("NaN") && !said.contains("inf"), "{scale} {format}\n{said}");

@@ -110,9 +110,9 @@ pub struct Arm {
     pub level: String,
     /// Values that were compared.
     pub n: u32,
-    /// Their arithmetic mean. Null without values.
+    /// Their arithmetic mean. Null without values, or when it leaves the range of a float.
     pub mean: Option<f64>,
-    /// Their sample standard deviation. Null below two values.
+    /// Their sample standard deviation. Null below two values, or when it leaves the range of a float.
     pub sd: Option<f64>,
     /// Their median. Null without values.
     pub median: Option<f64>,
@@ -237,10 +237,22 @@ fn arm(level: &str, values: &[f64], mean: Option<f64>) -> Arm {
     Arm {
         level: level.to_owned(),
         n: values.len() as u32,
-        mean: mean.or_else(|| summary::mean(values)),
-        sd: summary::standard_deviation(values),
-        median: summary::median(values),
+        mean: mean.or_else(|| summary::mean(values)).filter(|mean| mean.is_finite()),
+        sd: standard_deviation(values),
+        median: summary::median(values).filter(|median| median.is_finite()),
     }
+}
+
+/// In units of the power of two below the largest value: no digit changes, and no square of 1e200 or 1e-200 leaves the
+/// range of a float.
+fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    if largest == 0.0 {
+        return summary::standard_deviation(values);
+    }
+    let unit = libm::scalbn(1.0, libm::ilogb(largest).clamp(-1022, 1022));
+    let in_units: Vec<f64> = values.iter().map(|value| value / unit).collect();
+    Some(summary::standard_deviation(&in_units)? * unit).filter(|sd| sd.is_finite())
 }
 
 /// Corrects for the number of comparisons in the call. Those without a test are none.

@@ -181,7 +181,11 @@ impl Effects {
             }
             None => no_spread(),
         });
-        let ratio = percent::log_ratio(a, b, rule.alpha).zip(percent::log_ratio(a, b, 2.0 * rule.alpha));
+        let ratio = percent::log_ratio(a, b, rule.alpha).filter(|ratio| ratio.low > 0.0).zip(percent::log_ratio(
+            a,
+            b,
+            2.0 * rule.alpha,
+        ));
         let ratio = absent.unless("log_ratio", ratio, no_logs);
         let tost = equivalence::tost(a, b, rule.margin, rule.alpha);
         let tost = absent.unless("tost", tost, || {

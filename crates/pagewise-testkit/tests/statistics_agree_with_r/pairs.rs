@@ -2,7 +2,7 @@
 
 use crate::claim::{Claim, Draw, assert_r_agrees, r_vector};
 use pagewise_core::stats::crossover::{self, PairDifference};
-use pagewise_core::stats::{benjamini_hochberg, fisher_exact, power, student_t, trend};
+use pagewise_core::stats::{benjamini_hochberg, fisher_exact, paired, power, student_t, trend};
 use pagewise_testkit::requires;
 
 #[test]
@@ -40,6 +40,30 @@ fn the_crossover_estimate_is_r_s_linear_model_of_difference_on_order() {
                     high_90,
                 ],
             )
+        })
+        .collect();
+    assert_r_agrees(&claims);
+}
+
+#[test]
+fn differences_within_blocks_are_r_s_one_sample_t_test() {
+    requires!(r);
+    let mut draw = Draw::new(31);
+    let claims: Vec<Claim> = (0..60)
+        .map(|data_set| {
+            let scale = 10f64.powi(data_set % 13 - 6);
+            let differences: Vec<f64> =
+                draw.bells(2 + data_set as usize % 20).iter().map(|d| (d + 0.5) * scale).collect();
+            let found = paired::test(&differences, 0.05).unwrap();
+            Claim::new(
+                format!(
+                    "{{ t <- t.test({}); c(t$estimate, t$conf.int, t$p.value, t$parameter) }}",
+                    r_vector(&differences)
+                ),
+                vec![found.difference, found.low, found.high, found.p, found.df],
+            )
+            // The ends of an interval may lie near zero.
+            .within(1e-7)
         })
         .collect();
     assert_r_agrees(&claims);

@@ -85,15 +85,38 @@ pub(super) struct Rows {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+/// Heads of columns that a narrow terminal can do without.
+pub(super) const N: &str = "n";
+/// See [`N`].
+pub(super) const HOLM: &str = "Holm p";
+/// How many runs of each level ended badly.
+const BAD_RUNS: &str = "bad runs";
+
+impl Rows {
+    /// The same without the columns at these places.
+    pub(super) fn without(&self, places: &[usize]) -> Rows {
+        let kept = |cells: &Vec<String>| {
+            let cells = cells.iter().enumerate().filter(|(place, _)| !places.contains(place));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        Rows { head: kept(&self.head), names: self.names, rows: self.rows.iter().map(kept).collect() }
+    }
+
+    /// Where the means of the two levels stand: before change, interval, Holm's p and verdict.
+    pub(super) fn means(&self) -> [usize; 2] {
+        [self.head.len().saturating_sub(6), self.head.len().saturating_sub(5)]
+    }
+}
+
 pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
     let failures = contrast.has_failures();
     let several_n = contrast.common_n().is_none();
     let mut head: Vec<String> = contrast.by.iter().map(|name| printable(name)).collect();
     let names = head.len();
-    head.extend(several_n.then(|| "n".to_owned()));
-    head.extend(failures.then(|| "ended badly".to_owned()));
+    head.extend(several_n.then(|| N.to_owned()));
+    head.extend(failures.then(|| BAD_RUNS.to_owned()));
     head.extend([printable(contrast.a), printable(contrast.b), "change".to_owned()]);
-    head.extend([format!("[{}]", confidence(all)), "Holm p".to_owned(), "verdict".to_owned()]);
+    head.extend([format!("[{}]", confidence(all)), HOLM.to_owned(), "verdict".to_owned()]);
     let row = |cell: &&Comparison| {
         let mut row = contrast.levels(cell);
         row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
@@ -164,10 +187,6 @@ pub(super) fn legend(all: &Comparisons) -> String {
     )
 }
 
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}
-
 pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
@@ -233,9 +252,9 @@ pub(super) fn counters_note(all: &Comparisons) -> String {
     let differing = all.counters.iter().filter(|counter| counter.q <= FALSE_DISCOVERY_RATE).count();
     let shown = if differing > MOST_COUNTERS { format!(", the first {MOST_COUNTERS} shown") } else { String::new() };
     format!(
-        "{differing} of {} differ{shown} (false-discovery rate q ≤ {FALSE_DISCOVERY_RATE}, Benjamini and Hochberg). \
+        "{differing} of {} contrasts differ{shown} (false-discovery rate q ≤ {FALSE_DISCOVERY_RATE}, Benjamini and Hochberg). \
          What differs is a trace, not yet a cause.",
-        counted(all.counters_compared as usize, "contrast")
+        all.counters_compared
     )
 }
 

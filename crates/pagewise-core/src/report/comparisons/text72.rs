@@ -76,7 +76,7 @@ impl Mail {
         }
         let claimed = all.comparisons.iter().filter(|cell| is_significant(all, cell)).count();
         let kept = all.comparisons.iter().filter(|cell| cell.holm_p.is_some_and(|p| p <= all.alpha)).count();
-        if all.comparisons.len() > 1 {
+        if all.comparisons.len() > 1 && claimed > 0 {
             self.item(&format!(
                 "{kept} of {claimed} remain significant after Holm's correction for all {} comparisons.",
                 all.comparisons.len()
@@ -94,7 +94,12 @@ fn fieller(all: &Comparisons, cell: &Comparison) -> Option<String> {
     let percent = cell.percent.as_ref().filter(|_| is_significant(all, cell))?;
     let place = layout::place(&cell.by, &all.by);
     let pair = printable(&format!("{} {}/{}", cell.factor, cell.a.level, cell.b.level));
-    let place = if place.is_empty() { pair } else { format!("{pair}, {place}") };
+    let several = layout::contrasts(all).len() > 1;
+    let place = match (place.is_empty(), several) {
+        (true, _) => pair,
+        (false, true) => format!("{pair}, {place}"),
+        (false, false) => place,
+    };
     Some(format!("{place} [{:.2}, {:.2}]%", percent.low, percent.high))
 }
 
@@ -178,10 +183,19 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
         }
         text.push_str(&open(all, &rest));
     }
-    let failing = contrast.cells.iter().filter(|cell| cell.decided_by == "outcomes").count();
-    if failing > 0 {
-        let _ =
-            write!(text, " In {failing} of {} cells one level failed more often than the other.", contrast.cells.len());
+    format!("{}{text}", failures(contrast))
+}
+
+/// Failures come before values.
+fn failures(contrast: &Contrast) -> String {
+    let mut text = String::new();
+    for (word, level) in [(Conclusion::Worse, contrast.b), (Conclusion::Better, contrast.a)] {
+        let failing =
+            contrast.cells.iter().filter(|cell| cell.decided_by == "outcomes" && cell.verdict == word).count();
+        if failing > 0 {
+            let level = printable(level);
+            let _ = write!(text, "{level} failed more often in {failing} of {} cells. ", contrast.cells.len());
+        }
     }
     text
 }
@@ -392,7 +406,7 @@ fn decimals<'c>(cells: impl Iterator<Item = &'c Comparison>) -> usize {
     match narrowest {
         width if !width.is_finite() => 2,
         width if width < 1.0 => 2 + (-libm::floor(libm::log10(width))).clamp(0.0, 300.0) as usize,
-        width if width >= 1e5 => 0,
+        width if width >= 1e3 => 0,
         _ => 2,
     }
 }
