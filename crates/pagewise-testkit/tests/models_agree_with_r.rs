@@ -97,7 +97,8 @@ impl Trial {
         columns
     }
 
-    /// Differences of cells: a whole-plot level at one sub-plot level and on average, a sub-plot level, the interaction.
+    /// Differences of cells: a whole-plot level at one sub-plot level and on average, a sub-plot level, the
+    /// interaction.
     fn cell_contrasts(&self) -> Vec<Vec<Vec<f64>>> {
         let zero = || vec![vec![0.0; self.sub]; self.whole];
         let mut at_one = zero();

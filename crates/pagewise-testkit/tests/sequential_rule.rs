@@ -1,9 +1,9 @@
-//! What looking early costs and saves, on a fixed mix of trials with known truth: half without an effect, a quarter with one
-//! standard deviation, a quarter with two; at most ten blocks.
+//! What looking early costs and saves, on a fixed mix of trials with known truth: half without an effect, a quarter
+//! with one standard deviation, a quarter with two; at most ten blocks.
 //!
 //! One standard deviation is that of a block's difference, the unit the paired t test works in; the record has the same
-//! effects in standard deviations of a single run beside it. Every trial is judged twice, with looks and without, so that
-//! a difference in power is a difference on the same data. Figures are printed, and written as JSON into
+//! effects in standard deviations of a single run beside it. Every trial is judged twice, with looks and without, so
+//! that a difference in power is a difference on the same data. Figures are printed, and written as JSON into
 //! `$PAGEWISE_RECORD_DIR/sequential` when that is set. `PAGEWISE_LONG` runs 25 times as many trials.
 
 use pagewise_core::stats::spending::{self, Look, Progress, Rule, Spending};

@@ -1,10 +1,10 @@
 //! Estimates within complete blocks, for any number of arms.
 //!
-//! In a block every arm runs once. A combination of arms (one minus another; the difference of two differences, which is an
-//! interaction) gives one number per block, free of the block's level and of slow drift. Over the blocks these numbers are a
-//! sample, and the estimate is their mean with Student's interval: the paired t test. The error is that of this very
-//! combination, so arms may have different spreads. Source: Student, Biometrika 6 (1908), 1–25; Cochran and Cox, "Experimental
-//! Designs" (1957), ch. 4.
+//! In a block every arm runs once. A combination of arms (one minus another; the difference of two differences, which
+//! is an interaction) gives one number per block, free of the block's level and of slow drift. Over the blocks these
+//! numbers are a sample, and the estimate is their mean with Student's interval: the paired t test. The error is that
+//! of this very combination, so arms may have different spreads. Source: Student, Biometrika 6 (1908), 1–25; Cochran
+//! and Cox, "Experimental Designs" (1957), ch. 4.
 
 use super::contrast::Contrast;
 use super::randomisation::{Randomisation, SAMPLE};
@@ -62,11 +62,12 @@ pub fn estimate(differences: &[f64]) -> Result<Contrast, BlockedError> {
 
 /// Tests that two arms do the same, by redrawing which of them took which place in each block.
 ///
-/// The order within a block was drawn at random. Given the places the two arms took, either could have had either, so the
-/// sign of each block's difference is a fair coin if they do the same. This holds for any number of other arms and for any noise. The
-/// statistic is the absolute mean. All sign patterns are tried for up to [`MOST_ENUMERATED`] blocks, else [`SAMPLE`] are
-/// drawn. For differences of differences it takes, beyond the draw, that the interaction's noise is symmetric. `None`
-/// without blocks or with a difference that is no number. Source: R. A. Fisher, "The Design of Experiments" (1935), ch. 3.
+/// The order within a block was drawn at random. Given the places the two arms took, either could have had either, so
+/// the sign of each block's difference is a fair coin if they do the same. This holds for any number of other arms and
+/// for any noise. The statistic is the absolute mean. All sign patterns are tried for up to [`MOST_ENUMERATED`] blocks,
+/// else [`SAMPLE`] are drawn. For differences of differences it takes, beyond the draw, that the interaction's noise is
+/// symmetric. `None` without blocks or with a difference that is no number. Source: R. A. Fisher, "The Design of
+/// Experiments" (1935), ch. 3.
 #[must_use]
 pub fn randomisation(differences: &[f64], rng: &mut ChaCha20Rng) -> Option<Randomisation> {
     if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {

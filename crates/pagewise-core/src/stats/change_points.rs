@@ -1,10 +1,11 @@
 //! Change points: where a series takes another level, or another level and spread, found exactly.
 //!
-//! The segmentation with the least cost is searched among all of them: each segment costs minus twice its log likelihood and each
-//! change a penalty. PELT prunes places that can never be the last change again, which keeps the search near linear. Sources:
-//! Killick, Fearnhead and Eckley, J. Am. Statist. Assoc. 107 (2012), 1590–1598; the modified BIC penalty, which also charges for
-//! short segments, Zhang and Siegmund, Biometrics 63 (2007), 22–32. Warm-up in the manner of Barrett, Bolz-Tereick, Killick, Mount and Tratt,
-//! "Virtual machine warmup blows hot and cold", OOPSLA 2017.
+//! The segmentation with the least cost is searched among all of them: each segment costs minus twice its log
+//! likelihood and each change a penalty. PELT prunes places that can never be the last change again, which keeps the
+//! search near linear. Sources: Killick, Fearnhead and Eckley, J. Am. Statist. Assoc. 107 (2012), 1590–1598; the
+//! modified BIC penalty, which also charges for short segments, Zhang and Siegmund, Biometrics 63 (2007), 22–32.
+//! Warm-up in the manner of Barrett, Bolz-Tereick, Killick, Mount and Tratt, "Virtual machine warmup blows hot and
+//! cold", OOPSLA 2017.
 
 use super::summary;
 
@@ -70,7 +71,8 @@ impl Change {
     }
 }
 
-/// The segments of a series, in order; one when nothing changes. Empty when a value is no finite number or there is none.
+/// The segments of a series, in order; one when nothing changes. Empty when a value is no finite number or there is
+/// none.
 #[must_use]
 pub fn segments(values: &[f64], change: Change) -> Vec<Segment> {
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
@@ -86,11 +88,11 @@ pub fn segments(values: &[f64], change: Change) -> Vec<Segment> {
     starts.zip(&ends).map(segment).collect()
 }
 
-/// How a series settles, smaller values being better. Segments whose means are within `tolerance` (a share of the last segment's
-/// mean, such as 0.01) of the last count as the same.
+/// How a series settles, smaller values being better. Segments whose means are within `tolerance` (a share of the last
+/// segment's mean, such as 0.01) of the last count as the same.
 ///
-/// Steady means that nothing changes in the last half, where Barrett et al. ask for the last quarter of far longer series. `None`
-/// where there are no segments or the last mean is not above 0.
+/// Steady means that nothing changes in the last half, where Barrett et al. ask for the last quarter of far longer
+/// series. `None` where there are no segments or the last mean is not above 0.
 #[must_use]
 pub fn settling(segments: &[Segment], tolerance: f64) -> Option<Settling> {
     let last = segments.last().filter(|last| last.mean > 0.0)?;
@@ -150,8 +152,8 @@ impl Costs {
     }
 }
 
-/// Variance of the noise from differences of neighbours, which a change touches only once. The median of their sizes is 0.6745 · √2
-/// standard deviations for normal noise; where half of them are zero, their mean square stands in.
+/// Variance of the noise from differences of neighbours, which a change touches only once. The median of their sizes is
+/// 0.6745 · √2 standard deviations for normal noise; where half of them are zero, their mean square stands in.
 fn neighbour_variance(values: &[f64]) -> f64 {
     let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let median =

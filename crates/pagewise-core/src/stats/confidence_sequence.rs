@@ -1,15 +1,15 @@
 //! A confidence sequence: intervals that hold at all times at once, however often one looks and whenever one stops.
 //!
-//! For open-ended comparisons, where no number of pairs is planned. The evidence against a value θ is the likelihood ratio of
-//! "the standardised effect is normal with variance g" against "it is zero", on the t statistics alone, whose joint
-//! distribution is free of the unknown spread. It is a martingale that starts at 1 when θ is true, so by Ville's inequality it ever
-//! reaches 1/α with probability of at most α. The interval at any time is the set of θ whose evidence is still below
-//! 1/α; it is exact for normal data with unknown variance:
+//! For open-ended comparisons, where no number of pairs is planned. The evidence against a value θ is the likelihood
+//! ratio of "the standardised effect is normal with variance g" against "it is zero", on the t statistics alone, whose
+//! joint distribution is free of the unknown spread. It is a martingale that starts at 1 when θ is true, so by Ville's
+//! inequality it ever reaches 1/α with probability of at most α. The interval at any time is the set of θ whose
+//! evidence is still below 1/α; it is exact for normal data with unknown variance:
 //!
 //! E = (1 + n g)^(−1/2) · [(1 + t²/ν) / (1 + t²/(ν (1 + n g)))]^((ν + 1)/2).
 //!
-//! Sources: Lindon, Ham, Tingley and Bojinov, arXiv:2210.08589 (linear models); Wang and Ramdas, arXiv:2310.03722; Lai, Ann. Statist. 4
-//! (1976), 265–280.
+//! Sources: Lindon, Ham, Tingley and Bojinov, arXiv:2210.08589 (linear models); Wang and Ramdas, arXiv:2310.03722; Lai,
+//! Ann. Statist. 4 (1976), 265–280.
 
 use super::summary;
 
@@ -30,7 +30,8 @@ impl ConfidenceSequence {
         let n = f64::from(observations.max(3));
         let at = |log_g: f64| ConfidenceSequence { alpha, effect_variance: libm::exp(log_g) };
         let width = |log_g: f64| at(log_g).critical_t(n - 1.0, n);
-        // The width has one minimum; far from it the interval may be infinite on both sides, so a scan brackets it first.
+        // The width has one minimum; far from it the interval may be infinite on both sides, so a scan brackets it
+        // first.
         let scanned = (-160..=100).map(|step| f64::from(step) / 10.0);
         let start = scanned.min_by(|a, b| width(*a).total_cmp(&width(*b))).unwrap_or(0.0);
         let (mut low, mut high) = (start - 0.1, start + 0.1);
@@ -41,8 +42,8 @@ impl ConfidenceSequence {
         at(f64::midpoint(low, high))
     }
 
-    /// The interval of the mean of what is in so far, low end first. `None` without two finite values. Infinite while there are too few
-    /// values for any statement.
+    /// The interval of the mean of what is in so far, low end first. `None` without two finite values. Infinite while
+    /// there are too few values for any statement.
     #[must_use]
     pub fn interval(&self, values: &[f64]) -> Option<(f64, f64)> {
         if values.iter().any(|value| !value.is_finite()) {
@@ -54,7 +55,8 @@ impl ConfidenceSequence {
     }
 
     /// The interval of a coefficient of a linear model: its estimate, standard error, residual degrees of freedom, and
-    /// its information, which is the residual variance over the squared standard error (for a mean, the number of values).
+    /// its information, which is the residual variance over the squared standard error (for a mean, the number of
+    /// values).
     #[must_use]
     pub fn around(&self, estimate: f64, standard_error: f64, df: f64, information: f64) -> (f64, f64) {
         let critical = self.critical_t(df, information);

@@ -2,14 +2,16 @@
 //!
 //! For designs whose balance was lost: y = Xβ + (group intercept) + ε, for example with boots as the groups of the runs
 //! made under them and blocks among the fixed columns. With λ the variance of intercepts over that of errors, the
-//! covariance of a group of m runs has a closed inverse, I − λ/(1 + λm) 11ᵀ, so everything comes from sums within groups and
-//! one small matrix per λ. The deviance is minimised over λ alone, with exact derivatives. Sources: Harville, J. Am. Statist. Assoc. 72
-//! (1977), 320–338; Bates, Mächler, Bolker and Walker, J. Statist. Softw. 67 (2015), 1; degrees of freedom of contrasts
-//! after Satterthwaite as in Kuznetsova, Brockhoff and Christensen, "lmerTest", J. Statist. Softw. 82 (2017), 13.
+//! covariance of a group of m runs has a closed inverse, I − λ/(1 + λm) 11ᵀ, so everything comes from sums within
+//! groups and one small matrix per λ. The deviance is minimised over λ alone, with exact derivatives. Sources:
+//! Harville, J. Am. Statist. Assoc. 72 (1977), 320–338; Bates, Mächler, Bolker and Walker, J. Statist. Softw. 67
+//! (2015), 1; degrees of freedom of contrasts after Satterthwaite as in Kuznetsova, Brockhoff and Christensen,
+//! "lmerTest", J. Statist. Softw. 82 (2017), 13.
 //!
 //! When the estimate of the intercepts' variance is zero, a contrast has the standard error and the residual degrees of
-//! freedom of ordinary least squares. lme4 calls this fit singular and lmerTest gives the same numbers. It takes runs of one
-//! group for independent; where groups are whole plots of a balanced design, [`super::split_plot`] keeps the strata apart.
+//! freedom of ordinary least squares. lme4 calls this fit singular and lmerTest gives the same numbers. It takes runs
+//! of one group for independent; where groups are whole plots of a balanced design, [`super::split_plot`] keeps the
+//! strata apart.
 
 mod cholesky;
 
@@ -276,7 +278,8 @@ impl Sums {
         self.groups.iter().zip(&at.group_residuals).map(term).sum()
     }
 
-    /// The λ with the smallest deviance: a scan over ten decades either way, then bisection of the slope to the last digit.
+    /// The λ with the smallest deviance: a scan over ten decades either way, then bisection of the slope to the last
+    /// digit.
     fn best(&self, at_zero: AtRatio) -> Result<AtRatio, ModelError> {
         const DECADES: i32 = 8;
         const STEPS_PER_DECADE: i32 = 6;

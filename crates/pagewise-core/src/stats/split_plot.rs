@@ -1,10 +1,11 @@
 //! The balanced split-plot design in closed form: some levels are switched rarely (boots), others within them.
 //!
-//! In each block every level of the whole-plot factor gets one whole plot (a boot), and in each whole plot every level of
-//! the sub-plot factor is run once. What differs between whole plots is compared with the noise between whole plots, what
-//! differs inside them with the smaller noise inside. The strata are never pooled: a whole-plot mean square that happens to
-//! come out below the sub-plot one keeps its few degrees of freedom, where REML would declare the boots alike. Sources: Cochran and Cox, "Experimental Designs"
-//! (1957), ch. 7; for combined errors Satterthwaite, Biometrics Bulletin 2 (1946), 110–114.
+//! In each block every level of the whole-plot factor gets one whole plot (a boot), and in each whole plot every level
+//! of the sub-plot factor is run once. What differs between whole plots is compared with the noise between whole plots,
+//! what differs inside them with the smaller noise inside. The strata are never pooled: a whole-plot mean square that
+//! happens to come out below the sub-plot one keeps its few degrees of freedom, where REML would declare the boots
+//! alike. Sources: Cochran and Cox, "Experimental Designs" (1957), ch. 7; for combined errors Satterthwaite, Biometrics
+//! Bulletin 2 (1946), 110–114.
 
 use super::contrast::Contrast;
 
@@ -105,11 +106,12 @@ pub fn analyze(values: &Table) -> Result<SplitPlot, SplitPlotError> {
 }
 
 impl SplitPlot {
-    /// A combination of cell means, its weights by whole-plot and sub-plot level. `None` unless there is a weight per cell
-    /// and all of them sum to zero.
+    /// A combination of cell means, its weights by whole-plot and sub-plot level. `None` unless there is a weight per
+    /// cell and all of them sum to zero.
     ///
-    /// The part of the weights that adds up within whole plots meets the whole-plot error, the rest the sub-plot error; where both
-    /// meet, as for two whole-plot levels at one sub-plot level, Satterthwaite's formula gives the degrees of freedom.
+    /// The part of the weights that adds up within whole plots meets the whole-plot error, the rest the sub-plot error;
+    /// where both meet, as for two whole-plot levels at one sub-plot level, Satterthwaite's formula gives the degrees
+    /// of freedom.
     #[must_use]
     pub fn contrast(&self, weights: &[Vec<f64>]) -> Option<Contrast> {
         let fits = weights.len() == self.means.len()
