@@ -45,7 +45,7 @@ const OWN_COLUMNS: [&str; 2] = ["sampler_cpu", "writer_cpu"];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Samples a second, 0.01 to 20. What costs the kernel more to print (zoneinfo, buddyinfo, swaps, THP) is read once a
-    /// second at most.
+    /// second at most, THP every five seconds while nothing of it changes.
     pub hz: f64,
     /// Bytes the file may use; the oldest segments go first. Checked whenever a segment is closed.
     pub size_cap: Option<u64>,
@@ -240,15 +240,18 @@ struct Opened {
 /// Sources that cost the kernel more to print, or change seldom.
 const SLOW: [&str; 3] = ["zoneinfo", "buddyinfo", "swaps"];
 
+/// Statistics of huge pages, a file each.
+const THP: &str = "thp";
+
 fn open_sources(root: &Root) -> Vec<Opened> {
     let texts = TEXT_FILES.iter().map(|(name, path, parse)| Opened {
         name,
         polled: Polled::text(root, name, path, *parse).map_err(|error| error.to_string()),
         is_slow: SLOW.contains(name),
     });
-    let thp = Polled::number_files(root, "thp", thp::number_files(root));
+    let thp = Polled::number_files(root, THP, thp::number_files(root));
     let none = || "this kernel has no statistics of transparent huge pages that we may read".to_owned();
-    texts.chain([Opened { name: "thp", polled: thp.ok_or_else(none), is_slow: true }]).collect()
+    texts.chain([Opened { name: THP, polled: thp.ok_or_else(none), is_slow: true }]).collect()
 }
 
 /// The series of the two sources that are no kernel files.

@@ -85,6 +85,23 @@ fn a_point_shorter_than_a_tick_has_its_first_and_its_last_sample() {
 }
 
 #[test]
+fn files_read_at_a_slower_beat_are_in_the_last_sample_and_not_made_up_in_between() {
+    let host = Host::new();
+    let buddy = |free: u32| format!("Node 0, zone   Normal   {free}      2      1 \n");
+    host.set("/proc/buddyinfo", &buddy(3));
+    host.set("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/swpin", "4\n");
+    let recorder = Recorder::start(&host.root(), &host.file(), &fast()).unwrap();
+    thread::sleep(Duration::from_millis(300));
+    host.set("/proc/buddyinfo", &buddy(9));
+    host.set("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/swpin", "6\n");
+    assert!(recorder.finish().unwrap().samples > 3);
+    let recording = Recording::open(&host.file()).unwrap();
+    assert_eq!(values(&recording, "buddyinfo", "free_blocks"), [3, 9]);
+    assert_eq!(values(&recording, "thp", "swpin"), [4, 6]);
+    assert_eq!(find(&recording, "thp", "swpin").labels, "size=64kB");
+}
+
+#[test]
 fn a_file_this_kernel_lacks_is_a_gap_with_the_reason_and_no_zeros() {
     let host = Host::new();
     Recorder::start(&host.root(), &host.file(), &fast()).unwrap().finish().unwrap();

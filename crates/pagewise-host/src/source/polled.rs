@@ -37,6 +37,8 @@ pub struct Columns {
     pub values: Vec<u64>,
     /// Whether the file had each of them the last time.
     pub present: Vec<bool>,
+    /// Whether the last reading differed from the one before. Known of sources of many files only.
+    pub changed: bool,
     by_name: HashMap<String, u32>,
     new: Vec<NewColumn>,
 }
@@ -155,11 +157,14 @@ impl Polled {
                 Ok(())
             }
             From::NumberFiles(files) => {
+                let columns = &mut self.columns;
+                columns.changed = false;
                 for (file, column) in files {
                     let column = *column as usize;
-                    let value = read_number(file);
-                    self.columns.present[column] = value.is_some();
-                    self.columns.values[column] = value.unwrap_or(0);
+                    let number = read_number(file);
+                    let (present, value) = (number.is_some(), number.unwrap_or(0));
+                    columns.changed |= columns.present[column] != present || columns.values[column] != value;
+                    (columns.present[column], columns.values[column]) = (present, value);
                 }
                 Ok(())
             }

@@ -8,8 +8,6 @@ use pagewise_core::recording::tick::{SourceRow, TickDecoder};
 use pagewise_core::recording::{Column, Gap, GapReason, Kind, RawUnit, Series};
 use rusqlite::{Connection, OpenFlags, Row, params};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// No segment is larger when unpacked; a blob that claims to be is damage, not data.
@@ -56,9 +54,18 @@ impl Recording {
     /// # Errors
     /// When it cannot be read, is none, is of a newer format, or is damaged in its tables.
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        check_header(path)?;
-        let database_error = |source| RecordingError::Database { action: "read", path: path.to_owned(), source };
+        check_file(path)?;
+        let not = |why: &str| RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() };
+        let database_error = |source: rusqlite::Error| match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::NotADatabase) => not("it is no SQLite database"),
+            _ => RecordingError::Database { action: "read", path: path.to_owned(), source },
+        };
         let database = open_database(path).map_err(database_error)?;
+        let application: i32 =
+            database.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(database_error)?;
+        if application != APPLICATION_ID {
+            return Err(not("it is the database of another program"));
+        }
         let version: i32 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(database_error)?;
         if version > FORMAT {
             return Err(RecordingError::Newer { path: path.to_owned(), found: version });
@@ -284,29 +291,25 @@ fn claimed_size(frame: &[u8]) -> usize {
     }
 }
 
-/// Says what a file is before SQLite looks at it, so that somebody else's database is neither opened nor repaired.
-fn check_header(path: &Path) -> Result<(), RecordingError> {
-    let file_error = |source| RecordingError::File { action: "read", path: path.to_owned(), source };
-    let not = |why: &str| RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() };
-    let mut file = File::open(path).map_err(file_error)?;
-    if !file.metadata().map_err(file_error)?.is_file() {
-        return Err(not("it is no file"));
+/// Says what is no file of ours as far as that can be told without opening it. Closing a descriptor of a database gives up
+/// the locks that this process holds on it (POSIX), so a recording that this very process writes must be opened by SQLite
+/// alone.
+fn check_file(path: &Path) -> Result<(), RecordingError> {
+    const SMALLEST_DATABASE: u64 = 512;
+    let not = |why: &str| Err(RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() });
+    let metadata = std::fs::metadata(path).map_err(|source| RecordingError::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    if !metadata.is_file() {
+        return not("it is no file");
     }
-    let mut header = [0u8; 72];
-    match file.read_exact(&mut header) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            // The header of a recording that was killed right at its start is still in its -wal file.
-            return if companions(path)[0].exists() { Ok(()) } else { Err(not("it is too short, or empty")) };
-        }
-        other => other.map_err(file_error)?,
+    // The beginning of a recording that was killed right at its start is still in its -wal file.
+    if metadata.len() < SMALLEST_DATABASE && !companions(path)[0].exists() {
+        return not("it is too short, or empty");
     }
-    if !header.starts_with(b"SQLite format 3\0") {
-        return Err(not("it is no SQLite database"));
-    }
-    match <[u8; 4]>::try_from(&header[68..72]).map(i32::from_be_bytes) {
-        Ok(APPLICATION_ID) => Ok(()),
-        _ => Err(not("it is the database of another program")),
-    }
+    Ok(())
 }
 
 /// Read-only, and where it is not written to any more and its folder cannot be written to either, as it stands.
