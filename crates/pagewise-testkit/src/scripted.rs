@@ -5,6 +5,7 @@
 
 use indexmap::IndexMap;
 use pagewise_core::experiment::order::Order;
+use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::{Contrast, Design, Factor, Plan, Workload};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use rand_chacha::ChaCha20Rng;
@@ -20,13 +21,25 @@ pub enum Noise {
     HeavyTails,
 }
 
+/// A host that is sometimes fast and sometimes slow, whatever it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modes {
+    /// How far ln(wall) of the two modes lies apart, in units of [`World::sd`].
+    pub gap_in_sd: f64,
+    /// Probability that a run finds the host in the mode of the run before: ½ draws each run's mode afresh, 0.9 makes
+    /// stretches of ten runs on average. The first mode is a fair coin.
+    pub stay: f64,
+}
+
 /// What is true of the simulated host and job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct World {
     /// Wall time of level a, in seconds, at the middle of the trial.
     pub seconds: f64,
-    /// True ratio of b to a.
+    /// True ratio of b to a: the judged level of the plan's first contrast to its base.
     pub ratio: f64,
+    /// True ratio to a of cells that have neither level of that contrast.
+    pub bystander_ratio: f64,
     /// Standard deviation of a run's ln(wall).
     pub sd: f64,
     /// Shape of that scatter.
@@ -35,6 +48,10 @@ pub struct World {
     pub drift_in_sd: f64,
     /// Ratio of the second run of a pair to the first.
     pub period_ratio: f64,
+    /// Share of the effect on ln(wall) of the run before's cell that reaches this run, too.
+    pub carry_over: f64,
+    /// The host's modes, where it has two.
+    pub modes: Option<Modes>,
     /// Probability that a run of a, of b is killed for lack of memory.
     pub oom: (f64, f64),
 }
@@ -44,10 +61,13 @@ impl Default for World {
         World {
             seconds: 10.0,
             ratio: 1.0,
+            bystander_ratio: 1.0,
             sd: 0.02,
             noise: Noise::Normal,
             drift_in_sd: 0.0,
             period_ratio: 1.0,
+            carry_over: 0.0,
+            modes: None,
             oom: (0.0, 0.0),
         }
     }
@@ -76,25 +96,80 @@ pub fn two_level_plan(pairs: u32, seed: u64) -> Plan {
 }
 
 /// Runs every point of an order in this world. `seed` is of the noise; the order has its own.
+///
+/// # Panics
+/// When a policy of the plan is malformed.
 #[must_use]
 pub fn true_world(plan: &Plan, order: &Order, world: &World, seed: u64) -> Vec<Point> {
-    let mut chance = Chance(ChaCha20Rng::seed_from_u64(seed));
-    let last = order.points.len().saturating_sub(1).max(1) as f64;
-    order.points.iter().map(|planned| run(plan, planned, world, last, &mut chance)).collect()
+    let mut host = Host {
+        world,
+        effects: effects(plan, world),
+        last: order.points.len().saturating_sub(1).max(1) as f64,
+        chance: Chance(ChaCha20Rng::seed_from_u64(seed)),
+        before: 0.0,
+        is_slow: None,
+    };
+    order.points.iter().map(|planned| host.run(planned)).collect()
 }
 
-fn run(plan: &Plan, planned: &PlannedPoint, world: &World, last: f64, chance: &mut Chance) -> Point {
-    let is_b = plan.contrasts.first().is_some_and(|contrast| contrast.b == planned.cell);
-    let noise = match world.noise {
-        Noise::Normal => chance.normal(),
-        Noise::HeavyTails => chance.t3() / 3.0_f64.sqrt(),
+/// What each cell adds to ln(wall), and whether it is one of b.
+fn effects(plan: &Plan, world: &World) -> BTreeMap<String, (f64, bool)> {
+    let cells = cells(plan).expect("a scripted plan has policies that can be read");
+    let effect = |cell: &pagewise_core::experiment::plan::cells::Cell| {
+        let is = |level: fn(&Contrast) -> &str| {
+            plan.contrasts.first().is_some_and(|contrast| cell.has(&contrast.factor, level(contrast)))
+        };
+        let (is_a, is_b) = (is(|contrast| &contrast.a), is(|contrast| &contrast.b));
+        let ratio = match (is_a, is_b) {
+            (_, true) => world.ratio,
+            (true, false) => 1.0,
+            (false, false) => world.bystander_ratio,
+        };
+        (cell.label.clone(), (ratio.ln(), is_b))
     };
-    let killed = chance.uniform() < if is_b { world.oom.1 } else { world.oom.0 };
-    let drift = world.drift_in_sd * world.sd * (f64::from(planned.index) / last - 0.5);
-    let effect = if is_b { world.ratio.ln() } else { 0.0 };
-    let period = if planned.position == 1 { world.period_ratio.ln() } else { 0.0 };
-    let wall = (world.seconds.ln() + effect + period + drift + world.sd * noise).exp();
-    point(planned, if killed { Outcome::Oom } else { Outcome::Ok }, wall)
+    cells.iter().map(effect).collect()
+}
+
+/// The host while a trial runs: what one run leaves to the next.
+struct Host<'w> {
+    world: &'w World,
+    effects: BTreeMap<String, (f64, bool)>,
+    /// Index of the last point.
+    last: f64,
+    chance: Chance,
+    /// Effect of the cell that ran before.
+    before: f64,
+    /// The mode of the run before, where the host has modes.
+    is_slow: Option<bool>,
+}
+
+impl Host<'_> {
+    fn run(&mut self, planned: &PlannedPoint) -> Point {
+        let world = self.world;
+        let (effect, is_b) = self.effects.get(&planned.cell).copied().unwrap_or((0.0, false));
+        let noise = match world.noise {
+            Noise::Normal => self.chance.normal(),
+            Noise::HeavyTails => self.chance.t3() / 3.0_f64.sqrt(),
+        };
+        let killed = self.chance.uniform() < if is_b { world.oom.1 } else { world.oom.0 };
+        let mode = world.modes.map_or(0.0, |modes| self.mode(modes));
+        let drift = world.drift_in_sd * world.sd * (f64::from(planned.index) / self.last - 0.5);
+        let period = if planned.position == 1 { world.period_ratio.ln() } else { 0.0 };
+        let carried = world.carry_over * std::mem::replace(&mut self.before, effect);
+        let wall = (world.seconds.ln() + effect + carried + period + drift + mode + world.sd * noise).exp();
+        point(planned, if killed { Outcome::Oom } else { Outcome::Ok }, wall)
+    }
+
+    /// What the host's mode adds to ln(wall).
+    fn mode(&mut self, modes: Modes) -> f64 {
+        let drawn = self.chance.uniform();
+        let is_slow = match self.is_slow {
+            None => drawn < 0.5,
+            Some(before) => (drawn < modes.stay) == before,
+        };
+        self.is_slow = Some(is_slow);
+        if is_slow { modes.gap_in_sd * self.world.sd } else { 0.0 }
+    }
 }
 
 /// A point with nothing but its outcome and wall time.
