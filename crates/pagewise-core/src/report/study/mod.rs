@@ -1,8 +1,22 @@
-//! A study as text, Markdown, LaTeX, 72-column mail, one HTML file, and an R script with its data. Bytes out: files are opened
-//! elsewhere, and the bytes depend on the [`StudyReport`] alone.
+//! A study as text, Markdown, LaTeX, 72-column mail, one HTML file, a table of its points, and an R script with its data.
+//! Bytes out: files are opened elsewhere, and the bytes depend on the [`StudyReport`] alone.
+//!
+//! [`content`] says everything once, in words, with [`tables`] for its numbers; the renditions only lay it out.
 
+mod content;
+mod csv;
+mod design;
+mod frame;
+mod latex;
+mod markdown;
+mod remedy;
+mod tables;
 mod text;
+mod words;
 
+pub use csv::csv;
+pub use latex::latex;
+pub use markdown::markdown;
 pub use text::text;
 
 use super::facts::HostFacts;
