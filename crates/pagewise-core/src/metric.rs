@@ -74,6 +74,11 @@ pub const MEASURES: &[Measure] = &[
     measure("system", Unit::Seconds, "CPU time in the kernel of the command and the children it waited for (wait4)"),
     measure("system_share", Unit::Fraction, "system share of the host's busy CPU while it ran (/proc/stat)"),
     measure(
+        "system_share_of_all",
+        Unit::Fraction,
+        "system share of all the host's CPU time, idle included, while it ran (/proc/stat)",
+    ),
+    measure(
         "anon_peak",
         Unit::Bytes,
         "largest sum of RssAnon + RssShmem over the run's processes, sampled at 10 Hz or faster",
@@ -103,6 +108,12 @@ pub const MEASURES: &[Measure] = &[
         Unit::Seconds,
         "time in which at least one task of the host waited for I/O (/proc/pressure/io, some)",
     ),
+    measure(
+        "unusable_index_before",
+        Unit::Fraction,
+        "share of free memory in pieces too small for a huge page when it started (order 9, /proc/buddyinfo)",
+    ),
+    measure("unusable_index_after", Unit::Fraction, "that share when it had ended"),
 ];
 
 /// The measure of that name, when it is one that Pagewise takes itself.

@@ -49,7 +49,9 @@ fn another(root: &Root, listed: &Listed, now: &str) -> Option<String> {
         }
         Grammar::Pair(_) => Some(if now.ends_with('%') { "67108864" } else { "15%" }.to_owned()),
         Grammar::ZeroOr { min } => Some(if now == "0" { min } else { 0 }.to_string()),
-        Grammar::Limit | Grammar::Swap | Grammar::ProcessThp | Grammar::Jvm | Grammar::Text => None,
+        Grammar::Limit | Grammar::Swap | Grammar::MemoryState | Grammar::ProcessThp | Grammar::Jvm | Grammar::Text => {
+            None
+        }
     }
     .filter(|other| resolved(root, &format!("{}={other}", listed.name)).is_ok())
 }

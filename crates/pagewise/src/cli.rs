@@ -60,6 +60,7 @@ pub(crate) enum Verb {
     Changes(commands::changes::ChangesArgs),
     Revert(commands::revert::RevertArgs),
     Prove(Box<commands::prove::ProveArgs>),
+    Trial(commands::trial::TrialArgs),
     Report(commands::report::ReportArgs),
     Analyze(Box<commands::analyze::AnalyzeArgs>),
     Workload(commands::workload::WorkloadArgs),
@@ -67,6 +68,8 @@ pub(crate) enum Verb {
     WatchOwner(commands::watch_owner::WatchArgs),
     #[command(name = "__hold", hide = true)]
     Hold(commands::hold::HoldArgs),
+    #[command(name = "__age", hide = true)]
+    Age(commands::age::AgeArgs),
 }
 
 impl Verb {
@@ -78,11 +81,13 @@ impl Verb {
             Verb::Changes(args) => commands::changes::run(&args, global),
             Verb::Revert(args) => commands::revert::run(&args, global),
             Verb::Prove(args) => commands::prove::run(&args, global),
+            Verb::Trial(args) => commands::trial::run(&args, global),
             Verb::Report(args) => commands::report::run(&args, global),
             Verb::Analyze(args) => commands::analyze::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
             Verb::Hold(args) => commands::hold::run(&args, global),
+            Verb::Age(args) => Ok(commands::age::run(&args)),
         }
     }
 }

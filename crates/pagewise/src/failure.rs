@@ -157,6 +157,7 @@ impl From<TrialError> for Failure {
             | TrialError::NeedsBoot { .. }
             | TrialError::WarmupFailed { .. }
             | TrialError::NoMetric { .. }
+            | TrialError::Restore(_)
             | TrialError::Scope(_)
             | TrialError::Source(_)
             | TrialError::File { .. } => Failure::NotPossible(error.into()),

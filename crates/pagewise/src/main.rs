@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod output;
+mod plans;
 mod progress;
 mod rendering;
 mod session;

@@ -3,27 +3,52 @@
 use crate::failure::Failure;
 use anyhow::anyhow;
 use pagewise_core::experiment::analysis::analyze;
+use pagewise_core::experiment::study;
+use pagewise_core::report::study::{self as study_report, StudyReport};
 use pagewise_core::report::{self, Report, Style};
 use pagewise_host::store::bundle::Bundle;
 use std::path::PathBuf;
 
+/// What a bundle holds, analysed.
+pub(crate) enum Found {
+    /// Two policies on one job, as `prove` compares them.
+    TwoArms(Box<Report>),
+    /// A declared matrix.
+    Matrix(Box<StudyReport>),
+}
+
 /// Analyses a bundle and gathers what its reports say.
-pub(crate) fn report_of(bundle: &Bundle) -> Result<Report, Failure> {
+pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
     let points = bundle.points()?;
-    let analysis = analyze(bundle.plan(), &points).map_err(|error| Failure::Usage(anyhow!(error)))?;
     let frozen = bundle.frozen().clone();
     let name = bundle.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Report {
-        analysis,
-        plan: bundle.plan().clone(),
-        order_seed: frozen.order.seed,
+    let plan = bundle.plan();
+    if plan.is_two_arms() {
+        let analysis = analyze(plan, &points).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        return Ok(Found::TwoArms(Box::new(Report {
+            analysis,
+            plan: plan.clone(),
+            order_seed: frozen.order.seed,
+            facts: frozen.facts,
+            commands: frozen.repeat,
+            notes: frozen.notes,
+            bundle: name,
+            created: frozen.created,
+            pagewise: frozen.pagewise,
+        })));
+    }
+    let study = study::analyze(plan, &frozen.order, &points, &bundle.looks()?)
+        .map_err(|error| Failure::Usage(anyhow!(error)))?;
+    Ok(Found::Matrix(Box::new(StudyReport {
+        study,
+        plan: plan.clone(),
         facts: frozen.facts,
         commands: frozen.repeat,
         notes: frozen.notes,
         bundle: name,
         created: frozen.created,
         pagewise: frozen.pagewise,
-    })
+    })))
 }
 
 /// What a report can be written as.
@@ -40,24 +65,41 @@ pub(crate) enum Format {
 }
 
 /// The report in one format. The style is of the text.
-pub(crate) fn render(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
-    match format {
-        Format::Text => Ok(report::text(report, style)),
-        Format::Markdown => Ok(report::markdown(report)),
-        Format::Html => report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error))),
-        Format::Json => {
-            let json = serde_json::to_string_pretty(&report.analysis);
-            json.map(|json| json + "\n").map_err(|error| Failure::NotPossible(anyhow!(error)))
+pub(crate) fn render(found: &Found, format: Format, style: Style) -> Result<String, Failure> {
+    let not_written = |error: serde_json::Error| Failure::NotPossible(anyhow!(error));
+    match (found, format) {
+        (Found::TwoArms(report), Format::Text) => Ok(report::text(report, style)),
+        (Found::TwoArms(report), Format::Markdown) => Ok(report::markdown(report)),
+        (Found::TwoArms(report), Format::Html) => {
+            report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error)))
+        }
+        (Found::TwoArms(report), Format::Json) => {
+            serde_json::to_string_pretty(&report.analysis).map(|json| json + "\n").map_err(not_written)
+        }
+        (Found::Matrix(report), Format::Json) => {
+            serde_json::to_string_pretty(&report.study).map(|json| json + "\n").map_err(not_written)
+        }
+        (Found::Matrix(report), _) => Ok(study_report::text(report, style)),
+    }
+}
+
+/// The reports that lie in a bundle: file name and format.
+pub(crate) fn files(found: &Found) -> &'static [(&'static str, Format)] {
+    match found {
+        Found::TwoArms(_) | Found::Matrix(_) => {
+            &[("analysis.json", Format::Json), ("report.md", Format::Markdown), ("report.html", Format::Html)]
         }
     }
 }
 
-/// Writes `analysis.json`, `report.md` and `report.html` into the bundle. Gives the path of the last.
-pub(crate) fn write_all(bundle: &Bundle, report: &Report) -> Result<PathBuf, Failure> {
-    let write = |name: &str, format: Format| -> Result<PathBuf, Failure> {
-        Ok(bundle.write_report(name, render(report, format, Style::default())?.as_bytes())?)
-    };
-    write("analysis.json", Format::Json)?;
-    write("report.md", Format::Markdown)?;
-    write("report.html", Format::Html)
+/// Writes the reports into the bundle. Gives the path of the page for a browser.
+pub(crate) fn write_all(bundle: &Bundle, found: &Found) -> Result<PathBuf, Failure> {
+    let mut html = bundle.path().to_owned();
+    for (name, format) in files(found) {
+        let path = bundle.write_report(name, render(found, *format, Style::default())?.as_bytes())?;
+        if *format == Format::Html {
+            html = path;
+        }
+    }
+    Ok(html)
 }

@@ -7,13 +7,18 @@ use crate::output;
 use crate::progress::{StepProgress, TrialProgress, Watching};
 use crate::settings::Settings;
 use anyhow::{Context, anyhow};
+use pagewise_core::experiment::data::Restore;
 use pagewise_core::experiment::order;
+use pagewise_core::experiment::plan::cells::{Cell, cells};
+use pagewise_core::experiment::plan::lint::Lint;
 use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint};
-use pagewise_core::unit::Seconds;
+use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::facts::kernel::host_facts;
 use pagewise_host::process::Interrupt;
+use pagewise_host::restore::{self, Dataset};
 use pagewise_host::root::Root;
+use pagewise_host::source::meminfo;
 use pagewise_host::store::bundle::{Bundle, Frozen};
 use pagewise_host::trial::engine::{self, PointRunner, TrialError};
 use pagewise_host::trial::gate::Gate;
@@ -39,6 +44,7 @@ pub(crate) struct Session {
     root: Root,
     places: Places,
     hadoop: Option<PathBuf>,
+    data: Option<PathBuf>,
     interrupt: Interrupt,
 }
 
@@ -48,36 +54,102 @@ impl Session {
         let interrupt = Interrupt::on_signals()
             .map_err(|error| Failure::NotPossible(anyhow!("cannot take over Ctrl-C: {error}")))?;
         let places = Places { state: settings.state_dir, cache: settings.cache_dir };
-        Ok(Session { root: Root::live(), places, hadoop: hadoop.or(settings.hadoop), interrupt })
+        let hadoop = hadoop.or(settings.hadoop);
+        Ok(Session { root: Root::live(), places, hadoop, data: None, interrupt })
+    }
+
+    /// The folder whose contents come back before every run of a command.
+    pub(crate) fn with_data(self, data: Option<PathBuf>) -> Session {
+        Session { data, ..self }
     }
 
     /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
     pub(crate) fn check(&self, plan: &Plan, same_on_purpose: bool) -> Result<Vec<String>, Failure> {
-        let mut notes = Vec::new();
-        let mut touches_host = Vec::new();
-        for (level, text) in &plan.factors[0].levels {
-            let resolved = self.resolve(text)?;
-            if !resolved.host.is_empty() {
-                touches_host.push(level.clone());
-            }
-            if self.changes_nothing(&resolved) && text != "now" && !same_on_purpose {
-                notes.push(format!("'{level}' is what this host has already, so it changes nothing here"));
-            }
-        }
         let job = self.workload(plan)?;
-        for text in plan.factors[0].levels.values() {
-            job.check_job(&self.resolve(text)?.job)?;
+        let mut touches_host = None;
+        for cell in self.cells(plan)? {
+            let resolved = tunable::resolve(&self.root, &self.places, &cell.policy)?;
+            job.check_job(&resolved.job)?;
+            if !resolved.host.is_empty() && touches_host.is_none() {
+                touches_host = Some(cell.label);
+            }
         }
         let read = |path: &Path| fs::read_to_string(path).ok();
         let env: BTreeMap<String, String> = env::vars().collect();
         let elsewhere = job.runs_elsewhere().or_else(|| runs_elsewhere(&plan.workload.run, &env, &read));
-        if let (Some(reason), Some(level)) = (elsewhere, touches_host.first()) {
+        if let (Some(reason), Some(cell)) = (elsewhere, touches_host) {
             return Err(Failure::NotPossible(anyhow!(
-                "'{level}' changes this host, but {reason}. A comparison here would prove nothing. Run Pagewise on \
+                "'{cell}' changes this host, but {reason}. A comparison here would prove nothing. Run Pagewise on \
                  the hosts that do the work, or use job-scope policies (jvm.*, env.*)"
             )));
         }
-        Ok(notes)
+        Ok(if same_on_purpose { Vec::new() } else { self.levels_that_change_nothing(plan) })
+    }
+
+    /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
+    pub(crate) fn lints(&self, plan: &Plan) -> Vec<Lint> {
+        let lint = |id: &str, text: String| Lint { id: id.to_owned(), text };
+        let mut found = Vec::new();
+        for factor in &plan.factors {
+            for (level, text) in &factor.levels {
+                if let Err(failure) = self.resolve(text) {
+                    let text =
+                        format!("'{level}' of '{}' cannot be had on this host: {}", factor.name, failure.cause());
+                    found.push(lint("not-possible-here", text));
+                }
+            }
+        }
+        for factor in &plan.factors {
+            let changes_nothing = |text: &String| self.resolve(text).is_ok_and(|found| self.changes_nothing(&found));
+            let same: Vec<String> = factor
+                .levels
+                .iter()
+                .filter(|(_, text)| changes_nothing(text))
+                .map(|(level, _)| format!("'{level}'"))
+                .collect();
+            // One level may well be what the host has; a second one makes two levels the same.
+            if same.len() > 1 {
+                let text = format!("{} of '{}' change nothing here: they are the same", same.join(" and "), factor.name);
+                found.push(lint("changes-nothing", text));
+            }
+        }
+        let bytes = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<Bytes>().ok());
+        let memory = meminfo::read(&self.root).ok().and_then(|read| read.get("MemTotal").copied());
+        if let (Some(needed), Some(here)) = (bytes(&plan.cost.memory), memory)
+            && needed.0 > here
+        {
+            let text = format!("a run needs {needed} of memory, and this host has {}", Bytes(here));
+            found.push(lint("too-large-here", text));
+        }
+        if let (Some(needed), Some(free)) = (bytes(&plan.cost.disk), room(&self.places.cache))
+            && needed > free
+        {
+            let text = format!("a run needs {needed} on disk, and {} has {free} free", self.places.cache.display());
+            found.push(lint("too-large-here", text));
+        }
+        match self.workload(plan) {
+            Err(failure) => found.push(lint("not-possible-here", failure.cause().to_string())),
+            Ok(_) if plan.data.restore != Restore::None && plan.workload.name == "command" && self.data.is_none() => {
+                let text = format!("data.restore is \"{}\", and no --data names what comes back", plan.data.restore);
+                found.push(lint("not-possible-here", text));
+            }
+            Ok(_) => {}
+        }
+        found
+    }
+
+    fn levels_that_change_nothing(&self, plan: &Plan) -> Vec<String> {
+        let levels = plan.factors.iter().flat_map(|factor| &factor.levels);
+        let nothing = |(level, text): (&String, &String)| {
+            let resolved = self.resolve(text).ok()?;
+            (text != "now" && self.changes_nothing(&resolved))
+                .then(|| format!("'{level}' is what this host has already, so it changes nothing here"))
+        };
+        levels.filter_map(nothing).collect()
+    }
+
+    fn cells(&self, plan: &Plan) -> Result<Vec<Cell>, Failure> {
+        cells(plan).map_err(|error| Failure::Usage(anyhow!(error)))
     }
 
     fn resolve(&self, policy: &str) -> Result<Resolved, Failure> {
@@ -92,12 +164,14 @@ impl Session {
             tunable::read(&self.root, &setting.tunable)
                 .is_ok_and(|now| tunable::same(&setting.tunable, &now, &setting.value))
         };
-        nothing_for_the_job && resolved.host.iter().all(same_now)
+        // The kernel that runs is a level like any other: the other levels of its factor need a boot.
+        nothing_for_the_job && resolved.boot.is_empty() && resolved.host.iter().all(same_now)
     }
 
     fn workload(&self, plan: &Plan) -> Result<Box<dyn Workload>, Failure> {
         let mut around = Surroundings::new(&self.places.cache, self.interrupt.clone());
         around.hadoop.clone_from(&self.hadoop);
+        around.data.clone_from(&self.data);
         workload::from_plan(&plan.workload, around).map_err(Failure::from)
     }
 
@@ -109,9 +183,9 @@ impl Session {
             return Ok(ExitCode::SUCCESS);
         }
         let mut lines = vec![format!("{}: {}", plan.name, self.workload(plan)?.describe())];
-        for (level, text) in &plan.factors[0].levels {
-            lines.push(format!("\nunder '{level}'"));
-            let resolved = self.resolve(text)?;
+        for cell in self.cells(plan)? {
+            lines.push(format!("\nunder '{}'", cell.label));
+            let resolved = tunable::resolve(&self.root, &self.places, &cell.policy)?;
             for setting in &resolved.host {
                 let now = tunable::read(&self.root, &setting.tunable).map_err(Failure::from)?;
                 lines.push(format!("  {}: {now} → {}", setting.tunable, setting.value));
@@ -120,6 +194,7 @@ impl Session {
                     lines.push(format!("    held fixed beside it: {held}"));
                 }
             }
+            lines.extend(resolved.boot.iter().map(|setting| format!("  boot: {} {}", setting.tunable, setting.value)));
             if resolved.host.is_empty() {
                 lines.push("  this host's settings stay as they are".to_owned());
             }
@@ -141,7 +216,8 @@ impl Session {
     ) -> Result<Bundle, Failure> {
         let path = PathBuf::from(format!("{}.trial", plan.name));
         Bundle::check_room(&path)?;
-        self.run(&mut plan.clone(), |host| {
+        let declared = plan.clone();
+        self.run(&declared, "prove", |host| {
             if let Some(budget) = budget {
                 notes.push(size_by_budget(host, &mut plan, budget)?);
             }
@@ -153,6 +229,7 @@ impl Session {
                 facts: host_facts(&self.root, Some(&self.places.cache)),
                 repeat: vec![repeat(&plan)],
                 notes: notes.clone(),
+                data: host.dataset.as_ref().map(|dataset| dataset.manifest().hash()),
             };
             Ok(Bundle::create(&path, &plan, frozen)?)
         })
@@ -176,35 +253,51 @@ impl Session {
         let plan = bundle.plan().clone();
         let notes = self.check(&plan, true)?;
         notes.iter().for_each(|note| output::note(&format!("note: {note}")));
-        self.run(&mut plan.clone(), |_| Ok(bundle))
+        self.run(&plan, "resume", |host| {
+            let here = host.dataset.as_ref().map(|dataset| dataset.manifest().hash());
+            match (&bundle.frozen().data, here) {
+                (Some(then), Some(now)) if *then != now => Err(Failure::NotPossible(anyhow!(
+                    "the data are not those that {} was begun with (their manifest was {then}, and is {now}); put them \
+                     back, or start a new trial",
+                    path.display()
+                ))),
+                _ => Ok(bundle),
+            }
+        })
     }
 
     /// Takes the host, prepares the workload, lets `bundle` be made, runs it, and puts everything back.
     fn run(
         &self,
-        plan: &mut Plan,
+        plan: &Plan,
+        verb: &str,
         bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, Failure>,
     ) -> Result<Bundle, Failure> {
         let mut workload = self.workload(plan)?;
         let journal = Journal::open(&self.places.state, &self.root)?;
-        let lock = journal.lock("prove")?;
+        let lock = journal.lock(verb)?;
         for report in journal.recover(&lock)? {
             output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
         }
         scope::remove_leftovers(&self.root);
+        remove_old_scratch(&self.places.cache);
+        let workspace = self.places.cache.join("restore");
+        for told in restore::remove_leftovers(&self.root, &workspace).kept {
+            output::note(&told);
+        }
         let mut watcher = Watcher::start(&self.places.state, &self.root)?;
         {
             let progress = StepProgress::new();
             workload.prepare_trial(&progress)?;
             touch::once(&self.root, &self.interrupt, &progress)?;
         }
+        let dataset = self.dataset(plan, workload.as_ref(), &workspace)?;
+        if let Some(dataset) = &dataset {
+            watcher.set_workspace(Some(dataset.workspace()))?;
+        }
         let scratch = Scratch::create(&self.places.cache)?;
         let progress = TrialProgress::new(0);
-        let mut policies = BTreeMap::new();
-        for (level, text) in &plan.factors[0].levels {
-            let policy = tunable::load_policy(text).map_err(|error| Failure::Usage(anyhow!(error)))?;
-            policies.insert(level.clone(), policy);
-        }
+        let policies = self.cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
         let mut runner = HostRunner {
             root: &self.root,
             workload: workload.as_mut(),
@@ -219,6 +312,7 @@ impl Session {
             output_metric: output_metric(plan)?,
             scratch: scratch.0.clone(),
             tick: Box::new(|| progress.tick()),
+            dataset,
             gate: Gate::default(),
             warned_of_absent_jvm: false,
         };
@@ -233,7 +327,11 @@ impl Session {
                 // A warm-up that failed would fail again: there is nothing to go on with.
                 if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
                     let kept = bundle.path().display();
-                    output::note(&format!("what is complete is kept; go on with: pagewise prove --resume {kept}"));
+                    let go_on = if plan.is_two_arms() { "prove --resume" } else { "trial resume" };
+                    // An error that names its own remedy needs no second one.
+                    if !matches!(error, TrialError::NeedsBoot { .. }) {
+                        output::note(&format!("what is complete is kept; go on with: pagewise {go_on} {kept}"));
+                    }
                 }
                 Err(Failure::from(error))
             }
@@ -276,6 +374,48 @@ fn size_by_budget(host: &mut HostRunner<'_>, plan: &mut Plan, budget: Seconds) -
     plan.design.blocks = pairs;
     plan.design.warmup = 0;
     Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up", Seconds(pair)))
+}
+
+impl Session {
+    /// The data that come back before every point, ready to be restored.
+    fn dataset(&self, plan: &Plan, workload: &dyn Workload, workspace: &Path) -> Result<Option<Dataset>, Failure> {
+        if plan.data.restore == Restore::None {
+            return Ok(None);
+        }
+        let source = workload.data_source().ok_or_else(|| {
+            Failure::Usage(anyhow!(
+                "data.restore is \"{}\", but there is nothing to put back: name the folder with --data DIR",
+                plan.data.restore
+            ))
+        })?;
+        let progress = StepProgress::new();
+        let opened = Dataset::open(&plan.data, &source, workspace, &progress, &self.interrupt);
+        Ok(Some(opened.map_err(TrialError::from)?))
+    }
+}
+
+/// Free room where the cache is, or will be.
+fn room(cache: &Path) -> Option<Bytes> {
+    let there = cache.ancestors().find(|folder| folder.exists())?;
+    let found = rustix::fs::statvfs(there).ok()?;
+    Some(Bytes(found.f_bavail.saturating_mul(found.f_frsize)))
+}
+
+/// Scratch folders of processes that are gone: a kill leaves them behind.
+fn remove_old_scratch(cache: &Path) {
+    let Ok(folders) = fs::read_dir(cache.join("runs")) else { return };
+    for folder in folders.filter_map(Result::ok) {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let is_gone = name.parse::<u32>().is_ok_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
+        if is_gone {
+            let _ = fs::remove_dir_all(folder.path());
+        }
+    }
+}
+
+/// A seed that nobody chose; it is recorded with the order.
+pub(crate) fn seed_from_clock() -> u64 {
+    jiff::Timestamp::now().as_nanosecond() as u64 % 1_000_000_007
 }
 
 /// A folder for the runs' scratch files, gone with the trial.

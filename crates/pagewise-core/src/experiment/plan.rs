@@ -11,6 +11,7 @@ pub mod forecast;
 pub mod lint;
 pub mod source;
 
+use super::data::Data;
 use crate::metric::Direction;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -30,6 +31,9 @@ pub struct Plan {
     /// name from all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zip: Vec<Vec<String>>,
+    /// What every cell sets unless its levels set it otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub everywhere: Option<String>,
     /// What runs at every point.
     pub workload: Workload,
     /// What is compared, one table or several. The first is the one the trial is for.
@@ -51,6 +55,9 @@ pub struct Plan {
     /// When the trial ends.
     #[serde(default, skip_serializing_if = "is_default")]
     pub stopping: Stopping,
+    /// How the data come back before every point.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub data: Data,
     /// When a run that ended well is no result all the same.
     #[serde(rename = "invalidate", default, skip_serializing_if = "Vec::is_empty")]
     pub invalidations: Vec<Invalidation>,
@@ -69,6 +76,7 @@ impl Plan {
         Plan {
             name: name.into(),
             zip: Vec::new(),
+            everywhere: None,
             workload,
             metrics: default_metrics(),
             factors: Vec::new(),
@@ -76,6 +84,7 @@ impl Plan {
             design: Design::default(),
             contrasts: Vec::new(),
             stopping: Stopping::default(),
+            data: Data::default(),
             invalidations: Vec::new(),
             cost: Cost::default(),
             recording: Recording::default(),

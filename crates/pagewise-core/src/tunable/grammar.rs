@@ -4,6 +4,7 @@
 //! holds what a user asks for.
 
 use super::job;
+use super::memory_state;
 use super::pair::Pair;
 use super::swap;
 use crate::unit::Bytes;
@@ -37,6 +38,8 @@ pub enum Grammar {
     Pair(&'static Pair),
     /// The host's swap areas.
     Swap,
+    /// `fresh` or `aged(N%)`.
+    MemoryState,
     /// `default`, `never` or `except-advised`.
     ProcessThp,
     /// A JVM option's value.
@@ -99,6 +102,9 @@ impl Grammar {
             Grammar::Limit => self.limit(trimmed),
             Grammar::Pair(pair) => pair.canonical(trimmed).map_err(|why| self.error(why)),
             Grammar::Swap => swap::canonical(trimmed).map_err(|why| self.error(why)),
+            Grammar::MemoryState => {
+                memory_state::parse(trimmed).map(|state| state.to_string()).map_err(|why| self.error(why))
+            }
             Grammar::ProcessThp => job::thp(trimmed).map(|_| trimmed.to_owned()).map_err(|why| self.error(why)),
             Grammar::Jvm => job::jvm_value(trimmed).map_err(|why| self.error(why)),
             Grammar::Text => job::text(text).map_err(|why| self.error(why)),
@@ -128,6 +134,7 @@ impl Grammar {
             | Grammar::Mask
             | Grammar::Limit
             | Grammar::Swap
+            | Grammar::MemoryState
             | Grammar::ProcessThp
             | Grammar::Jvm
             | Grammar::Text => Ok(()),
@@ -146,6 +153,7 @@ impl Grammar {
             Grammar::Limit => "bytes in whole pages of 4096, such as 4G, or max".to_owned(),
             Grammar::Pair(pair) => pair.allowed(),
             Grammar::Swap => swap::ALLOWED.to_owned(),
+            Grammar::MemoryState => memory_state::ALLOWED.to_owned(),
             Grammar::ProcessThp => job::THP_ALLOWED.to_owned(),
             Grammar::Jvm => "true, false, or the option's value".to_owned(),
             Grammar::Text => "any text".to_owned(),

@@ -10,6 +10,7 @@ mod grammar;
 mod job;
 mod kernel;
 mod khugepaged;
+pub mod memory_state;
 mod mglru;
 mod mthp;
 mod name;
@@ -36,6 +37,7 @@ pub const KINDS: &[&[Descriptor]] = &[
     mthp::ALL,
     mglru::ALL,
     swap::ALL,
+    memory_state::ALL,
     vm::ALL,
     pair::ALL,
     numa::ALL,

@@ -56,8 +56,7 @@ fn did_you_mean(nearest: &[String]) -> String {
 }
 
 /// Names that people will try and that mean something, but not a setting of this version.
-const NOT_SETTABLE: [(&str, &str); 4] = [
-    ("memory_state", "this version does not have it yet"),
+const NOT_SETTABLE: [(&str, &str); 3] = [
     ("vm.drop_caches", "it is an action without an inverse; for trials use --drop-caches"),
     ("vm.compact_memory", "it is an action without an inverse"),
     ("vm.stat_refresh", "it is an action without an inverse"),

@@ -58,7 +58,9 @@ pub(super) fn can_share(folder: &Path) -> Result<(), String> {
     let written = file.write_all(&[1; 4096]).map_err(|error| format!("no file can be written there ({error})"));
     let cloned = written
         .and_then(|()| tree::clone(&from, &to).map_err(|error| format!("its files cannot share blocks ({error})")));
-    [from, to].map(|path| drop(fs::remove_file(path)));
+    for path in [from, to] {
+        let _ = fs::remove_file(path);
+    }
     cloned
 }
 

@@ -40,6 +40,13 @@ impl CpuTimes {
         (busy > 0).then(|| self.system as f64 / busy as f64)
     }
 
+    /// System share of all time, idle and stolen included. `None` when no time passed.
+    #[must_use]
+    pub fn system_share_of_all(self) -> Option<f64> {
+        let all = self.user + self.system + self.interrupts + self.idle + self.steal;
+        (all > 0).then(|| self.system as f64 / all as f64)
+    }
+
     /// Stolen share of all time.
     #[must_use]
     pub fn steal_share(self) -> f64 {

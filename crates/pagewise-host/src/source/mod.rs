@@ -4,6 +4,7 @@
 
 use crate::root::{FileError, Root};
 
+pub mod buddyinfo;
 pub mod cpu;
 pub mod diskstats;
 pub mod meminfo;

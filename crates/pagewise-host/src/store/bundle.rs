@@ -5,8 +5,8 @@
 
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
-use pagewise_core::experiment::stopping::Look;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::stopping::Look;
 use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
 use rusqlite::{Connection, OpenFlags, params};
@@ -115,6 +115,9 @@ pub struct Frozen {
     pub repeat: Vec<String>,
     /// What was said about workload and policies before the first run.
     pub notes: Vec<String>,
+    /// The hash over the manifest of the data that come back before every point. `None` when nothing is put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
 }
 
 /// A point with the kernel's counters at both ends.
@@ -552,15 +555,8 @@ pub enum State {
 
 impl State {
     /// Every state, in the order a point passes through them.
-    pub const ALL: [State; 7] = [
-        State::Planned,
-        State::Armed,
-        State::Booted,
-        State::Running,
-        State::Done,
-        State::Failed,
-        State::Invalid,
-    ];
+    pub const ALL: [State; 7] =
+        [State::Planned, State::Armed, State::Booted, State::Running, State::Done, State::Failed, State::Invalid];
 
     /// The word in the database and in reports.
     #[must_use]
@@ -699,6 +695,7 @@ mod tests {
             facts: HostFacts::default(),
             repeat: Vec::new(),
             notes: Vec::new(),
+            data: None,
         }
     }
 

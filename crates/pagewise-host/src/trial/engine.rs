@@ -1,6 +1,7 @@
 //! The one loop that runs every trial: take the next point, write down that it starts, run it, write down what it gave.
 
 use crate::process::Interrupted;
+use crate::restore::RestoreError;
 use crate::source::SourceError;
 use crate::store::bundle::{Bundle, BundleError, Record};
 use crate::tunable::TunableError;
@@ -9,8 +10,8 @@ use crate::workload::WorkloadError;
 use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::StoppingRule;
-use pagewise_core::experiment::stopping;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::stopping;
 
 /// Runs one point. On this host that is [`super::runner::HostRunner`]; tests script it.
 pub trait PointRunner {
@@ -24,7 +25,8 @@ pub trait PointRunner {
     ///
     /// # Errors
     /// What stops the trial: Ctrl-C, or a host that cannot be measured or changed.
-    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32, starting: Starting<'_>) -> Result<Record, TrialError>;
+    fn run_point(&mut self, planned: &PlannedPoint, attempt: u32, starting: Starting<'_>)
+    -> Result<Record, TrialError>;
 
     /// The instant and the boot a point starts in.
     fn instant(&self) -> (String, String);
@@ -103,6 +105,9 @@ pub enum TrialError {
     /// A command could not be started.
     #[error(transparent)]
     Process(#[from] crate::process::ProcessError),
+    /// The data could not be put back, or are not what they must be.
+    #[error(transparent)]
+    Restore(RestoreError),
     /// The run's cgroup.
     #[error(transparent)]
     Scope(#[from] super::scope::ScopeError),
@@ -130,6 +135,15 @@ pub enum TrialError {
 impl From<Interrupted> for TrialError {
     fn from(_: Interrupted) -> Self {
         TrialError::Interrupted
+    }
+}
+
+impl From<RestoreError> for TrialError {
+    fn from(error: RestoreError) -> Self {
+        match error {
+            RestoreError::Interrupted(_) => TrialError::Interrupted,
+            other => TrialError::Restore(other),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::gate::{Decision, Gate};
 use super::measure::{self, MemoryWatch, Totals};
 use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
+use crate::restore::Dataset;
 use crate::root::Root;
 use crate::source;
 use crate::store::bundle::Record;
@@ -13,7 +14,7 @@ use crate::tunable::journal::Journal;
 use crate::tunable::lock::HostLock;
 use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places};
-use crate::workload::{JobSettings, RunContext, Verification, Workload, WorkloadError};
+use crate::workload::{JobSettings, Progress, RunContext, Verification, Workload, WorkloadError};
 use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
 use pagewise_core::tunable::policy::Policy;
@@ -53,10 +54,19 @@ pub struct HostRunner<'a> {
     pub scratch: PathBuf,
     /// Called about ten times a second while a point runs.
     pub tick: Box<dyn FnMut() + 'a>,
+    /// The data that come back before every point.
+    pub dataset: Option<Dataset>,
     /// What the gate remembers.
     pub gate: Gate,
     /// Said once, not at every point.
     pub warned_of_absent_jvm: bool,
+}
+
+/// Restoring between two points says nothing: the trial's own bar shows that time passes.
+struct Quiet;
+
+impl Progress for Quiet {
+    fn stage(&self, _: &str, _: Option<f64>) {}
 }
 
 /// A metric that a regular expression finds in the job's output.
@@ -135,7 +145,10 @@ impl PointRunner for HostRunner<'_> {
     ) -> Result<Record, TrialError> {
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
-        let context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
+        let mut context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
+        if let Some(dataset) = &mut self.dataset {
+            context.data = Some(dataset.restore(&Quiet, self.interrupt)?.folder);
+        }
         let commands = self.workload.prepare_run(&context)?;
         self.settle_page_cache();
 

@@ -10,6 +10,7 @@ use pagewise_core::change::line::{Begin, Closing, Line, Outcome, Owner, SCHEMA, 
 use pagewise_core::change::replay::{ChangeSet, Due, Stage, Why};
 use pagewise_core::change::undo::{self, UndoneSetting};
 use pagewise_core::experiment::point::AppliedSetting;
+use pagewise_core::tunable::memory_state;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -335,8 +336,9 @@ impl Journal {
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
         let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false };
         let undone = undo::undo(&mut set, &mut host);
-        if set.touched().any(|tunable| tunable == "swap") {
-            // A process killed between setting a zram device up and using it leaves one that no value shows.
+        if set.touched().any(|tunable| tunable == "swap" || tunable == memory_state::NAME) {
+            // A process killed between setting a zram device up and using it leaves one that no value shows. So does one
+            // killed while it had memory aged.
             super::sweep(self.root());
         }
         Ok(report(&set, why, undone))
@@ -494,7 +496,7 @@ fn left_values(set: &ChangeSet) -> Vec<(&str, &str)> {
 
 fn drift_of(root: &Root, tunable: &str, expected: &str) -> Option<Drift> {
     let found = match super::read(root, tunable) {
-        Ok(found) if super::same(tunable, &found, expected) => return None,
+        Ok(found) if super::same(tunable, &found, expected) => super::broken_promise(root, tunable, expected)?,
         Ok(found) => found,
         Err(error) => error.to_string(),
     };

@@ -10,6 +10,7 @@ pub mod journal;
 mod listing;
 mod location;
 pub mod lock;
+pub mod memory_state;
 mod pair;
 mod resolve;
 mod shell;
@@ -38,6 +39,7 @@ fn read_found(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
     match tunable.descriptor.grammar {
         Grammar::Pair(files) => pair::read(root, tunable, files),
         Grammar::Swap => swap::read(root),
+        Grammar::MemoryState => memory_state::read(root),
         _ => file::read(root, tunable),
     }
 }
@@ -58,14 +60,23 @@ pub fn write(root: &Root, tunable: &str, value: &str) -> Result<(), TunableError
     match tunable.descriptor.grammar {
         Grammar::Pair(files) => pair::write(root, &tunable, files, &value),
         Grammar::Swap => swap::write(root, &value),
+        Grammar::MemoryState => memory_state::write(root, &value),
         _ => file::write(root, &tunable, &value),
     }
 }
 
-/// Removes what a killed process left half made and no value shows: a zram device set up for swap and not in use. Files
-/// are not its business; [`artefacts`] are journalled.
+/// Removes what a killed process left half made and no value shows: a zram device set up for swap and not in use, a
+/// process that was ageing memory. Files are not its business; [`artefacts`] are journalled.
 pub fn sweep(root: &Root) {
     swap::sweep(root);
+    memory_state::sweep(root);
+}
+
+/// Why the host is no longer as this value promises although it still reads so. Only `memory_state` promises more than
+/// its own text: a share of free memory that other processes can move.
+#[must_use]
+pub fn broken_promise(root: &Root, tunable: &str, value: &str) -> Option<String> {
+    if tunable == pagewise_core::tunable::memory_state::NAME { memory_state::broken_promise(root, value) } else { None }
 }
 
 /// Whether two texts are the same value of the tunable, such as `1G` and `1073741824`.

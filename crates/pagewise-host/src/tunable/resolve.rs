@@ -1,6 +1,6 @@
 //! From a policy to what has to be written here, with everything that can be known beforehand checked.
 
-use super::{TunableError, file, location, pair, swap};
+use super::{TunableError, file, location, memory_state, pair, swap};
 use crate::facts::cgroup::Version;
 use crate::root::{FileError, Root};
 use crate::source::meminfo;
@@ -97,6 +97,12 @@ fn host_setting(root: &Root, places: &Places, tunable: &Tunable, value: &str) ->
     let descriptor = tunable.descriptor;
     let value = match descriptor.grammar {
         Grammar::Swap => swap::resolve(root, places, value)?,
+        Grammar::MemoryState => {
+            may_write(root, tunable, memory_state::DROP_CACHES)?;
+            may_write(root, tunable, memory_state::COMPACT)?;
+            memory_state::resolve(root, value)?;
+            value.to_owned()
+        }
         Grammar::Pair(files) => {
             for (sysctl, _) in pair::writes(tunable, files, value)? {
                 may_write(root, tunable, &pair::path(sysctl))?;

@@ -1,6 +1,6 @@
 //! The same change in plain shell, for people who would rather see or run it themselves.
 
-use super::{Grammar, file, location, pair, swap};
+use super::{Grammar, file, location, memory_state, pair, swap};
 use crate::root::Root;
 use pagewise_core::tunable::find;
 use std::path::PathBuf;
@@ -12,6 +12,7 @@ pub fn shell_lines(root: &Root, tunable: &str, value: &str) -> Vec<String> {
     let Ok(value) = found.canonical(value) else { return vec![comment(tunable, "the value cannot be understood")] };
     match found.descriptor.grammar {
         Grammar::Swap => swap::shell_lines(root, &value),
+        Grammar::MemoryState => vec![memory_state::shell_line(&value)],
         Grammar::Pair(files) => match pair::writes(&found, files, &value) {
             Ok(writes) => writes.iter().map(|(name, number)| echo(&number.to_string(), &pair::path(name))).collect(),
             Err(error) => vec![comment(tunable, &error.to_string())],

@@ -1,5 +1,6 @@
 //! A file per verb: its arguments and one function that runs it.
 
+pub(crate) mod age;
 pub(crate) mod analyze;
 pub(crate) mod changes;
 pub(crate) mod doctor;
@@ -9,5 +10,6 @@ pub(crate) mod report;
 pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod show;
+pub(crate) mod trial;
 pub(crate) mod watch_owner;
 pub(crate) mod workload;

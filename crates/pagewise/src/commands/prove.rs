@@ -3,7 +3,7 @@
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
-use crate::rendering;
+use crate::rendering::{self, Found};
 use crate::session::Session;
 use anyhow::anyhow;
 use clap::Args;
@@ -162,7 +162,7 @@ impl ProveArgs {
             }],
             design: Design {
                 blocks: self.pairs.unwrap_or(10),
-                seed: self.seed.unwrap_or_else(seed_from_clock),
+                seed: self.seed.unwrap_or_else(crate::session::seed_from_clock),
                 warmup: self.warmup,
                 timeout_seconds: self.timeout.0,
                 drop_caches,
@@ -280,11 +280,6 @@ fn timestamp_word() -> String {
     jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-fn seed_from_clock() -> u64 {
-    // Any number will do as long as nobody chose it: it is recorded with the order.
-    jiff::Timestamp::now().as_nanosecond() as u64 % 1_000_000_007
-}
-
 /// The command line that repeats a plan on another host, seed included. What could turn the verdict over is always
 /// written; what stands at its default is not. `warmup` is what was asked for: a budget runs it before the plan is made.
 fn repeat_line(plan: &Plan, warmup: u32) -> String {
@@ -360,12 +355,16 @@ fn value_word(value: &serde_json::Value) -> String {
 
 /// Analyses, writes the reports, says the verdict.
 fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<ExitCode, Failure> {
-    let report = rendering::report_of(bundle)?;
-    let html = rendering::write_all(bundle, &report)?;
+    let found = rendering::found(bundle)?;
+    let html = rendering::write_all(bundle, &found)?;
+    let Found::TwoArms(report) = &found else {
+        let what = format!("{} holds a matrix; go on with: pagewise trial resume", bundle.path().display());
+        return Err(Failure::Usage(anyhow!(what)));
+    };
     if global.json {
         output::json(&report.analysis);
     } else {
-        output::data(&report::text(&report, output::style(&global.color)));
+        output::data(&report::text(report, output::style(&global.color)));
         let html = std::path::absolute(&html).unwrap_or(html);
         let word = conclusion_word(report.analysis.verdict.conclusion).to_uppercase();
         output::note(&format!("\n{word}; the whole report: {}", html.display()));

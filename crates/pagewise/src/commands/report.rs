@@ -30,7 +30,7 @@ const EXAMPLES: &str = "Examples:\n  pagewise report terasort.trial\n  pagewise 
 
 pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failure> {
     let format = args.chosen(global)?;
-    let report = rendering::report_of(&Bundle::open(&args.bundle)?)?;
+    let report = rendering::found(&Bundle::open(&args.bundle)?)?;
     let style = match args.output {
         Some(_) => pagewise_core::report::Style::default(),
         None => output::style(&global.color),

@@ -87,8 +87,18 @@ fn cell(plan: &Plan, levels: IndexMap<String, String>) -> Result<Cell, PolicyErr
         // A policy file is opened by the host crate before a plan comes here.
         settings.extend(text.map_or("now", String::as_str).parse::<Policy>()?.settings);
     }
+    if let Some(text) = &plan.everywhere {
+        let own: Vec<String> = settings.iter().map(|setting| canonical_name(&setting.tunable)).collect();
+        let rest = text.parse::<Policy>()?.settings.into_iter();
+        let rest: Vec<Setting> = rest.filter(|setting| !own.contains(&canonical_name(&setting.tunable))).collect();
+        settings.splice(0..0, rest);
+    }
     let names: Vec<&str> = levels.values().map(String::as_str).collect();
     Ok(Cell { label: names.join(SEPARATOR), levels, policy: Policy { name: None, settings } })
+}
+
+fn canonical_name(name: &str) -> String {
+    tunable::find(name).map_or_else(|_| name.to_owned(), |found| found.name)
 }
 
 /// What switching this cell's settings takes at most. Settings that no tunable is known for count as live; whoever
@@ -138,5 +148,8 @@ mod tests {
         let plan = source::read(&format!("name = 'x'\n{FACTORS}"), "x.toml").unwrap();
         assert_eq!(cells(&plan).unwrap()[3].policy.to_string(), "env.SWAP=on,env.LOAD=2");
         assert_eq!(combinations(&plan), 4);
+        let everywhere = format!("name = 'x'\neverywhere = 'vm.swappiness=1,env.LOAD=9'\n{FACTORS}");
+        let plan = source::read(&everywhere, "x.toml").unwrap();
+        assert_eq!(cells(&plan).unwrap()[3].policy.to_string(), "vm.swappiness=1,env.SWAP=on,env.LOAD=2");
     }
 }

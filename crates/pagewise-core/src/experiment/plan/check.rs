@@ -91,6 +91,9 @@ impl Problems {
     }
 
     fn factors(&mut self, plan: &Plan) {
+        if let Some(why) = plan.everywhere.as_deref().and_then(unfit_policy) {
+            self.add(["everywhere".into()], why);
+        }
         if plan.factors.is_empty() {
             self.add(["factor".into()], "nothing differs between points: declare at least one [[factor]]");
         }

@@ -1,0 +1,231 @@
+//! Breaks free memory up: a huge page is taken, some pages in it are pinned, the rest is given back. What comes back can
+//! never be a huge page again as long as the pin holds.
+//!
+//! The pages come from a tmpfs that no folder shows: its `huge=always` takes whole huge pages whatever `thp.enabled` says,
+//! and `fallocate` does not fill them with zeros, which would cost most of the time. A page in a pipe is pinned: neither
+//! compaction nor reclaim can move it, as with the kernel's own objects that break up a host in the course of weeks.
+//! Anonymous pages would be moved together again by the first compaction, and the state would be gone half-way through a
+//! run. No more than one huge page is held beside the pins at any time, so memory cannot run short by this.
+
+use super::{COMPACT, DROP_CACHES, has_reserve};
+use crate::root::Root;
+use crate::source::buddyinfo::{self, HUGE_ORDER, NodeFree};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+use rustix::pipe::{PipeFlags, SpliceFlags};
+use std::io;
+use std::time::Duration;
+
+const PAGE: u64 = 4096;
+const HUGE_PAGES: u64 = 1 << HUGE_ORDER;
+const HUGE: u64 = PAGE << HUGE_ORDER;
+
+/// A pinned piece lies at a multiple of this many pages. From 6.15 on a huge page is split only as far as needed
+/// (`mm/truncate.c try_folio_split`), and a piece of this size then stays whole around the pin. Pieces of more than 8
+/// pages go straight back to the zone when they are freed, while single pages wait in per-CPU lists and keep the huge page
+/// around them apart (`pcp_allowed_order`, `mm/page_alloc.c`, 6.18).
+const PIECE: u64 = 16;
+
+/// Huge pages taken before `/proc/buddyinfo` is looked at again.
+const BATCH: u64 = 256;
+
+/// Batches in a row that may bring less than half of what they took: then what is counted as free is not for us.
+const FUTILE: u32 = 3;
+
+/// Capacity of one pipe: the highest that every kernel grants without a special right (`fs.pipe-max-size`).
+const PIPE_BYTES: usize = 1 << 20;
+
+/// How often, and how long apart, a state that was reached is looked at before it counts: pages in per-CPU lists come back
+/// to the zones within a second or two (`vm.stat_interval`), and with them huge pages.
+const LOOKS: u32 = 3;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
+
+/// What keeps memory apart. Dropping it gives everything back.
+#[derive(Debug, Default)]
+pub(super) struct Pins {
+    pipes: Vec<OwnedFd>,
+    /// Huge pages that hold a pin.
+    pub(super) blocks: u64,
+}
+
+/// Whether this kernel lets us take huge pages. Takes none.
+pub(super) fn can_be_had() -> io::Result<()> {
+    let pages = rustix::param::page_size() as u64;
+    if pages != PAGE {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    tmpfs(None).map(drop)
+}
+
+/// Breaks memory up until the index is at least `figure` on every node. `go_on` is asked between batches.
+///
+/// # Errors
+/// In words, with the index that was reached.
+pub(super) fn age(root: &Root, figure: f64, go_on: &dyn Fn() -> bool) -> Result<Pins, String> {
+    settle(root);
+    let mut pins = Pins::default();
+    for look in 0..LOOKS {
+        if look > 0 {
+            std::thread::sleep(BETWEEN_LOOKS);
+        }
+        let nodes = free(root)?;
+        for node in &nodes {
+            break_up(root, node.node, nodes.len() > 1, aim(figure), &mut pins, go_on)?;
+        }
+    }
+    let reached = buddyinfo::lowest_unusable(&free(root)?).unwrap_or(0.0);
+    if reached >= figure {
+        return Ok(pins);
+    }
+    Err(format!(
+        "only {:.1} % of free memory could be broken up; the rest is kept by the kernel or for other nodes, or \
+         thp.shmem_enabled is 'deny'",
+        reached * 100.0
+    ))
+}
+
+/// The same start for every ageing: what can be dropped is dropped, what can be moved is moved together. Otherwise memory
+/// that is broken up now by pages that can be moved would count, and the first compaction would undo it.
+fn settle(root: &Root) {
+    rustix::fs::sync();
+    for (file, value) in [(DROP_CACHES, "3"), (COMPACT, "1")] {
+        if let Err(error) = root.write(file, value) {
+            tracing::debug!("{error}");
+        }
+    }
+}
+
+/// Half-way between the figure and everything: some of what is broken up now comes together again.
+fn aim(figure: f64) -> f64 {
+    f64::midpoint(figure, 1.0)
+}
+
+/// How many huge pages must still be broken up to reach the index: each turns its 512 usable pages into unusable ones.
+fn to_break(node: NodeFree, index: f64) -> u64 {
+    let may_stay = ((1.0 - index) * node.free as f64) as u64;
+    node.usable.saturating_sub(may_stay).div_ceil(HUGE_PAGES)
+}
+
+fn free(root: &Root) -> Result<Vec<NodeFree>, String> {
+    Ok(buddyinfo::nodes(&buddyinfo::read(root).map_err(|error| error.to_string())?))
+}
+
+fn break_up(
+    root: &Root,
+    node: u32,
+    is_one_of_several: bool,
+    index: f64,
+    pins: &mut Pins,
+    go_on: &dyn Fn() -> bool,
+) -> Result<(), String> {
+    let mount = tmpfs(is_one_of_several.then_some(node)).map_err(|error| format!("no tmpfs: {error}"))?;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&mount, ".", flags, Mode::RUSR | Mode::WUSR)
+        .map_err(|error| format!("no file on a tmpfs of its own: {error}"))?;
+    let mut futile = 0;
+    let mut pipe: Option<Pipe> = None;
+    loop {
+        let Some(before) = free(root)?.into_iter().find(|free| free.node == node) else { return Ok(()) };
+        let batch = to_break(before, index).min(BATCH);
+        if batch == 0 || futile == FUTILE {
+            return Ok(());
+        }
+        has_reserve(root)?;
+        if !go_on() {
+            return Err("whoever asked for it is gone".to_owned());
+        }
+        for _ in 0..batch {
+            break_one(&file, &mut pipe, pins).map_err(|error| format!("cannot pin a page: {error}"))?;
+        }
+        let after = free(root)?.into_iter().find(|free| free.node == node).map_or(0, |free| free.usable);
+        let broken = before.usable.saturating_sub(after);
+        futile = if broken * 2 < batch * HUGE_PAGES { futile + 1 } else { 0 };
+    }
+}
+
+/// A pipe that still has room.
+struct Pipe {
+    input: OwnedFd,
+    room: u64,
+}
+
+fn break_one(file: &OwnedFd, pipe: &mut Option<Pipe>, pins: &mut Pins) -> io::Result<()> {
+    let open = match pipe.take() {
+        Some(open) if open.room > 0 => open,
+        _ => {
+            let (output, input) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+            let bytes = rustix::pipe::fcntl_setpipe_size(&input, PIPE_BYTES).unwrap_or(0);
+            // A pipe as it was made holds 16 pages.
+            let room = (bytes as u64 / PAGE).max(16);
+            pins.pipes.push(output);
+            Pipe { input, room }
+        }
+    };
+    let open = pipe.insert(open);
+    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, HUGE)?;
+    let piece = piece_for(pins.blocks);
+    // A hole of one page makes the kernel split the huge page; the piece is the part of its size next to the hole.
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::fs::fallocate(file, hole, (piece ^ PIECE) * PAGE, PAGE)?;
+    let mut from = piece * PAGE;
+    // A page that was never written is not there for a reader.
+    rustix::io::pwrite(file, &[1], from)?;
+    let moved = rustix::pipe::splice(file, Some(&mut from), &open.input, None, PAGE as usize, SpliceFlags::NONBLOCK)?;
+    if moved as u64 != PAGE {
+        return Err(io::Error::from(io::ErrorKind::WriteZero));
+    }
+    open.room -= 1;
+    rustix::fs::ftruncate(file, 0)?;
+    pins.blocks += 1;
+    Ok(())
+}
+
+/// The first page of the piece that is pinned in the n-th huge page: not the same in each, so that no size of smaller huge
+/// pages is spared. 11 has no factor in common with the number of pieces, so each comes up in turn.
+fn piece_for(n: u64) -> u64 {
+    const PIECES: u64 = HUGE_PAGES / PIECE;
+    (n % PIECES * 11) % PIECES * PIECE
+}
+
+/// A tmpfs of whole huge pages that is attached nowhere and goes with its last descriptor.
+fn tmpfs(node: Option<u32>) -> io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_string(&context, "huge", "always")?;
+    rustix::mount::fsconfig_set_string(&context, "size", "100%")?;
+    if let Some(node) = node {
+        rustix::mount::fsconfig_set_string(&context, "mpol", format!("bind:{node}"))?;
+    }
+    rustix::mount::fsconfig_create(&context)?;
+    Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn as_many_huge_pages_are_broken_up_as_the_index_asks_for() {
+        let node = NodeFree { node: 0, free: 100 * 512, usable: 100 * 512 };
+        assert_eq!(to_break(node, 0.9), 90);
+        assert_eq!(to_break(NodeFree { usable: 10 * 512, ..node }, 0.9), 0);
+        assert_eq!(to_break(NodeFree { usable: 10 * 512 + 1, ..node }, 0.9), 1);
+        assert_eq!(to_break(NodeFree { usable: 0, ..node }, 0.99), 0);
+    }
+
+    #[test]
+    fn what_is_aimed_at_lies_above_the_figure_and_below_everything() {
+        for percent in 1..=99 {
+            let figure = f64::from(percent) / 100.0;
+            assert!(figure < aim(figure) && aim(figure) < 1.0, "{percent}");
+        }
+    }
+
+    #[test]
+    fn the_pinned_piece_and_the_hole_beside_it_lie_inside_and_every_place_comes_up() {
+        let places: BTreeSet<u64> = (0..32).map(piece_for).collect();
+        assert_eq!(places.len(), 32);
+        assert!(places.iter().all(|piece| piece + PIECE <= 512 && (piece ^ PIECE) < 512 && piece % PIECE == 0));
+    }
+}

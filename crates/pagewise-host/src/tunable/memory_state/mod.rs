@@ -1,0 +1,152 @@
+//! Memory that is broken up on purpose, so that policies can be compared as on a host that has been up for weeks.
+//!
+//! A process of ours, the holder, keeps a few pages in the middle of nearly every free huge page. Its command line says
+//! what it was asked for, its name how far it is; so the state is found from the process table alone, by whoever has to
+//! undo it. Undoing is ending that process.
+
+mod ager;
+mod holder;
+
+use super::TunableError;
+use crate::root::Root;
+use crate::source::{buddyinfo, meminfo};
+use pagewise_core::tunable::memory_state::{MemoryState, NAME, parse};
+use pagewise_core::tunable::{Grammar, ValueError};
+use std::io;
+
+pub use holder::{VERB, hold};
+
+/// Writing 3 drops clean page cache, directory entries and inodes.
+pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Writing 1 compacts every zone.
+pub(super) const COMPACT: &str = "/proc/sys/vm/compact_memory";
+
+/// How far below its figure the index may be found before the state counts as lost. Free memory comes and goes with every
+/// process; the gate grants available memory the same share (our own figure).
+pub const HOLDS_WITHIN: f64 = 0.05;
+
+/// What must stay available: the larger of 512 MiB and this share of memory (our own figures).
+const RESERVE: u64 = 512 << 20;
+const RESERVE_SHARE: f64 = 0.05;
+
+pub(super) fn read(root: &Root) -> Result<String, TunableError> {
+    if !root.is_live() {
+        return Err(missing("a captured tree does not say which process held memory".to_owned()));
+    }
+    Ok(holder::aged().map_or(MemoryState::Fresh, |(_, state)| state).to_string())
+}
+
+/// What can be known before anything is touched.
+pub(super) fn resolve(root: &Root, value: &str) -> Result<(), TunableError> {
+    read(root)?;
+    if state(value)? == MemoryState::Fresh {
+        return Ok(());
+    }
+    buddyinfo::unusable_index(root).map_err(missing)?;
+    ager::can_be_had().map_err(|error| not_here(value, error))?;
+    has_reserve(root).map_err(|why| unsafe_now(value, why))
+}
+
+pub(super) fn write(root: &Root, value: &str) -> Result<(), TunableError> {
+    if !root.is_live() {
+        return Err(unsafe_now(value, "this is another host's captured tree; leave --root out".to_owned()));
+    }
+    holder::end_all().map_err(|source| refused(value, "end the process that holds the pieces", source))?;
+    match state(value)? {
+        MemoryState::Fresh => {
+            // What lies scattered between the pieces is gathered again. Without the right to ask for it, memory is free
+            // all the same.
+            if let Err(error) = root.write(COMPACT, "1") {
+                tracing::debug!("memory was not compacted: {error}");
+            }
+            Ok(())
+        }
+        wanted @ MemoryState::Aged(_) => holder::start(wanted).map_err(|why| unsafe_now(value, why)),
+    }
+}
+
+/// Ends what a killed process left half made: a holder that was still breaking memory up.
+pub(super) fn sweep(root: &Root) {
+    if root.is_live()
+        && let Err(error) = holder::end_unfinished()
+    {
+        tracing::warn!("a process that was ageing memory stays: {error}");
+    }
+}
+
+pub(super) fn broken_promise(root: &Root, value: &str) -> Option<String> {
+    let promised = parse(value).ok()?.index();
+    if promised == 0.0 {
+        return None;
+    }
+    match buddyinfo::unusable_index(root) {
+        Ok(now) if now >= promised - HOLDS_WITHIN => None,
+        Ok(now) => Some(format!("aged, but with an order-9 unusable index of {:.1} %", now * 100.0)),
+        Err(why) => Some(why),
+    }
+}
+
+pub(super) fn shell_line(value: &str) -> String {
+    match parse(value) {
+        Ok(MemoryState::Fresh) => {
+            format!("kill $(pgrep -x {}) 2>/dev/null; echo 1 > {COMPACT}", holder::AGED)
+        }
+        _ => format!("# {NAME}: a process has to break memory up and hold it; use: pagewise set '{NAME}={value}'"),
+    }
+}
+
+fn has_reserve(root: &Root) -> Result<(), String> {
+    let memory = meminfo::read(root).map_err(|error| error.to_string())?;
+    let available = meminfo::available(&memory).ok_or("/proc/meminfo does not tell what is available")?;
+    let total = memory.get("MemTotal").copied().ok_or("/proc/meminfo does not tell MemTotal")?;
+    let reserve = RESERVE.max((total as f64 * RESERVE_SHARE) as u64);
+    if available > reserve {
+        return Ok(());
+    }
+    Err(format!(
+        "{} MiB are available and {} MiB are to stay so; end what takes memory and try again",
+        available >> 20,
+        reserve >> 20
+    ))
+}
+
+fn state(value: &str) -> Result<MemoryState, TunableError> {
+    parse(value)
+        .map_err(|why| TunableError::value(NAME, value, ValueError { why, allowed: Grammar::MemoryState.allowed() }))
+}
+
+fn missing(why: String) -> TunableError {
+    TunableError::Missing { tunable: NAME.to_owned(), why }
+}
+
+fn unsafe_now(value: &str, why: String) -> TunableError {
+    TunableError::Unsafe { tunable: NAME.to_owned(), value: value.to_owned(), why }
+}
+
+fn refused(value: &str, action: &str, source: io::Error) -> TunableError {
+    TunableError::Refused {
+        tunable: NAME.to_owned(),
+        value: value.to_owned(),
+        action: action.to_owned(),
+        source,
+        hint: "",
+    }
+}
+
+fn not_here(value: &str, source: io::Error) -> TunableError {
+    match source.raw_os_error() {
+        Some(libc::ENOSYS) => missing("it needs fsopen(2), which came with kernel 5.2".to_owned()),
+        Some(libc::EINVAL) => missing(
+            "it needs a tmpfs with huge pages of 2 MiB (CONFIG_TRANSPARENT_HUGEPAGE, base pages of 4 KiB)".to_owned(),
+        ),
+        Some(libc::EPERM | libc::EACCES) => TunableError::NotPermitted {
+            tunable: NAME.to_owned(),
+            action: "mount",
+            path: "tmpfs".into(),
+            source,
+            remedy: "run as root, in a container with CAP_SYS_ADMIN",
+        },
+        _ => refused(value, "make a tmpfs with huge pages", source),
+    }
+}

@@ -1,0 +1,71 @@
+//! `trial analyze`: what a trial found, from its bundle alone. Refused before the plan's rule allows a look.
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use crate::rendering::{self, Format, Found};
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_host::store::bundle::Bundle;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Say what a trial found, from its bundle alone
+#[derive(Args, Debug)]
+pub(crate) struct AnalyzeArgs {
+    /// The bundle, such as terasort-thp.trial
+    bundle: PathBuf,
+    /// How to write it
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+pub(super) fn run(args: &AnalyzeArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let bundle = Bundle::open(&args.bundle)?;
+    may_look(&bundle)?;
+    let found = rendering::found(&bundle)?;
+    let format = if global.json { Format::Json } else { args.format };
+    output::data(&rendering::render(&found, format, output::style(&global.color))?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A look outside the declared rule is what makes a false alarm likely.
+pub(crate) fn may_look(bundle: &Bundle) -> Result<(), Failure> {
+    let (plan, order) = (bundle.plan(), &bundle.frozen().order);
+    let complete = pagewise_core::experiment::stopping::complete_blocks(order, &bundle.points()?);
+    if complete >= plan.design.blocks || !bundle.looks()?.is_empty() {
+        return Ok(());
+    }
+    let next = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > complete);
+    Err(Failure::NotPossible(anyhow!(
+        "{complete} of {} blocks are complete, and the plan looks {} (stopping.rule = \"{}\"); going on after looking \
+         earlier would make false alarms likely. Go on with: pagewise trial resume {}",
+        plan.design.blocks,
+        next.map_or_else(|| "at the end".to_owned(), |look| format!("after {look}")),
+        plan.stopping.rule.word(),
+        bundle.path().display()
+    )))
+}
+
+/// Analyses a complete trial, writes its reports, says what was found.
+pub(super) fn conclude(global: &Global, bundle: &Bundle) -> Result<ExitCode, Failure> {
+    let found = rendering::found(bundle)?;
+    let html = rendering::write_all(bundle, &found)?;
+    if global.json {
+        output::data(&rendering::render(&found, Format::Json, output::style(&global.color))?);
+    } else {
+        output::data(&rendering::render(&found, Format::Text, output::style(&global.color))?);
+        let html = std::path::absolute(&html).unwrap_or(html);
+        output::note(&format!("\nthe whole report: {}", html.display()));
+    }
+    let is_empty = match &found {
+        Found::TwoArms(report) => report.analysis.pairs_complete == 0,
+        Found::Matrix(report) => report.study.comparisons.iter().all(|comparison| comparison.blocks == 0),
+    };
+    if is_empty && !bundle.plan().contrasts.is_empty() {
+        return Err(Failure::NotPossible(anyhow!(
+            "no block of runs is complete, so there is nothing to compare; the outcomes above say why"
+        )));
+    }
+    Ok(ExitCode::SUCCESS)
+}

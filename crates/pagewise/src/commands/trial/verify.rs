@@ -1,0 +1,55 @@
+//! `trial verify`: the analysis again from the bundle, and its bytes held against the reports that lie in it.
+
+use super::analyze::may_look;
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use crate::rendering;
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_host::store::bundle::Bundle;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Analyse a bundle again and compare the bytes with the reports in it
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// The bundle, such as terasort-thp.trial
+    bundle: PathBuf,
+}
+
+pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let bundle = Bundle::open(&args.bundle)?;
+    may_look(&bundle)?;
+    let found = rendering::found(&bundle)?;
+    let mut same = Vec::new();
+    let mut different = Vec::new();
+    for (name, format) in rendering::files(&found) {
+        let path = bundle.path().join(name);
+        let wanted = rendering::render(&found, *format, pagewise_core::report::Style::default())?;
+        match fs::read(&path) {
+            Ok(bytes) if bytes == wanted.as_bytes() => same.push(*name),
+            Ok(_) => different.push(format!("{name} is not what the analysis gives")),
+            Err(error) => different.push(format!("{name} cannot be read: {error}")),
+        }
+    }
+    if global.json {
+        output::json(&serde_json::json!({"schema": "pagewise.verify/1", "same": same, "different": different}));
+    } else if different.is_empty() {
+        output::data(&format!(
+            "{}: the plan is the frozen one, and {} come out again byte for byte",
+            bundle.path().display(),
+            same.join(", ")
+        ));
+    }
+    if different.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    Err(Failure::Change(anyhow!(
+        "{}: {}. It was edited, or another version of Pagewise wrote it ({})",
+        bundle.path().display(),
+        different.join("; "),
+        bundle.frozen().pagewise
+    )))
+}

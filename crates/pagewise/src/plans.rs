@@ -1,0 +1,71 @@
+//! Plans: read from a file, or one of those that ship with Pagewise, by its name.
+
+use crate::failure::Failure;
+use anyhow::anyhow;
+use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::plan::source::{self, Place};
+use pagewise_host::tunable;
+use std::fs;
+use std::path::Path;
+
+/// Name and text of every plan that ships with Pagewise.
+pub(crate) const SHIPPED: &[(&str, &str)] = &[
+    ("terasort-mglru", include_str!("../../../plans/terasort-mglru.toml")),
+    ("terasort-mglru-2cpu", include_str!("../../../plans/terasort-mglru-2cpu.toml")),
+    ("terasort-mglru-as-published", include_str!("../../../plans/terasort-mglru-as-published.toml")),
+    ("terasort-thp", include_str!("../../../plans/terasort-thp.toml")),
+];
+
+/// A plan and where it came from.
+pub(crate) struct Loaded {
+    pub(crate) plan: Plan,
+    /// Whether its text names a seed.
+    pub(crate) has_seed: bool,
+}
+
+/// Reads a plan from a file, or a shipped one by its name.
+///
+/// # Errors
+/// When there is none, or it is wrong: with file, line and column.
+pub(crate) fn load(name: &str) -> Result<Loaded, Failure> {
+    let (file, text) = match SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+        // A file of that name in this folder is what the user sees, and wins.
+        Some((shipped, text)) if !Path::new(name).is_file() => (format!("{shipped}.toml"), (*text).to_owned()),
+        _ => (name.to_owned(), read(name)?),
+    };
+    let wrong = |error| Failure::Usage(anyhow::Error::new(error));
+    let mut plan = source::read(&text, &file).map_err(wrong)?;
+    if open_policy_files(&mut plan, &text, &file)? {
+        let again = toml::to_string_pretty(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        plan = source::read(&again, &file).map_err(wrong)?;
+    }
+    let table: Option<toml::Table> = text.parse().ok();
+    let seed = table.as_ref().and_then(|table| table.get("design")?.get("seed"));
+    Ok(Loaded { plan, has_seed: seed.is_some() })
+}
+
+fn read(name: &str) -> Result<String, Failure> {
+    fs::read_to_string(name).map_err(|error| {
+        let shipped: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        Failure::Usage(anyhow!(
+            "cannot read the plan {name}: {error}; give a file, or one of those that ship: {}",
+            shipped.join(", ")
+        ))
+    })
+}
+
+/// Levels written as `@FILE.toml` take that file's settings, so that the frozen plan needs nothing else. Says whether any did.
+fn open_policy_files(plan: &mut Plan, text: &str, file: &str) -> Result<bool, Failure> {
+    let mut any = false;
+    for (index, factor) in plan.factors.iter_mut().enumerate() {
+        for (level, policy) in factor.levels.iter_mut().filter(|(_, policy)| policy.starts_with('@')) {
+            let read = tunable::load_policy(policy).map_err(|error| {
+                let place = Place::of(["factor".into(), index.into(), "levels".into(), level.as_str().into()]);
+                Failure::Usage(anyhow::Error::new(source::at(text, file, &place, error.to_string())))
+            })?;
+            *policy = pagewise_core::tunable::policy::Policy { name: None, ..read }.to_string();
+            any = true;
+        }
+    }
+    Ok(any)
+}
