@@ -81,6 +81,12 @@ pub(super) struct Contrast {
     pub(super) verdicts: String,
     pub(super) said: Vec<Said>,
     pub(super) table: Table,
+    /// How many columns are names of levels.
+    #[serde(skip)]
+    pub(super) names: usize,
+    /// Columns that a narrow page can spare, the least needed first.
+    #[serde(skip)]
+    pub(super) spared: Vec<String>,
 }
 
 /// A comparison in words.
@@ -95,6 +101,8 @@ pub(super) struct Said {
     pub(super) pieces: Vec<String>,
     /// What it holds for beside the place.
     pub(super) holds: String,
+    /// The p-values of its tests.
+    pub(super) tests: String,
 }
 
 /// A table with its heading.
@@ -165,9 +173,10 @@ impl Content {
         for contrast in self.claims.iter_mut().chain(&mut self.interactions) {
             [&mut contrast.heading, &mut contrast.verdicts].into_iter().for_each(apply);
             in_table(&mut contrast.table);
+            contrast.spared.iter_mut().for_each(apply);
             for said in &mut contrast.said {
                 said.pieces.iter_mut().for_each(apply);
-                let single = [&mut said.place, &mut said.word, &mut said.sentence, &mut said.holds];
+                let single = [&mut said.place, &mut said.word, &mut said.sentence, &mut said.holds, &mut said.tests];
                 single.into_iter().for_each(apply);
             }
         }
@@ -249,6 +258,8 @@ fn contrasts(frame: &Frame<'_>, wanted: impl Fn(&Comparison) -> bool) -> Vec<Con
         verdicts: words::verdicts(group),
         said: group.members.iter().map(|placed| said(frame, placed)).collect(),
         table: tables::contrast(frame, group),
+        names: group.first.comparison.by.len().max(1),
+        spared: tables::spared(group),
     };
     frame.groups(wanted).iter().map(contrast).collect()
 }
@@ -263,6 +274,7 @@ fn said(frame: &Frame<'_>, placed: &Placed<'_>) -> Said {
         pieces: content::pieces(&sentence),
         sentence,
         holds: frame.holds(placed),
+        tests: words::tests(one),
     }
 }
 

@@ -9,15 +9,19 @@ mod design;
 mod frame;
 mod latex;
 mod markdown;
+mod r_script;
 mod remedy;
 mod tables;
 mod text;
+mod text72;
 mod words;
 
 pub use csv::csv;
 pub use latex::latex;
 pub use markdown::markdown;
+pub use r_script::r_script;
 pub use text::text;
+pub use text72::text72;
 
 use super::facts::HostFacts;
 use crate::experiment::plan::Plan;

@@ -77,6 +77,12 @@ fn interval_of(comparison: &Comparison, effect: &StudyEffect, with_level: bool) 
     if with_level { format!("{span} (at {})", confidence(comparison.level)) } else { span }
 }
 
+/// Columns that a narrow page can spare: what the sentences or the table of cells say, too.
+pub(super) fn spared(group: &Group<'_>) -> Vec<String> {
+    let first = group.first.comparison;
+    vec!["blocks".to_owned(), "ended badly".to_owned(), printable(&first.a), printable(&first.b)]
+}
+
 /// Comparisons that are no claims, by name.
 pub(super) fn others(all: &[Placed<'_>], alpha: f64) -> Table {
     let row = |placed: &Placed<'_>| {

@@ -3,9 +3,11 @@
 use super::StudyReport;
 use super::content::{Content, Contrast};
 use crate::report::Style;
+use crate::report::content::Table;
 use crate::report::printable::ascii;
 use crate::report::text::{Page, colour_of};
 use comfy_table::CellAlignment;
+use unicode_width::UnicodeWidthStr;
 
 /// The report as text, ending in a newline.
 #[must_use]
@@ -85,9 +87,13 @@ fn contrast(page: &mut Page, contrast: &Contrast) {
         if !said.holds.is_empty() {
             page.paragraph(&format!("Holds for: {}.", said.holds), 6, 6);
         }
+        if !said.tests.is_empty() {
+            page.paragraph(&format!("{}.", said.tests), 6, 6);
+        }
     }
     page.out.push('\n');
-    table(page, &contrast.table, 1);
+    let fitting = fitting(page, &contrast.table, &contrast.spared);
+    table(page, &fitting, contrast.names);
     page.out.push('\n');
 }
 
@@ -110,8 +116,25 @@ fn explained(page: &mut Page, content: &Content) {
     page.paragraph(&content.counters_note, 2, 2);
 }
 
+/// The table without as many of the columns it can spare as the page is too narrow for.
+fn fitting(page: &Page, table: &Table, spared: &[String]) -> Table {
+    let mut table = table.clone();
+    for name in spared {
+        let width = |column: usize| {
+            let cells = table.rows.iter().filter_map(|row| row.get(column)).chain(table.head.get(column));
+            cells.map(|cell| cell.width()).max().unwrap_or(0)
+        };
+        let wanted: usize = (0..table.head.len()).map(|column| width(column) + 2).sum();
+        let Some(column) = table.head.iter().rposition(|own| own == name).filter(|column| *column > 0) else { continue };
+        if wanted + 1 > page.style.columns() {
+            table = table.without(column);
+        }
+    }
+    table
+}
+
 /// Names to the left, numbers to the right, and what a column of words says to the left again.
-fn table(page: &mut Page, table: &crate::report::content::Table, names: usize) {
+fn table(page: &mut Page, table: &Table, names: usize) {
     let is_words = |name: &str| matches!(name, "verdict" | "decision" | "comparison" | "outcomes" | "outcome");
     let alignment = |(place, name): (usize, &String)| {
         if place < names || is_words(name) { CellAlignment::Left } else { CellAlignment::Right }

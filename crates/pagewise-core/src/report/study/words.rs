@@ -38,6 +38,18 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
     }
 }
 
+/// `t test p 0.012 with 8 degrees of freedom; randomisation p 0.016, smallest possible 0.0039`. Empty without an estimate.
+pub(super) fn tests(comparison: &Comparison) -> String {
+    let Some(effect) = &comparison.effect else { return String::new() };
+    let mut said =
+        format!("t test p {} with {} degrees of freedom", number::p_value(effect.p), number::count(effect.df));
+    if let (Some(p), Some(smallest)) = (effect.randomisation_p, effect.smallest_randomisation_p) {
+        let (p, smallest) = (number::p_value(p), number::p_value(smallest));
+        said.push_str(&format!("; randomisation p {p}, smallest possible {smallest}"));
+    }
+    said
+}
+
 /// `Of 6 primary comparisons of wall, 1 is worse, 2 are equivalent and 3 inconclusive.`
 pub(super) fn outcome(claims: &[&Comparison], metric: &str) -> String {
     let said: Vec<String> = counts(claims.iter().copied())
@@ -144,10 +156,10 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
 /// What the other comparisons are worth.
 pub(super) fn others_note(study: &Study, count: usize) -> String {
     format!(
-        "Not adjusted for their number: each of these {count} stands alone at {}. If nothing changed at all, about {} of \
-         them would look changed. Take them as questions for the next trial.",
+        "Not adjusted for their number: each of these {count} stands alone at {}, and looks changed {} of the time when \
+         nothing is. Take them as questions for the next trial.",
         confidence(study.alpha),
-        number::significant(study.alpha * count as f64, 2)
+        number::percent(study.alpha)
     )
 }
 
