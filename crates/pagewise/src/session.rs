@@ -109,7 +109,8 @@ impl Session {
                 .collect();
             // One level may well be what the host has; a second one makes two levels the same.
             if same.len() > 1 {
-                let text = format!("{} of '{}' change nothing here: they are the same", same.join(" and "), factor.name);
+                let text =
+                    format!("{} of '{}' change nothing here: they are the same", same.join(" and "), factor.name);
                 found.push(lint("changes-nothing", text));
             }
         }

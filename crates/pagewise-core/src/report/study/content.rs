@@ -312,13 +312,14 @@ fn explained_of(frame: &Frame<'_>, one: &Comparison, claims: usize) -> Option<Ex
         format!("{} interval", words::confidence(frame.report.study.alpha)),
         "q".to_owned(),
     ];
-    let table =
-        Table { head: head.to_vec(), rows: one.counters.iter().take(most).map(content::counter_row).collect() };
+    let table = Table { head: head.to_vec(), rows: one.counters.iter().take(most).map(content::counter_row).collect() };
     let (found, compared) = (one.counters.len(), one.counters_compared);
     let note = match found {
         0 if compared == 0 => "No kernel counter was compared.".to_owned(),
         0 => format!("None of the {compared} kernel counters compared stands out."),
-        found if found > most => format!("The {most} clearest of those that differ, of {compared} compared; the JSON has more."),
+        found if found > most => {
+            format!("The {most} clearest of those that differ, of {compared} compared; the JSON has more.")
+        }
         found => format!("{found} of {compared} kernel counters compared stand out."),
     };
     Some(Explained { heading: printable(&one.name), stall, table, note })
@@ -330,8 +331,7 @@ fn stall_sentence(stall: &Stall) -> String {
         let text = number::with_unit(value, "seconds");
         if value > 0.0 { format!("+{text}") } else { text }
     };
-    let interval =
-        format!("{} to {}", seconds(stall.stalled_interval.low), seconds(stall.stalled_interval.high));
+    let interval = format!("{} to {}", seconds(stall.stalled_interval.low), seconds(stall.stalled_interval.high));
     let measure = printable(&stall.measure);
     match stall.share {
         Some(share) => format!(

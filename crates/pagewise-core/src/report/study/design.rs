@@ -15,7 +15,11 @@ pub(super) fn design(report: &StudyReport) -> Vec<Line> {
         .iter()
         .map(|metric| {
             let direction = better(metric.metric.direction);
-            format!("{} ({direction} is better, margin ±{})", printable(&metric.metric.name), number::percent(metric.margin))
+            format!(
+                "{} ({direction} is better, margin ±{})",
+                printable(&metric.metric.name),
+                number::percent(metric.margin)
+            )
         })
         .collect();
     let mut lines = vec![line("job", job(&plan.workload)), line("metrics", listed(&metrics))];
@@ -27,8 +31,10 @@ pub(super) fn design(report: &StudyReport) -> Vec<Line> {
     lines.push(line("page cache", page_cache(plan.design.drop_caches)));
     lines.push(line("time limit", format!("{} a run", Seconds(plan.design.timeout_seconds))));
     for rule in &plan.invalidations {
-        let bound = |word: &str, bound: Option<f64>| bound.map(|bound| format!("{word} {}", number::significant(bound, 4)));
-        let bounds: Vec<String> = [bound("above", rule.above), bound("below", rule.below)].into_iter().flatten().collect();
+        let bound =
+            |word: &str, bound: Option<f64>| bound.map(|bound| format!("{word} {}", number::significant(bound, 4)));
+        let bounds: Vec<String> =
+            [bound("above", rule.above), bound("below", rule.below)].into_iter().flatten().collect();
         lines.push(line(
             "invalid if",
             printable(&format!("{} is {}: {}", rule.number, bounds.join(" or "), rule.because)),

@@ -83,7 +83,8 @@ fn table(table: &Table, caption: &str) -> String {
         .enumerate()
         .map(|(place, name)| if place == 0 || is_words(name) { 'l' } else { 'r' })
         .collect();
-    let row = |cells: &[String]| format!("    {} \\\\\n", cells.iter().map(|c| escape(c)).collect::<Vec<_>>().join(" & "));
+    let row =
+        |cells: &[String]| format!("    {} \\\\\n", cells.iter().map(|c| escape(c)).collect::<Vec<_>>().join(" & "));
     let mut out = String::from("\\begin{table}\n  \\centering\n");
     let _ = writeln!(out, "  \\caption{{{}}}", said(caption.trim()));
     let _ = writeln!(out, "  \\begin{{tabular}}{{{columns}}}\n    \\toprule");

@@ -6,7 +6,9 @@
 mod content;
 mod csv;
 mod design;
+mod figure;
 mod frame;
+mod html;
 mod latex;
 mod markdown;
 mod r_script;
@@ -17,6 +19,7 @@ mod text72;
 mod words;
 
 pub use csv::csv;
+pub use html::html;
 pub use latex::latex;
 pub use markdown::markdown;
 pub use r_script::r_script;

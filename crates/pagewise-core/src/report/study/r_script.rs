@@ -82,9 +82,8 @@ pub fn r_script(report: &StudyReport) -> String {
 
 fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
     let one = placed.comparison;
-    let (direction, margin) = frame
-        .metric(one)
-        .map_or((Direction::Lower, 0.0), |metric| (metric.metric.direction, metric.margin));
+    let (direction, margin) =
+        frame.metric(one).map_or((Direction::Lower, 0.0), |metric| (metric.metric.direction, metric.margin));
     let groups: Vec<String> = placed
         .asked
         .iter()
@@ -119,7 +118,8 @@ fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
     match &one.effect {
         None => out.push_str("    effect = NULL),"),
         Some(effect) => {
-            let interval = |interval: crate::experiment::analysis::Interval| format!("c({}, {})", interval.low, interval.high);
+            let interval =
+                |interval: crate::experiment::analysis::Interval| format!("c({}, {})", interval.low, interval.high);
             let _ = writeln!(
                 out,
                 "    effect = list(log_ratio = {}, standard_error = {}, df = {}, p = {},",

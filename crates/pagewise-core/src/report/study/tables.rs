@@ -49,7 +49,8 @@ pub(super) fn contrast(frame: &Frame<'_>, group: &Group<'_>) -> Table {
     head.push(if has_holm { "p (Holm)" } else { "p" }.to_owned());
     head.push("verdict".to_owned());
     let row = |one: &&Comparison| {
-        let mut row: Vec<String> = by.iter().map(|name| one.by.get(*name).map_or_else(String::new, |l| printable(l))).collect();
+        let mut row: Vec<String> =
+            by.iter().map(|name| one.by.get(*name).map_or_else(String::new, |l| printable(l))).collect();
         if row.is_empty() {
             row.push(printable(&format!("{} → {}", one.a, one.b)));
         }

@@ -125,7 +125,9 @@ fn fitting(page: &Page, table: &Table, spared: &[String]) -> Table {
             cells.map(|cell| cell.width()).max().unwrap_or(0)
         };
         let wanted: usize = (0..table.head.len()).map(|column| width(column) + 2).sum();
-        let Some(column) = table.head.iter().rposition(|own| own == name).filter(|column| *column > 0) else { continue };
+        let Some(column) = table.head.iter().rposition(|own| own == name).filter(|column| *column > 0) else {
+            continue;
+        };
         if wanted + 1 > page.style.columns() {
             table = table.without(column);
         }

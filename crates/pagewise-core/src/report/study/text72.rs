@@ -158,9 +158,17 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
     };
     let margin = frame.metric(first).map_or_else(String::new, |metric| dense(&number::percent(metric.margin)));
     for (word, count) in counts(members.iter().copied()) {
-        let places: Vec<String> =
-            members.iter().filter(|one| one.conclusion == word).map(|one| conditions(one)).filter(|p| !p.is_empty()).collect();
-        let places = if places.is_empty() || count == members.len() { String::new() } else { format!(" ({})", places.join("; ")) };
+        let places: Vec<String> = members
+            .iter()
+            .filter(|one| one.conclusion == word)
+            .map(|one| conditions(one))
+            .filter(|p| !p.is_empty())
+            .collect();
+        let places = if places.is_empty() || count == members.len() {
+            String::new()
+        } else {
+            format!(" ({})", places.join("; "))
+        };
         match word {
             Conclusion::Equivalent => {
                 let _ = write!(text, " {count} of {} shown to be within {margin} of no change{places}.", members.len());
@@ -221,7 +229,8 @@ fn tables(mail: &mut Mail, frame: &Frame<'_>, group: &Group<'_>, mut numbered: u
         let rows = distinct(members.iter().map(|placed| level(placed, row)));
         for columns in distinct(members.iter().map(|placed| level(placed, column))).chunks(most_columns()) {
             let find = |row_level: &str, column_level: &str| {
-                let fits = |placed: &&&Placed<'_>| level(placed, row) == row_level && level(placed, column) == column_level;
+                let fits =
+                    |placed: &&&Placed<'_>| level(placed, row) == row_level && level(placed, column) == column_level;
                 members.iter().find(fits).map(|placed| placed.comparison)
             };
             let titles: Vec<String> = columns.iter().map(|level| title(column, level)).collect();
@@ -242,7 +251,11 @@ fn tables(mail: &mut Mail, frame: &Frame<'_>, group: &Group<'_>, mut numbered: u
 /// At which confidence the intervals of a table are.
 fn levels_of(group: &Group<'_>) -> String {
     let levels = distinct(
-        group.members.iter().filter(|placed| placed.comparison.effect.is_some()).map(|placed| dense(&confidence(placed.comparison.level))),
+        group
+            .members
+            .iter()
+            .filter(|placed| placed.comparison.effect.is_some())
+            .map(|placed| dense(&confidence(placed.comparison.level))),
     );
     if levels.is_empty() { String::new() } else { format!("; {} CI", listed(&levels)) }
 }
@@ -259,7 +272,8 @@ fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
 
 fn cell(one: Option<&Comparison>) -> Vec<String> {
     let Some(one) = one else { return vec!["-".to_owned()] };
-    let largest = [one.a_values.mean, one.b_values.mean].into_iter().flatten().fold(0.0_f64, |most, mean| most.max(mean.abs()));
+    let largest =
+        [one.a_values.mean, one.b_values.mean].into_iter().flatten().fold(0.0_f64, |most, mean| most.max(mean.abs()));
     let decimals = if largest > 0.0 && largest < 1.0 {
         3 + (-libm::floor(libm::log10(largest))).clamp(0.0, 6.0) as usize
     } else {

@@ -2,8 +2,8 @@
 
 use super::frame::Group;
 use crate::comparison::rule::Conclusion;
-use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::analysis::Interval;
+use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::study::{Comparison, Study};
 use crate::report::number;
 use crate::report::printable::printable;
@@ -131,10 +131,14 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
     let confidence = confidence(study.alpha);
     let alpha = study.alpha;
     match (claims, study.rule) {
-        (0, _) => "The plan declares no primary contrast, so nothing here is a claim of the trial. Every comparison stands \
+        (0, _) => {
+            "The plan declares no primary contrast, so nothing here is a claim of the trial. Every comparison stands \
                    alone and none is adjusted for their number."
-            .to_owned(),
-        (1, StoppingRule::Fixed) => format!("One claim was declared: it has all of alpha, and its interval is at {confidence}."),
+                .to_owned()
+        }
+        (1, StoppingRule::Fixed) => {
+            format!("One claim was declared: it has all of alpha, and its interval is at {confidence}.")
+        }
         (claims, StoppingRule::Fixed) => format!(
             "Simultaneous intervals: the {claims} claims share alpha = {alpha}. With a probability of {confidence} no \
              interval of an unchanged comparison excludes no change, however many there are. An interval excludes no \
