@@ -180,7 +180,7 @@ primary = true
     report(plan, &order, &points, &[])
 }
 
-/// A sequential trial that ended at its second look.
+/// A sequential trial that ended before its last look.
 #[must_use]
 pub fn stopped() -> StudyReport {
     let plan = plan(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"));

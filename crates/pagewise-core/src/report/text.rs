@@ -122,8 +122,15 @@ impl Page {
     }
 
     pub(super) fn lines(&mut self, lines: &[Line]) {
-        let label_width = lines.iter().map(|line| line.label.width()).max().unwrap_or(0);
+        let most = self.style.columns() / 3;
+        let label_width = lines.iter().map(|line| line.label.width()).filter(|width| *width <= most).max().unwrap_or(0);
         for line in lines {
+            if line.label.width() > most {
+                // A name that would push its value out of the page has lines of its own.
+                self.paragraph(&line.label, 2, 2);
+                self.paragraph(&line.value, 6, 6);
+                continue;
+            }
             let label = format!("  {}{}  ", line.label, " ".repeat(label_width - line.label.width()));
             let rest = " ".repeat(label_width + 4);
             self.out.push_str(&wrap(&line.value, self.style.columns(), &label, &rest));
