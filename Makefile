@@ -7,7 +7,7 @@ help:
 	@echo "make test       every test that 20 minutes allow; lists what it skipped and why"
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
-	@echo "make bench      Pagewise's own cost, beside hyperfine's; results go to bench/results/"
+	@echo "make bench      Pagewise's own cost, beside other tools'; results go to bench/results/"
 	@echo "make docs       what is generated under docs/reference/"
 	@echo "make static     a static binary: target/x86_64-unknown-linux-gnu/release/pagewise"
 
@@ -34,7 +34,7 @@ lint:
 
 bench: build
 	@scripts/setup test
-	$(CARGO) bench --locked -p pagewise --bench overhead
+	$(CARGO) bench --locked -p pagewise --bench overhead --bench analyze --bench recording
 
 docs:
 	PAGEWISE_BLESS=1 $(CARGO) test --workspace --locked reference

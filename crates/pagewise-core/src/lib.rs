@@ -12,6 +12,8 @@ pub mod metric;
 
 pub mod tunable;
 
+pub mod recording;
+
 pub mod change;
 
 pub mod stats;

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 8] = ["unit", "metric", "tunable", "change", "stats", "comparison", "experiment", "report"];
+const ORDER: [&str; 9] =
+    ["unit", "metric", "tunable", "recording", "change", "stats", "comparison", "experiment", "report"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -20,6 +20,8 @@ pub mod workload;
 
 pub mod store;
 
+pub mod record;
+
 pub mod trial;
 
 pub mod tunable;

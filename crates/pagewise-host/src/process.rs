@@ -39,6 +39,8 @@ pub enum Output {
     Keep,
     /// Both into this file, and its last 256 KiB given back as standard output.
     File(PathBuf),
+    /// Where our own go; nothing is given back.
+    Inherit,
 }
 
 /// How much of a command's output is kept.
@@ -382,6 +384,7 @@ impl Running {
             std_command.current_dir(dir);
         }
         let file = match &command.output {
+            Output::Inherit => None,
             Output::Keep => {
                 std_command.stdout(Stdio::piped()).stderr(Stdio::piped());
                 None

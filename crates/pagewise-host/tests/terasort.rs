@@ -1,8 +1,10 @@
 //! Real TeraSort, end to end: generated, sorted and validated by Hadoop itself. Needs Java and, once, Maven; the kept
 //! files and rows lie in the build folder, so that a second run needs no network.
 
+use pagewise_core::experiment::data::Restore;
 use pagewise_host::facts::programs::jvms;
 use pagewise_host::process::{self, Interrupt, Limits, Watch};
+use pagewise_host::restore::Dataset;
 use pagewise_host::root::Root;
 use pagewise_host::workload::terasort::{Arguments, Java, Terasort, fetch_hadoop};
 use pagewise_host::workload::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
@@ -257,4 +259,37 @@ fn a_job_without_enough_heap_says_so_in_one_line() {
     assert!(!failed.status.is_success());
     let reason = workload.failure_reason(failed);
     assert!(reason.contains("OutOfMemoryError: Java heap space"), "{reason}\n{}", failed.stderr);
+}
+
+#[test]
+fn restored_rows_are_sorted_beside_themselves_and_come_back_for_the_next_run() {
+    requires!(java, maven);
+    let dir = tempfile::tempdir().unwrap();
+    let around = cache_in(&dir.path().join("cache"));
+    let interrupt = around.interrupt.clone();
+    let mut workload = Terasort::new(arguments(&[("rows", "20_000"), ("reduce_tasks", "2")]), around);
+    assert_eq!(workload.data_source(), None, "not known before the rows are there");
+    workload.prepare_trial(&Silent).unwrap();
+    let source = workload.data_source().unwrap();
+    let copies = dir.path().join("copies");
+    let mut dataset = Dataset::open(&Restore::Copy.into(), &source, &copies, &Silent, &interrupt).unwrap();
+    let scratch = dir.path().join("scratch");
+    fs::create_dir(&scratch).unwrap();
+    for _ in 0..2 {
+        let restored = dataset.restore(&Silent, &interrupt).unwrap();
+        let run = RunContext { data: Some(restored.folder.clone()), ..context(&scratch) };
+        let command = &workload.prepare_run(&run).unwrap()[0];
+        let own = |word: &str| word.contains(&*dir.path().join("cache/terasort/rows-").to_string_lossy());
+        assert!(!command.argv.iter().any(|word| own(word)), "reads the restored rows: {:?}", command.argv);
+        let below = restored.folder.display();
+        assert!(command.argv.iter().any(|word| *word == format!("-Dhadoop.tmp.dir={below}/run/tmp0")));
+        sort(&mut workload, &run);
+        assert!(restored.folder.join("run/sorted0/part-r-00001").exists(), "writes on the restored file system");
+        assert_eq!(workload.verify_run(&run).unwrap(), Verification::Right);
+        let left: Vec<_> = fs::read_dir(&scratch).unwrap().collect();
+        assert!(left.is_empty(), "and nowhere else: {left:?}");
+        // A job that leaves its data another: the next run must not see it.
+        fs::write(restored.folder.join("data/part-m-00000"), "spoiled").unwrap();
+        workload.clean_run(&run).unwrap();
+    }
 }

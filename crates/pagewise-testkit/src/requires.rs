@@ -104,8 +104,16 @@ needs! {
     psi => file("/proc/pressure/memory");
     /// Loop devices can be attached.
     loop_device => capability("CAP_SYS_ADMIN").and_then(|()| file("/dev/loop-control"));
+    /// The tools that make an ext4 file system and say where a file's blocks are.
+    ext4_tools => program("mkfs.ext4", "e2fsprogs").and_then(|()| program("filefrag", "e2fsprogs"));
+    /// The tool that makes an XFS file system.
+    xfs_tools => program("mkfs.xfs", "xfsprogs");
+    /// The tool that makes a btrfs file system.
+    btrfs_tools => program("mkfs.btrfs", "btrfs-progs");
     /// R, to check statistics against.
     r => program("Rscript", "r-base-core");
+    /// R's packages lmerTest, diptest and boot.
+    r_packages => r_packages_installed();
     /// A browser, to look at reports with.
     chromium => program("chromium", "chromium");
     /// A JVM.
@@ -167,6 +175,22 @@ mod check {
     pub(super) fn program(name: &str, package: &str) -> Result<(), String> {
         let found = programs::find(&live(), name);
         found.map(|_| ()).ok_or_else(|| format!("{name} is not on PATH (Debian package {package})"))
+    }
+
+    /// Asked of R itself: Debian, CRAN and a user's own library keep packages in different folders.
+    pub(super) fn r_packages_installed() -> Result<(), String> {
+        program("Rscript", "r-base-core")?;
+        let is_missing = |package: &str| {
+            let probe = format!("quit(status = !requireNamespace('{package}', quietly = TRUE))");
+            let asked = std::process::Command::new("Rscript").args(["--vanilla", "-e", &probe]).output();
+            !asked.is_ok_and(|asked| asked.status.success())
+        };
+        match ["lmerTest", "diptest", "boot"].into_iter().find(|package| is_missing(package)) {
+            None => Ok(()),
+            Some(package) => {
+                Err(format!("R has no package {package} (Debian package r-cran-{})", package.to_lowercase()))
+            }
+        }
     }
 
     pub(super) fn memory_cgroup_of(version: cgroup::Version) -> Result<(), String> {

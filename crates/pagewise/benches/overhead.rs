@@ -5,6 +5,8 @@
 //! what a long `sleep` adds to that. Pagewise's own CPU is read from `/proc/PID/stat` of the binary and its watcher.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod result;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,10 +51,10 @@ fn main() {
     row("own CPU while the job runs, of one core", percent(watching), None, "0.2 %");
     row("resident memory, watcher included", mib(long.resident_bytes), hyperfine_memory.map(mib), "30 MiB");
     println!("\nhyperfine takes no memory samples, checks no state and changes nothing between runs.");
-    let result = serde_json::json!({
+    let found = serde_json::json!({
         "schema": "pagewise.bench/1",
         "bench": "overhead",
-        "commit": commit(),
+        "commit": result::commit(),
         "pairs": [FEW_PAIRS, MANY_PAIRS],
         "sleep_seconds": LONG_SLEEP,
         "cpu_between_runs_seconds": per_run,
@@ -61,7 +63,7 @@ fn main() {
         "hyperfine_cpu_between_runs_seconds": hyperfine,
         "hyperfine_resident_bytes": hyperfine_memory,
     });
-    save(&result);
+    result::save("overhead", "json", &(serde_json::to_string_pretty(&found).unwrap_or_default() + "\n"));
     let within = per_run <= 0.050 && watching <= 0.002 && long.resident_bytes <= 30 << 20;
     if !within {
         eprintln!("over its bound");
@@ -166,20 +168,4 @@ fn resident(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
-}
-
-fn commit() -> String {
-    let output = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
-    output.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
-}
-
-fn save(result: &serde_json::Value) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/overhead");
-    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-    let path = folder.join(format!("{date}-{}.json", commit()));
-    let text = serde_json::to_string_pretty(result).unwrap_or_default() + "\n";
-    match fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)) {
-        Ok(()) => println!("written to bench/results/overhead/{date}-{}.json", commit()),
-        Err(error) => eprintln!("cannot write {}: {error}", path.display()),
-    }
 }

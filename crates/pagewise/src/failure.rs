@@ -1,13 +1,16 @@
 //! The only map from what went wrong to an exit code.
 //!
 //! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage · 3 not permitted or not possible here ·
-//! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C.
+//! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C. A verb that runs a command around which
+//! something is done returns its status, and 125, 126, 127 for what goes wrong before there is one.
 
 use pagewise_core::comparison::analysis::ComparisonError;
 use pagewise_core::comparison::question::QuestionError;
 use pagewise_core::comparison::table::TableError;
 use pagewise_host::process::{Interrupted, ProcessError};
+use pagewise_host::record::RecordError;
 use pagewise_host::store::bundle::BundleError;
+use pagewise_host::store::recording::RecordingError;
 use pagewise_host::trial::engine::TrialError;
 use pagewise_host::tunable::change::ChangeError;
 use pagewise_host::tunable::journal::JournalError;
@@ -30,6 +33,9 @@ pub(crate) enum Failure {
     Partial(anyhow::Error),
     /// Ctrl-C.
     Interrupted(anyhow::Error),
+    /// Ours, of a verb that otherwise returns the status of the command it runs: 125, or 126 and 127 as a shell has them
+    /// for a command that cannot be executed or found.
+    AroundCommand(u8, anyhow::Error),
 }
 
 impl Failure {
@@ -46,7 +52,22 @@ impl Failure {
             Failure::Change(_) => Self::CHANGE_EXIT,
             Failure::Partial(_) => 5,
             Failure::Interrupted(_) => 130,
+            Failure::AroundCommand(code, _) => *code,
         })
+    }
+
+    /// The same, told by a verb that returns the status of the command it runs.
+    pub(crate) fn around_command(self) -> Failure {
+        let cause = match self {
+            Failure::Interrupted(_) | Failure::AroundCommand(..) => return self,
+            Failure::Usage(e) | Failure::NotPossible(e) | Failure::Change(e) | Failure::Partial(e) => e,
+        };
+        let code = match cause.downcast_ref() {
+            Some(ProcessError::NotFound { .. }) => 127,
+            Some(ProcessError::NotExecutable { .. }) => 126,
+            _ => 125,
+        };
+        Failure::AroundCommand(code, cause)
     }
 
     pub(crate) fn cause(&self) -> &anyhow::Error {
@@ -55,7 +76,8 @@ impl Failure {
             | Failure::NotPossible(e)
             | Failure::Change(e)
             | Failure::Partial(e)
-            | Failure::Interrupted(e) => e,
+            | Failure::Interrupted(e)
+            | Failure::AroundCommand(_, e) => e,
         }
     }
 }
@@ -86,6 +108,15 @@ impl From<TunableError> for Failure {
             Failure::Change(error.into())
         } else {
             Failure::NotPossible(error.into())
+        }
+    }
+}
+
+impl From<RecordError> for Failure {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Rate(_) | RecordError::File(RecordingError::Exists(_)) => Failure::Usage(error.into()),
+            RecordError::File(_) | RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
         }
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct TrialProgress {
 }
 
 struct Running {
+    /// `pair` or `block`.
+    block_word: &'static str,
     label: String,
     since: Instant,
     started: Instant,
@@ -88,9 +90,10 @@ struct Running {
 }
 
 impl TrialProgress {
-    pub(crate) fn new(total: usize) -> Self {
+    pub(crate) fn new(total: usize, block_word: &'static str) -> Self {
         let now = Instant::now();
         let running = Running {
+            block_word,
             label: String::new(),
             since: now,
             started: now,
@@ -141,7 +144,7 @@ impl Observer for Watching<'_> {
         running.done_at_start.get_or_insert(done);
         (running.done, running.total, running.since) = (done, total, Instant::now());
         let place = match planned.block {
-            Some(block) => format!("pair {}", block + 1),
+            Some(block) => format!("{} {}", running.block_word, block + 1),
             None => "warm-up".to_owned(),
         };
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };

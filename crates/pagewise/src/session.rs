@@ -16,14 +16,14 @@ use pagewise_core::experiment::point::{Outcome, PlannedPoint};
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::facts::kernel::host_facts;
 use pagewise_host::process::Interrupt;
-use pagewise_host::restore::{self, Dataset};
+use pagewise_host::restore::{Dataset, noted};
 use pagewise_host::root::Root;
 use pagewise_host::source::meminfo;
 use pagewise_host::store::bundle::{Bundle, Frozen};
 use pagewise_host::trial::engine::{self, PointRunner, TrialError};
 use pagewise_host::trial::gate::Gate;
 use pagewise_host::trial::locality::runs_elsewhere;
-use pagewise_host::trial::runner::{HostRunner, OutputMetric};
+use pagewise_host::trial::runner::{HostRunner, OutputMetric, Recordings};
 use pagewise_host::trial::{scope, touch};
 use pagewise_host::tunable::journal::Journal;
 use pagewise_host::tunable::watcher::Watcher;
@@ -282,10 +282,10 @@ impl Session {
         }
         scope::remove_leftovers(&self.root);
         remove_old_scratch(&self.places.cache);
-        let workspace = self.places.cache.join("restore");
-        for told in restore::remove_leftovers(&self.root, &workspace).kept {
-            output::note(&told);
+        for (_, left) in noted::recover(&self.root, &self.places.state) {
+            left.kept.iter().for_each(|told| output::note(told));
         }
+        let workspace = self.places.cache.join("restore");
         let mut watcher = Watcher::start(&self.places.state, &self.root)?;
         {
             let progress = StepProgress::new();
@@ -296,8 +296,9 @@ impl Session {
         if let Some(dataset) = &dataset {
             watcher.set_workspace(Some(dataset.workspace()))?;
         }
+        let restores = dataset.is_some();
         let scratch = Scratch::create(&self.places.cache)?;
-        let progress = TrialProgress::new(0);
+        let progress = TrialProgress::new(0, if plan.is_two_arms() { "pair" } else { "block" });
         let policies = self.cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
         let mut runner = HostRunner {
             root: &self.root,
@@ -314,13 +315,24 @@ impl Session {
             scratch: scratch.0.clone(),
             tick: Box::new(|| progress.tick()),
             dataset,
+            recordings: None,
             gate: Gate::default(),
             warned_of_absent_jvm: false,
         };
         let mut bundle = bundle(&mut runner)?;
+        if plan.recording.hz > 0.0 {
+            let folder = bundle.make_folder("recordings")?;
+            runner.recordings = Some(Recordings { folder, hz: plan.recording.hz });
+        }
         let outcome = engine::run(&mut bundle, &mut runner, &mut Watching(&progress));
+        let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
         drop(runner);
         progress.finish();
+        match released {
+            Ok(()) if restores => noted::forget(&self.places.state, &workspace),
+            Ok(()) => {}
+            Err(error) => output::note(&format!("the restored data were not put away: {error}")),
+        }
         watcher.finish();
         match outcome {
             Ok(()) => Ok(bundle),
@@ -390,6 +402,8 @@ impl Session {
             ))
         })?;
         let progress = StepProgress::new();
+        // On disk before the first mount: what a double kill leaves is found by the next verb.
+        noted::note(&self.places.state, workspace).map_err(TrialError::from)?;
         let opened = Dataset::open(&plan.data, &source, workspace, &progress, &self.interrupt);
         Ok(Some(opened.map_err(TrialError::from)?))
     }

@@ -1,5 +1,6 @@
 //! `docs/reference/` holds the JSON schema of every document that Pagewise writes. `make docs` writes them again.
 
+use pagewise_core::comparison::analysis::{self as comparisons, Comparisons};
 use pagewise_core::experiment::analysis::{self, Analysis};
 use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::report::changes::{self, ChangesReport};
@@ -14,6 +15,7 @@ fn documents() -> Vec<(&'static str, Schema)> {
     vec![
         (analysis::SCHEMA, schema_for!(Analysis)),
         (changes::SCHEMA, schema_for!(ChangesReport)),
+        (comparisons::SCHEMA, schema_for!(Comparisons)),
         (doctor::SCHEMA, schema_for!(DoctorReport)),
         (plan::SCHEMA, schema_for!(Plan)),
         (tunables::SCHEMA, schema_for!(TunablesReport)),

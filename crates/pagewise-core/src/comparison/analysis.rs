@@ -110,9 +110,9 @@ pub struct Arm {
     pub level: String,
     /// Values that were compared.
     pub n: u32,
-    /// Their arithmetic mean. Null without values.
+    /// Their arithmetic mean. Null without values, or when it leaves the range of a float.
     pub mean: Option<f64>,
-    /// Their sample standard deviation. Null below two values.
+    /// Their sample standard deviation. Null below two values, or when it leaves the range of a float.
     pub sd: Option<f64>,
     /// Their median. Null without values.
     pub median: Option<f64>,
@@ -190,7 +190,7 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
 }
 
 fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
-    let effects = Effects::of(question, cell);
+    let effects = Effects::of(table, question, cell);
     let outcomes = cell.outcomes(table);
     let concluded = conclude(question, &effects, outcomes.as_ref());
     let Absent(mut absent) = effects.absent;
@@ -200,8 +200,8 @@ fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
     Comparison {
         factor: cell.contrast.factor.clone(),
         by: cell.by.iter().cloned().collect(),
-        a: arm(&cell.contrast.a, &cell.a.values),
-        b: arm(&cell.contrast.b, &cell.b.values),
+        a: arm(&cell.contrast.a, &cell.a.values, effects.means.map(|means| means.0)),
+        b: arm(&cell.contrast.b, &cell.b.values, effects.means.map(|means| means.1)),
         outcomes,
         welch: effects.welch,
         percent_r: effects.percent_r,
@@ -233,14 +233,26 @@ fn conclude(question: &Question, effects: &Effects, outcomes: Option<&OutcomeTes
     question.rule.conclude(intervals, outcomes.unwrap_or(&none_failed))
 }
 
-fn arm(level: &str, values: &[f64]) -> Arm {
+fn arm(level: &str, values: &[f64], mean: Option<f64>) -> Arm {
     Arm {
         level: level.to_owned(),
         n: values.len() as u32,
-        mean: summary::mean(values),
-        sd: summary::standard_deviation(values),
-        median: summary::median(values),
+        mean: mean.or_else(|| summary::mean(values)).filter(|mean| mean.is_finite()),
+        sd: standard_deviation(values),
+        median: summary::median(values).filter(|median| median.is_finite()),
     }
+}
+
+/// In units of the power of two below the largest value: no digit changes, and no square of 1e200 or 1e-200 leaves the
+/// range of a float.
+fn standard_deviation(values: &[f64]) -> Option<f64> {
+    let largest = values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    if largest == 0.0 {
+        return summary::standard_deviation(values);
+    }
+    let unit = libm::scalbn(1.0, libm::ilogb(largest).clamp(-1022, 1022));
+    let in_units: Vec<f64> = values.iter().map(|value| value / unit).collect();
+    Some(summary::standard_deviation(&in_units)? * unit).filter(|sd| sd.is_finite())
 }
 
 /// Corrects for the number of comparisons in the call. Those without a test are none.

@@ -1,9 +1,11 @@
 //! The estimates of one comparison: what the methods of [`crate::stats`] give for its two samples, and why one gives
 //! nothing.
 
-use super::cells::Cell;
-use super::question::Question;
-use crate::stats::{equivalence, percent, welch};
+use super::cells::{Cell, Side};
+use super::question::{BLOCK, Question};
+use super::table::Table;
+use crate::stats::{bootstrap, equivalence, hedges_g, hodges_lehmann, mann_whitney, paired, percent};
+use crate::stats::{shapiro_wilk, summary, welch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -142,6 +144,8 @@ impl Absent {
 
 /// Everything estimated for one comparison.
 pub(super) struct Effects {
+    /// Means as the test computed them, with one rounding less than a plain sum.
+    pub(super) means: Option<(f64, f64)>,
     pub(super) welch: Option<Welch>,
     pub(super) percent_r: Option<PercentInterval>,
     pub(super) percent: Option<Percent>,
@@ -157,7 +161,7 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    pub(super) fn of(question: &Question, cell: &Cell) -> Effects {
+    pub(super) fn of(table: &Table, question: &Question, cell: &Cell) -> Effects {
         let (a, b) = (cell.a.values.as_slice(), cell.b.values.as_slice());
         let rule = &question.rule;
         let mut absent = Absent::default();
@@ -177,14 +181,31 @@ impl Effects {
             }
             None => no_spread(),
         });
-        let ratio = percent::log_ratio(a, b, rule.alpha).zip(percent::log_ratio(a, b, 2.0 * rule.alpha));
+        let ratio = percent::log_ratio(a, b, rule.alpha).filter(|ratio| ratio.low > 0.0).zip(percent::log_ratio(
+            a,
+            b,
+            2.0 * rule.alpha,
+        ));
         let ratio = absent.unless("log_ratio", ratio, no_logs);
         let tost = equivalence::tost(a, b, rule.margin, rule.alpha);
         let tost = absent.unless("tost", tost, || {
             if ratio.is_some() { "no difference is below a margin of 0".to_owned() } else { no_logs() }
         });
         absent.unless("welch", tested, no_spread);
+        let shift = hodges_lehmann::two_sample(a, b, rule.alpha);
+        let shift = absent.unless("hodges_lehmann", shift, || why_no_ranks(cell));
+        let ranks = absent.unless("mann_whitney", mann_whitney::test(a, b), || why_no_ranks(cell));
+        let hedges = absent.unless("hedges_g", hedges_g::g(a, b), no_spread);
+        let shapiro = |absent: &mut Absent, name: &str, values: &[f64]| {
+            absent.unless(name, shapiro_wilk::p(values), || why_no_shapiro(values))
+        };
+        let shapiro_p =
+            ShapiroP { a: shapiro(&mut absent, "shapiro_p.a", a), b: shapiro(&mut absent, "shapiro_p.b", b) };
+        let blocked =
+            blocked(table, question, cell).map_err(|reason| absent.0.insert("blocked".to_owned(), reason)).ok();
+        let bca = bca(question, cell).map_err(|reason| absent.0.insert("bca".to_owned(), reason)).ok();
         Effects {
+            means: tested.as_ref().map(|welch| (welch.mean_a, welch.mean_b)),
             percent_r: percent_r.map(|(low, high)| PercentInterval { low, high }),
             percent: percent.map(|(welch, (low, high))| Percent {
                 estimate: -welch.difference * 100.0 / welch.mean_a,
@@ -201,12 +222,12 @@ impl Effects {
             }),
             tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
             welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
-            hodges_lehmann: None,
-            mann_whitney: None,
-            hedges_g: None,
-            shapiro_p: ShapiroP { a: None, b: None },
-            blocked: None,
-            bca: None,
+            hodges_lehmann: shift.map(|h| HodgesLehmann { shift: h.shift, ci_low: h.ci_low, ci_high: h.ci_high }),
+            mann_whitney: ranks.map(|m| MannWhitney { u: m.u, p: m.p, exact: m.exact }),
+            hedges_g: hedges.map(|hedges| hedges.g),
+            shapiro_p,
+            blocked,
+            bca,
             absent,
         }
     }
@@ -232,4 +253,75 @@ fn why_no_logs(cell: &Cell) -> String {
         1 => "one value is zero or negative and has no logarithm".to_owned(),
         count => format!("{count} values are zero or negative and have no logarithm"),
     }
+}
+
+fn why_no_ranks(cell: &Cell) -> String {
+    let empty = |side: &Side| side.values.is_empty();
+    match (empty(&cell.a), empty(&cell.b)) {
+        (true, _) => format!("{} has no value here", cell.contrast.a),
+        (_, true) => format!("{} has no value here", cell.contrast.b),
+        _ => "a difference between two values leaves the range of a float".to_owned(),
+    }
+}
+
+fn why_no_shapiro(values: &[f64]) -> String {
+    match values.len() {
+        0..3 => "the test needs three values".to_owned(),
+        3..=5000 => "all values are the same".to_owned(),
+        _ => "the test is made for 5,000 values at most".to_owned(),
+    }
+}
+
+/// From each block the difference of the two levels' means, on logarithms.
+fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, String> {
+    if table.blocks.is_empty() {
+        return Err(format!("the table has no column '{BLOCK}'"));
+    }
+    if cell.a.values.iter().chain(&cell.b.values).any(|value| *value <= 0.0) {
+        return Err(why_no_logs(cell));
+    }
+    let (a, b) = (by_block(table, &cell.a), by_block(table, &cell.b));
+    let log_mean = |values: &[f64]| summary::mean(&values.iter().map(|value| libm::log(*value)).collect::<Vec<_>>());
+    let difference = |(block, of_a): (&u32, &Vec<f64>)| Some(log_mean(b.get(block)?)? - log_mean(of_a)?);
+    let differences: Vec<f64> = a.iter().filter_map(difference).collect();
+    let found = paired::test(&differences, question.rule.alpha).ok_or_else(|| match differences.len() {
+        0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
+        _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
+    })?;
+    Ok(Blocked {
+        blocks: differences.len() as u32,
+        log_ratio: found.difference,
+        low: found.low,
+        high: found.high,
+        p: found.p,
+    })
+}
+
+fn by_block(table: &Table, side: &Side) -> BTreeMap<u32, Vec<f64>> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (row, value) in side.good.iter().zip(&side.values) {
+        if let Some(Some(block)) = table.blocks.get(*row) {
+            blocks.entry(*block).or_default().push(*value);
+        }
+    }
+    blocks
+}
+
+/// Leaving out each value in turn takes time that grows with the square of their number.
+const MOST_TO_RESAMPLE: usize = 5_000;
+
+fn bca(question: &Question, cell: &Cell) -> Result<Bca, String> {
+    let Some(resamples) = question.resamples else { return Err("no bootstrap was asked for".to_owned()) };
+    let (a, b) = (&cell.a.values, &cell.b.values);
+    if a.len().max(b.len()) > MOST_TO_RESAMPLE {
+        return Err(format!(
+            "more than {MOST_TO_RESAMPLE} values are not resampled: the other intervals are as good there"
+        ));
+    }
+    let with = bootstrap::Resampling { resamples, seed: question.seed };
+    let found = bootstrap::mean_ratio(a, b, question.rule.alpha, with).ok_or_else(|| {
+        if a.len() < 2 || b.len() < 2 { why_no_test(cell) } else { "the resamples give no interval".to_owned() }
+    })?;
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    Ok(Bca { percent_low: percent(found.low), percent_high: percent(found.high), resamples: found.resamples })
 }

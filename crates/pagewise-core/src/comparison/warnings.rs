@@ -6,7 +6,7 @@ use super::question::{ORDER, Question};
 use super::rule::Conclusion;
 use super::table::{LeftOut, Rows, Table};
 use super::words::p_value;
-use crate::stats::{dip, outliers, summary, trend};
+use crate::stats::{autocorrelation, dip, outliers, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 
@@ -41,6 +41,7 @@ pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &C
         order_lost(table, cell),
         order_decides(table, cell),
         drift(table, cell, comparison),
+        autocorrelated(table, cell, comparison),
         bimodal(question, cell),
         outliers(table, cell),
         ties(cell, comparison),
@@ -240,6 +241,25 @@ fn drift(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning>
         p_value(p)
     );
     warning("drift", text)
+}
+
+/// A few lags: enough to see that runs follow each other, few enough for the ten or twenty values of a cell.
+const LAGS: usize = 3;
+
+fn autocorrelated(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
+    let in_order: Vec<f64> = residuals(table, cell, comparison).iter().map(|(_, residual)| *residual).collect();
+    let p = autocorrelation::ljung_box_p(&in_order, LAGS)?;
+    if p >= LOOKED_FOR_EVERY_TIME {
+        return None;
+    }
+    let text = format!(
+        "Runs that follow each other resemble each other (lag-one correlation {:.2}, Ljung-Box p = {}), so {} values say \
+         less than as many independent ones and the intervals are too narrow.",
+        autocorrelation::lag_one(&in_order)?,
+        p_value(p),
+        in_order.len()
+    );
+    warning("autocorrelation", text)
 }
 
 fn bimodal(question: &Question, cell: &Cell) -> Option<Warning> {

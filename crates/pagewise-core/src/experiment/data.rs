@@ -183,9 +183,12 @@ pub struct Entry {
 /// it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// By path below the folder as [`path_text`] writes it; the folder itself is `.`.
+    /// By path below the folder as [`path_text`] writes it; the folder itself is [`ITSELF`].
     pub entries: BTreeMap<String, Entry>,
 }
+
+/// The manifest's own folder. It does not sort first: ` ` and `-` come before it.
+pub const ITSELF: &str = ".";
 
 /// Identifies the text that [`Manifest::hash`] hashes.
 const HASHED: &str = "pagewise.manifest/1\n";

@@ -269,6 +269,13 @@ impl<'p> Declared<'p> {
     }
 }
 
+impl Declared<'_> {
+    /// Whether boots are part of the design.
+    pub(crate) fn has_boots(&self) -> bool {
+        self.order.points.iter().any(|point| point.boot.is_some())
+    }
+}
+
 /// Analyses the points of a trial. The order of `points` in the slice does not matter. `looks` are those that were taken: in a
 /// sequential trial only blocks before the last of them count, and intervals are the repeated ones of that look.
 ///

@@ -105,6 +105,13 @@ mod tests {
     }
 
     #[test]
+    fn a_spread_of_almost_nothing_is_answered_as_fast_as_any() {
+        let found = g(&[1.0, 1.0 + 1e-12, 1.0], &[2.0, 2.0, 2.0 + 1e-12]).unwrap();
+        assert!(found.g > 1e11 && found.ci_low > found.g / 10.0 && found.ci_high < found.g * 10.0, "{found:?}");
+        assert!(found.ci_low < found.g && found.g < found.ci_high);
+    }
+
+    #[test]
     fn no_spread_has_no_standard_deviations() {
         assert_eq!(g(&[1.0, 1.0], &[2.0, 2.0]), None);
         assert_eq!(g(&[0.0, 0.0], &[0.0, 0.0]), None);

@@ -85,12 +85,13 @@ impl Ranks {
         // ways[taken][sum]: adding a value shifts the counts by its rank.
         let mut ways = vec![vec![0_u32; largest + 1]; self.m + 1];
         ways[0][0] = 1;
-        for rank in &self.doubled {
-            for taken in (1..=self.m).rev() {
+        let mut so_far = 0;
+        for (seen, rank) in self.doubled.iter().enumerate() {
+            so_far += rank;
+            for taken in (1..=self.m.min(seen + 1)).rev() {
                 let (fewer, more) = ways.split_at_mut(taken);
-                for sum in *rank..=largest {
-                    more[0][sum] += fewer[taken - 1][sum - rank];
-                }
+                let without = &fewer[taken - 1][..=so_far - rank];
+                more[0][*rank..=so_far].iter_mut().zip(without).for_each(|(ways, shifted)| *ways += shifted);
             }
         }
         let expected = self.m * (self.m + self.n + 1);

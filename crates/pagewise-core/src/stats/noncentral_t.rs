@@ -1,22 +1,34 @@
 //! The noncentral t distribution: what a t statistic looks like when there is an effect.
 //!
-//! It has no closed form: T = (Z + δ) / S with S² = χ²/df, so its tail is the mean of a normal tail over the density of
-//! S (Johnson and Kotz, "Continuous Univariate Distributions 2", ch. 31), which is integrated here by the trapezoid rule
-//! over v = ln S, where the integrand is smooth and falls off on both sides.
+//! It has no closed form: T = (Z + δ) / S with S² = χ²/df (Johnson and Kotz, "Continuous Univariate Distributions 2",
+//! ch. 31). Its tail is the mean of a normal tail over the density of S, or the mean of a tail of S over the density of
+//! Z. Both are integrated by the trapezoid rule, which for a smooth integrand that falls off on both sides converges as
+//! fast as any; which of the two depends on whose tail is the blunter one.
 
-use super::normal;
+use super::{distribution, normal};
 
-/// P(T > t) with `df` degrees of freedom and noncentrality `delta`.
+/// P(T > t) with `df` degrees of freedom and noncentrality `delta`, to about 1e-13; what is nearer to 0 or 1 may be that.
 #[must_use]
 pub fn upper(t: f64, df: f64, delta: f64) -> f64 {
-    // Beyond any doubt: the estimate is further from t than any noise reaches.
-    if delta - t > 1e4 * (1.0 + t.abs()) {
+    const FAR: f64 = 30.0;
+    if delta < -FAR {
+        return 1.0 - upper(-t, df, -delta);
+    }
+    // Beyond any doubt: S would have to be ten times its usual size, or Z nine deviations away.
+    if delta > 10.0 * (1.0 + t.abs()) {
         return 1.0;
     }
-    // Fine against both the width of the density and the width of the normal step. The rule's error falls as
-    // exp(−c / step): a quarter of this step changes no digit.
-    let step = (0.2 / (2.0 * df).sqrt()).min(0.1 / (1.0 + delta.abs().max(t.abs())));
-    // ln of the density of v = ln S, up to a constant: its maximum is 0 at v = 0.
+    if delta > FAR && delta > 3.0 * (2.0 * df).sqrt() {
+        return over_z(t, df, delta);
+    }
+    over_s(t, df, delta)
+}
+
+/// Over v = ln S. The normal tail falls where t · S is near δ, and there its slope in v is about δ.
+fn over_s(t: f64, df: f64, delta: f64) -> f64 {
+    // Half of this step changes no digit.
+    let step = (0.2 / (2.0 * df).sqrt()).min(0.1 / (1.0 + delta.abs()));
+    // ln of the density of v, up to a constant: its maximum is 0 at v = 0.
     let log_density = |v: f64| df * (v - libm::expm1(2.0 * v) / 2.0);
     let mut mass = 0.0;
     let mut above = 0.0;
@@ -36,6 +48,22 @@ pub fn upper(t: f64, df: f64, delta: f64) -> f64 {
     above / mass
 }
 
+/// Over Z, for a δ so large that Z + δ is positive; t is, too, because it is of the size of δ.
+fn over_z(t: f64, df: f64, delta: f64) -> f64 {
+    const STEP: f64 = 0.25;
+    const STEPS_TO_THE_END: i32 = 36;
+    let (mut mass, mut above) = (0.0, 0.0);
+    for place in -STEPS_TO_THE_END..=STEPS_TO_THE_END {
+        let z = STEP * f64::from(place);
+        let weight = libm::exp(-z * z / 2.0);
+        let largest = ((z + delta) / t).max(0.0);
+        mass += weight;
+        above += weight * (1.0 - distribution::chi_square_upper(df * largest * largest, df));
+    }
+    // Of a negative t every Z + δ is above, whatever S.
+    if t <= 0.0 { 1.0 } else { above / mass }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,9 +81,25 @@ mod tests {
 
     #[test]
     fn the_tails_of_an_effect_and_of_its_mirror_image_add_up_to_one() {
-        for (t, df, delta) in [(2.0, 3.0, 1.5), (-1.0, 18.0, 4.0), (25.0, 9.0, 20.0)] {
+        for (t, df, delta) in [(2.0, 3.0, 1.5), (-1.0, 18.0, 4.0), (25.0, 9.0, 20.0), (40.0, 9.0, 33.0)] {
             let sum = upper(t, df, delta) + upper(-t, df, -delta);
             assert!((sum - 1.0).abs() < 1e-13, "{sum}");
+        }
+    }
+
+    #[test]
+    fn integrating_over_either_variable_gives_the_same() {
+        for (t, df, delta) in [(31.0, 2.0, 31.0), (60.0, 5.0, 40.0), (35.0, 50.0, 32.0), (50.0, 18.0, 70.0)] {
+            let (found, wanted) = (over_z(t, df, delta), over_s(t, df, delta));
+            assert!((found - wanted).abs() < 1e-12, "t {t}, df {df}, delta {delta}: {found} {wanted}");
+        }
+    }
+
+    #[test]
+    fn an_endless_effect_leaves_only_the_spread_of_s() {
+        for (ratio, df) in [(0.7, 18.0_f64), (1.2, 3.0), (1.0, 40.0)] {
+            let wanted = 1.0 - distribution::chi_square_upper(df * ratio * ratio, df);
+            assert!((upper(1e9, df, 1e9 * ratio) - wanted).abs() < 1e-9);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! not: it asks which ratios θ the test of mean(b) − θ · mean(a) = 0 accepts. Source: Fieller, J. R. Statist. Soc. B 16
 //! (1954), 175–185. Each arm has its own variance, as in Welch's test. The degrees of freedom are Welch's, that is
 //! Satterthwaite's at θ = 1, so that the interval excludes "no change" exactly when Welch's p-value is below alpha;
-//! taking them at the estimated ratio (Tamhane and Logan, Statist. Med. 23 (2004)) would let the two disagree.
+//! taking them at the estimated ratio (Tamhane and Logan, J. Biopharm. Statist. 14 (2004), 843–856) would let the two disagree.
 
 use super::student_t;
 use super::welch::{TwoMeans, Welch};
@@ -183,11 +183,9 @@ mod tests {
             let (Some(ab), Some(ba)) = (log_ratio(&a, &b, 0.05), log_ratio(&b, &a, 0.05)) else { return Ok(()) };
             prop_assert!((ab.ratio * ba.ratio - 1.0).abs() < 1e-12);
             prop_assert!((ab.low * ba.high - 1.0).abs() < 1e-9 && (ab.p - ba.p).abs() < 1e-12);
-            if let (Some(ab), Some(ba)) = (fieller(&a, &b, 0.05), fieller(&b, &a, 0.05)) {
-                if ab.0 > -1.0 && ba.0 > -1.0 {
-                    prop_assert!(((1.0 + ab.0) * (1.0 + ba.1) - 1.0).abs() < 1e-9);
-                }
-            }
+            let (Some(ab), Some(ba)) = (fieller(&a, &b, 0.05), fieller(&b, &a, 0.05)) else { return Ok(()) };
+            prop_assume!(ab.0 > -1.0 && ba.0 > -1.0);
+            prop_assert!(((1.0 + ab.0) * (1.0 + ba.1) - 1.0).abs() < 1e-9);
         }
     }
 }

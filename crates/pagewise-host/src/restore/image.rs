@@ -222,15 +222,24 @@ fn reserve(path: &Path, bytes: u64) -> Result<(), RestoreError> {
 
 fn build(on: &Ground, bytes: u64, master: &Path, record_path: &Path, doing: Doing<'_>) -> Result<Record, RestoreError> {
     let partial = master.with_extension("partial");
-    let built = fill(on, bytes, &partial, doing);
+    let built = fill(on, bytes, &partial, doing).map_err(|error| full_below(on, &partial, error));
     let unmounted = on.workspace.unmount();
-    let record = built.and_then(|()| unmounted).and_then(|()| hash_chunks(&partial, &on.hash, bytes, doing));
+    let record = built.and(unmounted).and_then(|()| hash_chunks(&partial, &on.hash, bytes, doing));
     let record = record.inspect_err(|_| drop(tree::remove(&partial)))?;
     let renamed =
         fs::set_permissions(&partial, Permissions::from_mode(0o400)).and_then(|()| fs::rename(&partial, master));
     renamed.map_err(RestoreError::file("put in place", master))?;
     write_record(&record, record_path)?;
     Ok(record)
+}
+
+/// The image's own file system only sees an I/O error when the disk below it is full.
+fn full_below(on: &Ground, image: &Path, error: RestoreError) -> RestoreError {
+    let is_other = matches!(error, RestoreError::Interrupted(_) | RestoreError::Full { .. });
+    if is_other || on.workspace.free_bytes().is_ok_and(|free| free > CHUNK as u64) {
+        return error;
+    }
+    RestoreError::file("fill the image", image)(io::ErrorKind::StorageFull.into())
 }
 
 /// Makes the file system, fills it, and holds what came into it against the manifest.
@@ -355,5 +364,78 @@ pub(super) fn may_mount(method: Restore) -> Result<(), RestoreError> {
     match Privilege::of_self(&Root::live()) {
         Some(privilege) if privilege.has("CAP_SYS_ADMIN") => Ok(()),
         _ => Err(RestoreError::NotPermitted { method, right: "root with CAP_SYS_ADMIN, to mount" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::restore::workspace::Workspace;
+    use pagewise_testkit::{host_lock, requires};
+
+    struct Silent;
+    impl crate::workload::Progress for Silent {
+        fn stage(&self, _what: &str, _done: Option<f64>) {}
+    }
+
+    fn ground(dir: &Path, doing: Doing<'_>) -> Ground {
+        let source = dir.join("source");
+        fs::create_dir(&source).unwrap();
+        fs::write(source.join("rows"), vec![7; 3_000_000]).unwrap();
+        let manifest = manifest::measure(&source, "", doing).unwrap().manifest;
+        let hash = manifest.hash();
+        Ground { source, manifest, hash, workspace: Workspace::open(&dir.join("copies")).unwrap() }
+    }
+
+    fn hash_of(path: &Path) -> blake3::Hash {
+        blake3::hash(&fs::read(path).unwrap())
+    }
+
+    /// Where the file's blocks are on the disk.
+    fn blocks(path: &Path) -> Vec<String> {
+        let said = std::process::Command::new("filefrag").arg("-v").arg(path).output().unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        let extents = text.lines().filter(|line| line.contains("..")).map(|line| {
+            // Number, logical, physical, length; flags such as `unwritten` are not a place.
+            line.split(':').take(4).collect::<Vec<_>>().join(":")
+        });
+        let extents: Vec<String> = extents.collect();
+        assert!(!extents.is_empty(), "{text}");
+        extents
+    }
+
+    #[test]
+    fn the_working_image_is_the_master_byte_for_byte_and_stays_in_its_blocks_whatever_a_job_did() {
+        requires!(root, loop_device, ext4_tools);
+        let _lock = host_lock();
+        let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR").to_owned() + "/../../target").unwrap();
+        let (progress, interrupt) = (Silent, Interrupt::default());
+        let doing = Doing { progress: &progress, interrupt: &interrupt };
+        let on = ground(dir.path(), doing);
+        let mut image = Image::open(&on, 64 << 20, doing).unwrap();
+        let working = on.workspace.place(WORKING);
+        let mut places = Vec::new();
+        for _ in 0..3 {
+            image.make_equal(&working, doing).unwrap();
+            assert_eq!(hash_of(&working), hash_of(&image.master), "before it is mounted");
+            places.push(blocks(&working));
+            let folder = image.place(&on, doing).unwrap().folder;
+            fs::write(folder.join("rows"), vec![9; 5_000_000]).unwrap();
+            fs::create_dir(folder.join("output")).unwrap();
+            on.workspace.unmount().unwrap();
+            assert_ne!(hash_of(&working), hash_of(&image.master), "the job's traces are there to be removed");
+        }
+        assert!(places.iter().all(|place| *place == places[0]), "{places:?}");
+        on.workspace.discard(None).unwrap();
+    }
+
+    #[test]
+    fn a_record_with_another_hash_in_it_is_not_believed() {
+        let record = Record::new("m", 2 << 20, vec!["a".into(), "b".into()]);
+        assert!(record.is_whole());
+        let other =
+            Record { chunks: vec!["a".into(), "c".into()], ..Record::new("m", 2 << 20, vec!["a".into(), "b".into()]) };
+        assert!(!other.is_whole());
+        assert!(!Record::new("m", 3 << 20, vec!["a".into(), "b".into()]).is_whole(), "a mebibyte without a hash");
     }
 }

@@ -3,7 +3,7 @@
 use super::Doing;
 use super::error::RestoreError;
 use super::uncached::{Buffer, CHUNK, Uncached};
-use pagewise_core::experiment::data::{Entry, Kind, Manifest, path_bytes, path_text};
+use pagewise_core::experiment::data::{Entry, ITSELF, Kind, Manifest, path_bytes, path_text};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -99,12 +99,12 @@ pub(super) fn join(folder: &Path, relative: &Path) -> PathBuf {
 }
 
 fn text_of(relative: &Path) -> String {
-    if relative.as_os_str().is_empty() { ".".to_owned() } else { path_text(relative.as_os_str().as_bytes()) }
+    if relative.as_os_str().is_empty() { ITSELF.to_owned() } else { path_text(relative.as_os_str().as_bytes()) }
 }
 
 /// The path of an entry below the manifest's folder.
 pub(super) fn relative_path(text: &str) -> Option<PathBuf> {
-    if text == "." { Some(PathBuf::new()) } else { Some(PathBuf::from(OsString::from_vec(path_bytes(text)?))) }
+    if text == ITSELF { Some(PathBuf::new()) } else { Some(PathBuf::from(OsString::from_vec(path_bytes(text)?))) }
 }
 
 struct Hashed {

@@ -2,7 +2,7 @@
 //!
 //! [`Dataset::open`] hashes the data once and makes what copies are made from; [`Dataset::restore`] throws the last
 //! point's copy away and puts a fresh one in place; [`Dataset::release`] leaves nothing but the master. What a killed
-//! process leaves, [`remove_leftovers`] puts away. The data themselves are only ever read.
+//! process leaves, [`remove_leftovers`] puts away, in the workspaces that [`noted`] remembers. The data themselves are only ever read.
 
 mod choice;
 mod copy;
@@ -10,6 +10,7 @@ mod error;
 mod image;
 mod manifest;
 mod mounts;
+pub mod noted;
 mod overlay;
 mod reflink;
 mod tree;

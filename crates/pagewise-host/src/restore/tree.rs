@@ -4,7 +4,7 @@ use super::Doing;
 use super::error::RestoreError;
 use super::manifest::{join, relative_path};
 use super::uncached::{Buffer, CHUNK, Uncached};
-use pagewise_core::experiment::data::{Kind, Manifest};
+use pagewise_core::experiment::data::{ITSELF, Kind, Manifest};
 use rustix::fs::{AtFlags, SeekFrom, Timespec, Timestamps};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -33,7 +33,10 @@ pub(super) fn copy(
     let mut done = 0;
     let mut buffer = Buffer::new();
     let mut folders = Vec::new();
-    for (text, entry) in &manifest.entries {
+    // A folder's name is the beginning of its entries' names, so it sorts before them; but not the outermost.
+    let itself = manifest.entries.get_key_value(ITSELF);
+    let others = manifest.entries.iter().filter(|(text, _)| *text != ITSELF);
+    for (text, entry) in itself.into_iter().chain(others) {
         doing.stage("copying the data", Some(done as f64 / total))?;
         let Some(relative) = relative_path(text) else { continue };
         let (from, to) = (join(source, &relative), join(target, &relative));

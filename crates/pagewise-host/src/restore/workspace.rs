@@ -96,7 +96,7 @@ impl Workspace {
     pub(super) fn unmount(&self) -> Result<(), RestoreError> {
         let root = Root::live();
         mounts::unmount_below(&root, &self.work(), BUSY_WITHIN, InUse::Refuse)?;
-        mounts::wait_for_loops(&root, &self.folder, BUSY_WITHIN)
+        with_loops(&self.folder).iter().try_for_each(|folder| mounts::wait_for_loops(&root, folder, BUSY_WITHIN))
     }
 
     /// Throws the current point's copy away, all but the file `keep`.
@@ -121,11 +121,16 @@ impl Workspace {
         Ok(())
     }
 
+    /// What others than root may still write on its disk.
+    pub(super) fn free_bytes(&self) -> Result<u64, RestoreError> {
+        let disk = rustix::fs::statvfs(&self.folder);
+        let disk = disk.map_err(RestoreError::errno("look at the free space of", &self.folder))?;
+        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
     /// Refuses to begin what the disk has no room for.
     pub(super) fn has_room(&self, bytes: u64, what: &'static str) -> Result<(), RestoreError> {
-        let disk = rustix::fs::statvfs(&self.folder)
-            .map_err(RestoreError::errno("look at the free space of", &self.folder))?;
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let free = self.free_bytes()?;
         let needed = bytes.saturating_add(SPARE);
         if free >= needed {
             Ok(())
@@ -137,6 +142,11 @@ impl Workspace {
 
 fn work_of(workspace: &Path) -> PathBuf {
     workspace.join("work")
+}
+
+/// The only folders whose files are ever shown by a loop device of ours.
+fn with_loops(workspace: &Path) -> [PathBuf; 2] {
+    [work_of(workspace), workspace.join("masters")]
 }
 
 fn lock_of(workspace: &Path, create: bool) -> Result<File, RestoreError> {
@@ -212,9 +222,11 @@ fn clean(root: &Root, folder: &Path) -> Leftovers {
         Err(error) => left.kept.push(error.to_string()),
     }
     // Most go by themselves with the mount.
-    if mounts::wait_for_loops(root, folder, LEFTOVER_WITHIN).is_err() {
-        let detached = mounts::detach_loops(root, folder);
-        left.removed.extend(detached.iter().map(|device| format!("the loop device {}", device.display())));
+    for folder in with_loops(folder) {
+        if mounts::wait_for_loops(root, &folder, LEFTOVER_WITHIN).is_err() {
+            let detached = mounts::detach_loops(root, &folder);
+            left.removed.extend(detached.iter().map(|device| format!("the loop device {}", device.display())));
+        }
     }
     let mut put_away = |path: &Path| match tree::remove(path) {
         Ok(()) => left.removed.push(path.display().to_string()),

@@ -1,9 +1,14 @@
 //! `/proc/buddyinfo`: how many free blocks of each size every zone has, and how much of that a huge page could use.
+//!
+//! Reading it takes each zone's lock for as long as eleven numbers take (`frag_show` in `mm/vmstat.c`, 6.12), unlike
+//! `/proc/pagetypeinfo`, which walks the free lists under it and is never polled.
 
+use super::visit::{INDEX, Visit, labelled, node_and_zone};
 use super::{SourceError, format_error};
 use crate::root::Root;
 
-const PATH: &str = "/proc/buddyinfo";
+/// The file.
+pub const PATH: &str = "/proc/buddyinfo";
 
 /// Base pages in a huge page of 2 MiB are 2 to this power.
 pub const HUGE_ORDER: usize = 9;
@@ -61,15 +66,28 @@ fn bad(line: &str) -> SourceError {
 }
 
 fn zone(line: &str) -> Option<Zone> {
-    let (node, rest) = line.strip_prefix("Node ")?.split_once(',')?;
-    let mut words = rest.trim_start().strip_prefix("zone")?.split_whitespace();
-    let name = words.next()?.to_owned();
-    let blocks: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let (node, name, counts) = node_and_zone(line)?;
+    let blocks: Vec<u64> = counts.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     if blocks.is_empty() || blocks.len() > 32 {
         None
     } else {
-        Some(Zone { node: node.trim().parse().ok()?, name, blocks })
+        Some(Zone { node: node.parse().ok()?, name: name.to_owned(), blocks })
     }
+}
+
+/// `free_blocks` with the labels `node`, `zone` and `order`: blocks of 2^order pages.
+///
+/// # Errors
+/// When a line is not `Node N, zone NAME number …`.
+pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
+    for line in text.lines() {
+        let parts = node_and_zone(line);
+        let (node, zone, counts) = parts.ok_or_else(|| format!("line '{line}' is not 'Node N, zone NAME number …'"))?;
+        for (digits, order) in counts.split_whitespace().zip(INDEX) {
+            to.number(labelled("free_blocks", &[("node", node), ("zone", zone), ("order", order)], digits)?);
+        }
+    }
+    Ok(())
 }
 
 /// The nodes with the sums over their zones. The zone `DMA` is left out: its 16 MiB are kept for old devices, and what no
@@ -113,6 +131,7 @@ pub fn unusable_index(root: &Root) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::visit::{Each, Number};
     use super::*;
 
     /// 6.18, one node.
@@ -164,5 +183,19 @@ mod tests {
         }
         let huge = format!("Node 0, zone Normal {}", vec!["18446744073709551615"; 32].join(" "));
         assert_eq!(read_nodes(&huge)[0].unusable(), 0.0);
+    }
+
+    #[test]
+    fn free_blocks_have_node_zone_and_order() {
+        let text = "Node 0, zone      DMA      1      0 \nNode 1, zone   Normal   3627   2588 \n";
+        let mut seen = Vec::new();
+        let mut each = Each(|n: Number<'_, '_>| {
+            seen.push((n.labels[0].1.to_owned(), n.labels[1].1.to_owned(), n.labels[2].1.to_owned(), n.value))
+        });
+        visit(text, &mut each).unwrap();
+        let as_text: Vec<String> =
+            seen.iter().map(|(node, zone, order, value)| format!("{node} {zone} {order} {value}")).collect();
+        assert_eq!(as_text, ["0 DMA 0 1", "0 DMA 1 0", "1 Normal 0 3627", "1 Normal 1 2588"]);
+        assert!(visit("Node 0\n", &mut Each(|_: Number<'_, '_>| ())).is_err());
     }
 }

@@ -1,9 +1,11 @@
-//! The first line of `/proc/stat`: where the CPUs' time went since boot, in clock ticks.
+//! `/proc/stat`: where the CPUs' time went since boot, in clock ticks, and how much happened.
 
+use super::visit::{Each, Number, Visit, labelled, plain};
 use super::{SourceError, format_error};
 use crate::root::Root;
 
-const PATH: &str = "/proc/stat";
+/// The file.
+pub const PATH: &str = "/proc/stat";
 
 /// CPU time since boot, in ticks of `USER_HZ`. Only differences and their ratios mean anything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,13 +70,63 @@ pub fn read(root: &Root) -> Result<CpuTimes, SourceError> {
 /// # Errors
 /// When there is no `cpu` line of at least four numbers.
 pub fn parse(text: &str) -> Result<CpuTimes, SourceError> {
-    let line = text.lines().find(|line| line.starts_with("cpu ")).ok_or_else(|| format_error(PATH, "no 'cpu' line"))?;
-    let field: Vec<u64> = line.split_whitespace().skip(1).map_while(|field| field.parse().ok()).collect();
+    let mut field: Vec<u64> = Vec::with_capacity(FIELDS.len());
+    let mut each = Each(|number: Number<'_, '_>| {
+        if number.labels.is_empty() && FIELDS.contains(&number.name) {
+            field.push(number.value);
+        }
+    });
+    visit(text, &mut each).map_err(|what| format_error(PATH, what))?;
     if field.len() < 4 {
-        return Err(format_error(PATH, format!("'{line}' has fewer than four numbers")));
+        return Err(format_error(PATH, "no 'cpu' line of at least four numbers"));
     }
     let at = |index: usize| field.get(index).copied().unwrap_or(0);
     Ok(CpuTimes { user: at(0) + at(1), system: at(2), interrupts: at(5) + at(6), idle: at(3) + at(4), steal: at(7) })
+}
+
+/// Columns of a `cpu` line (proc_stat(5)); kernels before 2.6.33 have fewer.
+const FIELDS: [&str; 10] =
+    ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"];
+
+/// Columns of the `softirq` line after its total (`softirq_to_name` in `kernel/softirq.c`, 6.12).
+const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
+/// Times of all CPUs together and, with the label `cpu`, of each; totals of interrupts, soft interrupts by type, context
+/// switches, forks. The counts of single interrupts say nothing about memory and are left out.
+///
+/// # Errors
+/// When a field is no number.
+pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
+    for line in text.split_inclusive('\n') {
+        let mut words = line.split_whitespace();
+        let Some(first) = words.next() else { continue };
+        let mut last = first;
+        if let Some(cpu) = first.strip_prefix("cpu") {
+            let label = [("cpu", cpu)];
+            let labels = if cpu.is_empty() { &label[..0] } else { &label[..] };
+            for (name, digits) in FIELDS.iter().zip(words) {
+                to.number(labelled(name, labels, digits)?);
+                last = digits;
+            }
+        } else if let Some(total) = words.next() {
+            // Not to be taken for the time spent in them.
+            let name = if first == "softirq" { "softirqs" } else { first };
+            to.number(plain(name, total)?);
+            last = total;
+            if first == "softirq" {
+                for (kind, digits) in SOFTIRQS.iter().zip(words) {
+                    to.number(labelled(name, &[("type", kind)], digits)?);
+                    last = digits;
+                }
+            }
+        }
+        let rest = &line[last.as_ptr() as usize - line.as_ptr() as usize + last.len()..];
+        if !rest.trim().is_empty() {
+            to.skip(rest);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -88,5 +140,38 @@ mod tests {
         assert_eq!(after.since(before).system_share(), Some(0.5));
         assert_eq!(before.since(after).system_share(), None);
         assert!(parse("cpu0 1 2 3 4").is_err());
+    }
+
+    #[test]
+    fn each_cpu_and_each_kind_of_soft_interrupt_is_told_apart() {
+        let text = "cpu  9 1 2 3 4 5 6 7 8 9\ncpu0 1 1 2 3 4 5 6 7 8 9\nintr 50 1 2 3\nctxt 6\nbtime 7\nprocesses 8\n\
+                    procs_running 2\nprocs_blocked 1\nsoftirq 70 1 2 3 4 5 6 7 8 9 10\n";
+        let mut seen = Vec::new();
+        let mut each = Each(|number: Number<'_, '_>| {
+            let label = number.labels.first().map_or("", |(_, value)| value);
+            seen.push(format!("{} {label} {}", number.name, number.value));
+        });
+        visit(text, &mut each).unwrap();
+        for wanted in [
+            "user  9",
+            "softirq  6",
+            "user 0 1",
+            "guest_nice 0 9",
+            "intr  50",
+            "softirqs  70",
+            "softirqs rcu 10",
+            "procs_blocked  1",
+        ] {
+            assert!(seen.iter().any(|one| one == wanted), "no {wanted} in {seen:?}");
+        }
+        assert_eq!(seen.len(), 20 + 6 + 11);
+        assert_eq!(parse(text).unwrap().interrupts, 5 + 6);
+    }
+
+    #[test]
+    fn a_kernel_with_fewer_columns_or_more_is_read() {
+        assert_eq!(parse("cpu  1 2 3 4 5 6 7\n").unwrap().steal, 0);
+        assert_eq!(parse("cpu  1 2 3 4 5 6 7 8 9 10 11 12\n").unwrap().steal, 8);
+        assert!(parse("cpu  1 2 3\n").is_err());
     }
 }

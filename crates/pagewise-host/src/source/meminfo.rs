@@ -1,10 +1,12 @@
 //! `/proc/meminfo`, in bytes.
 
+use super::visit::{Each, Number, Visit, plain};
 use super::{SourceError, format_error};
 use crate::root::Root;
 use std::collections::BTreeMap;
 
-const PATH: &str = "/proc/meminfo";
+/// The file.
+pub const PATH: &str = "/proc/meminfo";
 
 /// Name to bytes. The few lines without a unit (`HugePages_Total`) are counts and kept as they are.
 ///
@@ -19,16 +21,28 @@ pub fn read(root: &Root) -> Result<BTreeMap<String, u64>, SourceError> {
 /// # Errors
 /// When a line is not `Name: number [kB]`.
 pub fn parse(text: &str) -> Result<BTreeMap<String, u64>, SourceError> {
-    text.lines()
-        .map(|line| {
-            let bad = || format_error(PATH, format!("line '{line}' is not 'Name: number kB'"));
-            let (name, rest) = line.split_once(':').ok_or_else(bad)?;
-            let mut words = rest.split_whitespace();
-            let number: u64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(bad)?;
-            let factor = if words.next() == Some("kB") { 1024 } else { 1 };
-            Ok((name.to_owned(), number * factor))
-        })
-        .collect()
+    let mut all = BTreeMap::new();
+    let mut each = Each(|number: Number<'_, '_>| {
+        let factor = if number.says_kib { 1024 } else { 1 };
+        all.insert(number.name.to_owned(), number.value.saturating_mul(factor));
+    });
+    visit(text, &mut each).map_err(|what| format_error(PATH, what))?;
+    Ok(all)
+}
+
+/// Each line as a number of its name, in the unit of the file.
+///
+/// # Errors
+/// When a line is not `Name: number [kB]`.
+pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
+    for line in text.lines() {
+        let bad = || format!("line '{line}' is not 'Name: number kB'");
+        let (name, rest) = line.split_once(':').ok_or_else(bad)?;
+        let mut words = rest.split_whitespace();
+        let number = plain(name, words.next().ok_or_else(bad)?).map_err(|_| bad())?;
+        to.number(Number { says_kib: words.next() == Some("kB"), ..number });
+    }
+    Ok(())
 }
 
 /// Memory that can be had without swapping: `MemAvailable`, or on kernels before 3.14 free memory and page cache.

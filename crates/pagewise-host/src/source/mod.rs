@@ -8,8 +8,12 @@ pub mod buddyinfo;
 pub mod cpu;
 pub mod diskstats;
 pub mod meminfo;
+pub mod polled;
 pub mod process;
 pub mod psi;
+pub mod swaps;
+pub mod thp;
+pub mod visit;
 pub mod vmstat;
 pub mod zoneinfo;
 

@@ -1,5 +1,6 @@
 //! `/proc/pressure/{memory,io,cpu}`: how long tasks waited for a resource, since boot.
 
+use super::visit::{Each, Number, Visit, plain};
 use super::{SourceError, format_error};
 use crate::root::Root;
 
@@ -26,13 +27,33 @@ pub fn read(root: &Root, resource: &str) -> Result<Pressure, SourceError> {
 /// # Errors
 /// When there is no `some` line with a total.
 pub fn parse(text: &str, path: &str) -> Result<Pressure, SourceError> {
-    let total = |kind: &str| -> Option<f64> {
-        let line = text.lines().find(|line| line.split(' ').next() == Some(kind))?;
-        let micros: u64 = line.split(' ').find_map(|field| field.strip_prefix("total="))?.parse().ok()?;
-        Some(micros as f64 * 1e-6)
-    };
-    let some = total("some").ok_or_else(|| format_error(path, "no 'some' line with total="))?;
-    Ok(Pressure { some, full: total("full") })
+    let (mut some, mut full) = (None, None);
+    let mut each = Each(|number: Number<'_, '_>| {
+        let seconds = number.value as f64 * 1e-6;
+        *(if number.name == "some_total" { &mut some } else { &mut full }) = Some(seconds);
+    });
+    visit(text, &mut each).map_err(|what| format_error(path, what))?;
+    let some = some.ok_or_else(|| format_error(path, "no 'some' line with total="))?;
+    Ok(Pressure { some, full })
+}
+
+/// The totals in µs as `some_total` and `full_total`. The averages follow from them and are left out.
+///
+/// # Errors
+/// When a total is no number.
+pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
+    for line in text.lines() {
+        let name = match line.split(' ').next() {
+            Some("some") => "some_total",
+            Some("full") => "full_total",
+            _ => continue,
+        };
+        let Some(at) = line.find(" total=") else { continue };
+        let (averages, digits) = line.split_at(at + " total=".len());
+        to.skip(&averages[4..]);
+        to.number(plain(name, digits.trim_end())?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `/proc/vmstat`: every counter and level of the memory manager, by the name the kernel gives it.
 
+use super::visit::{Each, Visit, plain};
 use super::{SourceError, format_error};
 use crate::root::Root;
 use std::collections::BTreeMap;
@@ -20,16 +21,25 @@ pub fn read(root: &Root) -> Result<BTreeMap<String, i64>, SourceError> {
 /// # Errors
 /// When a line is not `name number`.
 pub fn parse(text: &str) -> Result<BTreeMap<String, i64>, SourceError> {
-    text.lines()
-        .map(|line| {
-            let (name, value) =
-                line.split_once(' ').ok_or_else(|| format_error(PATH, format!("line '{line}' has no value")))?;
-            // Totals are unsigned longs; beyond i64 they are taken as they wrap, since only differences are used.
-            let value: u64 =
-                value.trim().parse().map_err(|_| format_error(PATH, format!("'{value}' of {name} is no number")))?;
-            Ok((name.to_owned(), value as i64))
-        })
-        .collect()
+    let mut all = BTreeMap::new();
+    // Totals are unsigned longs; beyond i64 they are taken as they wrap, since only differences are used.
+    let mut each = Each(|number: super::visit::Number<'_, '_>| {
+        all.insert(number.name.to_owned(), number.value as i64);
+    });
+    visit(text, &mut each).map_err(|what| format_error(PATH, what))?;
+    Ok(all)
+}
+
+/// Each line as a number of its name.
+///
+/// # Errors
+/// When a line is not `name number`.
+pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
+    for line in text.lines() {
+        let (name, value) = line.split_once(' ').ok_or_else(|| format!("line '{line}' has no value"))?;
+        to.number(plain(name, value.trim())?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -47,5 +57,6 @@ mod tests {
     fn a_cut_line_is_an_error() {
         assert!(parse("nr_free_pages 12\nthp_fau").is_err());
         assert!(parse("nr_free_pages twelve").is_err());
+        assert!(parse("nr_free_pages +1").is_err());
     }
 }

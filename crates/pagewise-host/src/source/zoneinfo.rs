@@ -1,8 +1,13 @@
 //! `/proc/zoneinfo`: how much of each zone exists and how much the allocator manages.
 
 use super::SourceError;
+use super::visit::{Each, INDEX, Number, Visit, labelled, node_and_zone};
 use crate::root::Root;
 use pagewise_core::unit::Pages;
+use std::collections::BTreeMap;
+
+/// The file. At 1 Hz its cost is small: the kernel takes a zone's lock only while it prints that zone.
+pub const PATH: &str = "/proc/zoneinfo";
 
 /// Sums over all zones of all nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,17 +23,103 @@ pub struct ZoneTotals {
 /// # Errors
 /// When the file cannot be read.
 pub fn totals(root: &Root) -> Result<ZoneTotals, SourceError> {
-    Ok(sum(&root.read("/proc/zoneinfo")?))
+    Ok(sum(&root.read(PATH)?))
 }
 
 /// See [`totals`].
 #[must_use]
 pub fn sum(text: &str) -> ZoneTotals {
-    let total = |key: &str| {
-        let pages = text.lines().filter_map(|line| line.trim_start().strip_prefix(key)?.trim().parse::<u64>().ok());
-        Pages(pages.sum())
-    };
-    ZoneTotals { present: total("present "), managed: total("managed ") }
+    let mut totals = ZoneTotals::default();
+    let mut each = Each(|number: Number<'_, '_>| match number.name {
+        "present" => totals.present.0 += number.value,
+        "managed" => totals.managed.0 += number.value,
+        _ => {}
+    });
+    // What stands before a line that cannot be understood counts; so does nothing after it.
+    let _ = visit(text, &mut each);
+    totals
+}
+
+/// Statistics of each node (label `node`), then watermarks, sizes and statistics of each zone (labels `node`, `zone`; the
+/// pages that `protection` keeps from allocations meant for a higher zone have the label `from` as well). The per-CPU
+/// page sets are left out: they are many, and their sum says little.
+///
+/// # Errors
+/// When a line is not as this file has them.
+pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
+    let mut labels = [("node", ""), ("zone", ""), ("from", "")];
+    let (mut of_zone, mut in_pagesets) = (1, false);
+    for line in text.split_inclusive('\n') {
+        if let Some((node, zone, _)) = node_and_zone(line) {
+            (labels[0].1, labels[1].1) = (node, zone);
+            (of_zone, in_pagesets) = (2, false);
+            continue;
+        }
+        if in_pagesets && (line.starts_with("    ") || line.starts_with("  vm stats")) {
+            to.skip(line);
+            continue;
+        }
+        in_pagesets = false;
+        let mut words = line.split_whitespace();
+        let (Some(first), second, third) = (words.next(), words.next(), words.next()) else { continue };
+        match (first, second, third) {
+            ("per-node", ..) => of_zone = 1,
+            ("pagesets", ..) => in_pagesets = true,
+            ("pages", Some(name), Some(digits)) => {
+                of_zone = 2;
+                to.number(labelled(name, &labels[..2], digits)?);
+            }
+            ("protection:", ..) => {
+                let list = line.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+                let list = list.ok_or_else(|| format!("'{}' has no list", line.trim()))?.0;
+                for (digits, index) in list.split(',').map(str::trim).filter(|digits| !digits.is_empty()).zip(INDEX) {
+                    labels[2].1 = index;
+                    to.number(labelled("protection", &labels, digits)?);
+                }
+            }
+            (name, Some(digits), None) => to.number(labelled(name.trim_end_matches(':'), &labels[..of_zone], digits)?),
+            _ => to.skip(line),
+        }
+    }
+    Ok(())
+}
+
+/// The lists of free pages that one CPU keeps for itself, all zones together, in base pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuLists {
+    /// Pages in them now.
+    pub count: u64,
+    /// Above this many, pages go back to the zone.
+    pub high: u64,
+}
+
+/// The per-CPU lists by CPU number.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn cpu_lists(root: &Root) -> Result<BTreeMap<usize, CpuLists>, SourceError> {
+    Ok(parse_cpu_lists(&root.read(PATH)?))
+}
+
+/// See [`cpu_lists`]. What is no line of such a list is passed over.
+#[must_use]
+pub fn parse_cpu_lists(text: &str) -> BTreeMap<usize, CpuLists> {
+    let mut lists: BTreeMap<usize, CpuLists> = BTreeMap::new();
+    let mut cpu = None;
+    for line in text.lines().map(str::trim) {
+        // A zone has a "high" of its own, before the first list.
+        let number = |key: &str| line.strip_prefix(key).and_then(|rest| rest.trim().parse::<u64>().ok());
+        if line.starts_with("Node ") {
+            cpu = None;
+        } else if let Some(found) = number("cpu:") {
+            cpu = usize::try_from(found).ok();
+        } else if let Some(cpu) = cpu {
+            let list = lists.entry(cpu).or_default();
+            list.count = list.count.saturating_add(number("count:").unwrap_or(0));
+            list.high = list.high.saturating_add(number("high:").unwrap_or(0));
+        }
+    }
+    lists
 }
 
 #[cfg(test)]
@@ -39,5 +130,81 @@ mod tests {
     fn zones_are_summed() {
         let text = "Node 0, zone DMA\n  pages free 5\n        present  10\n        managed  8\nNode 0, zone Normal\n        present  100\n        managed  50\n";
         assert_eq!(sum(text), ZoneTotals { present: Pages(110), managed: Pages(58) });
+    }
+
+    /// Two nodes as each kernel writes them: boost came after 5.10, promo after 6.1, limits of page sets after 6.6,
+    /// nr_free_pages_blocks after 6.12.
+    fn of_kernel(version: &str) -> String {
+        let since = |kernel: &str, line: &str| if version >= kernel { format!("{line}\n") } else { String::new() };
+        let zone = |node: u32, zone: &str, free: u32| {
+            format!(
+                "  pages free     {free}\n{}        min      33\n        low      41\n        high     49\n{}        spanned  4095\n        present  3998\n        managed  3977\n{}        protection: (0, 2913, 15931)\n      nr_free_pages {free}\n{}      nr_zone_inactive_anon 0\n      numa_hit     {node}\n  pagesets\n    cpu: 0\n              count: {free}\n              high:  378\n              batch: 63\n{}  vm stats threshold: 12\n    cpu: 1\n              count: 8\n              high:  378\n              batch: 63\n{}  vm stats threshold: 12\n  node_unreclaimable:  0\n  start_pfn:           1\n",
+                since("6.01", "        boost    0"),
+                since("6.12", "        promo    57"),
+                since("6.01", "        cma      0"),
+                since("6.18", "      nr_free_pages_blocks 3584"),
+                since("6.12", "              high_min: 7\n              high_max: 240"),
+                since("6.12", "              high_min: 7\n              high_max: 240"),
+            ) + &format!(
+                "Node {node}, zone  {zone}\n  pages free     0\n        min      0\n        protection: (0, 0)\n"
+            )
+        };
+        [0, 1]
+            .map(|node| {
+                format!("Node {node}, zone      DMA\n  per-node stats\n      nr_inactive_anon 1997\n      workingset_refault_file {node}7\n")
+                    + &zone(node, "Movable", 3840 + node)
+            })
+            .concat()
+    }
+
+    fn all(text: &str) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut each = Each(|number: Number<'_, '_>| {
+            let labels: Vec<String> = number.labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            seen.push(format!("{}{{{}}}={}", number.name, labels.join(","), number.value));
+        });
+        visit(text, &mut each).unwrap();
+        seen
+    }
+
+    #[test]
+    fn every_kernels_file_is_read_with_node_and_zone_and_without_page_sets() {
+        for version in ["5.10", "6.01", "6.12", "6.18"] {
+            let seen = all(&of_kernel(version));
+            let has = |wanted: &str| seen.iter().any(|one| one == wanted);
+            for wanted in [
+                "nr_inactive_anon{node=1}=1997",
+                "workingset_refault_file{node=1}=17",
+                "free{node=1,zone=DMA}=3841",
+                "low{node=0,zone=DMA}=41",
+                "managed{node=0,zone=DMA}=3977",
+                "protection{node=0,zone=DMA,from=2}=15931",
+                "numa_hit{node=1,zone=DMA}=1",
+                "start_pfn{node=0,zone=DMA}=1",
+                "free{node=1,zone=Movable}=0",
+            ] {
+                assert!(has(wanted), "{version}: no {wanted} in {seen:#?}");
+            }
+            assert_eq!(has("boost{node=0,zone=DMA}=0"), version >= "6.01", "{version}");
+            assert_eq!(has("promo{node=0,zone=DMA}=57"), version >= "6.12", "{version}");
+            assert_eq!(has("nr_free_pages_blocks{node=0,zone=DMA}=3584"), version >= "6.18", "{version}");
+            assert!(
+                !seen
+                    .iter()
+                    .any(|one| one.starts_with("count") || one.starts_with("batch") || one.starts_with("high_min"))
+            );
+            assert_eq!(sum(&of_kernel(version)).managed, Pages(2 * 3977), "{version}");
+        }
+    }
+
+    #[test]
+    fn the_lists_of_a_cpu_are_summed_over_the_zones() {
+        let text = "Node 0, zone DMA32\n  pages free 5\n        high     9\n  pagesets\n    cpu: 0\n              count:    3\n\
+            high:     10\n              high_min: 7\n    cpu: 1\n              count:    4\n              high:     20\n\
+            Node 0, zone Normal\n        high     99\n  pagesets\n    cpu: 0\n              count:    30\n              high:     100\n";
+        let lists = parse_cpu_lists(text);
+        assert_eq!(lists[&0], CpuLists { count: 33, high: 110 });
+        assert_eq!(lists[&1], CpuLists { count: 4, high: 20 });
+        assert_eq!(parse_cpu_lists("nonsense\n"), BTreeMap::new());
     }
 }

@@ -155,11 +155,17 @@ impl Bundle {
     /// # Errors
     /// When the folder exists or cannot be written.
     pub fn create(path: &Path, plan: &Plan, frozen: Frozen) -> Result<Bundle, BundleError> {
-        create_folder(path)?;
-        Bundle::fill(path, plan, frozen).inspect_err(|_| {
-            // Half a bundle would stand in the way of the next trial and could not be resumed.
-            let _ = fs::remove_dir_all(path);
-        })
+        if path.symlink_metadata().is_ok() {
+            return Err(BundleError::Exists(path.to_owned()));
+        }
+        // Made beside its place and moved there whole: half a bundle would stand in the way of the next trial and could not be
+        // resumed.
+        let unfinished = unfinished(path);
+        let _ = fs::remove_dir_all(&unfinished);
+        create_folder(&unfinished)?;
+        let made = Bundle::fill(&unfinished, plan, frozen).and_then(|()| move_whole(&unfinished, path));
+        made.inspect_err(|_| drop(fs::remove_dir_all(&unfinished)))?;
+        Bundle::open_to_resume(path)
     }
 
     /// Says whether a bundle can be made there, before anything long is done for it. Leaves nothing behind.
@@ -171,7 +177,7 @@ impl Bundle {
         fs::remove_dir(path).map_err(|source| BundleError::File { action: "remove", path: path.to_owned(), source })
     }
 
-    fn fill(path: &Path, plan: &Plan, frozen: Frozen) -> Result<Bundle, BundleError> {
+    fn fill(path: &Path, plan: &Plan, frozen: Frozen) -> Result<(), BundleError> {
         let text = toml::to_string_pretty(plan)
             .map_err(|error| BundleError::Damaged { path: path.to_owned(), what: error.to_string() })?;
         write_synced(&path.join("plan.toml"), text.as_bytes())?;
@@ -200,9 +206,7 @@ impl Bundle {
             transaction.commit()
         };
         fill().map_err(database_error("create"))?;
-        sync_folder(path)?;
-        let lock = Some(lock(path)?);
-        Ok(Bundle { path: path.to_owned(), plan: plan.clone(), frozen, database, lock })
+        sync_folder(path)
     }
 
     /// Opens a bundle for reading.
@@ -210,6 +214,11 @@ impl Bundle {
     /// # Errors
     /// When it is none, or its plan is not the one it was frozen with.
     pub fn open(path: &Path) -> Result<Bundle, BundleError> {
+        // What a kill left half written can be rolled back only by a connection that may write.
+        let half_written = path.join("points.sqlite-journal").exists();
+        if half_written && let Ok(bundle) = Bundle::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+            return Ok(bundle);
+        }
         Bundle::open_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
     }
 
@@ -517,6 +526,20 @@ impl Bundle {
         })
     }
 
+    /// A folder inside the bundle, made if it is not there.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make_folder(&self, name: &str) -> Result<PathBuf, BundleError> {
+        let path = self.path.join(name);
+        fs::create_dir_all(&path).map_err(|source| BundleError::File {
+            action: "create",
+            path: path.clone(),
+            source,
+        })?;
+        Ok(path)
+    }
+
     /// Writes a report beside the points, whole or not at all.
     ///
     /// # Errors
@@ -624,6 +647,26 @@ fn decode_growth(blob: &[u8], names: &[String]) -> Option<BTreeMap<String, i64>>
         }
     }
     rest.is_empty().then_some(growth)
+}
+
+/// Where a bundle is made before it is moved to its place. The lock of the host keeps two makers apart.
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!(".{name}.unfinished"))
+}
+
+fn move_whole(from: &Path, to: &Path) -> Result<(), BundleError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let moved = match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Some file systems have no such rename; an empty folder is the only thing the plain one could replace.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => fs::rename(from, to),
+        other => other.map_err(io::Error::from),
+    };
+    moved.map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => BundleError::Exists(to.to_owned()),
+        _ => BundleError::File { action: "create", path: to.to_owned(), source },
+    })?;
+    sync_folder(to)
 }
 
 fn create_folder(path: &Path) -> Result<(), BundleError> {

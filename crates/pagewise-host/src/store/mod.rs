@@ -1,3 +1,4 @@
-//! What is kept on disk: trial bundles.
+//! What is kept on disk: trial bundles and recordings.
 
 pub mod bundle;
+pub mod recording;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+pub mod lock_memory;
 pub mod loop_device;
 pub mod mapping;
 pub mod page_cache;

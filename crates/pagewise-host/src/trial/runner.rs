@@ -5,6 +5,7 @@ use super::gate::{Decision, Gate};
 use super::measure::{self, MemoryWatch, Totals};
 use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
+use crate::record::{Options, Recorder};
 use crate::restore::Dataset;
 use crate::root::Root;
 use crate::source;
@@ -56,10 +57,38 @@ pub struct HostRunner<'a> {
     pub tick: Box<dyn FnMut() + 'a>,
     /// The data that come back before every point.
     pub dataset: Option<Dataset>,
+    /// Where each point's recording goes, and how many samples a second it takes. `None` records nothing.
+    pub recordings: Option<Recordings>,
     /// What the gate remembers.
     pub gate: Gate,
     /// Said once, not at every point.
     pub warned_of_absent_jvm: bool,
+}
+
+/// Where recordings of points go.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recordings {
+    /// The folder; it exists.
+    pub folder: PathBuf,
+    /// Samples a second.
+    pub hz: f64,
+}
+
+impl Recordings {
+    /// Starts the recording of an attempt at a point. A recording that cannot be had costs no point: the reason is told, and the
+    /// bundle has one file less.
+    fn start(&self, root: &Root, planned: &PlannedPoint, attempt: u32) -> Option<Recorder> {
+        let file = self.folder.join(format!("{}-{attempt}.pgw", planned.index));
+        let meta = vec![
+            ("point".to_owned(), planned.index.to_string()),
+            ("attempt".to_owned(), attempt.to_string()),
+            ("cell".to_owned(), planned.cell.clone()),
+        ];
+        let options = Options { hz: self.hz, meta, ..Options::default() };
+        Recorder::start(root, &file, &options)
+            .inspect_err(|error| tracing::warn!("point {} is not recorded: {error}", planned.index + 1))
+            .ok()
+    }
 }
 
 /// Restoring between two points says nothing: the trial's own bar shows that time passes.
@@ -156,7 +185,7 @@ impl PointRunner for HostRunner<'_> {
         self.watcher.ensure_alive().map_err(ChangeError::from)?;
         let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
         let applied = change.applied().to_vec();
-        let measured = self.run_under(&planned.cell, &change, &context, commands, starting);
+        let measured = self.run_under((planned, attempt), &change, &context, commands, starting);
         let foreign = foreign_changes(&change);
         let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
         let cleanup_scratch = context.scratch.clone();
@@ -200,7 +229,7 @@ impl HostRunner<'_> {
 
     fn run_under(
         &mut self,
-        level: &str,
+        (planned, attempt): (&PlannedPoint, u32),
         change: &Change,
         context: &RunContext,
         commands: Vec<Command>,
@@ -208,18 +237,27 @@ impl HostRunner<'_> {
     ) -> Result<Result<Measured, String>, TrialError> {
         let mut drifted =
             || change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
-        match self.gate.wait(level, self.root, self.interrupt, &mut drifted)? {
+        match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted)? {
             Decision::Open => {}
             Decision::GivenUp(reason) => return Ok(Err(format!("the state gate gave up after 60 s: {reason}"))),
         }
         let scope = Scope::create(self.root);
         // Before the job starts, so that it cannot outlive us from its first moment on.
         let _ = self.watcher.set_scope(scope.folder(), &[]);
-        let measured = scope
-            .limit(&context.job.cgroup_limits)
-            .map_err(TrialError::from)
-            .and_then(|()| starting())
-            .and_then(|()| self.measure(&scope, &context.job, &context.scratch, commands));
+        let measured =
+            scope.limit(&context.job.cgroup_limits).map_err(TrialError::from).and_then(|()| starting()).and_then(
+                |()| {
+                    let recorder =
+                        self.recordings.as_ref().and_then(|recordings| recordings.start(self.root, planned, attempt));
+                    let measured = self.measure(&scope, &context.job, &context.scratch, commands);
+                    if let Some(Ok(summary)) = recorder.map(Recorder::finish)
+                        && let Some(why) = summary.ended
+                    {
+                        tracing::warn!("the recording of point {} ended early: {why}", planned.index + 1);
+                    }
+                    measured
+                },
+            );
         scope.remove();
         let _ = self.watcher.set_scope(None, &[]);
         measured.map(Ok)

@@ -44,6 +44,18 @@ fn read_found(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
     }
 }
 
+/// The files its value is read from on this host; none for a tunable of the job or one this host lacks.
+#[must_use]
+pub fn files(root: &Root, tunable: &str) -> Vec<String> {
+    let Ok(tunable) = host_tunable(tunable) else { return Vec::new() };
+    let candidates = location::candidates(root, &tunable).unwrap_or_default();
+    let mut here = candidates.into_iter().filter(|path| root.exists(path));
+    match tunable.descriptor.grammar {
+        Grammar::Pair(_) => here.collect(),
+        _ => here.next().into_iter().collect(),
+    }
+}
+
 /// Sets the tunable to `value`, whatever it is now. Writes nothing when it has that value already.
 ///
 /// Takes any text that [`read`] gave or [`resolve`] found fit. Limits and ceilings are not held here: what a host had

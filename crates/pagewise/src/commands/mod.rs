@@ -6,6 +6,7 @@ pub(crate) mod changes;
 pub(crate) mod doctor;
 pub(crate) mod hold;
 pub(crate) mod prove;
+pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod revert;
 pub(crate) mod set;

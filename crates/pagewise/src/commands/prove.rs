@@ -12,7 +12,7 @@ use pagewise_core::experiment::analysis::{Analysis, Conclusion};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::{
-    Contrast, Design, DropCaches, Factor, Metric, Plan, Workload as PlannedWorkload,
+    Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, Workload as PlannedWorkload,
 };
 use pagewise_core::metric::{self, Direction};
 use pagewise_core::report;
@@ -82,6 +82,9 @@ pub(crate) struct ProveArgs {
     /// Continue a bundle that was interrupted
     #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command"])]
     resume: Option<PathBuf>,
+    /// Record the kernel's memory counters once a second while each run goes on, a file per run
+    #[arg(long)]
+    record: bool,
     /// Exit 1 on these verdicts
     #[arg(long, value_name = "VERDICT,…", value_delimiter = ',', value_parser = ["better", "worse", "equivalent", "inconclusive"])]
     fail_on: Vec<String>,
@@ -175,6 +178,7 @@ impl ProveArgs {
                 primary: true,
                 ..Contrast::default()
             }],
+            recording: Recording { hz: if self.record { 1.0 } else { 0.0 } },
             ..Plan::new(name, workload)
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;

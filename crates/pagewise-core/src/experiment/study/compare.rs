@@ -9,8 +9,10 @@ use crate::experiment::analysis::Interval;
 use crate::experiment::order::draw_pair_sequence;
 use crate::experiment::plan::OrderKind;
 use crate::experiment::plan::cells::Cell;
-use crate::stats::blocked::{self, BlockedRandomisation};
+use crate::stats::blocked;
+use crate::stats::contrast::Contrast;
 use crate::stats::crossover::{self, PairDifference};
+use crate::stats::mixed_model::{self, Design};
 use crate::stats::randomisation::{self, PlacedPair};
 use crate::stats::{power, student_t, summary};
 use indexmap::IndexMap;
@@ -50,6 +52,15 @@ pub(crate) struct LogEstimate {
 }
 
 impl LogEstimate {
+    fn of(found: &Contrast, blocks: usize) -> LogEstimate {
+        LogEstimate {
+            effect: found.estimate,
+            standard_error: found.standard_error,
+            df: found.df,
+            residual_sd: found.standard_error * (blocks as f64).sqrt(),
+        }
+    }
+
     pub(crate) fn p(&self) -> f64 {
         if self.standard_error > 0.0 {
             return student_t::two_sided_p(self.effect / self.standard_error, self.df);
@@ -211,6 +222,9 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         by_pairs(declared, values, &mut estimated);
     } else {
         by_blocks(declared, &mut estimated);
+        if declared.has_boots() && (estimated.differences.len() as u32) < values.begun_blocks() {
+            by_mixed_model(declared, values, &mut estimated);
+        }
     }
     let finite = |estimate: &LogEstimate| {
         let (low, high) = estimate.interval(estimated.level / 100.0);
@@ -269,28 +283,65 @@ fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estima
 /// Complete blocks: a t interval over the blocks' differences.
 fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
     let differences: Vec<f64> = estimated.differences.iter().map(|one| one.difference).collect();
-    let Some(found) = blocked::estimate(&differences) else {
-        estimated.estimate = Err(format!(
-            "only {} of {} blocks have every run it needs, and it takes two",
-            differences.len(),
-            declared.plan.design.blocks
-        ));
-        return;
-    };
-    estimated.estimate = Ok(LogEstimate {
-        effect: found.effect,
-        standard_error: found.standard_error,
-        df: found.df,
-        residual_sd: found.residual_sd,
-    });
+    match blocked::estimate(&differences) {
+        Ok(found) => estimated.estimate = Ok(LogEstimate::of(&found, differences.len())),
+        Err(_) => {
+            estimated.estimate = Err(format!(
+                "only {} of {} blocks have every run it needs, and it takes two",
+                differences.len(),
+                declared.plan.design.blocks
+            ));
+            return;
+        }
+    }
     // Complete randomisation and nested loops have no blocks to redraw in; a Williams square is redrawn only as a whole.
     if matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested | OrderKind::Williams) {
         return;
     }
     let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
     rng.set_stream(RANDOMISATION_STREAM + 1 + estimated.asked.contrast as u64);
-    let found: Option<BlockedRandomisation> = blocked::sign_flips(&differences, &mut rng);
+    let found = blocked::randomisation(&differences, &mut rng);
     estimated.randomisation = found.map(|found| (found.p, found.smallest_p, found.exact));
+}
+
+/// Whole plots with runs missing: blocks that lack one of the cells still say something about the others. Cells and blocks are
+/// fixed, boots are random, and the error of the stratum the contrast lives in comes out of the fit (REML, Satterthwaite).
+fn by_mixed_model(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estimated) {
+    let metric = &declared.metrics[estimated.asked.metric].metric.name;
+    let mut response = Vec::new();
+    let mut rows: Vec<(usize, u32)> = Vec::new();
+    let mut groups = Vec::new();
+    for block in values.blocks() {
+        for (cell, known) in declared.cells.iter().enumerate() {
+            let Some(value) = values.value(block, &known.label, metric).filter(|value| *value > 0.0) else { continue };
+            let boot = values.good(block, &known.label).and_then(|point| point.planned.boot);
+            response.push(libm::log(value));
+            rows.push((cell, block));
+            groups.push(boot.unwrap_or(0) as usize);
+        }
+    }
+    let is = |wanted: bool| if wanted { 1.0 } else { 0.0 };
+    // Effects of cells, without an intercept of their own; effects of all blocks but the first.
+    let mut columns: Vec<Vec<f64>> =
+        (0..declared.cells.len()).map(|cell| rows.iter().map(|row| is(row.0 == cell)).collect()).collect();
+    columns.extend(values.blocks().skip(1).map(|block| rows.iter().map(|row| is(row.1 == block)).collect()));
+    let Ok(fit) = mixed_model::fit(&Design { response: &response, columns: &columns, groups: &groups }) else { return };
+    // A fit without scatter between boots takes their runs for independent: with few boots it promises too much.
+    if fit.group_variance <= 0.0 {
+        return;
+    }
+    let mut weights = vec![0.0; columns.len()];
+    for (sign, cells) in &estimated.asked.groups {
+        for (at, known) in declared.cells.iter().enumerate() {
+            if cells.contains(&known.label) {
+                weights[at] += sign / cells.len() as f64;
+            }
+        }
+    }
+    let Some(found) = fit.contrast(&weights) else { return };
+    estimated.method = "mixed-model";
+    estimated.randomisation = None;
+    estimated.estimate = Ok(LogEstimate::of(&found, estimated.differences.len().max(1)));
 }
 
 /// Judges a comparison and puts it into words.

@@ -5,6 +5,7 @@ use super::values::Values;
 use super::{Declared, Stall};
 use crate::experiment::analysis::{CounterContrast, Interval};
 use crate::metric;
+use crate::stats::contrast::Contrast;
 use crate::stats::{benjamini_hochberg, blocked, summary};
 use std::collections::BTreeSet;
 
@@ -59,7 +60,7 @@ fn counters(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated)
             .iter()
             .map(|one| contrast_in(one.block, &estimated.asked.groups, |block, cell| growth(block, cell, &name)))
             .collect();
-        let Some(estimate) = differences.as_deref().and_then(blocked::estimate) else { continue };
+        let Some(estimate) = differences.and_then(|differences| blocked::estimate(&differences).ok()) else { continue };
         let mean = |sign: f64| {
             let group = estimated.asked.groups.iter().find(|(own, _)| *own == sign);
             let cells = group.map(|(_, cells)| cells.as_slice()).unwrap_or_default();
@@ -73,9 +74,9 @@ fn counters(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated)
         found.push(CounterContrast {
             a_mean: mean(-1.0),
             b_mean: mean(1.0),
-            difference: estimate.effect,
+            difference: estimate.estimate,
             interval: Interval { low, high },
-            p: estimate.p(),
+            p: estimate.p,
             q: 1.0,
             name,
         });
@@ -98,13 +99,13 @@ fn stall(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated) ->
     if metric.unit != "seconds" || metric.name == STALL {
         return None;
     }
-    let of = |name: &str| -> Option<blocked::BlockEstimate> {
+    let of = |name: &str| -> Option<Contrast> {
         let differences: Option<Vec<f64>> = estimated
             .differences
             .iter()
             .map(|one| contrast_in(one.block, &estimated.asked.groups, |block, cell| values.value(block, cell, name)))
             .collect();
-        blocked::estimate(&differences?)
+        blocked::estimate(&differences?).ok()
     };
     let (time, stalled) = (of(&metric.name)?, of(STALL)?);
     let (low, high) = stalled.interval(declared.plan.design.alpha);
@@ -112,9 +113,9 @@ fn stall(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated) ->
     let time_differs = time_low > 0.0 || time_high < 0.0;
     Some(Stall {
         measure: STALL.to_owned(),
-        time: time.effect,
-        stalled: stalled.effect,
+        time: time.estimate,
+        stalled: stalled.estimate,
         stalled_interval: Interval { low, high },
-        share: time_differs.then(|| stalled.effect / time.effect),
+        share: time_differs.then(|| stalled.estimate / time.estimate),
     })
 }

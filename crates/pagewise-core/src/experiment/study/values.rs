@@ -55,6 +55,11 @@ impl<'p> Values<'p> {
         0..self.blocks
     }
 
+    /// Blocks that have any result.
+    pub(super) fn begun_blocks(&self) -> u32 {
+        self.blocks().filter(|block| self.results.range((*block, "")..(*block + 1, "")).next().is_some()).count() as u32
+    }
+
     /// Values of a cell's good runs, by block.
     pub(super) fn of_cell(&self, cell: &str, measure: &str) -> Vec<f64> {
         self.blocks().filter_map(|block| self.value(block, cell, measure)).collect()

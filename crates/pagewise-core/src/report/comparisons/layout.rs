@@ -85,15 +85,38 @@ pub(super) struct Rows {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+/// Heads of columns that a narrow terminal can do without.
+pub(super) const N: &str = "n";
+/// See [`N`].
+pub(super) const HOLM: &str = "Holm p";
+/// How many runs of each level ended badly.
+const BAD_RUNS: &str = "bad runs";
+
+impl Rows {
+    /// The same without the columns at these places.
+    pub(super) fn without(&self, places: &[usize]) -> Rows {
+        let kept = |cells: &Vec<String>| {
+            let cells = cells.iter().enumerate().filter(|(place, _)| !places.contains(place));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        Rows { head: kept(&self.head), names: self.names, rows: self.rows.iter().map(kept).collect() }
+    }
+
+    /// Where the means of the two levels stand: before change, interval, Holm's p and verdict.
+    pub(super) fn means(&self) -> [usize; 2] {
+        [self.head.len().saturating_sub(6), self.head.len().saturating_sub(5)]
+    }
+}
+
 pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
     let failures = contrast.has_failures();
     let several_n = contrast.common_n().is_none();
     let mut head: Vec<String> = contrast.by.iter().map(|name| printable(name)).collect();
     let names = head.len();
-    head.extend(several_n.then(|| "n".to_owned()));
-    head.extend(failures.then(|| "ended badly".to_owned()));
+    head.extend(several_n.then(|| N.to_owned()));
+    head.extend(failures.then(|| BAD_RUNS.to_owned()));
     head.extend([printable(contrast.a), printable(contrast.b), "change".to_owned()]);
-    head.extend([format!("{} interval", confidence(all)), "Holm p".to_owned(), "verdict".to_owned()]);
+    head.extend([format!("[{}]", confidence(all)), HOLM.to_owned(), "verdict".to_owned()]);
     let row = |cell: &&Comparison| {
         let mut row = contrast.levels(cell);
         row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
@@ -118,12 +141,12 @@ fn ended_badly(cell: &Comparison) -> String {
     test.map_or(number::NONE.to_owned(), |t| format!("{}/{}, {}/{}", t.a_bad, t.a_total, t.b_bad, t.b_total))
 }
 
-/// `−9.6 to −5.4 %`.
+/// `[−9.6, −5.4]`, in percent like the change beside it; with their signs where an end is a multiple.
 pub(super) fn interval(percent: &Percent) -> String {
     let (low, high) = (number::change(1.0 + percent.low / 100.0), number::change(1.0 + percent.high / 100.0));
-    match low.strip_suffix(" %") {
-        Some(low) if high.ends_with(" %") => format!("{low} to {high}"),
-        _ => format!("{low} to {high}"),
+    match (low.strip_suffix(" %"), high.strip_suffix(" %")) {
+        (Some(low), Some(high)) => format!("[{low}, {high}]"),
+        _ => format!("[{low}, {high}]"),
     }
 }
 
@@ -151,18 +174,22 @@ pub(super) fn value(all: &Comparisons) -> String {
 /// What the columns mean, for whoever reads the table alone.
 pub(super) fn legend(all: &Comparisons) -> String {
     let confidence = confidence(all);
+    let corrected = match all.comparisons.len() {
+        1 => String::new(),
+        count => format!(" corrected for the {count} comparisons of this call"),
+    };
     format!(
         "Change: mean of the second level against that of the first, with Fieller's {confidence} interval. Verdict: \
          equivalent when the {} interval of the ratio of geometric means lies inside ±{}, else better or worse when its \
-         {confidence} interval excludes 1. Holm p: Welch's p corrected for the {} of this call.",
+         {confidence} interval excludes 1. Holm p: Welch's p{corrected}.",
         number::percent(1.0 - 2.0 * all.alpha),
-        number::percent(all.margin),
-        counted(all.comparisons.len(), "comparison")
+        number::percent(all.margin)
     )
 }
 
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+pub(in crate::report) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Where a comparison stands: `swap on, concurrency low`.
@@ -225,9 +252,9 @@ pub(super) fn counters_note(all: &Comparisons) -> String {
     let differing = all.counters.iter().filter(|counter| counter.q <= FALSE_DISCOVERY_RATE).count();
     let shown = if differing > MOST_COUNTERS { format!(", the first {MOST_COUNTERS} shown") } else { String::new() };
     format!(
-        "{differing} of {} differ{shown} (false-discovery rate q ≤ {FALSE_DISCOVERY_RATE}, Benjamini and Hochberg). \
+        "{differing} of {} contrasts differ{shown} (false-discovery rate q ≤ {FALSE_DISCOVERY_RATE}, Benjamini and Hochberg). \
          What differs is a trace, not yet a cause.",
-        counted(all.counters_compared as usize, "contrast of counters").replace("counterss", "counters")
+        all.counters_compared
     )
 }
 
@@ -298,7 +325,7 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     }
     if let Some(bca) = &cell.bca {
         let interval = interval(&Percent { estimate: 0.0, low: bca.percent_low, high: bca.percent_high });
-        line("bootstrap (BCa)", Some(format!("{interval}, {} resamples", bca.resamples)), "bca");
+        line("bootstrap (BCa)", Some(format!("{interval} %, {} resamples", bca.resamples)), "bca");
     }
     lines
 }

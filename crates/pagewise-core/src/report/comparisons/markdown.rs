@@ -11,8 +11,8 @@ pub fn markdown(all: &Comparisons) -> String {
     let mut out = String::new();
     for contrast in layout::contrasts(all) {
         let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
-        let _ = writeln!(out, "## {}\n\n**{}.**", escape(&contrast.title()), capitalised(&contrast.verdicts()));
-        let _ = writeln!(out, "Means of {}{n}:\n", escape(&layout::value(all)));
+        let _ = writeln!(out, "## {}\n\n**{}.**", escape(&contrast.title()), layout::capitalised(&contrast.verdicts()));
+        let _ = writeln!(out, "\nMeans of {}{n}:\n", escape(&layout::value(all)));
         let rows = layout::rows(all, &contrast);
         out.push_str(&table(&rows.head, &rows.rows, rows.names));
     }
@@ -41,11 +41,6 @@ pub fn markdown(all: &Comparisons) -> String {
         let _ = writeln!(out, "- **{}**{place}: {}", escape(&warning.id), escape(&warning.text));
     }
     out
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn table(head: &[String], rows: &[Vec<String>], names: usize) -> String {

@@ -6,7 +6,7 @@
 //! [`Comparisons`]: crate::comparison::analysis::Comparisons
 
 pub(super) mod latex;
-mod layout;
+pub(super) mod layout;
 mod markdown;
 mod r;
 pub mod r_number;

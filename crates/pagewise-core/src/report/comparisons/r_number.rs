@@ -19,7 +19,7 @@ pub fn format(values: &[f64], digits: usize) -> Vec<String> {
         values.iter().filter(|value| value.is_finite()).map(|value| Shape::of(*value, digits)).collect();
     let notation = Notation::of(&shapes);
     let texts: Vec<String> = values.iter().map(|value| notation.write(*value)).collect();
-    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    let width = texts.iter().map(String::len).max().unwrap_or(0).max(notation.width);
     texts.iter().map(|text| format!("{text:>width$}")).collect()
 }
 
@@ -42,6 +42,9 @@ pub fn p_value(p: f64, digits: usize) -> String {
     }
     format_one(p, digits)
 }
+
+/// R's `KP_MAX`: no more decimals than this in fixed notation.
+const MOST_POWER: i32 = 22;
 
 /// What a number needs.
 #[derive(Clone, Copy, Debug)]
@@ -67,27 +70,36 @@ impl Shape {
         let (mantissa, exponent) = rounded.split_once('e').unwrap_or((&rounded, "0"));
         let exponent: i32 = exponent.parse().unwrap_or(0);
         let significant = mantissa.trim_end_matches('0').chars().filter(char::is_ascii_digit).count().max(1) as i32;
-        let rounding_widens = exponent > 0 && exponent <= 22 && size < libm::pow(10.0, f64::from(exponent));
+        // Half a unit of the last digit that fixed notation would show.
+        let fuzz = 0.5 / libm::pow(10.0, f64::from((digits as i32 - exponent).clamp(0, MOST_POWER)));
+        let widened = libm::pow(10.0, f64::from(exponent)) - fuzz;
+        let rounding_widens = exponent > 0 && exponent <= MOST_POWER && size < widened;
         Shape { negative, exponent, significant, rounding_widens }
     }
 
-    /// Digits after the point in fixed notation.
-    fn decimals(self) -> i32 {
-        (self.significant - self.exponent - 1).max(0)
+    /// Digits before the point in fixed notation; zero or negative for a number below one.
+    fn whole(self) -> i32 {
+        self.exponent + 1 - i32::from(self.rounding_widens)
     }
 
-    /// Sign and digits before the point in fixed notation.
+    /// Digits after it.
+    fn decimals(self) -> i32 {
+        (self.significant - self.whole()).clamp(0, MOST_POWER)
+    }
+
+    /// Sign and digits before the point.
     fn left(self) -> i32 {
-        let exponent = if self.rounding_widens { self.exponent - 1 } else { self.exponent };
-        exponent.max(0) + 1 + i32::from(self.negative)
+        self.whole().max(1) + i32::from(self.negative)
     }
 }
 
 /// How a vector is written.
 #[derive(Clone, Copy, Debug)]
-enum Notation {
-    Fixed { decimals: usize },
-    Scientific { decimals: usize },
+struct Notation {
+    is_fixed: bool,
+    decimals: usize,
+    /// Room for a sign wherever one number has one.
+    width: usize,
 }
 
 impl Notation {
@@ -96,14 +108,15 @@ impl Notation {
         let decimals = most(|shape| shape.decimals());
         let fixed_width = most(|shape| shape.left()) + decimals + i32::from(decimals > 0);
         let significant = most(|shape| shape.significant);
-        let exponent_width = if most(|shape| i32::from(shape.exponent.abs() >= 100)) > 0 { 5 } else { 4 };
+        // R asks for three figures from 1e-99 down.
+        let long_exponent = shapes.iter().any(|shape| shape.exponent >= 100 || shape.exponent <= -99);
+        let exponent_width = if long_exponent { 5 } else { 4 };
         let mantissa_width = if significant > 1 { significant + 1 } else { significant };
         let scientific_width = most(|shape| i32::from(shape.negative)) + mantissa_width + exponent_width;
-        if fixed_width <= scientific_width {
-            Notation::Fixed { decimals: decimals as usize }
-        } else {
-            Notation::Scientific { decimals: (significant - 1).max(0) as usize }
-        }
+        let is_fixed = fixed_width <= scientific_width;
+        let decimals = if is_fixed { decimals } else { significant - 1 };
+        let width = if is_fixed { fixed_width } else { scientific_width };
+        Notation { is_fixed, decimals: decimals.max(0) as usize, width: width.max(0) as usize }
     }
 
     fn write(self, value: f64) -> String {
@@ -115,10 +128,8 @@ impl Notation {
         }
         // R has no negative zero in print.
         let value = if value == 0.0 { 0.0 } else { value };
-        match self {
-            Notation::Fixed { decimals } => format!("{value:.decimals$}"),
-            Notation::Scientific { decimals } => with_c_exponent(&format!("{value:.decimals$e}")),
-        }
+        let decimals = self.decimals;
+        if self.is_fixed { format!("{value:.decimals$}") } else { with_c_exponent(&format!("{value:.decimals$e}")) }
     }
 }
 

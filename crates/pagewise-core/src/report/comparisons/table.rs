@@ -1,11 +1,11 @@
 //! Comparisons on a terminal: the verdicts first, then the numbers. Readable at 80 columns, without colour and UTF-8.
 
-use super::layout;
+use super::layout::{self, Rows};
 use crate::comparison::analysis::Comparisons;
 use crate::report::Style;
 use crate::report::printable::ascii;
 use crate::report::text::{BOLD, WARNING, wrap};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
 /// The comparisons as text, ending in a newline.
@@ -14,11 +14,14 @@ pub fn table(all: &Comparisons, style: Style) -> String {
     let mut page = Page { style, out: String::new() };
     for contrast in layout::contrasts(all) {
         page.heading(&contrast.title());
-        page.paragraph(&format!("{}.", contrast.verdicts()), 0, 0);
+        page.paragraph(&format!("{}.", layout::capitalised(&contrast.verdicts())), 0, 0);
         let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
         page.paragraph(&format!("Means of {}{n}:", layout::value(all)), 0, 0);
-        let rows = layout::rows(all, &contrast);
+        let (rows, left_out) = fitting(layout::rows(all, &contrast), style.columns());
         page.table(&rows.head, &rows.rows, rows.names);
+        if !left_out.is_empty() {
+            page.paragraph(&format!("Left out for width: {left_out}; --format markdown has all columns."), 0, 0);
+        }
         page.out.push('\n');
     }
     let details = layout::details(all);
@@ -27,6 +30,48 @@ pub fn table(all: &Comparisons, style: Style) -> String {
     page.counters(all);
     page.warnings(all);
     page.out
+}
+
+/// A level whose name is longer stands as a letter above its means; the title names it.
+const LONGEST_HEAD: usize = 10;
+
+/// The table without what does not fit, and the names of that. Names may be broken into lines, numbers may not.
+fn fitting(mut rows: Rows, columns: usize) -> (Rows, String) {
+    for (place, letter) in rows.means().into_iter().zip(["first", "second"]) {
+        if let Some(head) = rows.head.get_mut(place).filter(|head| head.width() > LONGEST_HEAD) {
+            letter.clone_into(head);
+        }
+    }
+    let place_of =
+        |what: &str| rows.head.iter().skip(rows.names).position(|head| head == what).map(|at| at + rows.names);
+    let spare: Vec<(&str, Vec<usize>)> = vec![
+        (layout::N, place_of(layout::N).into_iter().collect()),
+        (layout::HOLM, place_of(layout::HOLM).into_iter().collect()),
+        ("means", rows.means().to_vec()),
+    ];
+    let (mut left_out, mut dropped): (Vec<&str>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (what, places) in spare.into_iter().filter(|(_, places)| !places.is_empty()) {
+        if width(&rows.without(&dropped)) <= columns {
+            break;
+        }
+        left_out.push(what);
+        dropped.extend(places);
+    }
+    (rows.without(&dropped), left_out.join(", "))
+}
+
+/// Columns a table takes when no cell is broken.
+fn width(rows: &Rows) -> usize {
+    let widest = |place: usize| {
+        let cells = rows.rows.iter().chain([&rows.head]).filter_map(|cells| cells.get(place));
+        cells.map(|cell| cell.width()).max().unwrap_or(0) + padding(place, rows.names)
+    };
+    (0..rows.head.len()).map(widest).sum()
+}
+
+/// Names stand apart; numbers stand to the right and are narrow.
+fn padding(place: usize, names: usize) -> usize {
+    if place < names { 2 } else { 1 }
 }
 
 struct Page {
@@ -67,6 +112,10 @@ impl Page {
         for (place, column) in drawn.column_iter_mut().enumerate() {
             let is_number = place >= names && place < last;
             column.set_cell_alignment(if is_number { CellAlignment::Right } else { CellAlignment::Left });
+            column.set_padding((0, if place == last { 0 } else { padding(place, names) as u16 }));
+            if place >= names {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
         for (number, line) in drawn.lines().enumerate() {
             let line = line.trim_end();

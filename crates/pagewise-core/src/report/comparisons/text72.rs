@@ -1,5 +1,5 @@
 //! Comparisons as plain text of 72 columns for a mailing list, in the layout of the report "Kernel / Apache Hadoop
-//! benchmark with MGLRU" (2022): sentences first, then a table per contrast with `mean a / mean b` over the interval of
+//! benchmark with MGLRU": sentences first, then a table per contrast with `mean a / mean b` over the interval of
 //! their difference.
 //!
 //! The sentences quote the percent intervals of that report's R script, for comparison with its kind; the notes give
@@ -77,7 +77,7 @@ impl Mail {
         }
         let claimed = all.comparisons.iter().filter(|cell| is_significant(all, cell)).count();
         let kept = all.comparisons.iter().filter(|cell| cell.holm_p.is_some_and(|p| p <= all.alpha)).count();
-        if all.comparisons.len() > 1 {
+        if all.comparisons.len() > 1 && claimed > 0 {
             self.item(&format!(
                 "{kept} of {claimed} remain significant after Holm's correction for all {} comparisons.",
                 all.comparisons.len()
@@ -95,7 +95,12 @@ fn fieller(all: &Comparisons, cell: &Comparison) -> Option<String> {
     let percent = cell.percent.as_ref().filter(|_| is_significant(all, cell))?;
     let place = layout::place(&cell.by, &all.by);
     let pair = printable(&format!("{} {}/{}", cell.factor, cell.a.level, cell.b.level));
-    let place = if place.is_empty() { pair } else { format!("{pair}, {place}") };
+    let several = layout::contrasts(all).len() > 1;
+    let place = match (place.is_empty(), several) {
+        (true, _) => pair,
+        (false, true) => format!("{pair}, {place}"),
+        (false, false) => place,
+    };
     Some(format!("{place} [{:.2}, {:.2}]%", percent.low, percent.high))
 }
 
@@ -127,11 +132,6 @@ pub(in crate::report) fn is_state(level: &str) -> bool {
 /// `swap on`, `low concurrency`.
 pub(in crate::report) fn named(factor: &str, level: &str) -> String {
     printable(&if is_state(level) { format!("{factor} {level}") } else { format!("{level} {factor}") })
-}
-
-pub(in crate::report) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `swap off and on`, `the baseline and the patched kernel`.
@@ -184,10 +184,19 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
         }
         text.push_str(&open(all, &rest));
     }
-    let failing = contrast.cells.iter().filter(|cell| cell.decided_by == "outcomes").count();
-    if failing > 0 {
-        let _ =
-            write!(text, " In {failing} of {} cells one level failed more often than the other.", contrast.cells.len());
+    format!("{}{text}", failures(contrast))
+}
+
+/// Failures come before values.
+fn failures(contrast: &Contrast) -> String {
+    let mut text = String::new();
+    for (word, level) in [(Conclusion::Worse, contrast.b), (Conclusion::Better, contrast.a)] {
+        let failing =
+            contrast.cells.iter().filter(|cell| cell.decided_by == "outcomes" && cell.verdict == word).count();
+        if failing > 0 {
+            let level = printable(level);
+            let _ = write!(text, "{level} failed more often in {failing} of {} cells. ", contrast.cells.len());
+        }
     }
     text
 }
@@ -301,7 +310,7 @@ fn tables<'c>(contrast: &Contrast<'c>) -> Vec<Part<'c>> {
             let _ = write!(where_, ", {}", named(name, &level));
         }
         let title = |factor: Option<&str>, level: &str| {
-            factor.map_or_else(|| "All points".to_owned(), |factor| capitalised(&named(factor, level)))
+            factor.map_or_else(|| "All points".to_owned(), |factor| layout::capitalised(&named(factor, level)))
         };
         for columns in columns.chunks(most_columns()) {
             parts.push(Part {
@@ -406,7 +415,7 @@ fn decimals<'c>(cells: impl Iterator<Item = &'c Comparison>) -> usize {
     match narrowest {
         width if !width.is_finite() => 2,
         width if width < 1.0 => 2 + (-libm::floor(libm::log10(width))).clamp(0.0, 300.0) as usize,
-        width if width >= 1e5 => 0,
+        width if width >= 1e3 => 0,
         _ => 2,
     }
 }

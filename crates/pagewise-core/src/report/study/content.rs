@@ -7,6 +7,7 @@ use super::{design, remedy, tables, words};
 use crate::comparison::rule::Conclusion;
 use crate::experiment::point::Outcome;
 use crate::experiment::study::{Comparison, Stall};
+use crate::report::comparisons::layout::capitalised;
 use crate::report::content::{self, Line, Table, Warning};
 use crate::report::number;
 use crate::report::printable::printable;
@@ -211,11 +212,6 @@ impl Content {
         single.into_iter().chain(&mut self.ended).for_each(apply);
         self
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn outcome(frame: &Frame<'_>, claims: &[&Comparison]) -> Summary {

@@ -2,6 +2,7 @@
 
 use super::StudyReport;
 use super::content::{Content, Contrast, Section};
+use crate::report::comparisons::layout::capitalised;
 use crate::report::markdown::{escape, fenced, lines, list, sentence, table};
 
 /// The report as Markdown, ending in a newline.
@@ -71,11 +72,6 @@ fn contrast(contrast: &Contrast) -> String {
     out.push('\n');
     out.push_str(&table(&contrast.table, "---:"));
     out
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn section(section: &Section) -> String {

@@ -5,6 +5,7 @@ use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::study::{Comparison, Study};
+pub(super) use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
 
@@ -65,15 +66,6 @@ pub(super) fn outcome(claims: &[&Comparison], metric: &str) -> String {
         })
         .collect();
     format!("Of {} primary comparisons of {}, {}.", claims.len(), printable(metric), listed(&said))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// `95 %`; a level that is shared gets the digits it needs.

@@ -1,11 +1,12 @@
 //! Whether going on can still decide anything: conditional power.
 //!
-//! The final statistic is what is in plus an independent normal increment. Its chance to cross the last boundary is computed
-//! under the smallest effect that matters, in the direction that suits the data better; the chance to end equivalent is
-//! computed under no effect. When neither reaches [`HOPELESS`], stopping saves points at next to no cost. The rule does not
-//! bind: boundaries are computed as if it did not exist, so ignoring it raises no false alarms and following it can
-//! only lower them. Source: Jennison and Turnbull, "Group Sequential Methods" (2000), section 10.2; Lan and Wittes,
-//! Biometrics 44 (1988), 579–585. Noise is taken as this look knows it, which with few blocks is roughly.
+//! The final statistic is what is in plus an independent normal increment. Its chance to cross the last boundary is
+//! computed under the smallest effect that matters, in the direction that suits the data better; the chance to end
+//! equivalent is computed under no effect. When neither reaches [`HOPELESS`], stopping saves points at next to no cost.
+//! The rule does not bind: boundaries are computed as if it did not exist, so ignoring it raises no false alarms and
+//! following it can only lower them. Source: Jennison and Turnbull, "Group Sequential Methods" (2000), section 10.2;
+//! Lan and Wittes, Biometrics 44 (1988), 579–585. Noise is taken as this look knows it, which with few blocks is
+//! roughly.
 
 use super::Look;
 use crate::stats::normal;

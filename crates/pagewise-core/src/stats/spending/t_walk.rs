@@ -1,18 +1,18 @@
 //! The joint distribution of t statistics over looks, exact for normal errors of unknown variance.
 //!
 //! Write a look's data as residuals w of the model without the effect: N = df + 1 independent normal errors. The score
-//! is S = Σ cᵢ wᵢ with information I = Σ cᵢ², and V = Σ wᵢ². The t statistic is a function of the cosine
-//! r = S / √(I V): t² = df r² / (1 − r²). Without an effect the direction of w is uniform on the sphere and independent of its
+//! is S = Σ cᵢ wᵢ with information I = Σ cᵢ², and V = Σ wᵢ². The t statistic is a function of the cosine r = S / √(I
+//! V): t² = df r² / (1 − r²). Without an effect the direction of w is uniform on the sphere and independent of its
 //! length (Basu's theorem), so r alone carries everything the past says about the next look: a Markov chain on one
 //! number. With m new residuals and information growing from I to I′,
 //!
 //! r′ √I′ = r √I cos ψ + c √(I′ − I) sin ψ,
 //!
-//! where cos² ψ is Beta(N/2, m/2), the share of the old residuals in V, and c is a coordinate of a uniform point on the sphere
-//! in m dimensions. The probability is integrated exactly over one of ψ and c, numerically over the other and over r; a
-//! rate of false alarms is right to 0.01 of a percent. The decomposition
-//! is that of recursive residuals: Brown, Durbin and Evans, J. R. Statist. Soc. B 37 (1975), 149–163; the recursion over
-//! looks is that of Armitage, McPherson and Rowe, J. R. Statist. Soc. A 132 (1969), 235–244, with r in place of S.
+//! where cos² ψ is Beta(N/2, m/2), the share of the old residuals in V, and c is a coordinate of a uniform point on the
+//! sphere in m dimensions. The probability is integrated exactly over one of ψ and c, numerically over the other and
+//! over r; a rate of false alarms is right to 0.01 of a percent. The decomposition is that of recursive residuals:
+//! Brown, Durbin and Evans, J. R. Statist. Soc. B 37 (1975), 149–163; the recursion over looks is that of Armitage,
+//! McPherson and Rowe, J. R. Statist. Soc. A 132 (1969), 235–244, with r in place of S.
 
 use crate::stats::student_t;
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -122,8 +122,8 @@ struct Step {
     mixture: Mixture,
 }
 
-/// How the two sources of chance are integrated. With one new residual c is ±1 and ψ is integrated exactly; with more, c is
-/// integrated exactly and ψ numerically, which stays smooth when many residuals pin ψ down.
+/// How the two sources of chance are integrated. With one new residual c is ±1 and ψ is integrated exactly; with more,
+/// c is integrated exactly and ψ numerically, which stays smooth when many residuals pin ψ down.
 enum Mixture {
     OneNew { below_angle: Table },
     MoreNew { angles: Vec<(f64, f64, f64)>, below_polar: Table },

@@ -1,30 +1,23 @@
 //! Breaks free memory up: a huge page is taken, some pages in it are pinned, the rest is given back. What comes back can
 //! never be a huge page again as long as the pin holds.
 //!
-//! The pages come from a tmpfs that no folder shows: its `huge=always` takes whole huge pages whatever `thp.enabled` says,
-//! and `fallocate` does not fill them with zeros, which would cost most of the time. A page in a pipe is pinned: neither
-//! compaction nor reclaim can move it, as with the kernel's own objects that break up a host in the course of weeks.
+//! A page in a pipe is pinned: neither compaction nor reclaim can move it, as with the kernel's own objects that break up a
+//! host in the course of weeks.
 //! Anonymous pages would be moved together again by the first compaction, and the state would be gone half-way through a
 //! run. No more than one huge page is held beside the pins at any time, so memory cannot run short by this.
 
-use super::{COMPACT, DROP_CACHES, has_reserve};
+use super::gather::gather;
+use super::huge_file::{HUGE_PAGES, HugeFile, PAGE};
+use super::{DROP_CACHES, has_reserve};
 use crate::root::Root;
-use crate::source::buddyinfo::{self, HUGE_ORDER, NodeFree};
+use crate::source::buddyinfo::{self, NodeFree};
 use rustix::fd::OwnedFd;
-use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
-use rustix::pipe::{PipeFlags, SpliceFlags};
+use rustix::pipe::PipeFlags;
 use std::io;
 use std::time::Duration;
 
-const PAGE: u64 = 4096;
-const HUGE_PAGES: u64 = 1 << HUGE_ORDER;
-const HUGE: u64 = PAGE << HUGE_ORDER;
-
-/// A pinned piece lies at a multiple of this many pages. From 6.15 on a huge page is split only as far as needed
-/// (`mm/truncate.c try_folio_split`), and a piece of this size then stays whole around the pin. Pieces of more than 8
-/// pages go straight back to the zone when they are freed, while single pages wait in per-CPU lists and keep the huge page
-/// around them apart (`pcp_allowed_order`, `mm/page_alloc.c`, 6.18).
+/// Size of a pinned piece in pages, where the kernel leaves it whole. Pieces of more than 8 pages go straight back to the
+/// zone when they are freed; smaller ones wait in per-CPU lists (`pcp_allowed_order`, `mm/page_alloc.c`, 6.18).
 const PIECE: u64 = 16;
 
 /// Huge pages taken before `/proc/buddyinfo` is looked at again.
@@ -51,11 +44,7 @@ pub(super) struct Pins {
 
 /// Whether this kernel lets us take huge pages. Takes none.
 pub(super) fn can_be_had() -> io::Result<()> {
-    let pages = rustix::param::page_size() as u64;
-    if pages != PAGE {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    tmpfs(None).map(drop)
+    HugeFile::whole(None).map(drop)
 }
 
 /// Breaks memory up until the index is at least `figure` on every node. `go_on` is asked between batches.
@@ -89,11 +78,10 @@ pub(super) fn age(root: &Root, figure: f64, go_on: &dyn Fn() -> bool) -> Result<
 /// that is broken up now by pages that can be moved would count, and the first compaction would undo it.
 fn settle(root: &Root) {
     rustix::fs::sync();
-    for (file, value) in [(DROP_CACHES, "3"), (COMPACT, "1")] {
-        if let Err(error) = root.write(file, value) {
-            tracing::debug!("{error}");
-        }
+    if let Err(error) = root.write(DROP_CACHES, "3") {
+        tracing::debug!("the page cache was not dropped: {error}");
     }
+    gather(root);
 }
 
 /// Half-way between the figure and everything: some of what is broken up now comes together again.
@@ -119,10 +107,8 @@ fn break_up(
     pins: &mut Pins,
     go_on: &dyn Fn() -> bool,
 ) -> Result<(), String> {
-    let mount = tmpfs(is_one_of_several.then_some(node)).map_err(|error| format!("no tmpfs: {error}"))?;
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(&mount, ".", flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|error| format!("no file on a tmpfs of its own: {error}"))?;
+    let file = HugeFile::whole(is_one_of_several.then_some(node))
+        .map_err(|error| format!("no file of huge pages can be made: {error}"))?;
     let mut futile = 0;
     let mut pipe: Option<Pipe> = None;
     loop {
@@ -150,7 +136,7 @@ struct Pipe {
     room: u64,
 }
 
-fn break_one(file: &OwnedFd, pipe: &mut Option<Pipe>, pins: &mut Pins) -> io::Result<()> {
+fn break_one(file: &HugeFile, pipe: &mut Option<Pipe>, pins: &mut Pins) -> io::Result<()> {
     let open = match pipe.take() {
         Some(open) if open.room > 0 => open,
         _ => {
@@ -163,20 +149,13 @@ fn break_one(file: &OwnedFd, pipe: &mut Option<Pipe>, pins: &mut Pins) -> io::Re
         }
     };
     let open = pipe.insert(open);
-    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, HUGE)?;
+    file.take()?;
     let piece = piece_for(pins.blocks);
-    // A hole of one page makes the kernel split the huge page; the piece is the part of its size next to the hole.
-    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    rustix::fs::fallocate(file, hole, (piece ^ PIECE) * PAGE, PAGE)?;
-    let mut from = piece * PAGE;
-    // A page that was never written is not there for a reader.
-    rustix::io::pwrite(file, &[1], from)?;
-    let moved = rustix::pipe::splice(file, Some(&mut from), &open.input, None, PAGE as usize, SpliceFlags::NONBLOCK)?;
-    if moved as u64 != PAGE {
-        return Err(io::Error::from(io::ErrorKind::WriteZero));
-    }
+    // The piece next to the hole keeps its size.
+    file.punch(piece ^ PIECE)?;
+    file.pin(piece, &open.input)?;
     open.room -= 1;
-    rustix::fs::ftruncate(file, 0)?;
+    file.give_back()?;
     pins.blocks += 1;
     Ok(())
 }
@@ -188,18 +167,6 @@ fn piece_for(n: u64) -> u64 {
     (n % PIECES * 11) % PIECES * PIECE
 }
 
-/// A tmpfs of whole huge pages that is attached nowhere and goes with its last descriptor.
-fn tmpfs(node: Option<u32>) -> io::Result<OwnedFd> {
-    let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    rustix::mount::fsconfig_set_string(&context, "huge", "always")?;
-    rustix::mount::fsconfig_set_string(&context, "size", "100%")?;
-    if let Some(node) = node {
-        rustix::mount::fsconfig_set_string(&context, "mpol", format!("bind:{node}"))?;
-    }
-    rustix::mount::fsconfig_create(&context)?;
-    Ok(rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,9 +175,9 @@ mod tests {
     #[test]
     fn as_many_huge_pages_are_broken_up_as_the_index_asks_for() {
         let node = NodeFree { node: 0, free: 100 * 512, usable: 100 * 512 };
-        assert_eq!(to_break(node, 0.9), 90);
-        assert_eq!(to_break(NodeFree { usable: 10 * 512, ..node }, 0.9), 0);
-        assert_eq!(to_break(NodeFree { usable: 10 * 512 + 1, ..node }, 0.9), 1);
+        assert_eq!(to_break(node, 0.75), 75);
+        assert_eq!(to_break(NodeFree { usable: 25 * 512, ..node }, 0.75), 0);
+        assert_eq!(to_break(NodeFree { usable: 25 * 512 + 1, ..node }, 0.75), 1);
         assert_eq!(to_break(NodeFree { usable: 0, ..node }, 0.99), 0);
     }
 

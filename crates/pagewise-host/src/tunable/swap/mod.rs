@@ -10,13 +10,11 @@ pub(super) use script::shell_lines;
 use super::{Places, TunableError};
 use crate::facts::privilege::Privilege;
 use crate::root::Root;
-use crate::source::meminfo;
+use crate::source::{meminfo, swaps};
 use pagewise_core::tunable::ValueError;
 use pagewise_core::tunable::swap::{Area, FILE_PREFIX, Kind, SMALLEST_AREA, parse, text, unescape};
 use pagewise_core::unit::Bytes;
 use std::path::{Path, PathBuf};
-
-const SWAPS: &str = "/proc/swaps";
 
 /// An area in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,34 +31,30 @@ pub(super) fn read(root: &Root) -> Result<String, TunableError> {
 
 /// Areas in use, the highest priority first. Among equal ones the kernel's order stands.
 fn in_use(root: &Root) -> Result<Vec<InUse>, TunableError> {
-    let swaps = root.read(SWAPS).map_err(|error| TunableError::access("swap", "read", error))?;
-    let mut areas = swaps
-        .lines()
-        .skip(1)
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| parse_line(root, line).ok_or_else(|| unreadable(root, line)))
+    let text = root.read(swaps::PATH).map_err(|error| TunableError::access("swap", "read", error))?;
+    let mut areas = swaps::lines(&text)
+        .map(|line| {
+            let line = line.map_err(|line| unreadable(root, line))?;
+            area_in_use(root, &line).ok_or_else(|| unreadable(root, line.name))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     areas.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
     Ok(areas.into_iter().map(|(_, in_use)| in_use).collect())
 }
 
-/// `Filename Type Size Used Priority`, sizes in KiB. The size leaves the header page out (`mm/swapfile.c` swap_show,
-/// 6.12).
-fn parse_line(root: &Root, line: &str) -> Option<(i64, InUse)> {
-    let mut fields = line.split_whitespace();
-    let (name, kind) = (fields.next()?, fields.next()?);
-    let mut number = || fields.next()?.parse::<i64>().ok();
-    let (size, used, priority) = (number()?, number()?, number()?);
-    let path = unescape(name);
-    let bytes = u64::try_from(size).ok()?.checked_mul(1024)?.checked_add(page_size(root))?;
-    let kind = match (kind, zram::number(&path)) {
+/// The size in the file leaves the header page out (`mm/swapfile.c` swap_show, 6.12).
+fn area_in_use(root: &Root, line: &swaps::Line<'_>) -> Option<(i64, InUse)> {
+    let path = unescape(line.name);
+    let bytes = line.size_kib()?.checked_mul(1024)?.checked_add(page_size(root))?;
+    let kind = match (line.kind, zram::number(&path)) {
         (_, Some(device)) => Kind::Zram(zram::algorithm(root, device)),
         ("file", None) => Kind::File,
         _ => Kind::Partition,
     };
+    let priority = line.priority()?;
     // A negative one was given by the kernel, in the order of switching on.
     let chosen = u16::try_from(priority).ok();
-    let used = u64::try_from(used).ok()?.checked_mul(1024)?;
+    let used = line.used_kib()?.checked_mul(1024)?;
     Some((priority, InUse { area: Area { kind, bytes, path, priority: chosen }, used }))
 }
 
@@ -71,7 +65,7 @@ fn page_size(root: &Root) -> u64 {
 fn unreadable(root: &Root, line: &str) -> TunableError {
     TunableError::Unreadable {
         tunable: "swap".to_owned(),
-        path: root.path(SWAPS),
+        path: root.path(swaps::PATH),
         found: line.chars().take(80).collect(),
         why: "Filename, Type, Size, Used and Priority are expected".to_owned(),
     }
@@ -117,7 +111,7 @@ fn may_switch(root: &Root) -> Result<(), TunableError> {
         _ => Err(TunableError::NotPermitted {
             tunable: "swap".to_owned(),
             action: "switch",
-            path: root.path(SWAPS),
+            path: root.path(swaps::PATH),
             source: std::io::Error::from(std::io::ErrorKind::PermissionDenied),
             remedy: "run as root with CAP_SYS_ADMIN",
         }),

@@ -1,64 +1,14 @@
-//! Estimates, tests and power against R on random data: every number to 1e-9 of itself.
-//!
-//! R is handed expressions with the data written into them and prints their values; nothing is stored that could age.
+//! The statistics of a trial of pairs.
 
+use crate::claim::{Claim, Draw, assert_r_agrees, r_vector};
 use pagewise_core::stats::crossover::{self, PairDifference};
-use pagewise_core::stats::{benjamini_hochberg, fisher_exact, power, student_t, trend};
+use pagewise_core::stats::{benjamini_hochberg, fisher_exact, paired, power, student_t, trend};
 use pagewise_testkit::requires;
-use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
-use std::process::Command;
-
-/// An R expression of one or more numbers, and what they must be.
-struct Claim {
-    expression: String,
-    ours: Vec<f64>,
-}
-
-fn assert_r_agrees(claims: &[Claim]) {
-    let print = |claim: &Claim| format!("cat(sprintf('%.17g', {}), sep='\\n'); cat('\\n')\n", claim.expression);
-    let script: String = claims.iter().map(print).collect();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("claims.R");
-    std::fs::write(&file, script).unwrap();
-    let output = Command::new("Rscript").arg("--vanilla").arg(&file).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let mut theirs = printed.split_whitespace().map(|number| number.parse::<f64>().unwrap());
-    for claim in claims {
-        for ours in &claim.ours {
-            let theirs = theirs.next().expect("R prints as many numbers as we have");
-            let scale = theirs.abs().max(1e-300);
-            assert!((ours - theirs).abs() <= 1e-9 * scale, "{}: ours {ours}, R {theirs}", claim.expression);
-        }
-    }
-    assert_eq!(theirs.next(), None, "R prints no more than we have");
-}
-
-struct Draw(ChaCha20Rng);
-
-impl Draw {
-    fn unit(&mut self) -> f64 {
-        ((self.0.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
-    }
-    fn up_to(&mut self, largest: u32) -> u32 {
-        (self.unit() * f64::from(largest + 1)) as u32
-    }
-}
-
-fn draw(seed: u64) -> Draw {
-    Draw(ChaCha20Rng::seed_from_u64(seed))
-}
-
-fn r_vector(values: &[f64]) -> String {
-    let listed: Vec<String> = values.iter().map(|value| format!("{value:e}")).collect();
-    format!("c({})", listed.join(","))
-}
 
 #[test]
 fn the_crossover_estimate_is_r_s_linear_model_of_difference_on_order() {
     requires!(r);
-    let mut draw = draw(1);
+    let mut draw = Draw::new(1);
     let claims: Vec<Claim> = (0..20)
         .map(|data_set| {
             let pairs: Vec<PairDifference> = (0..4 + data_set)
@@ -69,15 +19,15 @@ fn the_crossover_estimate_is_r_s_linear_model_of_difference_on_order() {
             let (low_90, high_90) = found.interval(0.1);
             let difference: Vec<f64> = pairs.iter().map(|pair| pair.difference).collect();
             let order: Vec<f64> = pairs.iter().map(|pair| if pair.a_first { 1.0 } else { -1.0 }).collect();
-            Claim {
-                expression: format!(
+            Claim::new(
+                format!(
                     "{{ m <- lm({} ~ o, data.frame(o = {})); s <- summary(m); c(coef(m)[[1]], coef(m)[[2]], \
                      s$coefficients[1, 2], s$sigma, s$df[2], s$coefficients[1, 4], confint(m)[1, ], \
                      confint(m, level = 0.9)[1, ]) }}",
                     r_vector(&difference),
                     r_vector(&order)
                 ),
-                ours: vec![
+                vec![
                     found.effect,
                     found.period,
                     found.standard_error,
@@ -89,7 +39,31 @@ fn the_crossover_estimate_is_r_s_linear_model_of_difference_on_order() {
                     low_90,
                     high_90,
                 ],
-            }
+            )
+        })
+        .collect();
+    assert_r_agrees(&claims);
+}
+
+#[test]
+fn differences_within_blocks_are_r_s_one_sample_t_test() {
+    requires!(r);
+    let mut draw = Draw::new(31);
+    let claims: Vec<Claim> = (0..60)
+        .map(|data_set| {
+            let scale = 10f64.powi(data_set % 13 - 6);
+            let differences: Vec<f64> =
+                draw.bells(2 + data_set as usize % 20).iter().map(|d| (d + 0.5) * scale).collect();
+            let found = paired::test(&differences, 0.05).unwrap();
+            Claim::new(
+                format!(
+                    "{{ t <- t.test({}); c(t$estimate, t$conf.int, t$p.value, t$parameter) }}",
+                    r_vector(&differences)
+                ),
+                vec![found.difference, found.low, found.high, found.p, found.df],
+            )
+            // The ends of an interval may lie near zero.
+            .within(1e-7)
         })
         .collect();
     assert_r_agrees(&claims);
@@ -101,13 +75,13 @@ fn student_s_t_is_r_s() {
     let mut claims = Vec::new();
     for df in [1.0, 2.0, 3.0, 8.0, 17.0, 98.0, 9998.0] {
         for t in [1e-3, 0.3, 1.0, 2.3, 7.0, 40.0] {
-            claims.push(Claim { expression: format!("2 * pt(-{t}, {df})"), ours: vec![student_t::two_sided_p(t, df)] });
+            claims.push(Claim::new(format!("2 * pt(-{t}, {df})"), vec![student_t::two_sided_p(t, df)]));
         }
         for alpha in [0.5, 0.1, 0.05, 0.01, 1e-5] {
-            claims.push(Claim {
-                expression: format!("qt({alpha} / 2, {df}, lower.tail = FALSE)"),
-                ours: vec![student_t::critical_value(alpha, df)],
-            });
+            claims.push(Claim::new(
+                format!("qt({alpha} / 2, {df}, lower.tail = FALSE)"),
+                vec![student_t::critical_value(alpha, df)],
+            ));
         }
     }
     assert_r_agrees(&claims);
@@ -116,17 +90,17 @@ fn student_s_t_is_r_s() {
 #[test]
 fn fisher_s_exact_test_is_r_s() {
     requires!(r);
-    let mut draw = draw(2);
+    let mut draw = Draw::new(2);
     let claims: Vec<Claim> = (0..60)
         .map(|table| {
             let largest = if table < 40 { 20 } else { 300 };
             let (a_total, b_total) = (1 + draw.up_to(largest), 1 + draw.up_to(largest));
             let (a_bad, b_bad) = (draw.up_to(a_total), draw.up_to(b_total));
             let cells = format!("{a_bad}, {}, {b_bad}, {}", a_total - a_bad, b_total - b_bad);
-            Claim {
-                expression: format!("fisher.test(matrix(c({cells}), 2))$p.value"),
-                ours: vec![fisher_exact::two_sided_p(a_bad, a_total, b_bad, b_total)],
-            }
+            Claim::new(
+                format!("fisher.test(matrix(c({cells}), 2))$p.value"),
+                vec![fisher_exact::two_sided_p(a_bad, a_total, b_bad, b_total)],
+            )
         })
         .collect();
     assert_r_agrees(&claims);
@@ -135,12 +109,12 @@ fn fisher_s_exact_test_is_r_s() {
 #[test]
 fn false_discovery_rates_are_r_s() {
     requires!(r);
-    let mut draw = draw(3);
+    let mut draw = Draw::new(3);
     let claims: Vec<Claim> = [1, 2, 7, 150]
         .into_iter()
         .map(|count| {
             let p: Vec<f64> = (0..count).map(|_| draw.unit().powi(3)).collect();
-            Claim { expression: format!("p.adjust({}, 'BH')", r_vector(&p)), ours: benjamini_hochberg::adjusted(&p) }
+            Claim::new(format!("p.adjust({}, 'BH')", r_vector(&p)), benjamini_hochberg::adjusted(&p))
         })
         .collect();
     assert_r_agrees(&claims);
@@ -154,10 +128,10 @@ fn power_is_that_of_r_s_two_sample_t_test() {
         [(4, 0.02, 0.02), (10, 0.028, 0.03), (20, 0.05, 0.02), (60, 0.05, 0.02), (400, 0.1, 0.02)]
     {
         // Half the difference of two means of n/2: twice the effect against the same spread.
-        claims.push(Claim {
-            expression: format!("power.t.test(n = {}, delta = {}, sd = {sd})$power", pairs / 2, 2.0 * effect),
-            ours: vec![power::crossover_power(pairs, sd, effect, 0.05)],
-        });
+        claims.push(Claim::new(
+            format!("power.t.test(n = {}, delta = {}, sd = {sd})$power", pairs / 2, 2.0 * effect),
+            vec![power::crossover_power(pairs, sd, effect, 0.05)],
+        ));
     }
     for (sd, effect) in [(0.02, 0.02), (0.05, 0.02), (0.1, 0.02), (0.03, 0.05)] {
         let needed = power::pairs_needed(sd, effect, 0.05, 0.9, 4).unwrap();
@@ -167,10 +141,7 @@ fn power_is_that_of_r_s_two_sample_t_test() {
                 "pt(qt(0.975, {n} - 2), {n} - 2, {effect} / ({sd} / 2 * sqrt(1 / {ab} + 1 / {ba})), lower.tail = FALSE)"
             )
         };
-        claims.push(Claim {
-            expression: format!("c({} >= 0.9, {} < 0.9)", power(needed), power(needed - 1)),
-            ours: vec![1.0, 1.0],
-        });
+        claims.push(Claim::new(format!("c({} >= 0.9, {} < 0.9)", power(needed), power(needed - 1)), vec![1.0, 1.0]));
     }
     assert_r_agrees(&claims);
 }
@@ -178,18 +149,15 @@ fn power_is_that_of_r_s_two_sample_t_test() {
 #[test]
 fn the_trend_test_is_r_s_exact_rank_correlation_with_time() {
     requires!(r);
-    let mut draw = draw(4);
+    let mut draw = Draw::new(4);
     let claims: Vec<Claim> = [5, 8, 20, 40, 49]
         .into_iter()
         .map(|count| {
             let values: Vec<f64> = (0..count).map(|i| draw.unit() + f64::from(i) * 0.01).collect();
-            Claim {
-                expression: format!(
-                    "cor.test(1:{count}, {}, method = 'kendall', exact = TRUE)$p.value",
-                    r_vector(&values)
-                ),
-                ours: vec![trend::mann_kendall_p(&values)],
-            }
+            Claim::new(
+                format!("cor.test(1:{count}, {}, method = 'kendall', exact = TRUE)$p.value", r_vector(&values)),
+                vec![trend::mann_kendall_p(&values)],
+            )
         })
         .collect();
     assert_r_agrees(&claims);

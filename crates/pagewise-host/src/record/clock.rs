@@ -1,0 +1,28 @@
+//! The clocks of a recording, in nanoseconds.
+
+use rustix::time::{ClockId, clock_gettime};
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// Since boot, suspended time included: never steps.
+pub(super) fn boot() -> u64 {
+    nanoseconds(ClockId::Boottime)
+}
+
+/// Since boot, suspended time not included.
+pub(super) fn awake() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+/// What to add to an instant since boot to get nanoseconds since 1970.
+pub(super) fn wall_offset() -> i64 {
+    (nanoseconds(ClockId::Realtime) as i64).wrapping_sub(boot() as i64)
+}
+
+/// CPU time of the calling thread.
+pub(super) fn thread_cpu() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime)
+}

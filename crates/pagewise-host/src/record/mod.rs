@@ -1,0 +1,304 @@
+//! The recorder: what the kernel says about memory, once a second or faster, into one file, at next to no cost.
+//!
+//! Two threads. The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy
+//! writing back dirty pages must not delay the next sample. The *writer* takes the rows from a ring, writes a batch every
+//! two seconds, and closes a segment every 300 ticks. Neither may disturb the job: when the disk is full the recording
+//! ends with a reason, and nothing else does.
+
+mod clock;
+mod ring;
+mod sampler;
+mod schedule;
+mod settings;
+mod writing;
+
+use crate::root::Root;
+use crate::source::polled::{Polled, TEXT_FILES};
+use crate::source::{boot_id, thp};
+use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RecordingError, Writer};
+use pagewise_core::recording::{Gap, GapReason, Series, series};
+use ring::Ring;
+use sampler::{Counts, Sampler};
+use schedule::Schedule;
+use settings::Settings;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+
+/// The fastest rate. Beyond it the files of a large host would take a noticeable share of a CPU.
+pub const FASTEST: f64 = 20.0;
+
+/// The slowest rate: a tick in a hundred seconds.
+pub const SLOWEST: f64 = 0.01;
+
+/// What a killed recording lacks at its end, at most, as long as the disk takes what is written.
+pub const LOSES_AT_MOST_SECONDS: u64 = 5;
+
+/// The source that tells what recording itself costs.
+pub const OWN: &str = "self";
+const OWN_COLUMNS: [&str; 2] = ["sampler_cpu", "writer_cpu"];
+
+/// How to record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Samples a second, 0.01 to 20. What costs the kernel more to print (zoneinfo, buddyinfo, swaps, THP) is read once a
+    /// second at most, THP every five seconds while nothing of it changes.
+    pub hz: f64,
+    /// Bytes the file may use; the oldest segments go first. Checked whenever a segment is closed.
+    pub size_cap: Option<u64>,
+    /// Kept in the file beside what Pagewise says itself.
+    pub meta: Vec<(String, String)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { hz: 1.0, size_cap: None, meta: Vec::new() }
+    }
+}
+
+/// A recording could not be started or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The rate is out of range.
+    #[error("{0} samples a second cannot be taken; give a rate from {SLOWEST} to {FASTEST}")]
+    Rate(f64),
+    /// The file.
+    #[error(transparent)]
+    File(#[from] RecordingError),
+    /// A thread could not be started.
+    #[error("cannot start a thread to record with: {0}")]
+    Thread(io::Error),
+    /// A defect of ours.
+    #[error("the recorder ended unexpectedly; what it had written can be read")]
+    Panicked,
+}
+
+/// What a recording came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Ticks that were taken.
+    pub samples: u64,
+    /// Of those, how many began later than planned by more than 50 ms or half a period.
+    pub late: u64,
+    /// Stretches without samples, of all sources or of one; files this kernel lacks are among them.
+    pub gaps: u64,
+    /// CPU time of both threads and of starting, in seconds.
+    pub own_cpu_seconds: f64,
+    /// Size of the file.
+    pub bytes: u64,
+    /// Why it ended before it was told to. `None`: it did not, and is complete.
+    pub ended: Option<String>,
+}
+
+/// What the sampler and [`Recorder::mark`] tell the writer beside ticks. Rare, so it may allocate.
+enum Event {
+    Series(Series),
+    Gap(Gap),
+    GapEnds(String, u64),
+    Setting(u64, String, Option<String>),
+    Mark(u64, String),
+}
+
+const RUN: u8 = 0;
+const FINISH: u8 = 1;
+const ABANDON: u8 = 2;
+
+/// What the threads see of each other.
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicU8,
+    /// The writer has ended: there is nobody to sample for.
+    ended: AtomicBool,
+    sampler_cpu: AtomicU64,
+    writer_cpu: AtomicU64,
+}
+
+/// A recording that runs. Dropped without [`Recorder::finish`], it leaves a file that can be read and says that it is not
+/// complete.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    events: Sender<Event>,
+    sampler: Option<JoinHandle<Counts>>,
+    writer: Option<JoinHandle<writing::Outcome>>,
+    start_cpu: u64,
+}
+
+impl Recorder {
+    /// Creates the file, takes the first sample, and goes on by itself.
+    ///
+    /// # Errors
+    /// When the file exists or cannot be written, or the rate is out of range. A kernel file that is missing is no error:
+    /// the recording says so.
+    pub fn start(root: &Root, file: &Path, options: &Options) -> Result<Recorder, RecordError> {
+        Recorder::start_with(root, file, options, open_sources(root))
+    }
+
+    fn start_with(root: &Root, file: &Path, options: &Options, sources: Vec<Opened>) -> Result<Recorder, RecordError> {
+        let cpu_before = clock::thread_cpu();
+        if !(SLOWEST..=FASTEST).contains(&options.hz) {
+            return Err(RecordError::Rate(options.hz));
+        }
+        let (ring, locked) = Ring::new();
+        let ring = Arc::new(ring);
+        let now = clock::boot();
+        let names: Vec<&str> =
+            [CLOCK].into_iter().chain(sources.iter().map(|source| source.name)).chain([OWN]).collect();
+        let mut writer = Writer::create(file, &names, &meta(root, options, now, &locked), options.size_cap)?;
+        let settings = Settings::open(root);
+        let at_start = settings.snapshot().into_iter().map(|(name, value)| (now, name, value, "start"));
+        writer.write(Batch { series: own_series(now), settings: at_start.collect(), ..Batch::default() })?;
+
+        let shared = Arc::new(Shared::default());
+        let (events, received) = mpsc::channel();
+        let period = (1e9 / options.hz) as u64;
+        let schedule = Schedule::new(now, period);
+        let mut sampler =
+            Sampler::new(sources, settings, schedule, period, Arc::clone(&ring), events.clone(), Arc::clone(&shared));
+        sampler.first();
+        let start_cpu = clock::thread_cpu() - cpu_before;
+
+        let seen = Arc::clone(&shared);
+        let write = move || writing::run(writer, &ring, &received, &seen);
+        let writer =
+            thread::Builder::new().name("record-write".to_owned()).spawn(write).map_err(RecordError::Thread)?;
+        let to_wake = writer.thread().clone();
+        let sampler = thread::Builder::new().name("record-sample".to_owned()).spawn(move || sampler.run(&to_wake));
+        let mut recorder = Recorder { shared, events, sampler: None, writer: Some(writer), start_cpu };
+        // Dropped on an error, the recorder ends the writer.
+        recorder.sampler = Some(sampler.map_err(RecordError::Thread)?);
+        Ok(recorder)
+    }
+
+    /// Notes something at this instant.
+    pub fn mark(&self, text: &str) {
+        // Nobody listens once the recording has ended by itself; the summary says why.
+        let _ = self.events.send(Event::Mark(clock::boot(), text.to_owned()));
+    }
+
+    /// Whether it has ended by itself, because of the disk. [`Recorder::finish`] then says why.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.shared.ended.load(Ordering::Acquire)
+    }
+
+    /// Takes a last sample, closes the file and says what it came to.
+    ///
+    /// # Errors
+    /// Only after a defect of ours; a full disk is in the summary.
+    pub fn finish(mut self) -> Result<Summary, RecordError> {
+        self.stop(FINISH)
+    }
+
+    fn stop(&mut self, how: u8) -> Result<Summary, RecordError> {
+        self.shared.stop.store(how, Ordering::Release);
+        let counts = match self.sampler.take() {
+            Some(sampler) => {
+                sampler.thread().unpark();
+                sampler.join().map_err(|_| RecordError::Panicked)
+            }
+            None => Ok(Counts::default()),
+        };
+        // The writer looks at this only after the sampler's last row is in the ring.
+        self.shared.ended.store(true, Ordering::Release);
+        let writer = self.writer.take().ok_or(RecordError::Panicked)?;
+        writer.thread().unpark();
+        let outcome = writer.join().map_err(|_| RecordError::Panicked)?;
+        let counts = counts?;
+        let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
+        let own = self.start_cpu + cpu(&self.shared.sampler_cpu) + cpu(&self.shared.writer_cpu);
+        Ok(Summary {
+            samples: counts.samples,
+            late: counts.late,
+            gaps: counts.gaps,
+            own_cpu_seconds: own as f64 * 1e-9,
+            bytes: outcome.bytes,
+            ended: outcome.ended,
+        })
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.writer.is_some() {
+            let _ = self.stop(ABANDON);
+        }
+    }
+}
+
+/// A source at the start: open, or the reason why not.
+struct Opened {
+    name: &'static str,
+    polled: Result<Polled, String>,
+    /// Read once a second at most, whatever the rate.
+    is_slow: bool,
+}
+
+/// Sources that cost the kernel more to print, or change seldom.
+const SLOW: [&str; 3] = ["zoneinfo", "buddyinfo", "swaps"];
+
+/// Statistics of huge pages, a file each.
+const THP: &str = "thp";
+
+fn open_sources(root: &Root) -> Vec<Opened> {
+    let texts = TEXT_FILES.iter().map(|(name, path, parse)| Opened {
+        name,
+        polled: Polled::text(root, name, path, *parse).map_err(|error| error.to_string()),
+        is_slow: SLOW.contains(name),
+    });
+    let thp = Polled::number_files(root, THP, thp::number_files(root));
+    let none = || "this kernel has no statistics of transparent huge pages that we may read".to_owned();
+    texts.chain([Opened { name: THP, polled: thp.ok_or_else(none), is_slow: true }]).collect()
+}
+
+/// The series of the two sources that are no kernel files.
+fn own_series(now: u64) -> Vec<Series> {
+    let of = |source: &'static str, names: &'static [&str]| {
+        names.iter().zip(0..).map(move |(name, column)| {
+            let (unit, kind) = series::describe(source, name, false);
+            let (source, name, labels) = (source.to_owned(), (*name).to_owned(), String::new());
+            Series { source, column, name, labels, unit: Some(unit), kind, first_seen: now }
+        })
+    };
+    of(CLOCK, &CLOCK_COLUMNS).chain(of(OWN, &OWN_COLUMNS)).collect()
+}
+
+fn meta(root: &Root, options: &Options, now: u64, locked: &io::Result<()>) -> Vec<(String, String)> {
+    let wall_offset = clock::wall_offset();
+    let started = i128::from(now) + i128::from(wall_offset);
+    let started = jiff::Timestamp::from_nanosecond(started).map(|instant| instant.to_string()).unwrap_or_default();
+    let locked = locked.as_ref().map_or_else(|error| format!("no: {error}"), |()| "yes".to_owned());
+    let kernel = root.read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()).unwrap_or_default();
+    let own = [
+        ("schema", "pagewise.recording/1".to_owned()),
+        ("pagewise", env!("CARGO_PKG_VERSION").to_owned()),
+        ("kernel", kernel),
+        ("boot_id", boot_id(root).unwrap_or_default()),
+        ("started", started),
+        ("anchor_boottime_ns", now.to_string()),
+        ("anchor_wall_offset_ns", wall_offset.to_string()),
+        ("hz", options.hz.to_string()),
+        ("page_size", rustix::param::page_size().to_string()),
+        ("user_hz", rustix::param::clock_ticks_per_second().to_string()),
+        ("loses_at_most_seconds", LOSES_AT_MOST_SECONDS.to_string()),
+        ("ring_locked", locked),
+    ];
+    let own: Vec<(String, String)> = own.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    // A caller's pair must neither hide one of these nor make the insertion fail.
+    let is_free = |key: &str| key != "complete" && key != "ended" && own.iter().all(|(other, _)| other != key);
+    let mut theirs: Vec<(String, String)> = options.meta.iter().filter(|(key, _)| is_free(key)).cloned().collect();
+    theirs.sort();
+    theirs.dedup_by(|a, b| a.0 == b.0);
+    own.into_iter().chain(theirs).collect()
+}
+
+/// A gap of a source whose end is not known yet.
+fn open_gap(from: u64, source: &str, reason: GapReason, detail: String) -> Gap {
+    Gap { from, to: None, source: Some(source.to_owned()), reason, ticks: None, detail }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! Settings during a recording: every tunable this host has at the start, and each change that is seen later.
+
+use crate::root::Root;
+use crate::source::swaps;
+use crate::tunable;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// How often they are looked at, in nanoseconds.
+pub(super) const EVERY: u64 = 5_000_000_000;
+
+/// A tunable whose files are kept open. Only when their bytes change is the value read again the long way.
+#[derive(Debug)]
+struct Watched {
+    name: String,
+    value: Option<String>,
+    files: Vec<(File, u64)>,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Settings {
+    root: Root,
+    watched: Vec<Watched>,
+    /// Which of them is looked at next.
+    next: usize,
+}
+
+impl Settings {
+    /// Reads all of them now.
+    pub(super) fn open(root: &Root) -> Settings {
+        let mut watched = Vec::new();
+        for listed in tunable::list(root) {
+            let Some(Ok(value)) = listed.value else { continue };
+            let opened = tunable::files(root, &listed.name).into_iter().filter_map(|path| {
+                // How much of a swap area is in use is no setting: only the areas themselves are compared.
+                let file = File::open(root.path(&path)).ok()?;
+                let seen = fingerprint(&file, path == swaps::PATH);
+                Some((file, seen))
+            });
+            let files: Vec<(File, u64)> = opened.collect();
+            watched.push(Watched { name: listed.name, value: Some(value), files });
+        }
+        Settings { root: root.clone(), watched, next: 0 }
+    }
+
+    /// Name and value of each.
+    pub(super) fn snapshot(&self) -> Vec<(String, Option<String>)> {
+        self.watched.iter().map(|watched| (watched.name.clone(), watched.value.clone())).collect()
+    }
+
+    /// Looks at a part of them, so that no tick takes much longer than the others: all are seen once in `parts` calls.
+    pub(super) fn look(&mut self, parts: usize) -> Vec<(String, Option<String>)> {
+        let count = self.watched.len().div_ceil(parts.max(1));
+        let mut changed = Vec::new();
+        for _ in 0..count.min(self.watched.len()) {
+            let all = self.watched.len();
+            let watched = &mut self.watched[self.next];
+            self.next = (self.next + 1) % all;
+            let is_swap = watched.name == "swap";
+            let mut differs = false;
+            for (file, seen) in &mut watched.files {
+                let now = fingerprint(file, is_swap);
+                differs |= now != *seen;
+                *seen = now;
+            }
+            if !differs {
+                continue;
+            }
+            let value = tunable::read(&self.root, &watched.name).ok();
+            if value != watched.value {
+                watched.value.clone_from(&value);
+                changed.push((watched.name.clone(), value));
+            }
+        }
+        changed
+    }
+}
+
+/// Tells texts apart; no more. A file that cannot be read has one, too.
+fn fingerprint(file: &File, names_only: bool) -> u64 {
+    let mut buffer = [0u8; 4096];
+    let length = file.read_at(&mut buffer, 0).unwrap_or(0);
+    let text = &buffer[..length];
+    // FNV-1a.
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let start = 0xcbf2_9ce4_8422_2325u64;
+    if !names_only {
+        return text.iter().fold(start, add);
+    }
+    let first_word = |line: &[u8]| line.iter().take_while(|byte| !byte.is_ascii_whitespace()).fold(start, add);
+    text.split(|byte| *byte == b'\n').fold(start, |hash, line| hash.rotate_left(5) ^ first_word(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        for (path, text) in [
+            ("/proc/sys/vm/swappiness", "60\n"),
+            ("/proc/sys/kernel/osrelease", "6.12.0\n"),
+            ("/proc/meminfo", "MemTotal: 4000000 kB\n"),
+            ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+            ("/proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1020 4 -2\n"),
+        ] {
+            std::fs::create_dir_all(root.path(path).parent().unwrap()).unwrap();
+            std::fs::write(root.path(path), text).unwrap();
+        }
+        (folder, root)
+    }
+
+    fn value(settings: &[(String, Option<String>)], name: &str) -> Option<String> {
+        settings.iter().find(|(other, _)| other == name).and_then(|(_, value)| value.clone())
+    }
+
+    #[test]
+    fn a_change_is_seen_once_and_by_its_new_value() {
+        let (_folder, root) = host();
+        let mut settings = Settings::open(&root);
+        assert_eq!(value(&settings.snapshot(), "vm.swappiness").as_deref(), Some("60"));
+        assert_eq!(value(&settings.snapshot(), "thp.enabled").as_deref(), Some("madvise"));
+        assert_eq!(settings.look(1), []);
+        std::fs::write(root.path("/proc/sys/vm/swappiness"), "1\n").unwrap();
+        assert_eq!(settings.look(1), [("vm.swappiness".to_owned(), Some("1".to_owned()))]);
+        assert_eq!(settings.look(1), []);
+    }
+
+    #[test]
+    fn swap_in_use_is_no_change_and_another_area_is() {
+        let (_folder, root) = host();
+        let mut settings = Settings::open(&root);
+        let head = "Filename Type Size Used Priority\n";
+        std::fs::write(root.path("/proc/swaps"), format!("{head}/dev/sda2 partition 1020 900 -2\n")).unwrap();
+        assert_eq!(settings.look(1), []);
+        std::fs::write(root.path("/proc/swaps"), head).unwrap();
+        assert_eq!(settings.look(1), [("swap".to_owned(), Some("off".to_owned()))]);
+    }
+
+    #[test]
+    fn a_part_at_a_time_sees_all_in_the_end() {
+        let (_folder, root) = host();
+        let mut settings = Settings::open(&root);
+        std::fs::write(root.path("/proc/sys/vm/swappiness"), "7\n").unwrap();
+        let seen: Vec<_> = (0..5).flat_map(|_| settings.look(5)).collect();
+        assert_eq!(seen, [("vm.swappiness".to_owned(), Some("7".to_owned()))]);
+    }
+}

@@ -1,0 +1,83 @@
+//! The writer's thread: from the ring to the file, in batches, until the sampler has ended or the disk is full.
+
+use super::ring::Ring;
+use super::sampler::FRAME_HEAD;
+use super::{ABANDON, Event, Shared, clock};
+use crate::store::recording::{Batch, TickRow, Writer};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::Duration;
+
+/// A batch every so often: with the time a commit takes, well within the five seconds that a killed recording may lose.
+const BATCH_EVERY: Duration = Duration::from_secs(2);
+
+/// How the file ended.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) bytes: u64,
+    pub(super) ended: Option<String>,
+}
+
+/// Writes until there is nothing more to come.
+pub(super) fn run(mut writer: Writer, ring: &Ring, events: &Receiver<Event>, shared: &Shared) -> Outcome {
+    loop {
+        // Asked before the ring is emptied: what the sampler put before it ended is then in this batch.
+        let is_last = shared.ended.load(Ordering::Acquire);
+        if let Err(error) = writer.write(drain(ring, events)) {
+            shared.ended.store(true, Ordering::Release);
+            let reason = error.to_string();
+            let bytes = writer.abandon(&reason);
+            tell_cpu(shared);
+            return Outcome { bytes, ended: Some(reason) };
+        }
+        tell_cpu(shared);
+        if is_last {
+            return finish(writer, shared);
+        }
+        thread::park_timeout(BATCH_EVERY);
+    }
+}
+
+fn finish(writer: Writer, shared: &Shared) -> Outcome {
+    if shared.stop.load(Ordering::Acquire) == ABANDON {
+        let reason = "the recorder was given up before it was told to finish".to_owned();
+        return Outcome { bytes: writer.abandon(&reason), ended: Some(reason) };
+    }
+    let own_cpu = shared.sampler_cpu.load(Ordering::Acquire) + clock::thread_cpu();
+    let path = writer.path().to_owned();
+    let outcome = match writer.finish(&[("own_cpu_us".to_owned(), (own_cpu / 1000).to_string())]) {
+        Ok(bytes) => Outcome { bytes, ended: None },
+        Err(error) => {
+            let bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+            Outcome { bytes, ended: Some(error.to_string()) }
+        }
+    };
+    tell_cpu(shared);
+    outcome
+}
+
+fn tell_cpu(shared: &Shared) {
+    shared.writer_cpu.store(clock::thread_cpu(), Ordering::Release);
+}
+
+/// Rows first, then what was told: a series is told before its first row is put, so none can be missing.
+fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
+    let mut batch = Batch::default();
+    while let Some(frame) = ring.take() {
+        let number = |at: usize| frame.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+        if let (Some(ts), Some(wall_offset)) = (number(0), number(8)) {
+            batch.ticks.push(TickRow { ts, wall_offset: wall_offset as i64, row: frame[FRAME_HEAD..].to_vec() });
+        }
+    }
+    while let Ok(event) = events.try_recv() {
+        match event {
+            Event::Series(series) => batch.series.push(series),
+            Event::Gap(gap) => batch.gaps.push(gap),
+            Event::GapEnds(source, to) => batch.gap_ends.push((source, to)),
+            Event::Setting(ts, name, value) => batch.settings.push((ts, name, value, "seen")),
+            Event::Mark(ts, text) => batch.marks.push((ts, "caller", text)),
+        }
+    }
+    batch
+}

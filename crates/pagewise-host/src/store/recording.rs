@@ -1,0 +1,160 @@
+//! A recording as one file, `NAME.pgw`: an SQLite database that any language can open. `docs/reference/recording.md`
+//! tells readers in other languages what is in it.
+//!
+//! While it grows, SQLite keeps two more files beside it (`-wal`, `-shm`); a clean end leaves one. A recording whose
+//! writer was killed is read all the same, and says that it is not complete.
+
+mod reader;
+mod writer;
+
+pub use reader::{Mark, Recording, Setting};
+pub use writer::{Batch, TickRow, Writer};
+
+use pagewise_core::recording::CodecError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `application_id` of the database: "PWRC".
+pub const APPLICATION_ID: i32 = 0x5057_5243;
+
+/// `user_version` of the database. Readers refuse a higher one; tables and columns they do not know, they leave alone.
+pub const FORMAT: i32 = 1;
+
+/// The source that every tick has: when it was taken. It is the first, and its columns are in this order.
+pub const CLOCK: &str = "clock";
+
+/// Its columns.
+pub const CLOCK_COLUMNS: [&str; 3] = ["begin", "late", "wall_offset"];
+
+/// How segments are packed: `pagewise_core::recording::segment`, then one zstd frame.
+const CODEC: &str = "columnar-1+zstd";
+
+/// A key of `meta`: `1` when the recording came to its planned end.
+const COMPLETE: &str = "complete";
+
+/// Each table has room beside it: readers accept tables and columns they do not know.
+const TABLES: &str = "
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE series (
+        id         INTEGER PRIMARY KEY,
+        source     TEXT NOT NULL,
+        position   INTEGER NOT NULL,
+        name       TEXT NOT NULL,
+        labels     TEXT NOT NULL,
+        unit       TEXT NOT NULL,
+        kind       TEXT NOT NULL,
+        first_seen INTEGER NOT NULL
+    );
+    CREATE TABLE tick (seq INTEGER PRIMARY KEY, ts INTEGER NOT NULL, wall_offset INTEGER NOT NULL, row BLOB NOT NULL);
+    CREATE TABLE segment (
+        id     INTEGER PRIMARY KEY,
+        source TEXT NOT NULL,
+        seq    INTEGER NOT NULL,
+        t0     INTEGER NOT NULL,
+        t1     INTEGER NOT NULL,
+        n      INTEGER NOT NULL,
+        codec  TEXT NOT NULL,
+        blob   BLOB NOT NULL
+    );
+    CREATE TABLE setting (ts INTEGER NOT NULL, path TEXT NOT NULL, value TEXT, by TEXT NOT NULL);
+    CREATE TABLE mark (ts INTEGER NOT NULL, source TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE TABLE gap (
+        t0     INTEGER NOT NULL,
+        t1     INTEGER,
+        source TEXT,
+        reason TEXT NOT NULL,
+        ticks  INTEGER,
+        detail TEXT NOT NULL
+    );
+";
+
+/// A recording could not be made, continued or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// There is a file of that name, or of one that SQLite keeps beside it.
+    #[error("{} exists already and is never overwritten; give another name with -o, or remove it", .0.display())]
+    Exists(PathBuf),
+    /// The file system refuses.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// `create` or `read`.
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else.
+    #[error("{} is no recording: {why}", path.display())]
+    NotARecording {
+        /// The file.
+        path: PathBuf,
+        /// What it is, as far as that can be told.
+        why: String,
+    },
+    /// A newer Pagewise made it.
+    #[error("{} has format {found}, and this version reads up to {FORMAT}; read it with a newer pagewise", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: i32,
+    },
+    /// SQLite refuses.
+    #[error("cannot {action} {}: {source}{}", path.display(), remedy(source))]
+    Database {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// What is in it cannot be.
+    #[error("{} is damaged: {what}; what stands before the damage can be read", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The cap is too small for even one segment.
+    #[error("{} has reached its size cap of {cap} bytes before its first segment could be closed; raise the cap", path.display())]
+    CapTooSmall {
+        /// The file.
+        path: PathBuf,
+        /// The cap.
+        cap: u64,
+    },
+}
+
+fn remedy(error: &rusqlite::Error) -> &'static str {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DiskFull) => "; the disk is full: free some room, or record elsewhere",
+        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly) => {
+            "; a recording that is still written, or whose writer was killed, needs a folder that can be written to: \
+             copy it there together with its -wal file"
+        }
+        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+            "; the file was cut or overwritten"
+        }
+        _ => "",
+    }
+}
+
+fn damaged(path: &Path, what: &str, error: CodecError) -> RecordingError {
+    RecordingError::Damaged { path: path.to_owned(), what: format!("{what}: {error}") }
+}
+
+/// The files SQLite keeps beside a database.
+fn companions(path: &Path) -> [PathBuf; 3] {
+    ["-wal", "-shm", "-journal"].map(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,382 @@
+//! Reading a recording: one that is complete, one that still grows, one whose writer was killed, and a damaged one as far
+//! as it goes.
+
+use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, companions, damaged};
+use pagewise_core::recording::block::{Block, Recorded, SourceBlock, Tick};
+use pagewise_core::recording::segment::{self, Segment, TICKS};
+use pagewise_core::recording::tick::{SourceRow, TickDecoder};
+use pagewise_core::recording::{Column, Gap, GapReason, Kind, RawUnit, Series};
+use rusqlite::{Connection, OpenFlags, Row, params};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// No segment is larger when unpacked; a blob that claims to be is damage, not data.
+const LARGEST_SEGMENT: usize = 64 << 20;
+
+/// A setting, when it was seen to have that value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// CLOCK_BOOTTIME in nanoseconds.
+    pub ts: u64,
+    /// Name of the tunable.
+    pub path: String,
+    /// Its value; `None` when it could not be read.
+    pub value: Option<String>,
+    /// `start` for the snapshot at the beginning, `seen` for a change noticed later.
+    pub by: String,
+}
+
+/// A note in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// CLOCK_BOOTTIME in nanoseconds.
+    pub ts: u64,
+    /// Who made it.
+    pub source: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// A recording, as it was when it was opened: what is added meanwhile is not seen.
+#[derive(Debug)]
+pub struct Recording {
+    database: Connection,
+    path: PathBuf,
+    meta: BTreeMap<String, String>,
+    sources: Vec<String>,
+    series: Vec<Series>,
+    gaps: Vec<Gap>,
+}
+
+impl Recording {
+    /// Opens a recording.
+    ///
+    /// # Errors
+    /// When it cannot be read, is none, is of a newer format, or is damaged in its tables.
+    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
+        check_file(path)?;
+        let not = |why: &str| RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() };
+        let database_error = |source: rusqlite::Error| match source.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::NotADatabase) => not("it is no SQLite database"),
+            _ => RecordingError::Database { action: "read", path: path.to_owned(), source },
+        };
+        let database = open_database(path).map_err(database_error)?;
+        let application: i32 =
+            database.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(database_error)?;
+        if application != APPLICATION_ID {
+            return Err(not("it is the database of another program"));
+        }
+        let version: i32 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(database_error)?;
+        if version > FORMAT {
+            return Err(RecordingError::Newer { path: path.to_owned(), found: version });
+        }
+        let mut recording = Recording {
+            database,
+            path: path.to_owned(),
+            meta: BTreeMap::new(),
+            sources: Vec::new(),
+            series: Vec::new(),
+            gaps: Vec::new(),
+        };
+        recording.check_tables()?;
+        let pairs = recording.all("SELECT key, value FROM meta", |row| Ok((row.get(0)?, row.get(1)?)))?;
+        recording.meta = pairs.into_iter().collect();
+        recording.sources = recording.all("SELECT name FROM source ORDER BY id", |row| row.get(0))?;
+        if recording.sources.first().map(String::as_str) != Some(CLOCK) {
+            return Err(recording.damaged("its first source is not the clock"));
+        }
+        let sql = "SELECT source, position, name, labels, unit, kind, first_seen FROM series ORDER BY source, position";
+        recording.series = recording.all(sql, series_of_row)?;
+        let sql = "SELECT t0, t1, source, reason, ticks, detail FROM gap ORDER BY t0, rowid";
+        recording.gaps = recording.all(sql, gap_of_row)?;
+        Ok(recording)
+    }
+
+    /// A name that is a view could run anything.
+    fn check_tables(&self) -> Result<(), RecordingError> {
+        const NEEDED: [&str; 8] = ["meta", "source", "series", "tick", "segment", "setting", "mark", "gap"];
+        let tables: Vec<String> = self.all("SELECT name FROM sqlite_master WHERE type = 'table'", |row| row.get(0))?;
+        match NEEDED.iter().find(|needed| !tables.iter().any(|table| table == *needed)) {
+            Some(missing) => Err(self.damaged(&format!("it has no table {missing}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn damaged(&self, what: &str) -> RecordingError {
+        RecordingError::Damaged { path: self.path.clone(), what: what.to_owned() }
+    }
+
+    fn database_error(&self, source: rusqlite::Error) -> RecordingError {
+        match source {
+            rusqlite::Error::InvalidColumnType(_, name, kind) => {
+                self.damaged(&format!("column {name} holds a value of type {kind}"))
+            }
+            rusqlite::Error::IntegralValueOutOfRange(column, value) => {
+                self.damaged(&format!("column {column} holds {value}"))
+            }
+            source => RecordingError::Database { action: "read", path: self.path.clone(), source },
+        }
+    }
+
+    fn all<T>(&self, sql: &str, of_row: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, RecordingError> {
+        let read =
+            || -> rusqlite::Result<Vec<T>> { self.database.prepare(sql)?.query_map([], |row| of_row(row))?.collect() };
+        read().map_err(|error| self.database_error(error))
+    }
+
+    /// What is said about the whole: format, kernel, boot, clocks, rate.
+    #[must_use]
+    pub fn meta(&self) -> &BTreeMap<String, String> {
+        &self.meta
+    }
+
+    /// Whether it came to its planned end. If not, it still grows, or its writer was killed or ran out of disk; up to the
+    /// last seconds everything is there.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.meta.get(COMPLETE).is_some_and(|complete| complete == "1")
+    }
+
+    /// Settings at the start and every change seen, in order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn settings(&self) -> Result<Vec<Setting>, RecordingError> {
+        self.all("SELECT ts, path, value, by FROM setting ORDER BY ts, rowid", |row| {
+            Ok(Setting { ts: unsigned(row, 0)?, path: row.get(1)?, value: row.get(2)?, by: row.get(3)? })
+        })
+    }
+
+    /// Marks in order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn marks(&self) -> Result<Vec<Mark>, RecordingError> {
+        self.all("SELECT ts, source, text FROM mark ORDER BY ts, rowid", |row| {
+            Ok(Mark { ts: unsigned(row, 0)?, source: row.get(1)?, text: row.get(2)? })
+        })
+    }
+
+    /// Number of ticks.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn ticks(&self) -> Result<u64, RecordingError> {
+        let sql = "SELECT (SELECT coalesce(sum(n), 0) FROM segment WHERE source = ?1) + (SELECT count(*) FROM tick)";
+        let count: i64 =
+            self.database.query_row(sql, [CLOCK], |row| row.get(0)).map_err(|error| self.database_error(error))?;
+        u64::try_from(count).map_err(|_| self.damaged("it counts fewer than no ticks"))
+    }
+
+    fn sealed_block(&self, seq: i64) -> Result<Block, RecordingError> {
+        let mut sources = Vec::with_capacity(self.sources.len());
+        let read = || -> rusqlite::Result<Vec<(String, String, Vec<u8>)>> {
+            let mut statement =
+                self.database.prepare_cached("SELECT source, codec, blob FROM segment WHERE seq = ?1 ORDER BY id")?;
+            statement.query_map([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        };
+        for (source, codec, blob) in read().map_err(|error| self.database_error(error))? {
+            // A source packed in a way of a newer version is left out, as an unknown table is.
+            if codec != CODEC {
+                continue;
+            }
+            let bytes = zstd::bulk::decompress(&blob, LARGEST_SEGMENT.min(claimed_size(&blob)))
+                .map_err(|error| self.damaged(&format!("the segment of {source} at tick {seq}: {error}")))?;
+            let data = segment::decode(&bytes)
+                .map_err(|error| damaged(&self.path, &format!("the segment of {source} at tick {seq}"), error))?;
+            sources.push(SourceBlock { source, data });
+        }
+        self.block(seq, sources)
+    }
+
+    fn open_block(&self, first: i64, rows: Vec<Vec<Option<SourceRow>>>) -> Result<Block, RecordingError> {
+        let mut by_source: Vec<Vec<Option<SourceRow>>> = vec![Vec::with_capacity(rows.len()); self.sources.len()];
+        for row in rows {
+            let mut sections = row.into_iter();
+            by_source.iter_mut().for_each(|rows| rows.push(sections.next().flatten()));
+        }
+        let mut sources = Vec::with_capacity(by_source.len());
+        for (source, rows) in self.sources.iter().zip(by_source) {
+            // The one place that knows how rows become columns.
+            let data = segment::decode(&segment::encode(&rows)).map_err(|error| damaged(&self.path, source, error))?;
+            sources.push(SourceBlock { source: source.clone(), data });
+        }
+        self.block(first, sources)
+    }
+
+    /// Takes the clock out of the sources.
+    fn block(&self, seq: i64, mut sources: Vec<SourceBlock>) -> Result<Block, RecordingError> {
+        let incomplete = || self.damaged(&format!("the ticks from {seq} on have no complete clock"));
+        let clock = sources.iter().position(|block| block.source == CLOCK).ok_or_else(incomplete)?;
+        let clock = sources.remove(clock).data;
+        let ticks = (0..clock.took.len()).map(|tick| clock_tick(&clock, tick)).collect::<Option<Vec<Tick>>>();
+        let ticks = ticks.ok_or_else(incomplete)?;
+        if sources.iter().any(|block| block.data.took.len() != ticks.len()) {
+            return Err(self.damaged(&format!("the segments at tick {seq} differ in length")));
+        }
+        Ok(Block { first: seq.unsigned_abs(), ticks, sources })
+    }
+}
+
+fn clock_tick(clock: &Segment, tick: usize) -> Option<Tick> {
+    let value = |column: usize| clock.columns.get(column).and_then(|column: &Column| column.at(tick));
+    clock.took.get(tick).copied().flatten()?;
+    Some(Tick { begin: value(0)?, late: value(1)? as i64, wall_offset: value(2)? as i64 })
+}
+
+impl Recorded for Recording {
+    type Error = RecordingError;
+
+    fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    fn gaps(&self) -> &[Gap] {
+        &self.gaps
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = Result<Block, RecordingError>> {
+        let sealed = self.all("SELECT DISTINCT seq FROM segment ORDER BY seq", |row| row.get::<_, i64>(0));
+        let (sealed, error) = match sealed {
+            Ok(sealed) => (sealed, None),
+            Err(error) => (Vec::new(), Some(Err(error))),
+        };
+        let sealed = sealed.into_iter().map(|seq| self.sealed_block(seq));
+        error.into_iter().chain(sealed).chain(OpenRows { of: self, decoder: TickDecoder::new(), next: Some(i64::MIN) })
+    }
+}
+
+/// The rows that are in no segment yet, in blocks of the length of one.
+struct OpenRows<'a> {
+    of: &'a Recording,
+    decoder: TickDecoder,
+    next: Option<i64>,
+}
+
+impl Iterator for OpenRows<'_> {
+    type Item = Result<Block, RecordingError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let from = self.next.take()?;
+        let read = || -> rusqlite::Result<Vec<(i64, Vec<u8>)>> {
+            let sql = "SELECT seq, row FROM tick WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
+            let mut statement = self.of.database.prepare_cached(sql)?;
+            statement.query_map(params![from, TICKS as i64], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let rows = match read() {
+            Ok(rows) => rows,
+            Err(error) => return Some(Err(self.of.database_error(error))),
+        };
+        let first = rows.first()?.0;
+        self.next = rows.last().and_then(|(seq, _)| seq.checked_add(1));
+        let mut decoded = Vec::with_capacity(rows.len());
+        for (seq, row) in rows {
+            match self.decoder.decode(&row) {
+                Ok(sections) => decoded.push(sections),
+                Err(error) => {
+                    self.next = None;
+                    return Some(Err(damaged(&self.of.path, &format!("tick {seq}"), error)));
+                }
+            }
+        }
+        Some(self.of.open_block(first, decoded))
+    }
+}
+
+/// The size a frame says it has when unpacked; at most a little when it does not say.
+fn claimed_size(frame: &[u8]) -> usize {
+    match zstd::zstd_safe::get_frame_content_size(frame) {
+        Ok(Some(size)) => usize::try_from(size).unwrap_or(usize::MAX),
+        _ => 0,
+    }
+}
+
+/// Says what is no file of ours as far as that can be told without opening it. Closing a descriptor of a database gives up
+/// the locks that this process holds on it (POSIX), so a recording that this very process writes must be opened by SQLite
+/// alone.
+fn check_file(path: &Path) -> Result<(), RecordingError> {
+    const SMALLEST_DATABASE: u64 = 512;
+    let not = |why: &str| Err(RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() });
+    let metadata = std::fs::metadata(path).map_err(|source| RecordingError::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    if !metadata.is_file() {
+        return not("it is no file");
+    }
+    // The beginning of a recording that was killed right at its start is still in its -wal file.
+    if metadata.len() < SMALLEST_DATABASE && !companions(path)[0].exists() {
+        return not("it is too short, or empty");
+    }
+    Ok(())
+}
+
+/// Read-only, and where it is not written to any more and its folder cannot be written to either, as it stands.
+fn open_database(path: &Path) -> rusqlite::Result<Connection> {
+    let look = |database: Connection| -> rusqlite::Result<Connection> {
+        database.pragma_update(None, "trusted_schema", false)?;
+        database.busy_timeout(std::time::Duration::from_secs(5))?;
+        // Everything is read within one transaction: a recording that grows is seen as it is now.
+        database.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
+        Ok(database)
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags).and_then(look);
+    match opened {
+        Err(error) if is_about_the_folder(&error) && !companions(path)[0].exists() => {
+            Connection::open_with_flags(as_it_stands(path), flags | OpenFlags::SQLITE_OPEN_URI).and_then(look)
+        }
+        other => other,
+    }
+}
+
+fn is_about_the_folder(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(CannotOpen | ReadOnly))
+}
+
+pub(super) fn as_it_stands(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => uri.push(*byte as char),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri + "?immutable=1"
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+fn series_of_row(row: &Row<'_>) -> rusqlite::Result<Series> {
+    let kind: String = row.get(5)?;
+    Ok(Series {
+        source: row.get(0)?,
+        column: row.get(1)?,
+        name: row.get(2)?,
+        labels: row.get(3)?,
+        unit: RawUnit::from_word(&row.get::<_, String>(4)?),
+        // A kind of a newer version can at least be looked at.
+        kind: Kind::from_word(&kind).unwrap_or(Kind::Gauge),
+        first_seen: unsigned(row, 6)?,
+    })
+}
+
+fn gap_of_row(row: &Row<'_>) -> rusqlite::Result<Gap> {
+    let optional = |column: usize| -> rusqlite::Result<Option<u64>> {
+        Ok(row.get::<_, Option<i64>>(column)?.and_then(|value| u64::try_from(value).ok()))
+    };
+    Ok(Gap {
+        from: unsigned(row, 0)?,
+        to: optional(1)?,
+        source: row.get(2)?,
+        reason: GapReason::from_word(&row.get::<_, String>(3)?),
+        ticks: optional(4)?,
+        detail: row.get(5)?,
+    })
+}

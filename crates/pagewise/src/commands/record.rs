@@ -1,0 +1,159 @@
+//! `pagewise record -o FILE.pgw [-- COMMAND]`: what the kernel says about memory while a command runs, or for a while,
+//! in one file.
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_core::unit::{Bytes, Seconds};
+use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Status, Stopped, Watch};
+use pagewise_host::record::{Options, Recorder, Summary};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Record what the kernel says about memory to a file
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct RecordArgs {
+    /// The file; never overwritten
+    #[arg(short, long = "output", value_name = "FILE.pgw")]
+    output: PathBuf,
+    /// Samples a second, 0.01 to 20
+    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    hz: f64,
+    /// How long, such as 60s or 10m [default: until Ctrl-C, or as long as COMMAND runs]
+    #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
+    length: Option<Seconds>,
+    /// Remove the oldest samples when the file gets larger than this, such as 100M
+    #[arg(long, value_name = "SIZE")]
+    size_cap: Option<Bytes>,
+    /// Record while this runs
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const AFTER_HELP: &str = "Exit status: that of COMMAND (128 + signal if one ended it), 125 when recording fails before \
+                          it runs, 126 or 127 when it cannot be run or found. Without COMMAND as for every verb: 5 when \
+                          the disk ended the recording, 130 when Ctrl-C ended it before its time.\n\n\
+                          Examples:\n  pagewise record -o idle.pgw --for 60s\n  pagewise record -o sort.pgw -- sort big.txt";
+
+/// How often it is looked whether to end.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct RecordReport<'a> {
+    schema: &'static str,
+    file: &'a Path,
+    complete: bool,
+    /// Why it ended before its time.
+    ended: Option<&'a str>,
+    samples: u64,
+    late: u64,
+    gaps: u64,
+    own_cpu_seconds: f64,
+    /// Own CPU time as a part of the time recorded, of one core.
+    own_cpu_fraction: f64,
+    bytes: u64,
+}
+
+pub(crate) fn run(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
+    if args.command.is_empty() {
+        record(args, global)
+    } else {
+        record_command(args, global).map_err(Failure::around_command)
+    }
+}
+
+fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Failure> {
+    let options = Options { hz: args.hz, size_cap: args.size_cap.map(|cap| cap.0), meta: Vec::new() };
+    let started = Instant::now();
+    Ok((Recorder::start(&global.root(), &args.output, &options)?, started))
+}
+
+/// For a while, or until Ctrl-C: which is then how it is meant to end.
+fn record(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let (recorder, started) = start(args, global)?;
+    if args.length.is_none() {
+        output::note(&format!("recording to {}; Ctrl-C ends it", args.output.display()));
+    }
+    let length = args.length.map(|length| length.0);
+    let left = || length.map_or(f64::INFINITY, |length| length - started.elapsed().as_secs_f64());
+    while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {
+        thread::sleep(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
+    }
+    let is_cut = interrupt.is_set() && length.is_some();
+    let summary = recorder.finish()?;
+    tell(args, global, &summary, started);
+    match summary.ended {
+        Some(reason) => Err(Failure::Partial(anyhow!("the recording ended early: {reason}"))),
+        None if is_cut => Err(Failure::Interrupted(anyhow!("interrupted; what was recorded until then is complete"))),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// While a command runs. Its status is ours, also when the disk ends the recording: a job must not fail for that.
+fn record_command(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
+    struct Waiting;
+    impl Watch for Waiting {
+        fn tick(&mut self, _running: &[u32]) -> bool {
+            true
+        }
+    }
+    let program = args.command.first().map(String::as_str).unwrap_or_default();
+    process::find_program(program)?;
+    let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let (recorder, started) = start(args, global)?;
+    let command = Command { argv: args.command.clone(), output: Output::Inherit, ..Command::default() };
+    let limits = Limits { interrupt: Some(&interrupt), ..Limits::default() };
+    let ended = process::run(&[command], limits, &mut Waiting);
+    let summary = recorder.finish()?;
+    tell(args, global, &summary, started);
+    if let Some(reason) = &summary.ended {
+        output::note(&format!("the recording ended early: {reason}"));
+    }
+    let ended = ended?;
+    if ended.stopped == Some(Stopped::Interrupted) {
+        return Err(Failure::Interrupted(anyhow!("interrupted; the command was stopped, the recording is complete")));
+    }
+    Ok(match ended.commands.first().map(|command| command.status) {
+        Some(Status::Exited(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Some(Status::Signalled(signal)) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(255)),
+        None => ExitCode::FAILURE,
+    })
+}
+
+fn tell(args: &RecordArgs, global: &Global, summary: &Summary, started: Instant) {
+    let elapsed = started.elapsed().as_secs_f64();
+    let fraction = if elapsed > 0.0 { summary.own_cpu_seconds / elapsed } else { 0.0 };
+    if global.json {
+        output::json(&RecordReport {
+            schema: "pagewise.record/1",
+            file: &args.output,
+            complete: summary.ended.is_none(),
+            ended: summary.ended.as_deref(),
+            samples: summary.samples,
+            late: summary.late,
+            gaps: summary.gaps,
+            own_cpu_seconds: summary.own_cpu_seconds,
+            own_cpu_fraction: fraction,
+            bytes: summary.bytes,
+        });
+        return;
+    }
+    output::note(&format!(
+        "{} samples in {} to {} ({} bytes); {} late, {} gaps; recording took {:.3} % of one core",
+        summary.samples,
+        Seconds(elapsed),
+        args.output.display(),
+        summary.bytes,
+        summary.late,
+        summary.gaps,
+        fraction * 100.0,
+    ));
+}
