@@ -93,8 +93,8 @@ fn a_trial_that_stopped_early_says_at_which_look_and_whose_interval_it_is() {
 #[test]
 fn verdicts_name_the_memory_they_hold_for() {
     let said = markdown(&studies::memory());
-    assert!(said.contains("Holds for: on fresh memory."), "{said}");
-    assert!(said.contains("averaged over memory (fresh, aged); on fresh and aged(90%) memory"), "{said}");
+    assert!(said.contains("Holds for: fresh memory."), "{said}");
+    assert!(said.contains("averaged over memory (fresh, aged); fresh and aged(90%) memory"), "{said}");
 }
 
 #[test]

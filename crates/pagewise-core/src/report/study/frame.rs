@@ -123,7 +123,7 @@ impl<'r> Frame<'r> {
             setting.map(|setting| &setting.value)
         };
         let states = distinct(cells.filter_map(state));
-        (!states.is_empty()).then(|| format!("on {} memory", states.join(" and ")))
+        (!states.is_empty()).then(|| format!("{} memory", states.join(" and ")))
     }
 }
 
