@@ -11,5 +11,7 @@ pub mod requires;
 
 pub mod scripted;
 
+pub mod studies;
+
 pub use fake_host::FakeHost;
 pub use host_lock::{HostUnchanged, host_lock};

@@ -187,7 +187,8 @@ fn replace(points: &mut Vec<Point>, at: usize, reason: &str) {
     points.insert(at, first);
 }
 
-fn facts() -> HostFacts {
+/// A host that tells everything.
+pub(crate) fn facts() -> HostFacts {
     HostFacts {
         kernel: Some("6.12.0-1-amd64".to_owned()),
         cpu_model: Some("Example CPU @ 2.50GHz".to_owned()),

@@ -2,8 +2,8 @@
 //!
 //! `PAGEWISE_SCREENSHOTS=DIR` keeps the screenshots, for eyes.
 
-use pagewise_core::report::html;
-use pagewise_testkit::{reports, requires};
+use pagewise_core::report::{html, study};
+use pagewise_testkit::{reports, requires, studies};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,6 +25,14 @@ const wide = [...page.querySelectorAll(`body *:not(svg *)`)]
   .map(e => `${e.tagName}.${e.className}`).slice(0, 5).join(` `);
 document.body.dataset.found = `inner=${view.innerWidth} scroll=${root.scrollWidth} wide=[${wide}]`;
 '></iframe>";
+
+/// Every report of two arms and of a matrix with its name, as HTML.
+fn pages() -> Vec<(String, String)> {
+    let pairs = reports::all().into_iter().map(|(name, report)| (name.to_owned(), html(&report).unwrap()));
+    let matrices =
+        studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), study::html(&report).unwrap()));
+    pairs.chain(matrices).collect()
+}
 
 struct Visit {
     /// What the frame found out about the page.
@@ -87,10 +95,9 @@ fn screenshot(folder: &Path, name: &str) -> (PathBuf, String) {
 fn no_report_writes_to_the_console_or_is_wider_than_its_window() {
     requires!(chromium);
     let folder = tempfile::tempdir().unwrap();
-    for (name, report) in reports::all() {
-        let page = html(&report).unwrap();
+    for (name, page) in pages() {
         for window in WINDOWS {
-            let seen = visit(folder.path(), name, &page, window, false, "--dump-dom");
+            let seen = visit(folder.path(), &name, &page, window, false, "--dump-dom");
             assert_eq!(seen.found, format!("inner={0} scroll={0} wide=[]", window.0), "{name}");
             assert!(seen.console.is_empty(), "{name}: {:?}", seen.console);
         }
@@ -102,8 +109,8 @@ fn the_page_follows_the_readers_colours() {
     requires!(chromium);
     let folder = tempfile::tempdir().unwrap();
     let kept_all = std::env::var_os("PAGEWISE_SCREENSHOTS").is_some();
-    for (name, report) in reports::all().into_iter().filter(|(name, _)| kept_all || *name == "better") {
-        let page = html(&report).unwrap();
+    let shown = |name: &str| kept_all || name == "better" || name == "study-swap";
+    for (name, page) in pages().into_iter().filter(|(name, _)| shown(name)) {
         for window in WINDOWS {
             let mut files = Vec::new();
             for dark in [false, true] {

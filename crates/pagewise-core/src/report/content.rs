@@ -1,11 +1,12 @@
 //! What a report says, as words and tables. Text, Markdown and HTML lay the same content out.
 
 use super::Report;
+use super::facts::HostFacts;
 use super::number;
 use super::printable::printable;
 use super::words;
 use crate::experiment::analysis::{Analysis, Arm, CounterContrast, Effect, Interval, MeasureContrast, PointMark};
-use crate::experiment::plan::DropCaches;
+use crate::experiment::plan::{DropCaches, Workload};
 use crate::experiment::point::Outcome;
 use crate::metric::Direction;
 use crate::unit::Seconds;
@@ -86,7 +87,7 @@ pub(super) struct Warning {
     pub(super) remedy: String,
 }
 
-fn line(label: impl Into<String>, value: impl Into<String>) -> Line {
+pub(super) fn line(label: impl Into<String>, value: impl Into<String>) -> Line {
     Line { label: label.into(), value: value.into() }
 }
 
@@ -107,7 +108,7 @@ impl Content {
             warnings: warnings(analysis),
             notes: report.notes.iter().map(|note| printable(note)).collect(),
             design: design(report),
-            host: host(report),
+            host: host(&report.facts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
             method: words::method(analysis),
             origin: format!(
@@ -183,7 +184,7 @@ fn verdict(analysis: &Analysis) -> Verdict {
 }
 
 /// A sentence whose backticks do not match, because a name holds one, is one piece.
-fn pieces(sentence: &str) -> Vec<String> {
+pub(super) fn pieces(sentence: &str) -> Vec<String> {
     if sentence.matches('`').count() % 2 == 1 {
         return vec![sentence.to_owned()];
     }
@@ -191,7 +192,7 @@ fn pieces(sentence: &str) -> Vec<String> {
 }
 
 /// Cuts after the first full stop that a space follows, outside of names.
-fn first_sentence(mut pieces: Vec<String>) -> (Vec<String>, Vec<String>) {
+pub(super) fn first_sentence(mut pieces: Vec<String>) -> (Vec<String>, Vec<String>) {
     let Some(cut) = pieces.iter().step_by(2).position(|piece| piece.contains(". ")) else {
         return (pieces, Vec::new());
     };
@@ -374,7 +375,7 @@ fn counters(analysis: &Analysis) -> Table {
     }
 }
 
-fn counter_row(counter: &CounterContrast) -> Vec<String> {
+pub(super) fn counter_row(counter: &CounterContrast) -> Vec<String> {
     vec![
         printable(&counter.name),
         number::count(counter.a_mean),
@@ -410,23 +411,26 @@ fn warnings(analysis: &Analysis) -> Vec<Warning> {
 fn design(report: &Report) -> Vec<Line> {
     let plan = &report.plan;
     let design = &plan.design;
-    let caches = match design.drop_caches {
-        DropCaches::Auto => "dropped for built-in workloads only",
-        DropCaches::Yes => "dropped before every run",
-        DropCaches::No => "left alone",
-    };
-    let job = if plan.workload.run.is_empty() { workload(report) } else { command_line(&plan.workload.run) };
     vec![
-        line("job", job),
+        line("job", job(&plan.workload)),
         line(
             "metric",
             format!("{}, {} is better", printable(&plan.metric().name), better(report.analysis.metric.direction)),
         ),
         line("pairs", format!("{}, after {}", design.blocks, warmup(design.warmup))),
         line("order", format!("drawn from seed {}", report.order_seed)),
-        line("page cache", caches),
+        line("page cache", page_cache(design.drop_caches)),
         line("time limit", format!("{} a run", Seconds(design.timeout_seconds))),
     ]
+}
+
+/// What happens to the page cache before a run.
+pub(super) fn page_cache(drop: DropCaches) -> &'static str {
+    match drop {
+        DropCaches::Auto => "dropped for built-in workloads only",
+        DropCaches::Yes => "dropped before every run",
+        DropCaches::No => "left alone",
+    }
 }
 
 fn warmup(runs: u32) -> String {
@@ -437,15 +441,18 @@ fn warmup(runs: u32) -> String {
     }
 }
 
-fn better(direction: Direction) -> &'static str {
+pub(super) fn better(direction: Direction) -> &'static str {
     match direction {
         Direction::Lower => "lower",
         Direction::Higher => "higher",
     }
 }
 
-fn workload(report: &Report) -> String {
-    let workload = &report.plan.workload;
+/// What runs at every point, as one could type it.
+pub(super) fn job(workload: &Workload) -> String {
+    if !workload.run.is_empty() {
+        return command_line(&workload.run);
+    }
     let args =
         workload.args.iter().map(|(name, value)| format!("{}={}", printable(name), printable(&value.to_string())));
     let args = args.collect::<Vec<_>>().join(", ");
@@ -465,8 +472,7 @@ fn command_line(argv: &[String]) -> String {
     printable(&quoted.collect::<Vec<_>>().join(" "))
 }
 
-fn host(report: &Report) -> Vec<Line> {
-    let facts = &report.facts;
+pub(super) fn host(facts: &HostFacts) -> Vec<Line> {
     let size = |bytes: Option<u64>| bytes.map(|bytes| number::with_unit(bytes as f64, "bytes"));
     let swap = facts
         .swap_bytes

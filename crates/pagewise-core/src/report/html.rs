@@ -40,11 +40,8 @@ struct Page {
     unit: String,
 }
 
-/// The report as one HTML document.
-///
-/// # Errors
-/// When a template is broken, which the tests of this crate rule out.
-pub fn html(report: &Report) -> Result<String, TemplateError> {
+/// Where templates are rendered: everything escaped, nothing missing, and the pieces that pages share.
+pub(super) fn environment() -> Result<Environment<'static>, TemplateError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -52,6 +49,15 @@ pub fn html(report: &Report) -> Result<String, TemplateError> {
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
+    Ok(environment)
+}
+
+/// The report as one HTML document.
+///
+/// # Errors
+/// When a template is broken, which the tests of this crate rule out.
+pub fn html(report: &Report) -> Result<String, TemplateError> {
+    let environment = environment()?;
     let analysis = &report.analysis;
     // A line must not begin with a percent sign.
     let content = Content::of(report).map(|text| text.replace(" %", "\u{a0}%"));

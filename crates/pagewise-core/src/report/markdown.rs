@@ -49,7 +49,7 @@ pub fn markdown(report: &Report) -> String {
 }
 
 /// Names of levels as code. A piece holds no backtick, so none can end its own.
-fn sentence(pieces: &[String]) -> String {
+pub(super) fn sentence(pieces: &[String]) -> String {
     let piece = |(number, text): (usize, &String)| match number % 2 {
         1 if !text.is_empty() => format!("`{text}`"),
         _ => escape(text),
@@ -57,7 +57,7 @@ fn sentence(pieces: &[String]) -> String {
     pieces.iter().enumerate().map(piece).collect()
 }
 
-fn table(table: &Table, alignment: &str) -> String {
+pub(super) fn table(table: &Table, alignment: &str) -> String {
     let row = |cells: &[String]| format!("| {} |\n", cells.iter().map(|c| escape(c)).collect::<Vec<_>>().join(" | "));
     let mut out = row(&table.head);
     let rule = (0..table.head.len()).map(|column| if column == 0 { ":---" } else { alignment });
@@ -69,7 +69,7 @@ fn table(table: &Table, alignment: &str) -> String {
     out
 }
 
-fn lines(lines: &[Line]) -> String {
+pub(super) fn lines(lines: &[Line]) -> String {
     let mut out = String::new();
     for line in lines {
         let _ = writeln!(out, "- {}: {}", escape(&line.label), escape(&line.value));
@@ -78,13 +78,13 @@ fn lines(lines: &[Line]) -> String {
     out
 }
 
-fn list(heading: &str, items: impl Iterator<Item = String>) -> String {
+pub(super) fn list(heading: &str, items: impl Iterator<Item = String>) -> String {
     let items = items.map(|item| format!("- {item}\n")).collect::<String>();
     if items.is_empty() { items } else { format!("## {heading}\n\n{items}\n") }
 }
 
 /// A code block whose fence is longer than any run of backticks in it.
-fn fenced(commands: &[String]) -> String {
+pub(super) fn fenced(commands: &[String]) -> String {
     let longest = commands.iter().flat_map(|c| c.split(|c| c != '`')).map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}sh\n{}\n{fence}\n", commands.join("\n"))

@@ -1,7 +1,7 @@
 //! The report on a terminal: the verdict first, then tables. Readable at 80 columns, without colour and without UTF-8.
 
 use super::Report;
-use super::content::{Content, Line, Table};
+use super::content::{Content, Line, Table, Warning};
 use super::figure::interval_drawing;
 use super::printable::ascii;
 use comfy_table::{CellAlignment, ContentArrangement};
@@ -38,6 +38,16 @@ impl Style {
 pub(super) const BOLD: &str = "1";
 pub(super) const WARNING: &str = "1;33";
 
+/// How a verdict is painted.
+pub(super) fn colour_of(tone: &str) -> &'static str {
+    match tone {
+        "better" => "1;32",
+        "worse" => "1;31",
+        "equivalent" => "1;36",
+        _ => WARNING,
+    }
+}
+
 /// The report as text, ending in a newline.
 #[must_use]
 pub fn text(report: &Report, style: Style) -> String {
@@ -50,7 +60,7 @@ pub fn text(report: &Report, style: Style) -> String {
     page.lines(&content.effect);
     page.drawing(report);
     page.list("Runs that did not end well", &content.incidents);
-    page.warnings(&content);
+    page.warnings(&content.warnings);
     if !content.measures.rows.is_empty() {
         page.heading("Other measures");
         page.table(&content.measures, &NUMBERS);
@@ -85,19 +95,14 @@ const NUMBERS: [CellAlignment; 6] = [
     CellAlignment::Right,
 ];
 
-struct Page {
-    style: Style,
-    out: String,
+pub(super) struct Page {
+    pub(super) style: Style,
+    pub(super) out: String,
 }
 
 impl Page {
     fn verdict(&mut self, content: &Content) {
-        let colour = match content.verdict.tone.as_str() {
-            "better" => "1;32",
-            "worse" => "1;31",
-            "equivalent" => "1;36",
-            _ => WARNING,
-        };
+        let colour = colour_of(&content.verdict.tone);
         self.out.push_str(&self.style.paint(colour, &content.verdict.word.to_uppercase()));
         self.out.push('\n');
         self.paragraph(&content.verdict.sentence, 0, 0);
@@ -105,27 +110,34 @@ impl Page {
         self.out.push('\n');
     }
 
-    fn heading(&mut self, text: &str) {
+    pub(super) fn heading(&mut self, text: &str) {
         self.out.push('\n');
         self.out.push_str(&self.style.paint(BOLD, text));
         self.out.push('\n');
     }
 
-    fn paragraph(&mut self, text: &str, first: usize, rest: usize) {
+    pub(super) fn paragraph(&mut self, text: &str, first: usize, rest: usize) {
         let wrapped = wrap(text, self.style.columns(), &" ".repeat(first), &" ".repeat(rest));
         self.out.push_str(&wrapped);
     }
 
-    fn lines(&mut self, lines: &[Line]) {
-        let label_width = lines.iter().map(|line| line.label.width()).max().unwrap_or(0);
+    pub(super) fn lines(&mut self, lines: &[Line]) {
+        let most = self.style.columns() / 3;
+        let label_width = lines.iter().map(|line| line.label.width()).filter(|width| *width <= most).max().unwrap_or(0);
         for line in lines {
+            if line.label.width() > most {
+                // A name that would push its value out of the page has lines of its own.
+                self.paragraph(&line.label, 2, 2);
+                self.paragraph(&line.value, 6, 6);
+                continue;
+            }
             let label = format!("  {}{}  ", line.label, " ".repeat(label_width - line.label.width()));
             let rest = " ".repeat(label_width + 4);
             self.out.push_str(&wrap(&line.value, self.style.columns(), &label, &rest));
         }
     }
 
-    fn table(&mut self, table: &Table, alignment: &[CellAlignment]) {
+    pub(super) fn table(&mut self, table: &Table, alignment: &[CellAlignment]) {
         let mut drawn = comfy_table::Table::new();
         drawn
             .load_style(comfy_table::presets::NOTHING)
@@ -157,7 +169,7 @@ impl Page {
         }
     }
 
-    fn list(&mut self, heading: &str, items: &[String]) {
+    pub(super) fn list(&mut self, heading: &str, items: &[String]) {
         if items.is_empty() {
             return;
         }
@@ -167,12 +179,12 @@ impl Page {
         }
     }
 
-    fn warnings(&mut self, content: &Content) {
-        if content.warnings.is_empty() {
+    pub(super) fn warnings(&mut self, warnings: &[Warning]) {
+        if warnings.is_empty() {
             return;
         }
         self.heading("Warnings");
-        for warning in &content.warnings {
+        for warning in warnings {
             self.out.push_str("  ");
             self.out.push_str(&self.style.paint(WARNING, &warning.id));
             self.out.push('\n');
@@ -182,7 +194,7 @@ impl Page {
     }
 
     /// Commands are never wrapped: they are there to be copied.
-    fn commands(&mut self, commands: &[String]) {
+    pub(super) fn commands(&mut self, commands: &[String]) {
         if commands.is_empty() {
             return;
         }

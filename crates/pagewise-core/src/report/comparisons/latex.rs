@@ -38,7 +38,7 @@ fn table(all: &Comparisons, contrast: &Contrast) -> String {
 }
 
 /// Text in which nothing is a command. A bracket or a star after `\\` would be its argument, so they stand in braces.
-fn escape(text: &str) -> String {
+pub(in crate::report) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -65,6 +65,8 @@ fn escape(text: &str) -> String {
             '≤' => out.push_str("$\\le$"),
             '—' => out.push_str("---"),
             'µ' => out.push_str("$\\mu$"),
+            '→' => out.push_str("$\\to$"),
+            '·' => out.push_str("$\\cdot$"),
             // A number stays with its sign.
             '\u{a0}' => out.push('~'),
             c => out.push(c),

@@ -187,7 +187,7 @@ pub(super) fn legend(all: &Comparisons) -> String {
     )
 }
 
-pub(super) fn capitalised(text: &str) -> String {
+pub(in crate::report) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -5,13 +5,13 @@
 //!
 //! [`Comparisons`]: crate::comparison::analysis::Comparisons
 
-mod latex;
-mod layout;
+pub(super) mod latex;
+pub(super) mod layout;
 mod markdown;
 mod r;
 pub mod r_number;
 mod table;
-mod text72;
+pub(super) mod text72;
 
 pub use latex::latex;
 pub use markdown::markdown;

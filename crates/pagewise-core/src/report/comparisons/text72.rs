@@ -46,20 +46,21 @@ pub fn text72(all: &Comparisons) -> String {
     mail.out
 }
 
-struct Mail {
-    out: String,
+/// Paragraphs and headings of a mail, ASCII throughout.
+pub(in crate::report) struct Mail {
+    pub(in crate::report) out: String,
 }
 
 impl Mail {
-    fn heading(&mut self, text: &str) {
+    pub(in crate::report) fn heading(&mut self, text: &str) {
         let _ = writeln!(self.out, "{text}\n{}", "=".repeat(text.len()));
     }
 
-    fn paragraph(&mut self, text: &str) {
+    pub(in crate::report) fn paragraph(&mut self, text: &str) {
         self.out.push_str(&wrap(&ascii(text), COLUMNS, "", ""));
     }
 
-    fn item(&mut self, text: &str) {
+    pub(in crate::report) fn item(&mut self, text: &str) {
         self.out.push_str(&wrap(&ascii(text), COLUMNS, "* ", "  "));
     }
 
@@ -121,7 +122,7 @@ fn value_name(all: &Comparisons) -> (String, &'static str) {
 }
 
 /// Levels that say nothing without their factor: `swap on`, `heap 22G`; others are adjectives: `low concurrency`.
-fn is_state(level: &str) -> bool {
+pub(in crate::report) fn is_state(level: &str) -> bool {
     const STATES: [&str; 13] = [
         "on", "off", "yes", "no", "true", "false", "enabled", "disabled", "always", "never", "madvise", "defer", "now",
     ];
@@ -129,7 +130,7 @@ fn is_state(level: &str) -> bool {
 }
 
 /// `swap on`, `low concurrency`.
-fn named(factor: &str, level: &str) -> String {
+pub(in crate::report) fn named(factor: &str, level: &str) -> String {
     printable(&if is_state(level) { format!("{factor} {level}") } else { format!("{level} {factor}") })
 }
 
@@ -240,7 +241,7 @@ fn intervals(all: &Comparisons, cells: &[&Comparison], less: bool) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn listed(items: &[String]) -> String {
+pub(in crate::report) fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
@@ -325,7 +326,7 @@ fn tables<'c>(contrast: &Contrast<'c>) -> Vec<Part<'c>> {
     parts
 }
 
-fn most_columns() -> usize {
+pub(in crate::report) fn most_columns() -> usize {
     (COLUMNS - NAME_WIDTH - 2) / (CELL_WIDTH + 1)
 }
 
@@ -350,26 +351,34 @@ impl Part<'_> {
         let decimals = decimals(self.rows.iter().flat_map(|(_, cells)| cells).flatten().copied());
         let (value, unit) = value_name(all);
         let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-        let head = vec![ascii(&format!("Mean {value}{unit}")), format!("[{} CI]", level(all))];
-        let cells: Vec<Vec<Vec<String>>> =
-            self.rows.iter().map(|(_, cells)| cells.iter().map(|cell| cell_lines(*cell, decimals)).collect()).collect();
-        // The report's widths, unless a number needs more; names are broken into lines instead.
-        let widest = cells.iter().flatten().flatten().map(String::len).max().unwrap_or(0);
-        let room = (COLUMNS - 1) / (self.columns.len() + 1);
-        let cell_width = CELL_WIDTH.max(widest + 2).min(room.max(CELL_WIDTH));
-        let mut widths = vec![NAME_WIDTH];
-        widths.extend(self.columns.iter().map(|_| cell_width));
-        let rule: String = widths.iter().map(|width| format!("+{}", "-".repeat(*width))).collect::<String>() + "+\n";
-        let mut out = rule.clone();
-        let titles = self.columns.iter().map(|title| vec![ascii(title)]);
-        out.push_str(&row(&widths, std::iter::once(head).chain(titles).collect()));
-        out.push_str(&rule);
-        for ((name, _), cells) in self.rows.iter().zip(cells) {
-            out.push_str(&row(&widths, std::iter::once(vec![ascii(name)]).chain(cells).collect()));
-            out.push_str(&rule);
-        }
-        out
+        let head = vec![format!("Mean {value}{unit}"), format!("[{} CI]", level(all))];
+        let rows: Vec<(String, Vec<Vec<String>>)> = self
+            .rows
+            .iter()
+            .map(|(name, cells)| (name.clone(), cells.iter().map(|cell| cell_lines(*cell, decimals)).collect()))
+            .collect();
+        grid(&head, &self.columns, &rows)
     }
+}
+
+/// The report's table: what its cells mean, titles of the columns, and rows of a name and cells of several lines each.
+pub(in crate::report) fn grid(head: &[String], columns: &[String], rows: &[(String, Vec<Vec<String>>)]) -> String {
+    // The report's widths, unless a number needs more; names are broken into lines instead.
+    let widest = rows.iter().flat_map(|(_, cells)| cells).flatten().map(String::len).max().unwrap_or(0);
+    let room = (COLUMNS - 1) / (columns.len() + 1);
+    let cell_width = CELL_WIDTH.max(widest + 2).min(room.max(CELL_WIDTH));
+    let mut widths = vec![NAME_WIDTH];
+    widths.extend(columns.iter().map(|_| cell_width));
+    let rule: String = widths.iter().map(|width| format!("+{}", "-".repeat(*width))).collect::<String>() + "+\n";
+    let mut out = rule.clone();
+    let titles = columns.iter().map(|title| vec![ascii(title)]);
+    out.push_str(&row(&widths, std::iter::once(head.iter().map(|line| ascii(line)).collect()).chain(titles).collect()));
+    out.push_str(&rule);
+    for (name, cells) in rows {
+        out.push_str(&row(&widths, std::iter::once(vec![ascii(name)]).chain(cells.iter().cloned()).collect()));
+        out.push_str(&rule);
+    }
+    out
 }
 
 /// A row of cells of several lines each, broken to their widths.
@@ -414,7 +423,7 @@ fn decimals<'c>(cells: impl Iterator<Item = &'c Comparison>) -> usize {
 /// Digits that a table can carry; beyond it numbers are scientific.
 const MOST_DIGITS: usize = 11;
 
-fn fixed(value: f64, decimals: usize) -> String {
+pub(in crate::report) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let text = if text.len() > MOST_DIGITS { format!("{value:.3e}") } else { text };
     // A difference that rounds to nothing has no sign.

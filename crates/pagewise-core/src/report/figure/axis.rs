@@ -2,16 +2,16 @@
 
 /// Maps values between `low` and `high` to positions between `start` and `end`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis {
-    pub(super) low: f64,
-    pub(super) high: f64,
-    pub(super) start: f64,
-    pub(super) end: f64,
+pub(in crate::report) struct Axis {
+    pub(in crate::report) low: f64,
+    pub(in crate::report) high: f64,
+    pub(in crate::report) start: f64,
+    pub(in crate::report) end: f64,
 }
 
 impl Axis {
     /// A scale that holds all `values` with some room at both ends. `None` without a finite value.
-    pub(super) fn around(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Option<Axis> {
+    pub(in crate::report) fn around(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Option<Axis> {
         let (low, high) = values
             .filter(|value| value.is_finite())
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -25,14 +25,14 @@ impl Axis {
     }
 
     /// Where a value stands; values outside stand at the nearer end.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(in crate::report) fn at(&self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 };
         super::round(self.start + share * (self.end - self.start))
     }
 
     /// Round numbers inside the scale, about `wanted` of them, at least one step apart.
-    pub(super) fn ticks(&self, wanted: u32) -> Vec<f64> {
+    pub(in crate::report) fn ticks(&self, wanted: u32) -> Vec<f64> {
         let raw = (self.high - self.low) / f64::from(wanted.max(1));
         if !raw.is_finite() || raw <= 0.0 {
             return Vec::new();

@@ -50,7 +50,7 @@ fn tick_label(change: f64) -> String {
 }
 
 /// `+2 %`, `−0.5 %`: no more decimals than a round number needs.
-fn short_change(change: f64) -> String {
+pub(in crate::report) fn short_change(change: f64) -> String {
     let percent = (change * 1e4).round() / 100.0;
     let text = format!("{percent:+}").replace('-', "−");
     format!("{text} %")

@@ -3,8 +3,8 @@
 //! Across, positions are percentages of the figure's width, so that one drawing fits a phone and a desk; down, they are
 //! pixels, so that letters and marks keep their size.
 
-mod axis;
-mod interval;
+pub(super) mod axis;
+pub(super) mod interval;
 mod pairs;
 mod run_order;
 
@@ -48,7 +48,7 @@ pub(super) struct Segment {
 }
 
 /// Two decimals are enough for a percentage of a page and keep the file small.
-fn round(value: f64) -> f64 {
+pub(super) fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 

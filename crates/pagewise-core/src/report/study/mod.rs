@@ -1,9 +1,30 @@
-//! A study as text, Markdown, LaTeX, 72-column mail, one HTML file, and an R script with its data. Bytes out: files are opened
-//! elsewhere, and the bytes depend on the [`StudyReport`] alone.
+//! A study as text, Markdown, LaTeX, 72-column mail, one HTML file, a table of its points, and an R script with its data.
+//! Bytes out: files are opened elsewhere, and the bytes depend on the [`StudyReport`] alone.
+//!
+//! [`content`] says everything once, in words, with [`tables`] for its numbers; the renditions only lay it out.
 
+mod content;
+mod csv;
+mod design;
+mod figure;
+mod frame;
+mod html;
+mod latex;
+mod markdown;
+mod r_script;
+mod remedy;
+mod tables;
 mod text;
+mod text72;
+mod words;
 
+pub use csv::csv;
+pub use html::html;
+pub use latex::latex;
+pub use markdown::markdown;
+pub use r_script::r_script;
 pub use text::text;
+pub use text72::text72;
 
 use super::facts::HostFacts;
 use crate::experiment::plan::Plan;

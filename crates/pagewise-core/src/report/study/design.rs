@@ -1,0 +1,88 @@
+//! How a study ran, in lines: what was declared, what its levels set, when it was looked at.
+
+use super::StudyReport;
+use super::words::listed;
+use crate::experiment::plan::{Factor, OrderKind, StoppingRule};
+use crate::report::content::{Line, better, job, line, page_cache};
+use crate::report::number;
+use crate::report::printable::printable;
+use crate::unit::Seconds;
+
+pub(super) fn design(report: &StudyReport) -> Vec<Line> {
+    let (study, plan) = (&report.study, &report.plan);
+    let metrics: Vec<String> = study
+        .metrics
+        .iter()
+        .map(|metric| {
+            let direction = better(metric.metric.direction);
+            format!(
+                "{} ({direction} is better, margin ±{})",
+                printable(&metric.metric.name),
+                number::percent(metric.margin)
+            )
+        })
+        .collect();
+    let mut lines = vec![line("job", job(&plan.workload)), line("metrics", listed(&metrics))];
+    lines.push(line("cells", study.cells.len().to_string()));
+    lines.push(line("blocks", blocks(report)));
+    lines.push(line("order", order(report)));
+    lines.push(line("ends", ends(report)));
+    lines.push(line("alpha", study.alpha.to_string()));
+    lines.push(line("page cache", page_cache(plan.design.drop_caches)));
+    lines.push(line("time limit", format!("{} a run", Seconds(plan.design.timeout_seconds))));
+    for rule in &plan.invalidations {
+        let bound =
+            |word: &str, bound: Option<f64>| bound.map(|bound| format!("{word} {}", number::significant(bound, 4)));
+        let bounds: Vec<String> =
+            [bound("above", rule.above), bound("below", rule.below)].into_iter().flatten().collect();
+        lines.push(line(
+            "invalid if",
+            printable(&format!("{} is {}: {}", rule.number, bounds.join(" or "), rule.because)),
+        ));
+    }
+    lines
+}
+
+fn blocks(report: &StudyReport) -> String {
+    let study = &report.study;
+    let warmup = match report.plan.design.warmup {
+        0 => "no warm-up".to_owned(),
+        1 => "1 warm-up run of each cell".to_owned(),
+        runs => format!("{runs} warm-up runs of each cell"),
+    };
+    format!("{} planned, {} complete, after {warmup}", study.blocks_planned, study.blocks_complete)
+}
+
+fn order(report: &StudyReport) -> String {
+    let study = &report.study;
+    let kind = match study.order {
+        OrderKind::Auto | OrderKind::Blocks => "random complete blocks",
+        OrderKind::Pairs => "random balanced pairs",
+        OrderKind::Williams => "Williams squares",
+        OrderKind::Complete => "complete randomisation",
+        OrderKind::Nested => "nested loops, not randomised",
+    };
+    let boots = study.points.iter().filter_map(|point| point.boot).max().map(|last| last + 1);
+    let boots = boots.map_or_else(String::new, |boots| format!(", {boots} boots as whole plots"));
+    format!("{kind}{boots}, drawn from seed {}", study.seed)
+}
+
+fn ends(report: &StudyReport) -> String {
+    let (study, plan) = (&report.study, &report.plan);
+    if study.rule == StoppingRule::Fixed {
+        return "after the planned blocks; not looked at before".to_owned();
+    }
+    let looks: Vec<String> = plan.stopping.looks(study.blocks_planned).iter().map(u32::to_string).collect();
+    let futility = if plan.stopping.futility { ", also when the margin is out of reach" } else { "" };
+    format!("{} looks after {} blocks{futility}", study.rule.word(), listed(&looks))
+}
+
+/// What the levels of a factor set: `off: swap=off`.
+pub(super) fn levels(report: &StudyReport) -> Vec<Line> {
+    let of_factor = |factor: &Factor| {
+        let levels: Vec<String> =
+            factor.levels.iter().map(|(level, policy)| printable(&format!("{level}: {policy}"))).collect();
+        line(printable(&factor.name), levels.join("; "))
+    };
+    report.plan.factors.iter().map(of_factor).collect()
+}

@@ -1,0 +1,76 @@
+//! What to do about each warning of a study.
+
+/// What to do about a warning, by its id. Ids are stable, so an unknown one comes from a newer analysis.
+pub(super) fn remedy(id: &str) -> &'static str {
+    match id {
+        "incomplete-blocks" => {
+            "If the trial was cut short, 'pagewise trial resume' completes it. What is complete is judged fairly, with wider \
+             intervals."
+        }
+        "attempts-replaced" => {
+            "Invalid runs are drawn in the run order. If they fall on one cell, find out what disturbed it: replacing its \
+             runs may favour it."
+        }
+        "cut-blocks" => {
+            "Look at those blocks among the differences block by block. If they stand apart, repeat the trial without a \
+             pause, or with fewer cells, so that a block takes less time."
+        }
+        "policy-changes-nothing" => {
+            "Choose levels that differ from what the host already has; 'pagewise show' says what can act here."
+        }
+        "drift" => {
+            "Find its cause (temperature, a filling disk, another job), and repeat on a quiet host or with more warm-up. \
+             Estimates inside blocks stay right while the drift is slow against a block."
+        }
+        "autocorrelation" => {
+            "Look for what lasts longer than a run (page cache, a thermal limit, a background job). Restore data and state \
+             before every point, or let the host settle for longer."
+        }
+        "outliers" => {
+            "Look at those runs and their recordings before anything else. Never drop them: plan an [[invalidate]] rule for \
+             the cause before the next trial."
+        }
+        "bimodal" => {
+            "Look for what switches between the heaps (placement, cache, frequency) in the run order, and fix it or make it \
+             a factor."
+        }
+        "tests-disagree" => {
+            "Trust neither alone. Look at the differences block by block, and repeat with more blocks before you act."
+        }
+        "nested-order" => "Leave `order` out of the plan and run it again: no analysis can undo this order.",
+        "levels-differ-in-more" => {
+            "The effect belongs to all of these settings together. To name one, compare levels that differ in it alone."
+        }
+        "duplicate-cells" => "Give the cells different settings, or exclude one of them.",
+        "no-contrast" => "Declare a [[contrast]] and run a new trial; use this one to choose it.",
+        "unused-cell" => "Exclude it, or declare the contrast it is for, before the next trial.",
+        "too-few-boots" => "Plan more blocks: each brings another boot of every level.",
+        "cannot-reach-alpha" => {
+            "Plan more blocks or fewer primary comparisons. Until then a verdict rests on the t interval alone."
+        }
+        _ => "See the method pages of this version of Pagewise.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ids that a source file writes: what stands as the first argument of `call`.
+    fn ids<'s>(source: &'s str, call: &str) -> Vec<&'s str> {
+        let before_tests = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let calls = before_tests.split(call).skip(1);
+        calls.filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next()).collect()
+    }
+
+    #[test]
+    fn every_warning_of_a_study_and_every_lint_of_its_plan_has_a_remedy() {
+        let health = ids(include_str!("../../experiment/study/health.rs"), "warning(");
+        let lints = ids(include_str!("../../experiment/plan/lint.rs"), "lint(");
+        assert!(health.len() >= 9 && lints.len() >= 7, "the sources are written differently now: {health:?} {lints:?}");
+        let unknown = remedy("no such id");
+        for id in health.into_iter().chain(lints) {
+            assert_ne!(remedy(id), unknown, "'{id}' has no remedy");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The R script of a study computes every number of its report again, in R itself, and notices one that is changed.
+
+use pagewise_core::report::study::{StudyReport, r_script};
+use pagewise_testkit::{requires, studies};
+use std::process::{Command, Output};
+
+fn run(script: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("study.R");
+    std::fs::write(&file, script).unwrap();
+    Command::new("Rscript").arg("--vanilla").arg(&file).env("LC_ALL", "C").output().unwrap()
+}
+
+#[test]
+fn r_agrees_with_every_study() {
+    requires!(r);
+    // Failures and incomplete blocks, pairs in both orders, looks, cells without any result, names that are code.
+    for (name, report) in studies::all() {
+        let output = run(&r_script(&report));
+        let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{name}: {wrong}\n{said}");
+        assert!(said.ends_with("all numbers agree\n"), "{name}: {said}");
+        let estimated = report.study.comparisons.iter().filter(|one| one.effect.is_some()).count();
+        assert_eq!(said.matches("interval at its level").count(), estimated, "{name}");
+        let randomised =
+            report.study.comparisons.iter().filter_map(|one| one.effect.as_ref()?.randomisation_exact).filter(|e| *e);
+        assert_eq!(said.matches("p (randomisation)").count(), randomised.count(), "{name}");
+    }
+}
+
+fn is_refused(change: impl Fn(&mut StudyReport)) {
+    let mut report = studies::swap();
+    change(&mut report);
+    let output = run(&r_script(&report));
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn r_stops_at_a_number_that_is_not_the_data_s() {
+    requires!(r);
+    is_refused(|report| {
+        if let Some(effect) = &mut report.study.comparisons[0].effect {
+            effect.interval.low *= 1.000_001;
+        }
+    });
+    is_refused(|report| report.study.comparisons[0].holm_p = Some(0.5));
+    is_refused(|report| {
+        report.study.points[12].values.insert("wall".to_owned(), 99.0);
+    });
+}

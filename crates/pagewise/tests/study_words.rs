@@ -1,0 +1,169 @@
+//! What people read of a trial of a matrix: every rendition against golden files, and what none of them may do.
+
+use pagewise_core::comparison::analysis::{Comparison, analyze};
+use pagewise_core::comparison::question::{Contrast, Question};
+use pagewise_core::comparison::table::Table;
+use pagewise_core::report::Style;
+use pagewise_core::report::study::{StudyReport, csv, html, latex, markdown, r_script, text, text72};
+use pagewise_testkit::studies;
+
+/// Every rendition with its name.
+fn renditions(report: &StudyReport) -> Vec<(&'static str, String)> {
+    vec![
+        ("text", text(report, Style::default())),
+        ("markdown", markdown(report)),
+        ("latex", latex(report)),
+        ("text72", text72(report)),
+        ("html", html(report).unwrap()),
+        ("r", r_script(report)),
+        ("csv", csv(report)),
+    ]
+}
+
+#[test]
+fn every_rendition_reads_as_its_golden_file() {
+    for (kind, text) in renditions(&studies::swap()) {
+        insta::assert_snapshot!(format!("{kind}-swap"), text);
+    }
+}
+
+#[test]
+fn the_terminal_report_of_every_study_reads_as_its_golden_file() {
+    for (name, report) in studies::all().into_iter().filter(|(name, _)| *name != "swap") {
+        insta::assert_snapshot!(format!("text-{name}"), text(&report, Style::default()));
+    }
+}
+
+#[test]
+fn the_mail_of_the_seed_s_matrix_has_its_two_tables() {
+    insta::assert_snapshot!("text72-seed", text72(&studies::seed()));
+}
+
+#[test]
+fn no_line_of_a_mail_is_longer_than_72_columns_and_all_of_it_is_ascii() {
+    for (name, report) in studies::all() {
+        let mail = text72(&report);
+        assert!(mail.starts_with("TLDR\n"), "{name}");
+        assert!(mail.is_ascii(), "{name}: {:?}", mail.lines().find(|line| !line.is_ascii()));
+        assert_eq!(mail.lines().find(|line| line.len() > 72), None, "{name}");
+    }
+}
+
+#[test]
+fn the_terminal_report_fits_its_columns_except_for_commands_to_copy() {
+    for (name, report) in studies::all() {
+        for width in [60, 80, 100] {
+            for line in text(&report, Style { width, ..Style::default() }).lines() {
+                let is_command = report.commands.iter().any(|command| line.trim() == command);
+                assert!(is_command || line.chars().count() <= usize::from(width), "{name}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_utf_8_the_terminal_report_is_ascii() {
+    for (name, report) in studies::all() {
+        let text = text(&report, Style { unicode: false, ..Style::default() });
+        assert!(text.is_ascii(), "{name}: {:?}", text.lines().find(|line| !line.is_ascii()));
+    }
+}
+
+#[test]
+fn colour_adds_escape_sequences_and_nothing_else() {
+    for (name, report) in studies::all() {
+        let colourful = text(&report, Style { color: true, ..Style::default() });
+        let codes = ["[1m", "[1;33m", "[1;32m", "[1;31m", "[1;36m", "[0m"];
+        let plain = codes.iter().fold(colourful.clone(), |text, code| text.replace(&format!("\u{1b}{code}"), ""));
+        assert_ne!(colourful, plain, "{name}");
+        assert_eq!(plain, text(&report, Style::default()), "{name}");
+    }
+}
+
+#[test]
+fn a_trial_that_stopped_early_says_at_which_look_and_whose_interval_it_is() {
+    let report = studies::stopped();
+    for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| !matches!(*kind, "r" | "csv")) {
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("Stopped early, at look 3 of 4 (8 of 10 blocks)"), "{kind}");
+        assert!(words.contains("repeated one of this look"), "{kind}");
+    }
+}
+
+#[test]
+fn verdicts_name_the_memory_they_hold_for() {
+    let said = markdown(&studies::memory());
+    assert!(said.contains("Holds for: fresh memory."), "{said}");
+    assert!(said.contains("averaged over memory (fresh, aged); fresh and aged(90%) memory"), "{said}");
+}
+
+#[test]
+fn no_name_reaches_terminal_or_page_as_control_character_or_markup() {
+    let report = studies::hostile();
+    for (kind, bytes) in renditions(&report).into_iter().filter(|(kind, _)| *kind != "csv") {
+        let bad = bytes.chars().find(|c| (c.is_control() && *c != '\n') || ('\u{202a}'..='\u{202e}').contains(c));
+        assert_eq!(bad, None, "{kind}");
+    }
+    let page = html(&report).unwrap();
+    for element in ["<script", "<img", "<iframe", "<a ", "<b>", "<i>", "onerror=\""] {
+        assert!(!page.contains(element) || element == "<b>" && !page.contains("<b>rows"), "{element} came through");
+    }
+    assert!(!latex(&report).contains("\\input"), "a name became a command");
+}
+
+#[test]
+fn every_environment_of_the_latex_is_closed_and_every_row_has_its_columns() {
+    for (name, report) in studies::all() {
+        let written = latex(&report);
+        let count = |what: &str| written.matches(what).count();
+        for environment in ["table", "tabular"] {
+            let (begun, ended) = (format!("\\begin{{{environment}}}"), format!("\\end{{{environment}}}"));
+            assert!(count(&begun) > 0 && count(&begun) == count(&ended), "{name}: {environment}");
+        }
+        let mut columns = 0;
+        for line in written.lines() {
+            if let Some(spec) = line.trim().strip_prefix("\\begin{tabular}{") {
+                columns = spec.trim_end_matches('}').len();
+            }
+            if let Some(row) = line.strip_suffix(" \\\\").filter(|row| row.starts_with("    ")) {
+                assert_eq!(row.matches(" & ").count() + 1, columns, "{name}: {row}");
+            }
+        }
+        let unescaped = |c: char| written.replace(&format!("\\{c}"), "").matches(c).count();
+        assert_eq!(unescaped('{'), unescaped('}'), "{name}");
+    }
+}
+
+#[test]
+fn analyze_reads_the_csv_and_finds_the_good_runs_of_the_trial() {
+    let report = studies::swap();
+    let contrast = Contrast { factor: "swap".to_owned(), a: "off".to_owned(), b: "on".to_owned() };
+    let question = Question::new("wall", vec![contrast], vec!["concurrency".to_owned()]);
+    let table = Table::read(csv(&report).as_bytes(), "study.csv", &question).unwrap();
+    let found = analyze(&table, &question).unwrap();
+    assert_eq!(found.comparisons.len(), 2);
+    for ours in report.study.comparisons.iter().filter(|one| one.primary) {
+        let same = |one: &&Comparison| one.by.get("concurrency") == ours.by.get("concurrency");
+        let theirs = found.comparisons.iter().find(same).unwrap();
+        assert_eq!((theirs.a.n, theirs.b.n), (ours.a_values.n, ours.b_values.n));
+        let close = |one: Option<f64>, other: Option<f64>| (one.unwrap() - other.unwrap()).abs() < 1e-9;
+        assert!(close(theirs.a.mean, ours.a_values.mean) && close(theirs.b.mean, ours.b_values.mean));
+    }
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    for ((name, one), (_, two)) in studies::all().iter().zip(studies::all()) {
+        assert_eq!(renditions(one), renditions(&two), "{name}");
+    }
+}
+
+#[test]
+fn the_page_names_no_address_to_load_from() {
+    for (name, report) in studies::all().into_iter().filter(|(name, _)| *name != "hostile") {
+        let page = html(&report).unwrap();
+        for word in ["http://", "https://", "src=", "url(", "@import", "<link", "<script"] {
+            assert!(!page.contains(word), "{name}: {word}");
+        }
+    }
+}
