@@ -381,11 +381,12 @@ fn strip(status: &Status, pen: &Pen, rows: usize) -> Vec<Line<'static>> {
     if by_block && columns > 0 && stretches.len().div_ceil(columns) <= rows {
         let row = |row: &[Stretch]| {
             let mut spans = Vec::new();
-            for stretch in row {
+            for (column, stretch) in row.iter().enumerate() {
                 let label = stretch.block.map_or("w".to_owned(), |block| (block + 1).to_string());
                 spans.push(Span::raw(format!("{label:>digits$} ")));
                 spans.extend(letters(&stretch.runs));
-                spans.push(Span::raw(" ".repeat(longest - stretch.runs.len() + 2)));
+                let space = if column + 1 < row.len() { longest - stretch.runs.len() + 2 } else { 0 };
+                spans.push(Span::raw(" ".repeat(space)));
             }
             Line::from(spans)
         };
