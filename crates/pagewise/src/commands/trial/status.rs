@@ -54,7 +54,7 @@ pub(super) struct Status {
     pub(super) seconds_per_run: Option<f64>,
     /// Seconds that the runs without a result will take, the one under way whole. `None` before the first run has ended.
     pub(super) seconds_left: Option<f64>,
-    /// After how many blocks the next look comes.
+    /// After how many blocks the next look comes. `None` when the trial is complete.
     pub(super) next_look: Option<u32>,
     /// The looks taken.
     pub(super) looks: Vec<Look>,
@@ -195,8 +195,8 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
         is_run: holder::is_held(bundle.path()),
         seconds_per_run: seconds,
         seconds_left: seconds.map(|seconds| seconds * f64::from(open)),
+        next_look: to_come.filter(|_| next.is_some()),
         next,
-        next_look: to_come.filter(|_| !stopped),
         looks,
         runs,
         invalid_attempts: invalid

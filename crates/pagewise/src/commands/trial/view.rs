@@ -250,14 +250,14 @@ fn head(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
         Span::raw(numbers),
     ]);
 
-    let mut facts = format!("{} of {} blocks", status.blocks_complete, status.blocks);
+    let mut facts = format!("{}/{} blocks", status.blocks_complete, status.blocks);
     if let (Some(next), Some(left)) = (&status.next, status.seconds_left) {
         let gone = match (elapsed(next, picture.now), status.is_run) {
             (Some(gone), Some(true)) => gone.min(status.seconds_per_run.unwrap_or(0.0)),
             _ => 0.0,
         };
         let left = (left - gone).max(0.0);
-        facts.push_str(&format!(" · about {} left", span(left)));
+        facts.push_str(&format!(" · {} left", span(left)));
         if status.is_run == Some(true) {
             facts.push_str(&clock(picture.now, left).map(|end| format!(" · ends {end}")).unwrap_or_default());
         }
@@ -411,7 +411,7 @@ fn strip(status: &Status, pen: &Pen, rows: usize) -> Vec<Line<'static>> {
 fn looks(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
     let mut lines: Vec<Line> = status.looks.iter().flat_map(|look| one_look(look, pen)).collect();
     if let Some(blocks) = status.next_look {
-        lines.push(pen.line(&format!("next look after {blocks} blocks, {} are complete", status.blocks_complete)));
+        lines.push(pen.line(&format!("next look after {blocks} blocks ({} now)", status.blocks_complete)));
     }
     lines
 }
