@@ -20,7 +20,7 @@ mod figure;
 mod html;
 mod markdown;
 mod number;
-mod printable;
+pub mod printable;
 mod text;
 mod words;
 

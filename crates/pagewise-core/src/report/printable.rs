@@ -4,7 +4,8 @@
 /// The text on one line, with control characters and invisible direction marks written out as `\u{…}`.
 ///
 /// Directional marks (U+200E to U+2069) can make a level read as another one: "Trojan Source", CVE-2021-42574.
-pub(super) fn printable(text: &str) -> String {
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -22,7 +23,8 @@ fn is_unsafe(c: char) -> bool {
 }
 
 /// The same in ASCII, for terminals without UTF-8. A letter without a close relative becomes `?`.
-pub(super) fn ascii(text: &str) -> String {
+#[must_use]
+pub fn ascii(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -448,19 +448,21 @@ impl Bundle {
     /// # Errors
     /// When the database cannot be read or holds a state that is none.
     pub fn states(&self) -> Result<Vec<PointState>, BundleError> {
-        let rows: Vec<(u32, u32, String, Option<String>)> = self.act("read", |db| {
-            let sql = "SELECT point_index, attempt, state, reason FROM point ORDER BY point_index, attempt";
+        type Attempt = (u32, u32, String, Option<String>, String);
+        let rows: Vec<Attempt> = self.act("read", |db| {
+            let sql = "SELECT point_index, attempt, state, reason, started_at FROM point ORDER BY point_index, attempt";
             let mut statement = db.prepare(sql)?;
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+            let rows =
+                statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))?;
             rows.collect()
         })?;
         let damaged = |what: String| BundleError::Damaged { path: self.path.clone(), what };
-        let read = |(index, attempt, state, reason): (u32, u32, String, Option<String>)| {
+        let read = |(index, attempt, state, reason, started_at): Attempt| {
             let state = State::ALL
                 .into_iter()
                 .find(|known| known.word() == state)
                 .ok_or_else(|| damaged(format!("point {index} has the state '{state}'")))?;
-            Ok(PointState { index, attempt, state, reason })
+            Ok(PointState { index, attempt, state, reason, started_at: Some(started_at).filter(|at| !at.is_empty()) })
         };
         rows.into_iter().map(read).collect()
     }
@@ -615,6 +617,8 @@ pub struct PointState {
     pub state: State,
     /// Why, where there is something to say.
     pub reason: Option<String>,
+    /// When making it ready began, RFC 3339 UTC. `None` before that.
+    pub started_at: Option<String>,
 }
 
 struct Row {

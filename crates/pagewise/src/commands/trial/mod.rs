@@ -5,6 +5,7 @@ mod check;
 mod run;
 mod status;
 mod verify;
+mod view;
 
 use crate::cli::Global;
 use crate::failure::Failure;

@@ -1,14 +1,17 @@
 //! `trial status`: what is done, what is next, the time left, alpha spent, and verdicts where the rule allows a look.
 
+use super::view;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
+use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::next::{Next, next};
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping::{self, Look};
 use pagewise_core::unit::Seconds;
 use pagewise_host::store::bundle::{Bundle, PointState, State};
+use pagewise_host::store::holder;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,12 +22,16 @@ use std::process::ExitCode;
 pub(crate) struct StatusArgs {
     /// The bundle, such as terasort-thp.trial
     bundle: PathBuf,
+    /// Fill the screen and follow the trial until q is pressed; looks once a second
+    #[arg(long)]
+    watch: bool,
 }
 
 /// How far a trial is.
 #[derive(Debug, Serialize)]
 pub(super) struct Status {
-    schema: &'static str,
+    /// `pagewise.status/1`.
+    pub(super) schema: &'static str,
     /// The trial's name.
     pub(super) name: String,
     /// State to the number of points whose last attempt is in it.
@@ -35,30 +42,87 @@ pub(super) struct Status {
     pub(super) done: u32,
     /// Attempts that were invalid.
     pub(super) invalid: u32,
-    /// Blocks complete one after the other, and all of them.
+    /// Blocks complete one after the other from the first on.
     pub(super) blocks_complete: u32,
+    /// Blocks of the plan.
     pub(super) blocks: u32,
-    /// The point that is under way, or comes next.
+    /// Whether a process that this one can see runs the trial now. `None` when that cannot be read.
+    pub(super) is_run: Option<bool>,
+    /// The point that is under way, or comes next. `None` when the trial is complete.
     pub(super) next: Option<NextPoint>,
-    /// Seconds left, by the wall time of the runs so far.
+    /// Seconds from the start of one run to that of the next, the median. `None` before the first run has ended.
+    pub(super) seconds_per_run: Option<f64>,
+    /// Seconds that the runs without a result will take, the one under way whole. `None` before the first run has ended.
     pub(super) seconds_left: Option<f64>,
-    /// After how many blocks the next look comes.
+    /// After how many blocks the next look comes. `None` when the trial is complete.
     pub(super) next_look: Option<u32>,
     /// The looks taken.
     pub(super) looks: Vec<Look>,
+    /// Every run in run order, as its last attempt left it.
+    pub(super) runs: Vec<Run>,
+    /// Every attempt that was invalid, in run order.
+    pub(super) invalid_attempts: Vec<InvalidAttempt>,
 }
 
 /// A point that is under way, or comes next.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(super) struct NextPoint {
+    /// Place in the run order, from 0.
     pub(super) index: u32,
+    /// The block, from 0. `None` for a warm-up run.
     pub(super) block: Option<u32>,
+    /// The cell it runs under.
     pub(super) cell: String,
+    /// Which attempt it is, from 1.
+    pub(super) attempt: u32,
+    /// The attempt's state: `planned` until it is made ready.
     pub(super) state: &'static str,
+    /// What it waits for, such as a boot.
+    pub(super) reason: Option<String>,
+    /// When making it ready began, RFC 3339 UTC. `None` before that.
+    pub(super) started_at: Option<String>,
+}
+
+/// A run of the order and how it stands.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Run {
+    /// Place in the run order, from 0.
+    pub(super) index: u32,
+    /// The block, from 0. `None` for a warm-up run.
+    pub(super) block: Option<u32>,
+    /// The cell it runs under.
+    pub(super) cell: String,
+    /// The last attempt, from 1.
+    pub(super) attempt: u32,
+    /// The last attempt's state.
+    #[serde(serialize_with = "as_word")]
+    pub(super) state: State,
+}
+
+/// An attempt that is no result.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct InvalidAttempt {
+    /// Place in the run order, from 0.
+    pub(super) index: u32,
+    /// Which attempt, from 1.
+    pub(super) attempt: u32,
+    /// Why it is no result.
     pub(super) reason: Option<String>,
 }
 
+fn as_word<S: serde::Serializer>(state: &State, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(state.word())
+}
+
 pub(super) fn run(args: &StatusArgs, global: &Global) -> Result<ExitCode, Failure> {
+    if args.watch {
+        if global.json {
+            return Err(Failure::Usage(anyhow!(
+                "--watch fills a screen and --json writes a document; give one of them"
+            )));
+        }
+        return view::run(&args.bundle, global);
+    }
     let status = status(&Bundle::open(&args.bundle)?)?;
     if global.json {
         output::json(&status);
@@ -77,27 +141,45 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
     for attempt in &attempts {
         last.insert(attempt.index, attempt);
     }
+    let runs: Vec<Run> = order
+        .points
+        .iter()
+        .map(|planned| {
+            let attempt = last.get(&planned.index);
+            Run {
+                index: planned.index,
+                block: planned.block,
+                cell: planned.cell.clone(),
+                attempt: attempt.map_or(1, |attempt| attempt.attempt),
+                state: attempt.map_or(State::Planned, |attempt| attempt.state),
+            }
+        })
+        .collect();
     let mut states: BTreeMap<&'static str, u32> = BTreeMap::new();
-    for planned in &order.points {
-        let state = last.get(&planned.index).map_or(State::Planned, |attempt| attempt.state);
-        *states.entry(state.word()).or_default() += 1;
+    for run in &runs {
+        *states.entry(run.state.word()).or_default() += 1;
     }
+    let invalid: Vec<&PointState> = attempts.iter().filter(|attempt| attempt.state == State::Invalid).collect();
     let done = [State::Done, State::Failed].iter().filter_map(|state| states.get(state.word())).sum();
     let stopped = looks.iter().any(|look| look.stop);
     let next = match next(order, &points) {
-        Next::Run(planned, _) if !stopped => {
-            let attempt = last.get(&planned.index);
+        Next::Run(planned, number) if !stopped => {
+            // An invalid attempt is over: the next one has no row until it is made ready.
+            let attempt = last.get(&planned.index).filter(|attempt| attempt.attempt == number);
             Some(NextPoint {
                 index: planned.index,
                 block: planned.block,
                 cell: planned.cell,
+                attempt: number,
                 state: attempt.map_or(State::Planned, |attempt| attempt.state).word(),
                 reason: attempt.and_then(|attempt| attempt.reason.clone()),
+                started_at: attempt.and_then(|attempt| attempt.started_at.clone()),
             })
         }
         _ => None,
     };
     let open = if next.is_some() { order.points.len() as u32 - done } else { 0 };
+    let seconds = per_point(&points);
     let blocks_complete = stopping::complete_blocks(order, &points);
     let last_look = looks.iter().map(|look| look.blocks).max().unwrap_or(0);
     let to_come = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > last_look);
@@ -107,13 +189,24 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
         states,
         points: order.points.len() as u32,
         done,
-        invalid: attempts.iter().filter(|attempt| attempt.state == State::Invalid).count() as u32,
+        invalid: invalid.len() as u32,
         blocks_complete,
         blocks: plan.design.blocks,
-        seconds_left: per_point(&points).map(|seconds| seconds * f64::from(open)),
+        is_run: holder::is_held(bundle.path()),
+        seconds_per_run: seconds,
+        seconds_left: seconds.map(|seconds| seconds * f64::from(open)),
+        next_look: to_come.filter(|_| next.is_some()),
         next,
-        next_look: to_come.filter(|_| !stopped),
         looks,
+        runs,
+        invalid_attempts: invalid
+            .into_iter()
+            .map(|attempt| InvalidAttempt {
+                index: attempt.index,
+                attempt: attempt.attempt,
+                reason: attempt.reason.clone(),
+            })
+            .collect(),
     })
 }
 

@@ -1,0 +1,551 @@
+//! `trial status --watch`: the same facts as the text form, filling a terminal and followed until `q`.
+//!
+//! The one who watches must not disturb what is measured: this wakes once a second, reads twelve bytes of the database's
+//! header, opens the bundle only when they changed, and writes to the terminal only cells that changed. It never takes the
+//! bundle's lock.
+
+use super::status::{NextPoint, Run, Status, status};
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use anyhow::{Context, anyhow};
+use pagewise_core::experiment::stopping::Look;
+use pagewise_core::report::Style as Wanted;
+use pagewise_core::report::printable::{ascii, printable};
+use pagewise_core::unit::Seconds;
+use pagewise_host::process::Interrupt;
+use pagewise_host::store::bundle::{Bundle, State};
+use pagewise_host::store::holder;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::style::force_color_output;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::{DefaultTerminal, Frame};
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How often the bundle is looked at.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Everything the picture is a function of.
+struct Picture<'a> {
+    status: &'a Status,
+    /// The bundle as a shell wants it.
+    bundle: &'a str,
+    now: &'a jiff::Zoned,
+    /// Why the bundle cannot be read now.
+    notice: Option<&'a str>,
+    help: bool,
+    wanted: Wanted,
+}
+
+pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode, Failure> {
+    if !io::stdout().is_terminal() {
+        return Err(Failure::Usage(anyhow!(
+            "--watch fills a screen, and stdout is no terminal; leave --watch out for the text, or use --json"
+        )));
+    }
+    // What is no bundle is said before the screen changes.
+    let mut watched = Watched { path, seen: stamp(path), status: status(&Bundle::open(path)?)?, trouble: None };
+    let interrupt = Interrupt::on_signals().context("cannot listen for signals").map_err(Failure::NotPossible)?;
+    let wanted = output::style(&global.color);
+    force_color_output(wanted.color);
+    let shown = path.to_string_lossy();
+    let bundle = shlex::try_quote(&shown).map_or_else(|_| shown.to_string(), |quoted| quoted.into_owned());
+    let screen = Screen::enter().context("cannot take over the terminal").map_err(Failure::NotPossible)?;
+    let ended = follow(screen, &mut watched, &bundle, wanted, &interrupt);
+    match ended.context("cannot use the terminal").map_err(Failure::NotPossible)? {
+        Left::ByKey => Ok(ExitCode::SUCCESS),
+        Left::BySignal => Err(Failure::Interrupted(anyhow!("ended by a signal; the trial is not touched by that"))),
+    }
+}
+
+/// Why the view was left.
+enum Left {
+    ByKey,
+    BySignal,
+}
+
+/// The terminal in raw mode on its alternate screen. Put back when this goes, and by ratatui's hook on panic.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn enter() -> io::Result<Screen> {
+        ratatui::try_init().map(Screen).inspect_err(|_| drop(ratatui::try_restore()))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.0.show_cursor();
+        let _ = ratatui::try_restore();
+    }
+}
+
+/// A bundle that another process writes.
+struct Watched<'a> {
+    path: &'a Path,
+    seen: Option<[u8; 12]>,
+    status: Status,
+    trouble: Option<String>,
+}
+
+impl Watched<'_> {
+    /// Reads again what changed. What cannot be read now leaves the last status, and says so.
+    fn refresh(&mut self, now: &jiff::Zoned) {
+        let stamp = stamp(self.path);
+        if stamp.is_some() && stamp == self.seen && self.trouble.is_none() {
+            self.status.is_run = holder::is_held(self.path);
+            return;
+        }
+        match Bundle::open(self.path).map_err(Failure::from).and_then(|bundle| status(&bundle)) {
+            Ok(status) => (self.status, self.seen, self.trouble) = (status, stamp, None),
+            // The instant stays that of the first failure: it says how old the picture is.
+            Err(failure) => {
+                let since = now.strftime("%H:%M:%S").to_string();
+                self.trouble
+                    .get_or_insert_with(|| format!("as of {since}; it cannot be read now: {:#}", failure.cause()));
+            }
+        }
+    }
+}
+
+/// The file change counter and the size in pages, bytes 24 to 31 of an SQLite database's header, behind four bytes of the
+/// file's inode: every commit changes the counter, also within one tick of the clock that stamps files.
+/// <https://www.sqlite.org/fileformat.html>, section 1.3.
+fn stamp(bundle: &Path) -> Option<[u8; 12]> {
+    use std::os::unix::fs::MetadataExt;
+    let mut file = std::fs::File::open(bundle.join("points.sqlite")).ok()?;
+    let mut header = [0; 32];
+    file.read_exact(&mut header).ok()?;
+    let mut stamp = [0; 12];
+    stamp[..4].copy_from_slice(&(file.metadata().ok()?.ino() as u32).to_le_bytes());
+    stamp[4..].copy_from_slice(&header[24..]);
+    Some(stamp)
+}
+
+fn follow(
+    mut screen: Screen,
+    watched: &mut Watched<'_>,
+    bundle: &str,
+    wanted: Wanted,
+    interrupt: &Interrupt,
+) -> io::Result<Left> {
+    let mut help = false;
+    let mut shown: Option<Vec<Line>> = None;
+    let mut due = Instant::now() + PERIOD;
+    loop {
+        let now = jiff::Zoned::now();
+        let size = screen.0.size()?;
+        let notice = watched.trouble.as_deref();
+        let picture = Picture { status: &watched.status, bundle, now: &now, notice, help, wanted };
+        let page = page(&picture, size.width, size.height);
+        if shown.as_ref() != Some(&page) {
+            screen.0.draw(|frame| draw(frame, &page))?;
+            shown = Some(page);
+        }
+        // A signal ends the wait early or within the second.
+        if event::poll(due.saturating_duration_since(Instant::now()))? {
+            match event::read()? {
+                Event::Key(key) if key.kind == KeyEventKind::Press => match meaning(key) {
+                    Some(Key::Quit) => return Ok(Left::ByKey),
+                    Some(Key::Help) => help = !help,
+                    None => {}
+                },
+                Event::Resize(..) => shown = None,
+                _ => {}
+            }
+        }
+        if interrupt.is_set() {
+            return Ok(Left::BySignal);
+        }
+        if Instant::now() >= due {
+            due = Instant::now() + PERIOD;
+            watched.refresh(&now);
+        }
+    }
+}
+
+enum Key {
+    Quit,
+    Help,
+}
+
+/// Raw mode hands us Ctrl-C as a key.
+fn meaning(key: KeyEvent) -> Option<Key> {
+    match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Quit),
+        KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
+        KeyCode::Char('?' | 'h') => Some(Key::Help),
+        _ => None,
+    }
+}
+
+fn draw(frame: &mut Frame, page: &[Line]) {
+    let area = frame.area();
+    for (row, line) in area.rows().zip(page) {
+        frame.render_widget(line, row);
+    }
+}
+
+/// The whole screen, a line for each row.
+fn page(picture: &Picture, width: u16, height: u16) -> Vec<Line<'static>> {
+    let pen = Pen { wanted: picture.wanted, width: usize::from(width) };
+    let height = usize::from(height);
+    let mut lines = if picture.help { pen.help() } else { trial(picture, &pen, height.saturating_sub(1)) };
+    lines.truncate(height.saturating_sub(1));
+    lines.resize(height.saturating_sub(1), Line::default());
+    lines.push(pen.faint(if picture.help { "q quit   ? back" } else { "q quit   ? help" }));
+    lines
+}
+
+/// Head, what is under way, all runs, and with the room that is left looks and invalid attempts.
+fn trial(picture: &Picture, pen: &Pen, height: usize) -> Vec<Line<'static>> {
+    let status = picture.status;
+    let airy = height >= 19;
+    let gap = |lines: &mut Vec<Line<'static>>| {
+        if airy {
+            lines.push(Line::default());
+        }
+    };
+    let mut lines = head(picture, pen);
+    gap(&mut lines);
+    lines.extend(under_way(picture, pen));
+    lines.extend(picture.notice.map(|notice| pen.warn(notice)));
+    gap(&mut lines);
+    let below = looks(status, pen);
+    let invalid = invalid(status, pen);
+    let wanted_below = below.len() + invalid.len();
+    let room = height.saturating_sub(lines.len() + 1 + usize::from(airy && wanted_below > 0));
+    let room_below = wanted_below.min(room.div_ceil(2));
+    lines.extend(strip(status, pen, room - room_below));
+    lines.push(pen.legend(status));
+    gap(&mut lines);
+    let left = height.saturating_sub(lines.len());
+    let for_looks = below.len().min(left.saturating_sub(invalid.len().min(left / 2)));
+    lines.extend(latest(below, for_looks, pen));
+    let left = height.saturating_sub(lines.len());
+    lines.extend(latest(invalid, left, pen));
+    lines
+}
+
+fn head(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
+    let status = picture.status;
+    let word = standing(status);
+    let name = pen.cut(&status.name, pen.width.saturating_sub(word.width() + 2));
+    let space = " ".repeat(pen.width.saturating_sub(name.width() + word.width()));
+    let title = Line::from(vec![pen.bold(name), Span::raw(space), pen.tinted(word.to_owned(), standing_color(word))]);
+
+    let share = f64::from(status.done) / f64::from(status.points.max(1));
+    let numbers = format!("  {}/{} runs ({:.0} %)", status.done, status.points, (share * 100.0).floor());
+    let bar = pen.width.saturating_sub(numbers.width()).min(60);
+    let full = (bar as f64 * share) as usize;
+    let (on, off) = if pen.wanted.unicode { ("█", "░") } else { ("#", "-") };
+    let bar = Line::from(vec![
+        pen.tinted(on.repeat(full), Color::Green),
+        Span::raw(off.repeat(bar - full)),
+        Span::raw(numbers),
+    ]);
+
+    let mut facts = format!("{}/{} blocks", status.blocks_complete, status.blocks);
+    if let (Some(next), Some(left)) = (&status.next, status.seconds_left) {
+        let gone = match (elapsed(next, picture.now), status.is_run) {
+            (Some(gone), Some(true)) => gone.min(status.seconds_per_run.unwrap_or(0.0)),
+            _ => 0.0,
+        };
+        let left = (left - gone).max(0.0);
+        facts.push_str(&format!(" · {} left", span(left)));
+        if status.is_run == Some(true) {
+            facts.push_str(&clock(picture.now, left).map(|end| format!(" · ends {end}")).unwrap_or_default());
+        }
+    }
+    vec![title, bar, pen.line(&facts)]
+}
+
+/// The trial in a word or two.
+fn standing(status: &Status) -> &'static str {
+    match (&status.next, status.is_run) {
+        (None, _) if status.done < status.points => "complete, stopped early",
+        (None, _) => "complete",
+        (Some(next), _) if next.reason.is_some() => "waiting",
+        (Some(_), Some(true)) => "running",
+        (Some(_), Some(false)) => "interrupted",
+        (Some(_), None) => "",
+    }
+}
+
+fn standing_color(word: &str) -> Color {
+    match word {
+        "running" => Color::Cyan,
+        "interrupted" | "waiting" => Color::Yellow,
+        _ => Color::Green,
+    }
+}
+
+fn under_way(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
+    let status = picture.status;
+    let Some(next) = &status.next else {
+        return vec![
+            pen.line("the trial has ended; what was found:"),
+            pen.line(&format!("  pagewise trial analyze {}", picture.bundle)),
+        ];
+    };
+    let place = next.block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
+    let again = if next.attempt > 1 { format!(", attempt {}", next.attempt) } else { String::new() };
+    let started = next.started_at.is_some();
+    let since = elapsed(next, picture.now).map(|gone| format!(" for {}", span(gone))).unwrap_or_default();
+    let state = match (&next.reason, status.is_run, started) {
+        (Some(reason), ..) => format!("waits for {reason}"),
+        (None, Some(false), true) => format!("cut off while {}", next.state),
+        (None, _, true) => format!("{}{since}", next.state),
+        (None, _, false) => next.state.to_owned(),
+    };
+    let word = if started { "now " } else { "next" };
+    let mut lines = vec![
+        pen.line(&format!("{word}  run {}, {place}{again}: {state}", next.index + 1)),
+        pen.line(&format!("      {}", next.cell)),
+    ];
+    if status.is_run == Some(false) {
+        lines.push(pen.warn(&format!("nobody runs it here: pagewise trial resume {}", picture.bundle)));
+    }
+    lines
+}
+
+/// Seconds since an attempt began. `None` before that, and when the clock was put back.
+fn elapsed(next: &NextPoint, now: &jiff::Zoned) -> Option<f64> {
+    let since: jiff::Timestamp = next.started_at.as_ref()?.parse().ok()?;
+    let gone = (now.timestamp().as_second() - since.as_second()) as f64;
+    (gone >= 0.0).then_some(gone)
+}
+
+/// A time as it is told while it passes: no parts of a second.
+fn span(seconds: f64) -> String {
+    match seconds {
+        ..60.0 => format!("{:.0} s", seconds.floor()),
+        // Seconds prints these with two decimals.
+        ..100.0 => format!("1m{:02.0}s", (seconds - 60.0).floor()),
+        _ => Seconds(seconds).to_string(),
+    }
+}
+
+/// The clock so many seconds from now; with the day when that is another one. `None` beyond the calendar.
+fn clock(now: &jiff::Zoned, seconds: f64) -> Option<String> {
+    let end = now.checked_add(jiff::SignedDuration::try_from_secs_f64(seconds).ok()?).ok()?;
+    let days = (end.timestamp().as_second() - now.timestamp().as_second()) / 86_400;
+    let format = match days {
+        0 if end.date() == now.date() => "%H:%M",
+        0..6 => "%a %H:%M",
+        _ => "%Y-%m-%d %H:%M",
+    };
+    Some(end.strftime(format).to_string())
+}
+
+/// A stretch of the run order in one block.
+struct Stretch<'a> {
+    block: Option<u32>,
+    runs: Vec<&'a Run>,
+}
+
+/// All runs in run order, in at most so many rows: a row for each block; else blocks beside each other; else letters alone,
+/// those around the run that is under way.
+fn strip(status: &Status, pen: &Pen, rows: usize) -> Vec<Line<'static>> {
+    if rows == 0 {
+        return Vec::new();
+    }
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for run in &status.runs {
+        match stretches.last_mut() {
+            Some(last) if last.block == run.block => last.runs.push(run),
+            _ => stretches.push(Stretch { block: run.block, runs: vec![run] }),
+        }
+    }
+    let letters = |runs: &[&Run]| runs.iter().map(|run| pen.letter(run.state)).collect::<Vec<_>>();
+    // In a complete or nested order blocks do not run one after the other, and say nothing here.
+    let by_block = stretches.len() <= status.blocks as usize + 1;
+    let longest = stretches.iter().map(|stretch| stretch.runs.len()).max().unwrap_or(0);
+    if by_block && stretches.len() <= rows && longest + 12 <= pen.width {
+        let row = |stretch: &Stretch| {
+            let label = stretch.block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
+            let mut spans = vec![Span::raw(format!("{label:<12}"))];
+            spans.extend(letters(&stretch.runs));
+            Line::from(spans)
+        };
+        return stretches.iter().map(row).collect();
+    }
+    let digits = status.blocks.to_string().len();
+    let cell = digits + 1 + longest + 2;
+    let columns = (pen.width + 2) / cell;
+    if by_block && columns > 0 && stretches.len().div_ceil(columns) <= rows {
+        let row = |row: &[Stretch]| {
+            let mut spans = Vec::new();
+            for (column, stretch) in row.iter().enumerate() {
+                let label = stretch.block.map_or("w".to_owned(), |block| (block + 1).to_string());
+                spans.push(Span::raw(format!("{label:>digits$} ")));
+                spans.extend(letters(&stretch.runs));
+                let space = if column + 1 < row.len() { longest - stretch.runs.len() + 2 } else { 0 };
+                spans.push(Span::raw(" ".repeat(space)));
+            }
+            Line::from(spans)
+        };
+        return stretches.chunks(columns).map(row).collect();
+    }
+    let all: Vec<&Run> = status.runs.iter().collect();
+    let label = status.runs.len().to_string().len();
+    let wide = pen.width.saturating_sub(label + 1).max(1);
+    let current = status.next.as_ref().map_or(0, |next| next.index as usize) / wide;
+    let count = all.len().div_ceil(wide);
+    let first = current.saturating_sub(rows / 2).min(count.saturating_sub(rows));
+    let window = all.chunks(wide).enumerate().skip(first).take(rows);
+    window
+        .map(|(row, runs)| {
+            let mut spans = vec![Span::raw(format!("{:>label$} ", row * wide + 1))];
+            spans.extend(letters(runs));
+            Line::from(spans)
+        })
+        .collect()
+}
+
+fn looks(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
+    let mut lines: Vec<Line> = status.looks.iter().flat_map(|look| one_look(look, pen)).collect();
+    if let Some(blocks) = status.next_look {
+        lines.push(pen.line(&format!("next look after {blocks} blocks ({} now)", status.blocks_complete)));
+    }
+    lines
+}
+
+fn one_look(look: &Look, pen: &Pen) -> Vec<Line<'static>> {
+    let spent = look.spent * 100.0;
+    let mut lines =
+        vec![pen.line(&format!("look after {} blocks: {spent:.2} % of alpha spent; {}", look.blocks, look.because))];
+    lines.extend(look.comparisons.iter().map(|one| {
+        let p = one.p.map_or("no estimate".to_owned(), |p| format!("p = {p:.2e}, needs {:.2e}", one.nominal_p));
+        // The verdict stands before the name: a long name must not push it off the screen.
+        pen.line(&format!("  {} ({p}): {}", one.conclusion.word(), one.name))
+    }));
+    lines
+}
+
+fn invalid(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
+    let line = |attempt: &super::status::InvalidAttempt| {
+        let reason = attempt.reason.as_deref().unwrap_or("no reason was written down");
+        pen.line(&format!("invalid: run {}, attempt {}: {reason}", attempt.index + 1, attempt.attempt))
+    };
+    status.invalid_attempts.iter().map(line).collect()
+}
+
+/// The last so many lines; says how many there were before.
+fn latest(mut lines: Vec<Line<'static>>, room: usize, pen: &Pen) -> Vec<Line<'static>> {
+    if lines.len() <= room {
+        return lines;
+    }
+    let mut kept = lines.split_off(lines.len() - room);
+    if let Some(first) = kept.first_mut() {
+        *first = pen.faint(&format!("… {} lines before", lines.len() + 1));
+    }
+    kept
+}
+
+/// Draws text as the terminal can show it.
+struct Pen {
+    wanted: Wanted,
+    width: usize,
+}
+
+impl Pen {
+    /// What others wrote, on one line of at most so many columns, unable to steer the terminal.
+    fn cut(&self, text: &str, columns: usize) -> String {
+        let text = printable(text);
+        let (text, more) = if self.wanted.unicode { (text, "…") } else { (ascii(&text), "~") };
+        if text.width() <= columns {
+            return text;
+        }
+        let mut line = String::new();
+        let mut used = more.width();
+        for c in text.chars() {
+            used += c.width().unwrap_or(0);
+            if used > columns {
+                break;
+            }
+            line.push(c);
+        }
+        line.push_str(more);
+        line
+    }
+
+    fn line(&self, text: &str) -> Line<'static> {
+        Line::raw(self.cut(text, self.width))
+    }
+
+    fn warn(&self, text: &str) -> Line<'static> {
+        Line::from(self.tinted(self.cut(text, self.width), Color::Yellow))
+    }
+
+    fn faint(&self, text: &str) -> Line<'static> {
+        let style = if self.wanted.color { Style::new().add_modifier(Modifier::DIM) } else { Style::new() };
+        Line::styled(self.cut(text, self.width), style)
+    }
+
+    fn bold(&self, text: String) -> Span<'static> {
+        let style = if self.wanted.color { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
+        Span::styled(text, style)
+    }
+
+    fn tinted(&self, text: String, color: Color) -> Span<'static> {
+        if self.wanted.color { Span::styled(text, Style::new().fg(color)) } else { Span::raw(text) }
+    }
+
+    /// Colour says nothing that the letter does not.
+    fn letter(&self, state: State) -> Span<'static> {
+        let (rich, plain, color) = match state {
+            State::Planned => ("·", ".", Color::Reset),
+            State::Armed => ("a", "a", Color::Yellow),
+            State::Booted => ("b", "b", Color::Yellow),
+            State::Running => (">", ">", Color::Cyan),
+            State::Done => ("✓", "+", Color::Green),
+            State::Failed => ("✗", "x", Color::Red),
+            State::Invalid => ("!", "!", Color::Magenta),
+        };
+        self.tinted((if self.wanted.unicode { rich } else { plain }).to_owned(), color)
+    }
+
+    /// The letters that occur, with how many; those that ask for attention first.
+    fn legend(&self, status: &Status) -> Line<'static> {
+        use State::{Armed, Booted, Done, Failed, Invalid, Planned, Running};
+        let mut spans = Vec::new();
+        for state in [Running, Armed, Booted, Failed, Invalid, Done, Planned] {
+            if let Some(count) = status.states.get(state.word()) {
+                spans.push(self.letter(state));
+                spans.push(Span::raw(format!(" {} {count}   ", state.word())));
+            }
+        }
+        Line::from(spans)
+    }
+
+    fn help(&self) -> Vec<Line<'static>> {
+        let mut lines = vec![
+            self.line("q, Esc, Ctrl-C   leave; the trial goes on"),
+            self.line("?, h             this page, and back"),
+            Line::default(),
+            self.line("One letter for each run, in run order:"),
+        ];
+        for state in State::ALL {
+            let says = match state {
+                State::Planned => "planned: it will run",
+                State::Armed => "armed: it is made ready, or waits",
+                State::Booted => "booted: the boot it needs is there",
+                State::Running => "running: its job runs",
+                State::Done => "done: it gave a result",
+                State::Failed => "failed: a result that counts against",
+                State::Invalid => "invalid: no result, it runs again",
+            };
+            lines.push(Line::from(vec![self.letter(state), Span::raw(format!(" {says}"))]));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests;
