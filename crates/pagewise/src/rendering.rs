@@ -62,6 +62,14 @@ pub(crate) enum Format {
     Html,
     /// Every number, for programs
     Json,
+    /// A trial of a matrix as tables for a paper
+    Latex,
+    /// A trial of a matrix as a mail of 72 columns
+    Text72,
+    /// A trial of a matrix as an R script, data included, that computes every number again
+    R,
+    /// A trial of a matrix as a table with a row per run, as `pagewise analyze` reads it
+    Csv,
 }
 
 /// The report in one format. The style is of the text.
@@ -79,16 +87,34 @@ pub(crate) fn render(found: &Found, format: Format, style: Style) -> Result<Stri
         (Found::Matrix(report), Format::Json) => {
             serde_json::to_string_pretty(&report.study).map(|json| json + "\n").map_err(not_written)
         }
-        (Found::Matrix(report), _) => Ok(study_report::text(report, style)),
+        (Found::Matrix(report), Format::Text) => Ok(study_report::text(report, style)),
+        (Found::Matrix(report), Format::Markdown) => Ok(study_report::markdown(report)),
+        (Found::Matrix(report), Format::Html) => {
+            study_report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error)))
+        }
+        (Found::Matrix(report), Format::Latex) => Ok(study_report::latex(report)),
+        (Found::Matrix(report), Format::Text72) => Ok(study_report::text72(report)),
+        (Found::Matrix(report), Format::R) => Ok(study_report::r_script(report)),
+        (Found::Matrix(report), Format::Csv) => Ok(study_report::csv(report)),
+        (Found::TwoArms(_), Format::Latex | Format::Text72 | Format::R | Format::Csv) => Err(Failure::Usage(anyhow!(
+            "a comparison of two policies has no such rendition; write text, markdown, html or json"
+        ))),
     }
 }
 
 /// The reports that lie in a bundle: file name and format.
 pub(crate) fn files(found: &Found) -> &'static [(&'static str, Format)] {
     match found {
-        Found::TwoArms(_) | Found::Matrix(_) => {
+        Found::TwoArms(_) => {
             &[("analysis.json", Format::Json), ("report.md", Format::Markdown), ("report.html", Format::Html)]
         }
+        Found::Matrix(_) => &[
+            ("analysis.json", Format::Json),
+            ("report.md", Format::Markdown),
+            ("report.html", Format::Html),
+            ("points.csv", Format::Csv),
+            ("analysis.R", Format::R),
+        ],
     }
 }
 

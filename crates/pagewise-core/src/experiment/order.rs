@@ -66,7 +66,7 @@ pub const FEWEST_PAIRS: u32 = 4;
 /// Rows of a Williams square: as many as cells, twice as many when their number is odd.
 #[must_use]
 pub fn williams_rows(cells: u32) -> u32 {
-    if cells % 2 == 0 { cells.max(1) } else { 2 * cells }
+    if cells.is_multiple_of(2) { cells.max(1) } else { 2 * cells }
 }
 
 /// Which level runs first in each pair: `true` for A. Balanced to within one, in random sequence.
@@ -128,7 +128,7 @@ pub fn draw(plan: &Plan) -> Result<Order, OrderError> {
         }
         OrderKind::Williams => {
             let rows = williams_rows(cells.len() as u32);
-            if cells.len() < 2 || blocks % rows != 0 {
+            if cells.len() < 2 || !blocks.is_multiple_of(rows) {
                 return Err(OrderError::NoWholeSquares { cells: cells.len(), rows });
             }
             let mut block = 0;
@@ -211,10 +211,13 @@ struct Drawn {
     boots: Boots,
 }
 
+/// A block, and the settings that must be booted in it.
+type Needs = (Option<u32>, Vec<(String, String)>);
+
 /// Counts boots: a new one whenever the block or what must be booted changes.
 #[derive(Default)]
 struct Boots {
-    last: Option<(Option<u32>, Vec<(String, String)>)>,
+    last: Option<Needs>,
     count: u32,
 }
 

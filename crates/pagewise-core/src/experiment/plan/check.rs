@@ -234,7 +234,7 @@ impl Problems {
             OrderKind::Pairs if cells != 2 => {
                 self.add(place("order"), format!("pairs need two cells, and there are {cells}; write \"blocks\""));
             }
-            OrderKind::Williams if cells < 2 || blocks % rows != 0 => {
+            OrderKind::Williams if cells < 2 || !blocks.is_multiple_of(rows) => {
                 let why =
                     format!("a Williams square of {cells} cells has {rows} rows: blocks must be a multiple of {rows}");
                 self.add(place("blocks"), why);

@@ -407,6 +407,6 @@ pub(super) fn conclude(
         counters_compared: explained.compared,
         stall: explained.stall,
     };
-    comparison.sentence = sentence::verdict(&comparison, metric, concluded.reason);
+    comparison.sentence = sentence::verdict(&comparison, metric, concluded.reason, contrast.interaction.as_ref());
     comparison
 }

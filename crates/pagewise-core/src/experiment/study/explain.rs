@@ -26,12 +26,13 @@ pub(super) struct Explained {
     pub(super) stall: Option<Stall>,
 }
 
-/// Explains the comparisons on the first metric; the others have the same counters.
+/// Explains a comparison. Counters stand beside the first metric alone: the others have the same.
 pub(super) fn of(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated) -> Explained {
-    if estimated.asked.metric != 0 || estimated.differences.is_empty() {
+    if estimated.differences.is_empty() {
         return Explained::default();
     }
-    let (counters, compared) = counters(declared, values, estimated);
+    let (counters, compared) =
+        if estimated.asked.metric == 0 { counters(declared, values, estimated) } else { (Vec::new(), 0) };
     Explained { counters, compared, stall: stall(declared, values, estimated) }
 }
 

@@ -1,18 +1,30 @@
 //! A comparison in words: outcome first, then the numbers, rounded to what they can carry.
 
-use super::{Comparison, StudyMetric};
+use super::{Comparison, StudyEffect, StudyMetric};
 use crate::comparison::rule::{Conclusion, Reason};
 use crate::experiment::analysis::Interval;
+use crate::experiment::plan::Interaction;
 
-pub(super) fn verdict(comparison: &Comparison, metric: &StudyMetric, reason: Reason) -> String {
-    let place = place(comparison);
+pub(super) fn verdict(
+    comparison: &Comparison,
+    metric: &StudyMetric,
+    reason: Reason,
+    other: Option<&Interaction>,
+) -> String {
+    let place = place(comparison, other);
+    if let (Some(other), Some(effect)) = (other, &comparison.effect)
+        && matches!(reason, Reason::NotDecided | Reason::Effect)
+        && matches!(comparison.conclusion, Conclusion::Inconclusive | Conclusion::Equivalent)
+    {
+        return same_step(comparison, metric, other, effect);
+    }
     match (reason, &comparison.effect) {
         (Reason::Outcomes, _) => {
             let outcomes = &comparison.outcomes;
             format!(
                 "{}{place}: {} of {} runs of `{}` ended badly, against {} of {} of `{}` (Fisher's exact test, p = {}). \
                  Failures are compared before times.",
-                judged(comparison),
+                judged(comparison, other),
                 outcomes.b_bad,
                 outcomes.b_total,
                 comparison.b,
@@ -46,7 +58,7 @@ pub(super) fn verdict(comparison: &Comparison, metric: &StudyMetric, reason: Rea
         ),
         (Reason::Effect, Some(effect)) => format!(
             "{}{place}: {} is {} ({} interval: {}; {} blocks).",
-            judged(comparison),
+            judged(comparison, other),
             metric.metric.name,
             change(effect.ratio),
             level(comparison.level),
@@ -78,23 +90,48 @@ pub(super) fn verdict(comparison: &Comparison, metric: &StudyMetric, reason: Rea
     }
 }
 
-fn judged(comparison: &Comparison) -> String {
+/// No difference between two steps, or one inside the margin.
+fn same_step(comparison: &Comparison, metric: &StudyMetric, other: &Interaction, effect: &StudyEffect) -> String {
+    let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!(", {factor} {level}")).collect();
+    let step = format!(
+        "the step from `{}` to `{}` under {} {} and under {}{}",
+        comparison.a,
+        comparison.b,
+        other.factor,
+        other.a,
+        other.b,
+        levels.concat()
+    );
+    let name = &metric.metric.name;
+    if comparison.conclusion == Conclusion::Equivalent {
+        let (alpha, margin) = (level(2.0 * comparison.level), percent(metric.margin));
+        let span = span(&effect.interval_equivalence);
+        return format!("Equivalent in {name}: {step} differ by between {span} ({alpha} interval), inside ±{margin}.");
+    }
+    format!(
+        "No difference found in {name} between {step}: the second is {} ({} interval: {}; {} blocks).",
+        change(effect.ratio),
+        level(comparison.level),
+        span(&effect.interval),
+        comparison.blocks
+    )
+}
+
+fn judged(comparison: &Comparison, other: Option<&Interaction>) -> String {
     let word = if comparison.conclusion == Conclusion::Better { "better" } else { "worse" };
-    match &comparison.interaction {
-        Some(other) => format!("What `{}` changes against `{}` is {word} as {other}", comparison.b, comparison.a),
+    match other {
+        Some(_) => format!("The step from `{}` to `{}` does {word}", comparison.a, comparison.b),
         None => format!("`{}` is {word} than `{}`", comparison.b, comparison.a),
     }
 }
 
-/// " with swap on, load high", or nothing.
-fn place(comparison: &Comparison) -> String {
+/// " with swap on, load high", or nothing; for an interaction between which levels the step is compared.
+fn place(comparison: &Comparison, other: Option<&Interaction>) -> String {
     let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
     let with = if levels.is_empty() { String::new() } else { format!(" with {}", levels.join(", ")) };
-    match &comparison.interaction {
-        Some(other) if comparison.conclusion == Conclusion::Inconclusive || comparison.decided_by == "none" => {
-            format!("{with} as {other}")
-        }
-        _ => with,
+    match other {
+        Some(other) => format!("{with} under {} {} than under {}", other.factor, other.b, other.a),
+        None => with,
     }
 }
 
