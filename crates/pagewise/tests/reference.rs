@@ -3,6 +3,7 @@
 use pagewise_core::comparison::analysis::{self as comparisons, Comparisons};
 use pagewise_core::experiment::analysis::{self, Analysis};
 use pagewise_core::experiment::plan::{self, Plan};
+use pagewise_core::experiment::study::{self, Study};
 use pagewise_core::report::changes::{self, ChangesReport};
 use pagewise_core::report::doctor::{self, DoctorReport};
 use pagewise_core::report::tunables::{self, TunablesReport};
@@ -18,6 +19,7 @@ fn documents() -> Vec<(&'static str, Schema)> {
         (comparisons::SCHEMA, schema_for!(Comparisons)),
         (doctor::SCHEMA, schema_for!(DoctorReport)),
         (plan::SCHEMA, schema_for!(Plan)),
+        (study::SCHEMA, schema_for!(Study)),
         (tunables::SCHEMA, schema_for!(TunablesReport)),
     ]
 }

@@ -14,7 +14,7 @@ use crate::tunable::change::{self, Change, ChangeError, Lease, UndoReport};
 use crate::tunable::journal::Journal;
 use crate::tunable::lock::HostLock;
 use crate::tunable::watcher::Watcher;
-use crate::tunable::{self, Places};
+use crate::tunable::{self, Places, Resolved};
 use crate::workload::{JobSettings, Progress, RunContext, Verification, Workload, WorkloadError};
 use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
@@ -185,7 +185,7 @@ impl PointRunner for HostRunner<'_> {
         self.watcher.ensure_alive().map_err(ChangeError::from)?;
         let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
         let applied = change.applied().to_vec();
-        let measured = self.run_under((planned, attempt), &change, &context, commands, starting);
+        let measured = self.run_under((planned, attempt), (&resolved, &change), &context, commands, starting);
         let foreign = foreign_changes(&change);
         let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
         let cleanup_scratch = context.scratch.clone();
@@ -230,13 +230,18 @@ impl HostRunner<'_> {
     fn run_under(
         &mut self,
         (planned, attempt): (&PlannedPoint, u32),
-        change: &Change,
+        (resolved, change): (&Resolved, &Change),
         context: &RunContext,
         commands: Vec<Command>,
         starting: Starting<'_>,
     ) -> Result<Result<Measured, String>, TrialError> {
-        let mut drifted =
-            || change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
+        let root = self.root;
+        let mut drifted = || {
+            let drift = change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
+            let not_yet =
+                || resolved.host.iter().find_map(|setting| tunable::not_yet(root, &setting.tunable, &setting.value));
+            drift.or_else(not_yet)
+        };
         match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted)? {
             Decision::Open => {}
             Decision::GivenUp(reason) => return Ok(Err(format!("the state gate gave up after 60 s: {reason}"))),

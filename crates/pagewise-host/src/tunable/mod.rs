@@ -91,6 +91,13 @@ pub fn broken_promise(root: &Root, tunable: &str, value: &str) -> Option<String>
     if tunable == pagewise_core::tunable::memory_state::NAME { memory_state::broken_promise(root, value) } else { None }
 }
 
+/// What a value promises before a run that the host does not keep yet, though it may in a while: memory that is to be fresh and
+/// still comes together. The gate waits for it.
+#[must_use]
+pub fn not_yet(root: &Root, tunable: &str, value: &str) -> Option<String> {
+    if tunable == pagewise_core::tunable::memory_state::NAME { memory_state::not_yet(root, value) } else { None }
+}
+
 /// Whether two texts are the same value of the tunable, such as `1G` and `1073741824`.
 #[must_use]
 pub fn same(tunable: &str, a: &str, b: &str) -> bool {

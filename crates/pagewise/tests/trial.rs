@@ -1,0 +1,85 @@
+//! What a plan is told before it runs: shipped plans, weaknesses, errors with their place.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+const PAGEWISE: &str = env!("CARGO_BIN_EXE_pagewise");
+
+fn check(arguments: &[&str]) -> Output {
+    let run = Command::new(PAGEWISE).args(["trial", "check"]).args(arguments).stdin(Stdio::null()).output();
+    run.expect("pagewise starts")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn the_published_matrix_warns_and_the_corrected_ones_are_clean() {
+    let published = check(&["terasort-mglru-as-published", "--elsewhere"]);
+    assert!(published.status.success());
+    let said_of_it = said(&published);
+    for weakness in ["nested-order", "levels-differ-in-more", "too-few-boots"] {
+        assert!(said_of_it.contains(weakness), "{weakness}: {said_of_it}");
+    }
+    let one_line = said_of_it.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains("differ in swap and in workload.heap"), "the confound is named: {one_line}");
+    let strict = check(&["terasort-mglru-as-published", "--elsewhere", "--strict"]);
+    assert_eq!(strict.status.code(), Some(2), "{}", told(&strict));
+    for clean in ["terasort-mglru", "terasort-mglru-2cpu", "terasort-thp"] {
+        let output = check(&[clean, "--elsewhere", "--strict"]);
+        assert!(output.status.success(), "{clean}: {}{}", said(&output), told(&output));
+        assert!(said(&output).contains("no weakness found"));
+    }
+}
+
+#[test]
+fn the_plans_keep_the_reports_options_and_ratios() {
+    let full = said(&check(&["terasort-mglru", "--elsewhere", "--json"]));
+    let full: serde_json::Value = serde_json::from_str(&full).expect("JSON");
+    let job = &full["plan"]["workload"];
+    assert_eq!((job["jobs"].as_u64(), job["rows"].as_u64()), (Some(12), Some(100_000_000)));
+    assert_eq!(full["forecast"]["cells"], 12);
+    assert_eq!(full["forecast"]["comparisons"].as_array().map(Vec::len), Some(15));
+    let small = said(&check(&["terasort-mglru-2cpu", "--elsewhere", "--json"]));
+    let small: serde_json::Value = serde_json::from_str(&small).expect("JSON");
+    // Rows for each byte of memory: 12 jobs of 100 million on 256 GB, one job on 24.
+    let rows = small["plan"]["workload"]["rows"].as_f64().expect("rows");
+    assert!((rows / 24.0 / (1.2e9 / 256.0) - 1.0).abs() < 0.001, "{rows}");
+}
+
+#[test]
+fn a_wrong_plan_is_told_with_file_line_and_column() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plan = folder.path().join("wrong.toml");
+    let text = "name = \"x\"\n[workload]\nname = \"command\"\nrun = [\"true\"]\n[[factor]]\nname = \"thp\"\n\
+                levels.a = \"thp.enabled=never\"\nlevels.b = \"thp.enabeld=always\"\n";
+    fs::write(&plan, text).expect("room");
+    let output = check(&[&plan.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(told(&output).contains("wrong.toml:8:12: "), "{}", told(&output));
+    assert!(told(&output).contains("did you mean thp.enabled?"), "{}", told(&output));
+    let missing = check(&["no-such-plan"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(told(&missing).contains("terasort-thp"), "the plans that ship are named: {}", told(&missing));
+}
+
+#[test]
+fn every_line_of_a_check_fits_80_columns() {
+    for plan in ["terasort-mglru", "terasort-mglru-as-published", "terasort-thp"] {
+        for line in said(&check(&[plan, "--elsewhere"])).lines() {
+            let is_one_word = line.split_whitespace().count() < 2;
+            assert!(line.chars().count() <= 80 || is_one_word, "{plan}: {line}");
+        }
+    }
+}
+
+#[test]
+fn a_pilot_s_scatter_says_what_the_trial_can_find() {
+    let with = said(&check(&["terasort-thp", "--elsewhere", "--cv", "3%"]));
+    assert!(with.contains("% or more") && !with.contains("not known"), "{with}");
+}
