@@ -5,6 +5,7 @@ use super::{Comparison, Declared};
 use crate::experiment::analysis::Warning;
 use crate::experiment::plan::lint;
 use crate::experiment::point::{Outcome, Point};
+use crate::stats::change_points::{self, Change};
 use crate::stats::{dip, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -33,6 +34,7 @@ pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons
     }
     found.extend(same_values(declared, values));
     found.extend(drift(&residuals));
+    found.extend(jumps(&residuals));
     found.extend(autocorrelation(&residuals));
     found.extend(outliers(declared, values));
     found.extend(bimodal(declared, values));
@@ -151,6 +153,27 @@ fn drift(residuals: &[f64]) -> Option<Warning> {
          {p:.1e}). Blocks cancel a slow drift."
     );
     warning("drift", text)
+}
+
+/// The level of all runs jumps at a point in time: another job began, a limit set in. Noise alone is cut in a few series of a
+/// hundred (`docs/method/change-points.md`); a jump is told only when it is as large as the scatter of runs.
+fn jumps(residuals: &[f64]) -> Option<Warning> {
+    if residuals.len() < 3 * FEWEST {
+        return None;
+    }
+    let segments = change_points::segments(residuals, Change::Mean);
+    let scatter = summary::standard_deviation(residuals)?;
+    let jump = segments
+        .windows(2)
+        .map(|pair| (pair[1].start, pair[1].mean - pair[0].mean))
+        .filter(|(_, jump)| jump.abs() > scatter)
+        .max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+    let (at, by) = (jump.0 + 1, libm::expm1(jump.1) * 100.0);
+    let text = format!(
+        "The host changed at once: from its {at}th good run on, runs of the same cell differ by {by:+.1} % (change point by \
+         PELT)."
+    );
+    warning("change-point", text)
 }
 
 /// Neighbouring runs that err the same way: the blocks' differences are less independent than the interval takes them to be.

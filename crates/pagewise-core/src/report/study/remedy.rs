@@ -22,6 +22,10 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Find its cause (temperature, a filling disk, another job), and repeat on a quiet host or with more warm-up. \
              Estimates inside blocks stay right while the drift is slow against a block."
         }
+        "change-point" => {
+            "See what began or ended then (the recordings of the runs on both sides show it), and leave out what shares the \
+             host. Only the block that it falls into suffers."
+        }
         "autocorrelation" => {
             "Look for what lasts longer than a run (page cache, a thermal limit, a background job). Restore data and state \
              before every point, or let the host settle for longer."
