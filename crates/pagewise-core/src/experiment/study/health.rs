@@ -78,7 +78,9 @@ fn cut_blocks(values: &Values<'_>) -> Option<Warning> {
         if point.planned.boot.is_none() && point.outcome != Outcome::Invalid {
             boots.entry(block).or_default().insert(&point.boot_id);
         }
-        if point.reason.as_deref().is_some_and(|reason| reason.starts_with("Pagewise ended")) {
+        // As the engine words a kill, and Ctrl-C.
+        let ended = |reason: &str| reason.starts_with("Pagewise ended") || reason == "interrupted";
+        if point.reason.as_deref().is_some_and(ended) {
             cut.insert(block);
         }
     }
@@ -87,8 +89,9 @@ fn cut_blocks(values: &Values<'_>) -> Option<Warning> {
         return None;
     }
     let blocks: Vec<String> = cut.iter().map(|block| (block + 1).to_string()).collect();
+    let (what, whose) = if blocks.len() == 1 { ("block", "its") } else { ("the blocks", "their") };
     let text = format!(
-        "A pause or a boot cut block {}: its runs are further apart in time than those of other blocks.",
+        "A pause or a boot cut {what} {}: {whose} runs are further apart in time than those of other blocks.",
         blocks.join(", ")
     );
     warning("cut-blocks", text)
@@ -170,7 +173,7 @@ fn jumps(residuals: &[f64]) -> Option<Warning> {
         .max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
     let (at, by) = (jump.0 + 1, libm::expm1(jump.1) * 100.0);
     let text = format!(
-        "The host changed at once: from its {at}th good run on, runs of the same cell differ by {by:+.1} % (change point by \
+        "The host changed at once: from good run {at} on, runs of the same cell differ by {by:+.1} % (change point by \
          PELT)."
     );
     warning("change-point", text)

@@ -150,7 +150,7 @@ fn in_words(plan: &Plan, order: &order::Order, forecast: &Forecast, lints: &[Lin
             Some(difference) => format!("{:.1} % or more", difference * 100.0),
             None => "not known: give --cv 3% or --pilot BUNDLE".to_owned(),
         };
-        lines.push(format!("  {}: {found}", one.name));
+        lines.push(wrapped(&format!("{}: {found}", one.name), "  "));
     }
     lines.push(match lints.len() {
         0 => "\nno weakness found".to_owned(),
