@@ -161,8 +161,9 @@ fn is_futile(declared: &Declared<'_>, estimated: &Estimated, here: &[Look], bloc
     let at_the_end = boundaries_at(declared, &to_the_end, estimated, Some(plan.design.blocks));
     let Some(end) = at_the_end.last() else { return false };
     let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
-    let usable = estimate.standard_error > 0.0 && fraction < 1.0;
-    let outlook = Outlook { estimate: estimate.effect, standard_error: estimate.standard_error, fraction };
+    let contrast = estimate.contrast;
+    let usable = contrast.standard_error > 0.0 && fraction < 1.0;
+    let outlook = Outlook { estimate: contrast.estimate, standard_error: contrast.standard_error, fraction };
     let margin = estimated.rule(declared).log_margin();
     let effect = outlook.conditional_power(margin, end.critical_t);
     let equivalence = outlook.equivalence_power((-margin, margin), end.critical_t);

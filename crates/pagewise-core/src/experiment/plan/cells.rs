@@ -97,7 +97,8 @@ fn cell(plan: &Plan, levels: IndexMap<String, String>) -> Result<Cell, PolicyErr
     Ok(Cell { label: names.join(SEPARATOR), levels, policy: Policy { name: None, settings } })
 }
 
-fn canonical_name(name: &str) -> String {
+/// The one spelling of a tunable's name that counts; a name that is none stays as it is.
+pub(super) fn canonical_name(name: &str) -> String {
     tunable::find(name).map_or_else(|_| name.to_owned(), |found| found.name)
 }
 

@@ -1,7 +1,7 @@
 //! What a careful experimenter would not do. A lint is a warning: the trial can be run, but its answer would be less than
 //! it seems.
 
-use super::cells::{Cell, cells};
+use super::cells::{Cell, canonical_name, cells};
 use super::check::cost_of;
 use super::{Contrast, Factor, OrderKind, Plan};
 use crate::tunable::policy::{Policy, Setting};
@@ -109,10 +109,6 @@ fn canonical(policy: &Policy) -> Vec<(String, String)> {
         Err(_) => (tunable.clone(), value.clone()),
     };
     policy.settings.iter().map(one).collect()
-}
-
-fn canonical_name(name: &str) -> String {
-    tunable::find(name).map_or_else(|_| name.to_owned(), |found| found.name)
 }
 
 fn duplicates(cells: &[Cell]) -> Vec<Lint> {

@@ -14,7 +14,7 @@ use crate::stats::contrast::Contrast;
 use crate::stats::crossover::{self, PairDifference};
 use crate::stats::mixed_model::{self, Design};
 use crate::stats::randomisation::{self, PlacedPair};
-use crate::stats::{power, student_t, summary};
+use crate::stats::{power, summary};
 use indexmap::IndexMap;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -42,36 +42,17 @@ pub struct Asked {
     pub groups: Vec<(f64, Vec<String>)>,
 }
 
-/// An estimate on logarithms.
+/// An estimate on logarithms, and the scatter a new trial is sized by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogEstimate {
-    pub(crate) effect: f64,
-    pub(crate) standard_error: f64,
-    pub(crate) df: f64,
+    pub(crate) contrast: Contrast,
+    /// Standard deviation of a block's difference.
     pub(crate) residual_sd: f64,
 }
 
 impl LogEstimate {
-    fn of(found: &Contrast, blocks: usize) -> LogEstimate {
-        LogEstimate {
-            effect: found.estimate,
-            standard_error: found.standard_error,
-            df: found.df,
-            residual_sd: found.standard_error * (blocks as f64).sqrt(),
-        }
-    }
-
-    pub(crate) fn p(&self) -> f64 {
-        if self.standard_error > 0.0 {
-            return student_t::two_sided_p(self.effect / self.standard_error, self.df);
-        }
-        // No spread at all: every block says exactly nothing, or exactly the same.
-        if self.effect == 0.0 { 1.0 } else { 0.0 }
-    }
-
-    pub(crate) fn interval(&self, alpha: f64) -> (f64, f64) {
-        let half_width = student_t::critical_value(alpha.min(1.0), self.df) * self.standard_error;
-        (self.effect - half_width, self.effect + half_width)
+    fn of(contrast: Contrast, blocks: usize) -> LogEstimate {
+        LogEstimate { contrast, residual_sd: contrast.standard_error * (blocks as f64).sqrt() }
     }
 }
 
@@ -89,7 +70,7 @@ pub(crate) struct Estimated {
 
 impl Estimated {
     pub(crate) fn p(&self) -> Option<f64> {
-        self.estimate.as_ref().ok().map(LogEstimate::p)
+        self.estimate.as_ref().ok().map(|estimate| estimate.contrast.p)
     }
 
     pub(crate) fn is_by_pairs(&self) -> bool {
@@ -108,8 +89,8 @@ impl Estimated {
 
     pub(crate) fn concluded(&self, declared: &Declared<'_>) -> Concluded {
         let intervals = self.estimate.as_ref().ok().map(|estimate| LogIntervals {
-            difference: estimate.interval(self.level),
-            equivalence: estimate.interval(2.0 * self.level),
+            difference: estimate.contrast.interval(self.level),
+            equivalence: estimate.contrast.interval(2.0 * self.level),
         });
         self.rule(declared).conclude(intervals, &self.outcomes)
     }
@@ -227,7 +208,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         }
     }
     let finite = |estimate: &LogEstimate| {
-        let (low, high) = estimate.interval(estimated.level / 100.0);
+        let (low, high) = estimate.contrast.interval(estimated.level / 100.0);
         low.is_finite() && high.is_finite() && libm::exp(high).is_finite()
     };
     if estimated.estimate.as_ref().is_ok_and(|estimate| !finite(estimate)) {
@@ -261,9 +242,7 @@ fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estima
         .map(|one| PairDifference { a_first: a_first(one.block), difference: one.difference })
         .collect();
     estimated.estimate = crossover::estimate(&pairs).map_err(|error| error.to_string()).map(|found| LogEstimate {
-        effect: found.effect,
-        standard_error: found.standard_error,
-        df: found.df,
+        contrast: Contrast::new(found.effect, found.standard_error, found.df),
         residual_sd: found.residual_sd,
     });
     let planned = declared.plan.design.blocks;
@@ -284,7 +263,7 @@ fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estima
 fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
     let differences: Vec<f64> = estimated.differences.iter().map(|one| one.difference).collect();
     match blocked::estimate(&differences) {
-        Ok(found) => estimated.estimate = Ok(LogEstimate::of(&found, differences.len())),
+        Ok(found) => estimated.estimate = Ok(LogEstimate::of(found, differences.len())),
         Err(_) => {
             estimated.estimate = Err(format!(
                 "only {} of {} blocks have every run it needs, and it takes two",
@@ -341,7 +320,7 @@ fn by_mixed_model(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut 
     let Some(found) = fit.contrast(&weights) else { return };
     estimated.method = "mixed-model";
     estimated.randomisation = None;
-    estimated.estimate = Ok(LogEstimate::of(&found, estimated.differences.len().max(1)));
+    estimated.estimate = Ok(LogEstimate::of(found, estimated.differences.len().max(1)));
 }
 
 /// Judges a comparison and puts it into words.
@@ -355,15 +334,15 @@ pub(super) fn conclude(
     let metric = &declared.metrics[estimated.asked.metric];
     let contrast = &declared.plan.contrasts[estimated.asked.contrast];
     let ratio = |(low, high): (f64, f64)| Interval { low: libm::exp(low), high: libm::exp(high) };
-    let effect = estimated.estimate.as_ref().ok().map(|estimate| StudyEffect {
-        ratio: libm::exp(estimate.effect),
-        interval: ratio(estimate.interval(estimated.level)),
-        interval_equivalence: ratio(estimate.interval(2.0 * estimated.level)),
-        interval_alone: ratio(estimate.interval(declared.plan.design.alpha)),
-        log_ratio: estimate.effect,
-        standard_error: estimate.standard_error,
-        df: estimate.df,
-        p: estimate.p(),
+    let effect = estimated.estimate.as_ref().ok().map(|estimate| estimate.contrast).map(|contrast| StudyEffect {
+        ratio: libm::exp(contrast.estimate),
+        interval: ratio(contrast.interval(estimated.level)),
+        interval_equivalence: ratio(contrast.interval(2.0 * estimated.level)),
+        interval_alone: ratio(contrast.interval(declared.plan.design.alpha)),
+        log_ratio: contrast.estimate,
+        standard_error: contrast.standard_error,
+        df: contrast.df,
+        p: contrast.p,
         randomisation_p: estimated.randomisation.map(|(p, _, _)| p),
         smallest_randomisation_p: estimated.randomisation.map(|(_, smallest, _)| smallest),
         randomisation_exact: estimated.randomisation.map(|(_, _, exact)| exact),

@@ -6,7 +6,7 @@ use crate::experiment::analysis::Warning;
 use crate::experiment::plan::lint;
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::change_points::{self, Change};
-use crate::stats::{dip, summary, trend};
+use crate::stats::{autocorrelation, dip, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ const FAR_OUT: f64 = 3.0;
 pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons: &[Comparison]) -> Vec<Warning> {
     let residuals = residuals(declared, values);
     let mut found = Vec::new();
-    found.extend(incomplete(declared, values));
+    found.extend(incomplete(values));
     found.extend(replaced(values));
     found.extend(cut_blocks(values));
     for one in lint::lints(declared.plan) {
@@ -35,7 +35,7 @@ pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons
     found.extend(same_values(declared, values));
     found.extend(drift(&residuals));
     found.extend(jumps(&residuals));
-    found.extend(autocorrelation(&residuals));
+    found.extend(goes_together(&residuals));
     found.extend(outliers(declared, values));
     found.extend(bimodal(declared, values));
     found.extend(disagreement(comparisons));
@@ -46,7 +46,7 @@ fn warning(id: &str, text: String) -> Option<Warning> {
     Some(Warning { id: id.to_owned(), text })
 }
 
-fn incomplete(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
+fn incomplete(values: &Values<'_>) -> Option<Warning> {
     let planned = values.blocks().len() as u32;
     let complete = values.complete_blocks();
     (complete < planned).then_some(())?;
@@ -54,7 +54,6 @@ fn incomplete(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
         "{} of {planned} blocks have not run to their end; comparisons use the blocks in which every run they need is good.",
         planned - complete
     );
-    let _ = declared;
     warning("incomplete-blocks", text)
 }
 
@@ -180,18 +179,12 @@ fn jumps(residuals: &[f64]) -> Option<Warning> {
 }
 
 /// Neighbouring runs that err the same way: the blocks' differences are less independent than the interval takes them to be.
-fn autocorrelation(residuals: &[f64]) -> Option<Warning> {
+fn goes_together(residuals: &[f64]) -> Option<Warning> {
     let n = residuals.len();
     if n < 3 * FEWEST {
         return None;
     }
-    let mean = summary::mean(residuals)?;
-    let total = summary::sum_of_squares(residuals);
-    if total <= 0.0 {
-        return None;
-    }
-    let lagged: f64 = residuals.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
-    let r = lagged / total;
+    let r = autocorrelation::lag_one(residuals)?;
     // Bartlett's bound for white noise at the level above: 2.576 / √n.
     if r <= 2.576 / (n as f64).sqrt() {
         return None;
