@@ -1,8 +1,11 @@
 //! A recording as analysis sees it: a block of ticks at a time, so that a day of them never has to fit into memory.
 
 use super::gap::Gap;
+use super::note::{Mark, Setting};
 use super::segment::Segment;
 use super::series::Series;
+use super::stack::Profile;
+use super::stall::StallRow;
 
 /// One instant at which sources were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +64,33 @@ pub trait Recorded {
 
     /// The blocks in order of time.
     fn blocks(&self) -> impl Iterator<Item = Result<Block, Self::Error>>;
+
+    /// What is said about the whole under this key: `kernel`, `page_size`, `hz`, … `docs/reference/recording.md` has them.
+    fn about(&self, key: &str) -> Option<&str>;
+
+    /// Settings at the start and every change seen, in order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn settings(&self) -> Result<Vec<Setting>, Self::Error>;
+
+    /// Marks in order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn marks(&self) -> Result<Vec<Mark>, Self::Error>;
+
+    /// Where CPUs were. `None`: nobody looked.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn profile(&self) -> Result<Option<Profile>, Self::Error>;
+
+    /// What held tasks up, in order of time. `None`: nobody looked.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn stalls(&self) -> Result<Option<Vec<StallRow>>, Self::Error>;
 }
 
 #[cfg(test)]

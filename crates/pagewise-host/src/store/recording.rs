@@ -7,7 +7,7 @@
 mod reader;
 mod writer;
 
-pub use reader::{Mark, Recording, Setting};
+pub use reader::Recording;
 pub use writer::{Batch, TickRow, Writer};
 
 use pagewise_core::recording::CodecError;

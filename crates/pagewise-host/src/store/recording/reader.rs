@@ -5,37 +5,13 @@ use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, comp
 use pagewise_core::recording::block::{Block, Recorded, SourceBlock, Tick};
 use pagewise_core::recording::segment::{self, Segment, TICKS};
 use pagewise_core::recording::tick::{SourceRow, TickDecoder};
-use pagewise_core::recording::{Column, Gap, GapReason, Kind, RawUnit, Series};
+use pagewise_core::recording::{Column, Gap, GapReason, Kind, Mark, Profile, RawUnit, Series, Setting, StallRow};
 use rusqlite::{Connection, OpenFlags, Row, params};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// No segment is larger when unpacked; a blob that claims to be is damage, not data.
 const LARGEST_SEGMENT: usize = 64 << 20;
-
-/// A setting, when it was seen to have that value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// CLOCK_BOOTTIME in nanoseconds.
-    pub ts: u64,
-    /// Name of the tunable.
-    pub path: String,
-    /// Its value; `None` when it could not be read.
-    pub value: Option<String>,
-    /// `start` for the snapshot at the beginning, `seen` for a change noticed later.
-    pub by: String,
-}
-
-/// A note in time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// CLOCK_BOOTTIME in nanoseconds.
-    pub ts: u64,
-    /// Who made it.
-    pub source: String,
-    /// What it says.
-    pub text: String,
-}
 
 /// A recording, as it was when it was opened: what is added meanwhile is not seen.
 #[derive(Debug)]
@@ -137,26 +113,6 @@ impl Recording {
         self.meta.get(COMPLETE).is_some_and(|complete| complete == "1")
     }
 
-    /// Settings at the start and every change seen, in order.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn settings(&self) -> Result<Vec<Setting>, RecordingError> {
-        self.all("SELECT ts, path, value, by FROM setting ORDER BY ts, rowid", |row| {
-            Ok(Setting { ts: unsigned(row, 0)?, path: row.get(1)?, value: row.get(2)?, by: row.get(3)? })
-        })
-    }
-
-    /// Marks in order.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn marks(&self) -> Result<Vec<Mark>, RecordingError> {
-        self.all("SELECT ts, source, text FROM mark ORDER BY ts, rowid", |row| {
-            Ok(Mark { ts: unsigned(row, 0)?, source: row.get(1)?, text: row.get(2)? })
-        })
-    }
-
     /// Number of ticks.
     ///
     /// # Errors
@@ -243,6 +199,30 @@ impl Recorded for Recording {
         };
         let sealed = sealed.into_iter().map(|seq| self.sealed_block(seq));
         error.into_iter().chain(sealed).chain(OpenRows { of: self, decoder: TickDecoder::new(), next: Some(i64::MIN) })
+    }
+
+    fn about(&self, key: &str) -> Option<&str> {
+        self.meta.get(key).map(String::as_str)
+    }
+
+    fn settings(&self) -> Result<Vec<Setting>, RecordingError> {
+        self.all("SELECT ts, path, value, by FROM setting ORDER BY ts, rowid", |row| {
+            Ok(Setting { ts: unsigned(row, 0)?, path: row.get(1)?, value: row.get(2)?, by: row.get(3)? })
+        })
+    }
+
+    fn marks(&self) -> Result<Vec<Mark>, RecordingError> {
+        self.all("SELECT ts, source, text FROM mark ORDER BY ts, rowid", |row| {
+            Ok(Mark { ts: unsigned(row, 0)?, source: row.get(1)?, text: row.get(2)? })
+        })
+    }
+
+    fn profile(&self) -> Result<Option<Profile>, RecordingError> {
+        Ok(None)
+    }
+
+    fn stalls(&self) -> Result<Option<Vec<StallRow>>, RecordingError> {
+        Ok(None)
     }
 }
 

@@ -1,0 +1,205 @@
+//! Where CPUs were: stacks of functions, counted per slice of time, process and CPU.
+//!
+//! Stacks share their roots, so they are kept as a tree: a node is a function called from its parent. A system-wide
+//! profile of many hours has tens of thousands of nodes and a row per slice, process and node that was seen.
+
+use std::collections::HashMap;
+
+/// A function, as far as it could be named.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Its name, demangled where it was mangled. `0x…` where no symbol was found. Bytes of the program's author: not safe
+    /// to print as they are.
+    pub name: String,
+    /// What it belongs to: [`KERNEL`], the name of an executable or library, `[jit]`, `[vdso]`, or nothing.
+    pub module: String,
+}
+
+/// The module of kernel functions, as perf writes it.
+pub const KERNEL: &str = "[kernel.kallsyms]";
+
+impl Frame {
+    /// Whether it runs in the kernel: its own text or that of a module.
+    #[must_use]
+    pub fn is_kernel(&self) -> bool {
+        self.module.starts_with("[kernel") || self.module.ends_with(".ko]")
+    }
+}
+
+/// A stack: a node of the tree and all above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StackId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Node {
+    parent: Option<StackId>,
+    frame: u32,
+}
+
+/// The tree of all stacks of a recording. Numbers of frames and stacks are given in order of appearance and stay.
+#[derive(Clone, Debug, Default)]
+pub struct Stacks {
+    frames: Vec<Frame>,
+    nodes: Vec<Node>,
+    frame_numbers: HashMap<Frame, u32>,
+    node_numbers: HashMap<Node, StackId>,
+}
+
+impl Stacks {
+    /// The number of a frame, new if it was not seen before.
+    pub fn frame(&mut self, frame: Frame) -> u32 {
+        if let Some(number) = self.frame_numbers.get(&frame) {
+            return *number;
+        }
+        let number = self.frames.len() as u32;
+        self.frames.push(frame.clone());
+        self.frame_numbers.insert(frame, number);
+        number
+    }
+
+    /// The stack of a frame called from `parent` (`None`: the outermost). `None` when the frame or the parent is unknown:
+    /// parents always come first, so a tree read from a file cannot have a ring.
+    pub fn push(&mut self, parent: Option<StackId>, frame: u32) -> Option<StackId> {
+        let is_known = parent.is_none_or(|parent| (parent.0 as usize) < self.nodes.len());
+        if !is_known || frame as usize >= self.frames.len() {
+            return None;
+        }
+        let node = Node { parent, frame };
+        let next = StackId(self.nodes.len() as u32);
+        let id = *self.node_numbers.entry(node).or_insert(next);
+        if id == next {
+            self.nodes.push(node);
+        }
+        Some(id)
+    }
+
+    /// All frames, by number.
+    #[must_use]
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// How many stacks there are; their numbers are `0..len`.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Parent and number of the innermost frame.
+    #[must_use]
+    pub fn node(&self, id: StackId) -> Option<(Option<StackId>, u32)> {
+        self.nodes.get(id.0 as usize).map(|node| (node.parent, node.frame))
+    }
+
+    /// Numbers of the frames of a stack, the innermost first.
+    pub fn walk(&self, id: StackId) -> impl Iterator<Item = u32> {
+        let mut next = Some(id);
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(next?.0 as usize)?;
+            next = node.parent;
+            Some(node.frame)
+        })
+    }
+}
+
+/// What interrupted CPUs to see where they were.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SamplingEvent {
+    /// Cycles of the processor, counted by hardware: also sees code that runs with interrupts off.
+    Cycles,
+    /// A timer of the kernel (`cpu-clock`): code with interrupts off is charged to where they are allowed again.
+    CpuClock,
+    /// An event of another tool or of a newer version, in its own word.
+    Other(String),
+}
+
+impl SamplingEvent {
+    /// As the recording file writes it.
+    #[must_use]
+    pub fn word(&self) -> &str {
+        match self {
+            SamplingEvent::Cycles => "cycles",
+            SamplingEvent::CpuClock => "cpu-clock",
+            SamplingEvent::Other(word) => word,
+        }
+    }
+
+    /// The event of that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> SamplingEvent {
+        match word {
+            "cycles" => SamplingEvent::Cycles,
+            "cpu-clock" => SamplingEvent::CpuClock,
+            other => SamplingEvent::Other(other.to_owned()),
+        }
+    }
+}
+
+/// How often one stack was seen in one slice of time, on one CPU, in one process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackSample {
+    /// Beginning of the slice, CLOCK_BOOTTIME in nanoseconds.
+    pub from: u64,
+    /// Its end.
+    pub to: u64,
+    /// The CPU; `None` where it is not known (an import).
+    pub cpu: Option<u32>,
+    /// Process id (`tgid`); 0 for the idle task, `None` where it is not known.
+    pub pid: Option<u32>,
+    /// Name of the thread. Not safe to print as it is.
+    pub comm: String,
+    /// The stack.
+    pub stack: StackId,
+    /// How often.
+    pub count: u64,
+}
+
+/// All stacks of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    /// What interrupted the CPUs. `None`: not known.
+    pub event: Option<SamplingEvent>,
+    /// Samples a second and CPU; `None` where it is not known.
+    pub hz: Option<f64>,
+    /// The tree.
+    pub stacks: Stacks,
+    /// In order of `from`.
+    pub samples: Vec<StackSample>,
+    /// Samples the kernel says it lost.
+    pub lost: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(name: &str) -> Frame {
+        Frame { name: name.to_owned(), module: KERNEL.to_owned() }
+    }
+
+    #[test]
+    fn stacks_share_their_roots() {
+        let mut stacks = Stacks::default();
+        let [main, alloc, compact] = ["main", "alloc", "compact"].map(|name| stacks.frame(frame(name)));
+        let root = stacks.push(None, main);
+        let leaf = stacks.push(root, alloc).and_then(|parent| stacks.push(Some(parent), compact)).unwrap();
+        assert_eq!(stacks.push(None, main), root, "the same stack again");
+        assert_eq!(stacks.len(), 3);
+        assert_eq!(stacks.walk(leaf).collect::<Vec<_>>(), [compact, alloc, main]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_refused_and_walks_nowhere() {
+        let mut stacks = Stacks::default();
+        assert_eq!(stacks.push(None, 0), None);
+        let main = stacks.frame(frame("main"));
+        assert_eq!(stacks.push(Some(StackId(0)), main), None, "a parent comes first");
+        assert_eq!(stacks.walk(StackId(9)).count(), 0);
+    }
+}
