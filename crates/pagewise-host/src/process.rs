@@ -5,11 +5,13 @@
 
 use crate::sys::child::{self, ChildSetup};
 use crate::workload::ProcessThp;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,9 +57,13 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait for the end of an output pipe that a process outside the job's session still holds open.
 const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// Set by Ctrl-C or SIGTERM; everything that takes long looks at it.
+/// Set by Ctrl-C or SIGTERM; everything that takes long looks at it, or waits with it.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    is_set: Arc<AtomicBool>,
+    /// Becomes readable with a signal. `None` where nobody asked for signals.
+    wake: Option<Arc<UnixStream>>,
+}
 
 /// Ctrl-C came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -70,22 +76,37 @@ impl Interrupt {
     /// # Errors
     /// When the signals cannot be taken over.
     pub fn on_signals() -> io::Result<Self> {
-        let interrupt = Interrupt::default();
+        let (wake, waker) = UnixStream::pair()?;
+        let interrupt = Interrupt { is_set: Arc::default(), wake: Some(Arc::new(wake)) };
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&interrupt.0))?;
+            // In this order: whoever is woken finds the flag set.
+            signal_hook::flag::register(signal, Arc::clone(&interrupt.is_set))?;
+            signal_hook::low_level::pipe::register(signal, waker.try_clone()?)?;
         }
         Ok(interrupt)
     }
 
     /// Asks everything that looks at it to stop.
     pub fn set(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.is_set.store(true, Ordering::SeqCst);
+    }
+
+    /// Sleeps for a while, or until a signal comes. Costs nothing meanwhile, where looking ten times a second would.
+    pub fn wait(&self, at_most: Duration) {
+        if self.is_set() {
+            return;
+        }
+        let timeout = Timespec::try_from(at_most).ok();
+        let mut wake: Vec<PollFd<'_>> =
+            self.wake.iter().map(|stream| PollFd::new(stream.as_ref(), PollFlags::IN)).collect();
+        // Woken too early by anything else, the caller looks and waits again.
+        let _ = poll(&mut wake, timeout.as_ref());
     }
 
     /// Whether to stop.
     #[must_use]
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.is_set.load(Ordering::SeqCst)
     }
 
     /// # Errors
@@ -238,9 +259,14 @@ pub fn find_program(program: &str) -> Result<PathBuf, ProcessError> {
 
 /// What the watcher of a running job may see and decide.
 pub trait Watch {
-    /// Called right after the start and then about ten times a second with the pids that were started and still run.
-    /// `false` stops the job.
+    /// Called right after the start and then once in every [`Watch::period`] with the pids that were started and still
+    /// run. `false` stops the job.
     fn tick(&mut self, running: &[u32]) -> bool;
+
+    /// How often to look. Ctrl-C is noticed as often.
+    fn period(&self) -> Duration {
+        WATCH_PERIOD
+    }
 }
 
 /// How commands are started and how long they may take.
@@ -319,7 +345,7 @@ fn wait_for_all(
     while seen.iter().any(Option::is_none) {
         let now = Instant::now();
         if now >= next_tick {
-            next_tick = now + WATCH_PERIOD;
+            next_tick = now + watch.period();
             let pids: Vec<u32> =
                 running.iter().zip(&seen).filter(|(_, exit)| exit.is_none()).map(|(r, _)| r.pid).collect();
             let go_on = watch.tick(&pids) && limits.interrupt.is_none_or(|interrupt| !interrupt.is_set());

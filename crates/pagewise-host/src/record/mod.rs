@@ -2,7 +2,7 @@
 //!
 //! Two threads. The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy
 //! writing back dirty pages must not delay the next sample. The *writer* takes the rows from a ring, writes a batch every
-//! two seconds, and closes a segment every 300 ticks. Neither may disturb the job: when the disk is full the recording
+//! four seconds, and closes a segment every 300 ticks. Neither may disturb the job: when the disk is full the recording
 //! ends with a reason, and nothing else does.
 
 mod clock;
@@ -45,7 +45,7 @@ const OWN_COLUMNS: [&str; 2] = ["sampler_cpu", "writer_cpu"];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Samples a second, 0.01 to 20. What costs the kernel more to print (zoneinfo, buddyinfo, swaps, THP) is read once a
-    /// second at most, THP every five seconds while nothing of it changes.
+    /// second at most, THP every ten seconds while nothing of it changes.
     pub hz: f64,
     /// Bytes the file may use; the oldest segments go first. Checked whenever a segment is closed.
     pub size_cap: Option<u64>,
@@ -157,7 +157,7 @@ impl Recorder {
         let period = (1e9 / options.hz) as u64;
         let schedule = Schedule::new(now, period);
         let mut sampler =
-            Sampler::new(sources, settings, schedule, period, Arc::clone(&ring), events.clone(), Arc::clone(&shared));
+            Sampler::new(sources, settings, schedule, Arc::clone(&ring), events.clone(), Arc::clone(&shared));
         sampler.first();
         let start_cpu = clock::thread_cpu() - cpu_before;
 

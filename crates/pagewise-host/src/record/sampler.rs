@@ -3,7 +3,7 @@
 use super::ring::Ring;
 use super::schedule::{Due, Schedule};
 use super::settings::{self, Settings};
-use super::{Event, FINISH, Opened, RUN, Shared, clock, open_gap};
+use super::{Event, FINISH, Opened, RUN, Shared, clock, open_gap, writing};
 use crate::source::SourceError;
 use crate::source::polled::{BUFFER, Polled};
 use crate::sys::lock_memory;
@@ -21,7 +21,7 @@ const SLOW_PERIOD: u64 = 950_000_000;
 
 /// The same for a source of many files whose last reading brought nothing new: the statistics of huge pages are 150 files
 /// on 6.18, which cost twice as much as all others together and stand still on most hosts.
-const CALM_PERIOD: u64 = 4_950_000_000;
+const CALM_PERIOD: u64 = 9_950_000_000;
 
 /// Suspended for longer than this between two ticks, the gap is the suspension's.
 const SUSPENSION: u64 = 500_000_000;
@@ -55,7 +55,10 @@ struct Lost {
 pub(super) struct Sampler {
     sources: Vec<Source>,
     settings: Settings,
-    settings_parts: usize,
+    /// When the settings are looked at next.
+    settings_due: u64,
+    /// When the writer is woken next.
+    batch_due: u64,
     schedule: Schedule,
     encoder: TickEncoder,
     ring: Arc<Ring>,
@@ -74,7 +77,6 @@ impl Sampler {
         opened: Vec<Opened>,
         settings: Settings,
         schedule: Schedule,
-        period: u64,
         ring: Arc<Ring>,
         events: Sender<Event>,
         shared: Arc<Shared>,
@@ -86,7 +88,8 @@ impl Sampler {
             encoder: TickEncoder::new(opened.len() + 2),
             sources: Vec::with_capacity(opened.len()),
             settings,
-            settings_parts: (settings::EVERY / period.max(1)).max(1) as usize,
+            settings_due: clock::boot() + settings::EVERY,
+            batch_due: clock::boot() + writing::BATCH_EVERY,
             schedule,
             ring,
             events,
@@ -134,17 +137,16 @@ impl Sampler {
             let due = self.schedule.take(now);
             self.note_missed(due);
             self.sample(due.planned);
-            self.look_at_settings(self.settings_parts);
-            if self.ring.is_filling() {
-                writer.unpark();
-            }
+            self.look_at_settings();
             self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
+            self.wake_writer(writer);
         }
         if self.shared.stop.load(Ordering::Acquire) == FINISH && !self.shared.ended.load(Ordering::Acquire) {
             // The last sample has every source, however short the time since the one before.
             self.sources.iter_mut().for_each(|source| source.last_read = None);
             self.sample(clock::boot());
-            self.look_at_settings(1);
+            self.settings_due = 0;
+            self.look_at_settings();
         }
         self.tell_lost(clock::boot());
         self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
@@ -167,9 +169,23 @@ impl Sampler {
         self.gap(Gap { from, to, source: None, reason, ticks: Some(due.missed), detail });
     }
 
-    fn look_at_settings(&mut self, parts: usize) {
-        for (name, value) in self.settings.look(parts) {
-            let _ = self.events.send(Event::Setting(clock::boot(), name, value));
+    fn look_at_settings(&mut self) {
+        let now = clock::boot();
+        if now < self.settings_due {
+            return;
+        }
+        self.settings_due = now + settings::EVERY;
+        for (name, value) in self.settings.look() {
+            let _ = self.events.send(Event::Setting(now, name, value));
+        }
+    }
+
+    /// Right after a sample, while a CPU is awake and warm: a timer of the writer's own would wake one once more.
+    fn wake_writer(&mut self, writer: &Thread) {
+        let now = clock::boot();
+        if now >= self.batch_due || self.ring.is_filling() {
+            self.batch_due = now + writing::BATCH_EVERY;
+            writer.unpark();
         }
     }
 

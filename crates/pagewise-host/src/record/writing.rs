@@ -9,8 +9,12 @@ use std::sync::mpsc::Receiver;
 use std::thread;
 use std::time::Duration;
 
-/// A batch every so often: with the time a commit takes, well within the five seconds that a killed recording may lose.
-const BATCH_EVERY: Duration = Duration::from_secs(2);
+/// A batch every so often, in nanoseconds: a little less than four seconds, so that a tick that comes early by the precision
+/// of the clock still brings it, and with the time a commit takes within the five that a killed recording may lose.
+pub(super) const BATCH_EVERY: u64 = 3_950_000_000;
+
+/// Were the sampler stuck in a kernel file, what came before would still be written.
+const AT_LATEST: Duration = Duration::from_millis(4500);
 
 /// How the file ended.
 #[derive(Debug)]
@@ -35,7 +39,7 @@ pub(super) fn run(mut writer: Writer, ring: &Ring, events: &Receiver<Event>, sha
         if is_last {
             return finish(writer, shared);
         }
-        thread::park_timeout(BATCH_EVERY);
+        thread::park_timeout(AT_LATEST);
     }
 }
 

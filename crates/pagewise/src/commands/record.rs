@@ -12,7 +12,6 @@ use pagewise_host::record::{Options, Recorder, Summary};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Record what the kernel says about memory to a file
@@ -41,8 +40,11 @@ const AFTER_HELP: &str = "Exit status: that of COMMAND (128 + signal if one ende
                           the disk ended the recording, 130 when Ctrl-C ended it before its time.\n\n\
                           Examples:\n  pagewise record -o idle.pgw --for 60s\n  pagewise record -o sort.pgw -- sort big.txt";
 
-/// How often it is looked whether to end.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often it is looked whether the disk has ended the recording. Ctrl-C needs no looking.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether to stop the command. Every look wakes a CPU, and that is most of what recording costs.
+const LOOK_AT_COMMAND_EVERY: Duration = Duration::from_millis(500);
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -85,7 +87,7 @@ fn record(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
     let length = args.length.map(|length| length.0);
     let left = || length.map_or(f64::INFINITY, |length| length - started.elapsed().as_secs_f64());
     while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {
-        thread::sleep(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
+        interrupt.wait(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
     }
     let is_cut = interrupt.is_set() && length.is_some();
     let summary = recorder.finish()?;
@@ -103,6 +105,10 @@ fn record_command(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failur
     impl Watch for Waiting {
         fn tick(&mut self, _running: &[u32]) -> bool {
             true
+        }
+
+        fn period(&self) -> Duration {
+            LOOK_AT_COMMAND_EVERY
         }
     }
     let program = args.command.first().map(String::as_str).unwrap_or_default();
