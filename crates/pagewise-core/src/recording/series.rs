@@ -40,6 +40,8 @@ pub enum RawUnit {
     Count,
     /// Base pages.
     Pages,
+    /// Bytes.
+    Bytes,
     /// 1024 bytes.
     KiB,
     /// Clock ticks of `USER_HZ`, a hundredth of a second on every architecture Linux supports today.
@@ -50,8 +52,15 @@ pub enum RawUnit {
     Nanoseconds,
 }
 
-const RAW_UNITS: [RawUnit; 6] =
-    [RawUnit::Count, RawUnit::Pages, RawUnit::KiB, RawUnit::Ticks, RawUnit::Microseconds, RawUnit::Nanoseconds];
+const RAW_UNITS: [RawUnit; 7] = [
+    RawUnit::Count,
+    RawUnit::Pages,
+    RawUnit::Bytes,
+    RawUnit::KiB,
+    RawUnit::Ticks,
+    RawUnit::Microseconds,
+    RawUnit::Nanoseconds,
+];
 
 impl RawUnit {
     /// As the recording file writes it.
@@ -60,6 +69,7 @@ impl RawUnit {
         match self {
             RawUnit::Count => "count",
             RawUnit::Pages => "pages",
+            RawUnit::Bytes => "bytes",
             RawUnit::KiB => "KiB",
             RawUnit::Ticks => "ticks",
             RawUnit::Microseconds => "us",
@@ -79,6 +89,7 @@ impl RawUnit {
         match self {
             RawUnit::Count => (Unit::Count, 1.0),
             RawUnit::Pages => (Unit::Pages, 1.0),
+            RawUnit::Bytes => (Unit::Bytes, 1.0),
             RawUnit::KiB => (Unit::Bytes, 1024.0),
             RawUnit::Ticks => (Unit::Seconds, 1e-2),
             RawUnit::Microseconds => (Unit::Seconds, 1e-6),
@@ -124,10 +135,11 @@ pub fn growth(before: u64, now: u64) -> Option<u64> {
     (now >= before || (before >= HALF && grown < HALF)).then_some(grown)
 }
 
-/// The one table of what the numbers of a source mean. `says_kib` is whether the file itself writes `kB` behind it.
+/// The one table of what the numbers of a source mean. `says_kib` is whether the file itself writes `kB` behind it. What
+/// stands in brackets in a source's name tells which of several things of that kind it is, such as a control group.
 #[must_use]
 pub fn describe(source: &str, name: &str, says_kib: bool) -> (RawUnit, Kind) {
-    match source {
+    match source.split_once('[').map_or(source, |(kind, _)| kind) {
         "vmstat" | "zoneinfo" => (page_unit(source, name), memory_kind(source, name)),
         "meminfo" => (if says_kib { RawUnit::KiB } else { RawUnit::Count }, Kind::Gauge),
         "stat" => match name {
@@ -144,8 +156,27 @@ pub fn describe(source: &str, name: &str, says_kib: bool) -> (RawUnit, Kind) {
             _ => (RawUnit::Microseconds, Kind::Gauge),
         },
         "self" => (RawUnit::Microseconds, Kind::Counter),
+        "threads" => (RawUnit::Nanoseconds, Kind::Counter),
+        "cgroup_pressure" => (RawUnit::Microseconds, Kind::Counter),
+        "cgroup_events" => (RawUnit::Count, Kind::Counter),
+        "cgroup_memory" if name == "failcnt" => (RawUnit::Count, Kind::Counter),
+        "cgroup_memory" => (RawUnit::Bytes, Kind::Gauge),
+        "cgroup_stat" => cgroup_stat(name),
         // Free blocks of buddyinfo, and whatever a later version records.
         _ => (RawUnit::Count, Kind::Gauge),
+    }
+}
+
+/// `memory.stat`: levels in bytes and totals by vmstat's names (`mm/memcontrol.c`, 6.12: `memory_stats`). Version 1 puts
+/// `total_` before what includes the groups below.
+fn cgroup_stat(name: &str) -> (RawUnit, Kind) {
+    const TOTALS: [&str; 7] = ["pg", "workingset_", "thp_", "zswp", "numa_", "pswp", "swp"];
+    let name = name.strip_prefix("total_").unwrap_or(name);
+    match TOTALS.iter().any(|prefix| name.starts_with(prefix)) {
+        // Version 1 counts pages charged and uncharged under these names, not KiB from a disk.
+        true if matches!(name, "pgpgin" | "pgpgout") => (RawUnit::Count, Kind::Counter),
+        true => (page_unit("vmstat", name), Kind::Counter),
+        false => (RawUnit::Bytes, Kind::Gauge),
     }
 }
 
@@ -241,6 +272,11 @@ mod tests {
         assert_eq!(describe("meminfo", "MemFree", true), (RawUnit::KiB, Kind::Gauge));
         assert_eq!(describe("stat", "system", false), (RawUnit::Ticks, Kind::Counter));
         assert_eq!(describe("thp", "nr_anon", false).1, Kind::Gauge);
+        assert_eq!(describe("threads", "cpu", false), (RawUnit::Nanoseconds, Kind::Counter));
+        assert_eq!(describe("cgroup_stat[/batch]", "anon", false), (RawUnit::Bytes, Kind::Gauge));
+        assert_eq!(describe("cgroup_stat[/batch]", "workingset_refault_file", false), (RawUnit::Pages, Kind::Counter));
+        assert_eq!(describe("cgroup_stat[/batch]", "total_pgmajfault", false), (RawUnit::Count, Kind::Counter));
+        assert_eq!(describe("cgroup_memory[/batch]", "current", false), (RawUnit::Bytes, Kind::Gauge));
     }
 
     #[test]

@@ -13,8 +13,9 @@ mod settings;
 mod writing;
 
 use crate::root::Root;
-use crate::source::polled::{Polled, TEXT_FILES};
-use crate::source::{boot_id, thp};
+use crate::source::cgroup::Group;
+use crate::source::polled::{NumberFile, Polled, TEXT_FILES};
+use crate::source::{boot_id, cgroup, kernel_threads, thp};
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RecordingError, Writer};
 use pagewise_core::recording::{Gap, GapReason, Series, series};
 use ring::Ring;
@@ -49,13 +50,15 @@ pub struct Options {
     pub hz: f64,
     /// Bytes the file may use; the oldest segments go first. Checked whenever a segment is closed.
     pub size_cap: Option<u64>,
+    /// Control groups whose memory files are recorded, too.
+    pub groups: Vec<Group>,
     /// Kept in the file beside what Pagewise says itself.
     pub meta: Vec<(String, String)>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { hz: 1.0, size_cap: None, meta: Vec::new() }
+        Options { hz: 1.0, size_cap: None, groups: Vec::new(), meta: Vec::new() }
     }
 }
 
@@ -134,7 +137,7 @@ impl Recorder {
     /// When the file exists or cannot be written, or the rate is out of range. A kernel file that is missing is no error:
     /// the recording says so.
     pub fn start(root: &Root, file: &Path, options: &Options) -> Result<Recorder, RecordError> {
-        Recorder::start_with(root, file, options, open_sources(root))
+        Recorder::start_with(root, file, options, open_sources(root, &options.groups))
     }
 
     fn start_with(root: &Root, file: &Path, options: &Options, sources: Vec<Opened>) -> Result<Recorder, RecordError> {
@@ -146,7 +149,7 @@ impl Recorder {
         let ring = Arc::new(ring);
         let now = clock::boot();
         let names: Vec<&str> =
-            [CLOCK].into_iter().chain(sources.iter().map(|source| source.name)).chain([OWN]).collect();
+            [CLOCK].into_iter().chain(sources.iter().map(|source| source.name.as_str())).chain([OWN]).collect();
         let mut writer = Writer::create(file, &names, &meta(root, options, now, &locked), options.size_cap)?;
         let settings = Settings::open(root);
         let at_start = settings.snapshot().into_iter().map(|(name, value)| (now, name, value, "start"));
@@ -231,7 +234,7 @@ impl Drop for Recorder {
 
 /// A source at the start: open, or the reason why not.
 struct Opened {
-    name: &'static str,
+    name: String,
     polled: Result<Polled, String>,
     /// Read once a second at most, whatever the rate.
     is_slow: bool,
@@ -243,15 +246,33 @@ const SLOW: [&str; 3] = ["zoneinfo", "buddyinfo", "swaps"];
 /// Statistics of huge pages, a file each.
 const THP: &str = "thp";
 
-fn open_sources(root: &Root) -> Vec<Opened> {
-    let texts = TEXT_FILES.iter().map(|(name, path, parse)| Opened {
-        name,
-        polled: Polled::text(root, name, path, *parse).map_err(|error| error.to_string()),
-        is_slow: SLOW.contains(name),
-    });
-    let thp = Polled::number_files(root, THP, thp::number_files(root));
-    let none = || "this kernel has no statistics of transparent huge pages that we may read".to_owned();
-    texts.chain([Opened { name: THP, polled: thp.ok_or_else(none), is_slow: true }]).collect()
+/// CPU time of kswapd, kcompactd and khugepaged.
+const THREADS: &str = "threads";
+
+fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
+    let mut opened: Vec<Opened> = Vec::new();
+    for (name, path, parse) in TEXT_FILES {
+        let polled = Polled::text(root, path, parse).map_err(|error| error.to_string());
+        opened.push(Opened { name: name.to_owned(), polled, is_slow: SLOW.contains(&name) });
+    }
+    let numbers = |name: &str, files: Vec<NumberFile>, none: &str, is_slow: bool| {
+        let polled = Polled::number_files(root, files).ok_or_else(|| none.to_owned());
+        Opened { name: name.to_owned(), polled, is_slow }
+    };
+    let none = "this kernel has no statistics of transparent huge pages that we may read";
+    opened.push(numbers(THP, thp::number_files(root), none, true));
+    let none = "kswapd, kcompactd and khugepaged cannot be seen from here, or the kernel does not say how long they ran";
+    opened.push(numbers(THREADS, kernel_threads::number_files(root), none, false));
+    for group in groups {
+        let name = |source: &str| format!("{source}[{}]", group.path);
+        for (source, path, parse) in group.texts(root) {
+            let polled = Polled::labelled_text(root, &path, parse, group.label()).map_err(|error| error.to_string());
+            opened.push(Opened { name: name(source), polled, is_slow: false });
+        }
+        let none = "the group has none of these files, or we may not read them";
+        opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, false));
+    }
+    opened
 }
 
 /// The series of the two sources that are no kernel files.

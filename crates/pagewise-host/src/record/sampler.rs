@@ -38,7 +38,7 @@ pub(super) struct Counts {
 }
 
 struct Source {
-    name: &'static str,
+    name: String,
     polled: Option<Polled>,
     /// Read no more often than this, in nanoseconds; 0: at every tick.
     period: u64,
@@ -104,7 +104,7 @@ impl Sampler {
             let polled = match polled {
                 Ok(polled) => Some(polled),
                 Err(why) => {
-                    sampler.gap(open_gap(clock::boot(), name, GapReason::Missing, why));
+                    sampler.gap(open_gap(clock::boot(), &name, GapReason::Missing, why));
                     None
                 }
             };
@@ -238,24 +238,24 @@ impl Sampler {
                     SourceError::File(_) => GapReason::Unreadable,
                     SourceError::Format { .. } => GapReason::NotUnderstood,
                 };
-                let gap = open_gap(begin, source.name, reason, error.to_string());
+                let gap = open_gap(begin, &source.name, reason, error.to_string());
                 self.gap(gap);
             }
             return after;
         }
         if source.has_open_gap {
             source.has_open_gap = false;
-            let _ = self.events.send(Event::GapEnds(source.name.to_owned(), begin));
+            let _ = self.events.send(Event::GapEnds(source.name.clone(), begin));
         }
         let columns = polled.columns();
         if source.name == super::THP {
             source.period = if columns.changed { SLOW_PERIOD } else { CALM_PERIOD };
         }
         for new in columns.take_new() {
-            let (unit, kind) = series::describe(source.name, &new.name, new.says_kib);
+            let (unit, kind) = series::describe(&source.name, &new.name, new.says_kib);
             // Told before the row is in the ring, so that no row is written before its series.
             let _ = self.events.send(Event::Series(Series {
-                source: source.name.to_owned(),
+                source: source.name.clone(),
                 column: new.column,
                 name: new.name,
                 labels: new.labels,

@@ -175,8 +175,8 @@ fn a_source_that_is_slow_to_read_makes_late_ticks_and_counted_gaps() {
     }
     let host = Host::new();
     host.set("/proc/slow", "");
-    let polled = Polled::text(&host.root(), "vmstat", "/proc/slow", dawdle).map_err(|error| error.to_string());
-    let sources = vec![Opened { name: "vmstat", polled, is_slow: false }];
+    let polled = Polled::text(&host.root(), "/proc/slow", dawdle).map_err(|error| error.to_string());
+    let sources = vec![Opened { name: "vmstat".to_owned(), polled, is_slow: false }];
     let recorder = Recorder::start_with(&host.root(), &host.file(), &fast(), sources).unwrap();
     thread::sleep(Duration::from_millis(900));
     let summary = recorder.finish().unwrap();
@@ -210,14 +210,13 @@ fn a_full_ring_is_a_gap_and_the_row_after_it_builds_on_nothing_lost() {
     let (events, received) = mpsc::channel();
     let shared = Arc::new(Shared::default());
     let names: Vec<&str> =
-        [CLOCK].into_iter().chain(TEXT_FILES.iter().map(|file| file.0)).chain(["thp", OWN]).collect();
+        [CLOCK].into_iter().chain(TEXT_FILES.iter().map(|file| file.0)).chain([THP, THREADS, OWN]).collect();
     let writer = Writer::create(&host.file(), &names, &[], None).unwrap();
     let schedule = Schedule::new(clock::boot(), 1);
     let mut sampler = Sampler::new(
-        open_sources(&host.root()),
+        open_sources(&host.root(), &[]),
         Settings::open(&host.root()),
         schedule,
-        1,
         Arc::clone(&ring),
         events,
         Arc::clone(&shared),

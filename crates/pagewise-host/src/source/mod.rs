@@ -5,8 +5,10 @@
 use crate::root::{FileError, Root};
 
 pub mod buddyinfo;
+pub mod cgroup;
 pub mod cpu;
 pub mod diskstats;
+pub mod kernel_threads;
 pub mod meminfo;
 pub mod polled;
 pub mod process;

@@ -6,7 +6,6 @@
 //! went, a swap area came), the file is parsed in full again and the layout replaced. A number can thus never be taken
 //! for its neighbour.
 
-use super::thp::NumberFile;
 use super::visit::{Number, Parse, Visit};
 use super::{SourceError, buddyinfo, cpu, format_error, meminfo, psi, swaps, vmstat, zoneinfo};
 use crate::root::{FileError, Root};
@@ -30,6 +29,17 @@ pub struct NewColumn {
     pub says_kib: bool,
 }
 
+/// A file that begins with a number; what follows it is not looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NumberFile {
+    /// Where it is.
+    pub path: String,
+    /// The name of its number.
+    pub name: String,
+    /// What tells it from others of its name: `size=64kB`, or nothing.
+    pub labels: String,
+}
+
 /// What the numbers of a source are now.
 #[derive(Debug, Default)]
 pub struct Columns {
@@ -39,6 +49,8 @@ pub struct Columns {
     pub present: Vec<bool>,
     /// Whether the last reading differed from the one before. Known of sources of many files only.
     pub changed: bool,
+    /// Stands before the labels of every number of this source.
+    label: String,
     by_name: HashMap<String, u32>,
     new: Vec<NewColumn>,
 }
@@ -67,7 +79,6 @@ impl Columns {
 /// Something that gives a row of numbers each time it is read.
 #[derive(Debug)]
 pub struct Polled {
-    source: &'static str,
     columns: Columns,
     from: From,
 }
@@ -102,16 +113,24 @@ impl Polled {
     ///
     /// # Errors
     /// When it is missing, or may not be read.
-    pub fn text(root: &Root, source: &'static str, path: &str, parse: Parse) -> Result<Polled, FileError> {
+    pub fn text(root: &Root, path: &str, parse: Parse) -> Result<Polled, FileError> {
+        Polled::labelled_text(root, path, parse, String::new())
+    }
+
+    /// The same for one of several files of a kind: `label` tells its numbers from theirs.
+    ///
+    /// # Errors
+    /// When it is missing, or may not be read.
+    pub fn labelled_text(root: &Root, path: &str, parse: Parse, label: String) -> Result<Polled, FileError> {
         let path = root.path(path);
         let file = open(&path)?;
         let from = From::Text { path, file, parse, layout: Layout::default() };
-        Ok(Polled { source, columns: Columns::default(), from })
+        Ok(Polled { columns: Columns { label, ..Columns::default() }, from })
     }
 
     /// Opens many files with a number each as one source. `None` when there is none that can be opened.
     #[must_use]
-    pub fn number_files(root: &Root, source: &'static str, files: Vec<NumberFile>) -> Option<Polled> {
+    pub fn number_files(root: &Root, files: Vec<NumberFile>) -> Option<Polled> {
         let mut columns = Columns::default();
         let mut key = String::new();
         let mut opened = Vec::with_capacity(files.len());
@@ -120,13 +139,7 @@ impl Polled {
                 opened.push((file, columns.column(&mut key, &name, &labels, false)));
             }
         }
-        (!opened.is_empty()).then_some(Polled { source, columns, from: From::NumberFiles(opened) })
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn source(&self) -> &'static str {
-        self.source
+        (!opened.is_empty()).then_some(Polled { columns, from: From::NumberFiles(opened) })
     }
 
     /// What the last successful reading gave.
@@ -202,8 +215,8 @@ fn read_all(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
 fn read_number(file: &File) -> Option<u64> {
     let mut digits = [0u8; 32];
     let length = file.read_at(&mut digits, 0).ok()?;
-    let text = std::str::from_utf8(&digits[..length]).ok()?.trim();
-    text.parse().ok()
+    let text = std::str::from_utf8(&digits[..length]).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// What stands in a file beside the numbers that are recorded.
@@ -328,7 +341,7 @@ impl<'t> Noting<'_, 't> {
 
 impl<'t> Visit<'t> for Noting<'_, 't> {
     fn number(&mut self, number: Number<'_, 't>) {
-        self.labels.clear();
+        self.labels.clone_from(&self.columns.label);
         for (name, value) in number.labels {
             let comma = if self.labels.is_empty() { "" } else { "," };
             let _ = write!(self.labels, "{comma}{name}={value}");
@@ -368,6 +381,7 @@ mod tests {
 
     struct Host {
         folder: tempfile::TempDir,
+        path: &'static str,
         polled: Polled,
         buffer: Vec<u8>,
     }
@@ -375,12 +389,12 @@ mod tests {
     impl Host {
         fn with(source: &str, text: &str) -> Host {
             let folder = tempfile::tempdir().unwrap();
-            let (source, path, parse) = *TEXT_FILES.iter().find(|(name, ..)| *name == source).unwrap();
+            let (_, path, parse) = *TEXT_FILES.iter().find(|(name, ..)| *name == source).unwrap();
             let root = Root::at(folder.path());
             fs::create_dir_all(root.path(path).parent().unwrap()).unwrap();
             fs::write(root.path(path), text).unwrap();
-            let polled = Polled::text(&root, source, path, parse).unwrap();
-            Host { folder, polled, buffer: vec![0; 64] }
+            let polled = Polled::text(&root, path, parse).unwrap();
+            Host { folder, path, polled, buffer: vec![0; 64] }
         }
 
         fn read(&mut self) -> Vec<Option<u64>> {
@@ -390,8 +404,7 @@ mod tests {
         }
 
         fn now(&mut self, text: &str) -> Vec<Option<u64>> {
-            let path = TEXT_FILES.iter().find(|(name, ..)| *name == self.polled.source).unwrap().1;
-            fs::write(Root::at(self.folder.path()).path(path), text).unwrap();
+            fs::write(Root::at(self.folder.path()).path(self.path), text).unwrap();
             self.read()
         }
     }
@@ -462,6 +475,19 @@ mod tests {
     }
 
     #[test]
+    fn of_a_file_with_several_numbers_the_first_counts_and_a_word_is_no_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [("schedstat", "123456789012 17 4\n"), ("memory.max", "max\n")].map(|(name, text)| {
+            fs::write(folder.path().join(name), text).unwrap();
+            NumberFile { path: format!("/{name}"), name: name.to_owned(), labels: String::new() }
+        });
+        let mut polled = Polled::number_files(&Root::at(folder.path()), files.to_vec()).unwrap();
+        polled.read(&mut Vec::new()).unwrap();
+        let columns = polled.columns();
+        assert_eq!((columns.values[0], columns.present.as_slice()), (123_456_789_012, [true, false].as_slice()));
+    }
+
+    #[test]
     fn a_line_cut_in_two_is_an_error_and_the_next_whole_one_is_read() {
         let mut host = Host::with("vmstat", "a 1\nb 2\n");
         host.read();
@@ -482,8 +508,8 @@ mod tests {
     #[test]
     fn the_second_reading_of_every_file_of_this_host_follows_the_layout() {
         let mut buffer = vec![0; BUFFER];
-        for (source, path, parse) in TEXT_FILES {
-            let Ok(mut polled) = Polled::text(&Root::live(), source, path, parse) else { continue };
+        for (_, path, parse) in TEXT_FILES {
+            let Ok(mut polled) = Polled::text(&Root::live(), path, parse) else { continue };
             polled.read(&mut buffer).unwrap();
             let From::Text { layout, file, .. } = &polled.from else { panic!("a text") };
             let mut values = polled.columns.values.clone();

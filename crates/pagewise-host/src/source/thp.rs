@@ -2,23 +2,13 @@
 //!
 //! What can be set there (`enabled`, `defrag`, …) is a tunable and recorded as a setting.
 
+use super::polled::NumberFile;
 use crate::root::Root;
 
 const FOLDER: &str = "/sys/kernel/mm/transparent_hugepage";
 
 /// Totals among khugepaged's files; the others are settings.
 const KHUGEPAGED: [&str; 2] = ["full_scans", "pages_collapsed"];
-
-/// A file with one number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NumberFile {
-    /// Where it is.
-    pub path: String,
-    /// Its name.
-    pub name: String,
-    /// `size=64kB`, or nothing for khugepaged's.
-    pub labels: String,
-}
 
 /// The files this kernel has: khugepaged's totals and, since 6.10, `hugepages-SIZE/stats/*`.
 #[must_use]

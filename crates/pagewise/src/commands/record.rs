@@ -9,7 +9,10 @@ use clap::Args;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Status, Stopped, Watch};
 use pagewise_host::record::{Options, Recorder, Summary};
+use pagewise_host::root::Root;
+use pagewise_host::source::cgroup::{self, Group};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -27,6 +30,9 @@ pub(crate) struct RecordArgs {
     /// How long, such as 60s or 10m [default: until Ctrl-C, or as long as COMMAND runs]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
     length: Option<Seconds>,
+    /// Record the memory files of this control group, too; may be given several times
+    #[arg(long, value_name = "PATH")]
+    cgroup: Vec<String>,
     /// Remove the oldest samples when the file gets larger than this, such as 100M
     #[arg(long, value_name = "SIZE")]
     size_cap: Option<Bytes>,
@@ -72,9 +78,27 @@ pub(crate) fn run(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failur
 }
 
 fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Failure> {
-    let options = Options { hz: args.hz, size_cap: args.size_cap.map(|cap| cap.0), meta: Vec::new() };
+    let root = global.root();
     let started = Instant::now();
-    Ok((Recorder::start(&global.root(), &args.output, &options)?, started))
+    let options = Options {
+        hz: args.hz,
+        size_cap: args.size_cap.map(|cap| cap.0),
+        groups: groups(args, &root)?,
+        meta: Vec::new(),
+    };
+    Ok((Recorder::start(&root, &args.output, &options)?, started))
+}
+
+/// Those that were asked for, and the one a command inherits from us.
+fn groups(args: &RecordArgs, root: &Root) -> Result<Vec<Group>, Failure> {
+    let asked: Result<Vec<Group>, _> = args.cgroup.iter().map(|path| cgroup::find(root, path)).collect();
+    let mut groups = asked.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    if !args.command.is_empty() {
+        groups.extend(cgroup::own(root));
+    }
+    let mut seen = BTreeSet::new();
+    groups.retain(|group| seen.insert(group.path.clone()));
+    Ok(groups)
 }
 
 /// For a while, or until Ctrl-C: which is then how it is meant to end.

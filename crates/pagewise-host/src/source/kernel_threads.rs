@@ -1,0 +1,86 @@
+//! CPU time of the kernel's own memory threads: kswapd and kcompactd of each node, khugepaged.
+
+use super::polled::NumberFile;
+use super::process;
+use crate::root::Root;
+
+/// They begin like this (`mm/vmscan.c`, `mm/compaction.c`, `mm/khugepaged.c`).
+const NAMES: [&str; 3] = ["kswapd", "kcompactd", "khugepaged"];
+
+/// kthreadd: every kernel thread is its child.
+const KTHREADD: u32 = 2;
+
+/// `schedstat` of each: its first number is the time it ran, in nanoseconds. `/proc/PID/stat` counts in hundredths of a
+/// second, and a thread that is woken often for less than that may never be seen in it.
+#[must_use]
+pub fn number_files(root: &Root) -> Vec<NumberFile> {
+    let mut files: Vec<NumberFile> = candidates(root)
+        .into_iter()
+        .filter_map(|pid| {
+            let name = root.read(&format!("/proc/{pid}/comm")).ok()?;
+            let name = name.trim();
+            let is_one = NAMES.iter().any(|begin| {
+                name.strip_prefix(begin).is_some_and(|node| node.bytes().all(|byte| byte.is_ascii_digit()))
+            });
+            // A program may call itself so, too; it has a command line.
+            let is_kernel = root.read(&format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty());
+            (is_one && is_kernel).then(|| NumberFile {
+                path: format!("/proc/{pid}/schedstat"),
+                name: "cpu".to_owned(),
+                labels: format!("thread={name}"),
+            })
+        })
+        .collect();
+    files.sort_by(|a, b| a.labels.cmp(&b.labels));
+    files
+}
+
+/// Kernel threads where the kernel lists them, else every process.
+fn candidates(root: &Root) -> Vec<u32> {
+    let children = root.read(&format!("/proc/{KTHREADD}/task/{KTHREADD}/children"));
+    match children {
+        Ok(children) => children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        Err(_) => process::pids(root),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn host(processes: &[(u32, &str, &str)]) -> (tempfile::TempDir, Root) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        for (pid, name, command_line) in processes {
+            let path = root.path(&format!("/proc/{pid}"));
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("comm"), format!("{name}\n")).unwrap();
+            fs::write(path.join("cmdline"), command_line).unwrap();
+        }
+        (folder, root)
+    }
+
+    #[test]
+    fn a_thread_per_node_and_no_program_that_bears_its_name() {
+        let (_folder, root) = host(&[
+            (50, "kswapd1", ""),
+            (49, "kswapd0", ""),
+            (51, "khugepaged", ""),
+            (52, "kswapd_helper", ""),
+            (900, "kswapd0", "/bin/kswapd0"),
+        ]);
+        let labels: Vec<String> = number_files(&root).into_iter().map(|file| file.labels).collect();
+        assert_eq!(labels, ["thread=khugepaged", "thread=kswapd0", "thread=kswapd1"]);
+    }
+
+    #[test]
+    fn where_the_kernel_lists_its_threads_no_other_process_is_looked_at() {
+        let (_folder, root) = host(&[(49, "kswapd0", ""), (50, "kcompactd0", "")]);
+        let tasks = root.path("/proc/2/task/2");
+        fs::create_dir_all(&tasks).unwrap();
+        fs::write(tasks.join("children"), "50 ").unwrap();
+        let paths: Vec<String> = number_files(&root).into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, ["/proc/50/schedstat"]);
+    }
+}
