@@ -94,6 +94,19 @@ fn a_policy_is_in_force_until_it_is_undone() {
 }
 
 #[test]
+fn a_captured_tree_is_changed_while_another_run_has_this_host() {
+    let _lock = host_lock();
+    let (state, live) = (tempfile::tempdir().expect("a temporary folder"), Root::live());
+    let this_host = Journal::open(state.path(), &live).expect("a boot id").lock("test");
+    let _this_host = this_host.expect("free");
+    let (one, two) = (Host::new(), Host::new());
+    for host in [&one, &two] {
+        drop(host.apply(&POLICY, Lease::None).expect("it has a lock of its own"));
+        assert_eq!(host.sysctl("swappiness"), "1");
+    }
+}
+
+#[test]
 fn a_policy_that_sets_nothing_on_the_host_writes_no_journal() {
     let host = Host::new();
     let change = host.apply(&[], Lease::Owner).expect("nothing to do");

@@ -5,6 +5,8 @@ pub mod fake_host;
 
 pub mod host_lock;
 
+pub mod kills;
+
 pub mod reports;
 
 pub mod requires;

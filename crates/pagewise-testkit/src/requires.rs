@@ -114,6 +114,8 @@ needs! {
     r => program("Rscript", "r-base-core");
     /// R's packages lmerTest, diptest and boot.
     r_packages => r_packages_installed();
+    /// LaTeX with the package that its tables are set in.
+    latex => latex_installed();
     /// A browser, to look at reports with.
     chromium => program("chromium", "chromium");
     /// A JVM.
@@ -190,6 +192,15 @@ mod check {
             Some(package) => {
                 Err(format!("R has no package {package} (Debian package r-cran-{})", package.to_lowercase()))
             }
+        }
+    }
+
+    pub(super) fn latex_installed() -> Result<(), String> {
+        program("pdflatex", "texlive-latex-base")?;
+        let asked = std::process::Command::new("kpsewhich").arg("booktabs.sty").output();
+        match asked.is_ok_and(|asked| asked.status.success()) {
+            true => Ok(()),
+            false => Err("LaTeX has no package booktabs (Debian package texlive-latex-recommended)".into()),
         }
     }
 

@@ -19,7 +19,7 @@ use pagewise_host::process::Interrupt;
 use pagewise_host::restore::{Dataset, noted};
 use pagewise_host::root::Root;
 use pagewise_host::source::meminfo;
-use pagewise_host::store::bundle::{Bundle, Frozen};
+use pagewise_host::store::bundle::{Bundle, BundleError, Frozen};
 use pagewise_host::trial::engine::{self, PointRunner, TrialError};
 use pagewise_host::trial::gate::Gate;
 use pagewise_host::trial::locality::runs_elsewhere;
@@ -39,8 +39,34 @@ use std::time::Instant;
 /// More pairs than this add nothing that anybody would wait for.
 const MOST_PAIRS: u32 = 200;
 
+/// What the user typed: a message about going on names that verb, and no option of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Prove,
+    Trial,
+}
+
+impl Verb {
+    /// What is typed to go on with a bundle, before its name.
+    fn resume(self) -> &'static str {
+        match self {
+            Verb::Prove => "pagewise prove --resume",
+            Verb::Trial => "pagewise trial resume",
+        }
+    }
+
+    /// Under which name it holds the host.
+    fn word(self) -> &'static str {
+        match self {
+            Verb::Prove => "prove",
+            Verb::Trial => "trial",
+        }
+    }
+}
+
 /// What every trial of this process shares.
 pub(crate) struct Session {
+    verb: Verb,
     root: Root,
     places: Places,
     hadoop: Option<PathBuf>,
@@ -49,13 +75,13 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn open(global: &Global, hadoop: Option<PathBuf>) -> Result<Session, Failure> {
+    pub(crate) fn open(global: &Global, verb: Verb, hadoop: Option<PathBuf>) -> Result<Session, Failure> {
         let settings = Settings::resolve(global)?;
         let interrupt = Interrupt::on_signals()
             .map_err(|error| Failure::NotPossible(anyhow!("cannot take over Ctrl-C: {error}")))?;
         let places = Places { state: settings.state_dir, cache: settings.cache_dir };
         let hadoop = hadoop.or(settings.hadoop);
-        Ok(Session { root: Root::live(), places, hadoop, data: None, interrupt })
+        Ok(Session { verb, root: Root::live(), places, hadoop, data: None, interrupt })
     }
 
     /// The folder whose contents come back before every run of a command.
@@ -216,9 +242,15 @@ impl Session {
         repeat: impl Fn(&Plan) -> String,
     ) -> Result<Bundle, Failure> {
         let path = PathBuf::from(format!("{}.trial", plan.name));
-        Bundle::check_room(&path)?;
+        let told = |error: BundleError| match error {
+            BundleError::Exists(_) => {
+                Failure::Usage(anyhow!("{error}, or go on with it: {} {}", self.verb.resume(), path.display()))
+            }
+            other => other.into(),
+        };
+        Bundle::check_room(&path).map_err(told)?;
         let declared = plan.clone();
-        self.run(&declared, "prove", |host| {
+        self.run(&declared, |host| {
             if let Some(budget) = budget {
                 notes.push(size_by_budget(host, &mut plan, budget)?);
             }
@@ -232,7 +264,7 @@ impl Session {
                 notes: notes.clone(),
                 data: host.dataset.as_ref().map(|dataset| dataset.manifest().hash()),
             };
-            Ok(Bundle::create(&path, &plan, frozen)?)
+            Bundle::create(&path, &plan, frozen).map_err(told)
         })
     }
 
@@ -240,7 +272,12 @@ impl Session {
     pub(crate) fn resume(&self, path: &Path) -> Result<Bundle, Failure> {
         let bundle = Bundle::open_to_resume(path)?;
         let here = host_facts(&self.root, Some(&self.places.cache));
-        let there = &bundle.frozen().facts;
+        // The kernel of a plan that compares kernels is a level: the engine refuses a point under the wrong one.
+        let compares_kernels = bundle.frozen().order.points.iter().any(|planned| planned.boot.is_some());
+        let mut there = bundle.frozen().facts.clone();
+        if compares_kernels {
+            there.kernel.clone_from(&here.kernel);
+        }
         if (&here.kernel, &here.cpu_model, here.memory_bytes) != (&there.kernel, &there.cpu_model, there.memory_bytes) {
             return Err(Failure::NotPossible(anyhow!(
                 "{} was begun on another host or kernel ({} there, {} here), and a comparison of two arms must not mix \
@@ -254,7 +291,7 @@ impl Session {
         let plan = bundle.plan().clone();
         let notes = self.check(&plan, true)?;
         notes.iter().for_each(|note| output::note(&format!("note: {note}")));
-        self.run(&plan, "resume", |host| {
+        self.run(&plan, |host| {
             let here = host.dataset.as_ref().map(|dataset| dataset.manifest().hash());
             match (&bundle.frozen().data, here) {
                 (Some(then), Some(now)) if *then != now => Err(Failure::NotPossible(anyhow!(
@@ -271,12 +308,18 @@ impl Session {
     fn run(
         &self,
         plan: &Plan,
-        verb: &str,
         bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, Failure>,
     ) -> Result<Bundle, Failure> {
         let mut workload = self.workload(plan)?;
         let journal = Journal::open(&self.places.state, &self.root)?;
-        let lock = journal.lock(verb)?;
+        let policies: BTreeMap<_, _> = self.cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
+        let mut changes_host = false;
+        for policy in policies.values() {
+            changes_host |= !tunable::resolve(&self.root, &self.places, policy)?.host.is_empty();
+        }
+        // For the whole trial, not a point: between two points another run would leave its settings to the next one.
+        let verb = self.verb.word();
+        let lock = if changes_host { journal.lock(verb)? } else { journal.lock_journal(verb)? };
         for report in journal.recover(&lock)? {
             output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
         }
@@ -299,7 +342,6 @@ impl Session {
         let restores = dataset.is_some();
         let scratch = Scratch::create(&self.places.cache)?;
         let progress = TrialProgress::new(0, if plan.is_two_arms() { "pair" } else { "block" });
-        let policies = self.cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
         let mut runner = HostRunner {
             root: &self.root,
             workload: workload.as_mut(),
@@ -340,10 +382,10 @@ impl Session {
                 // A warm-up that failed would fail again: there is nothing to go on with.
                 if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
                     let kept = bundle.path().display();
-                    let go_on = if plan.is_two_arms() { "prove --resume" } else { "trial resume" };
+                    let go_on = self.verb.resume();
                     // An error that names its own remedy needs no second one.
                     if !matches!(error, TrialError::NeedsBoot { .. }) {
-                        output::note(&format!("what is complete is kept; go on with: pagewise {go_on} {kept}"));
+                        output::note(&format!("what is complete is kept; go on with: {go_on} {kept}"));
                     }
                 }
                 Err(Failure::from(error))

@@ -2,7 +2,7 @@
 
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 struct User {
@@ -22,6 +22,17 @@ impl User {
             .output()
             .expect("pagewise starts");
         Told(run)
+    }
+
+    /// A run under another swappiness, which is in force when this returns.
+    fn holds(&self, value: &str, seconds: &str) -> Child {
+        let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
+            .args(["__hold", &format!("vm.swappiness={value}"), "--", "sleep", seconds])
+            .env("PAGEWISE_STATE_DIR", self.state.path())
+            .spawn()
+            .expect("pagewise starts");
+        assert!(within(10, || swappiness() == value), "it is never in force");
+        run
     }
 }
 
@@ -51,6 +62,22 @@ impl Told {
 
 fn swappiness() -> String {
     std::fs::read_to_string("/proc/sys/vm/swappiness").expect("readable").trim().to_owned()
+}
+
+fn within(seconds: u64, mut wanted: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !wanted() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+fn kill(pid: u32) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
 }
 
 /// Two values that are not there now.
@@ -140,20 +167,62 @@ fn a_run_in_progress_is_named_with_verb_and_pid() {
     let lock = host_lock();
     let _unchanged = HostUnchanged::watch(&lock);
     let (user, [value, _]) = (User::new(), others());
-    let mut run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
-        .args(["__hold", &format!("vm.swappiness={value}"), "--", "sleep", "1"])
-        .env("PAGEWISE_STATE_DIR", user.state.path())
-        .spawn()
-        .expect("pagewise starts");
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while swappiness() != value && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut run = user.holds(&value, "1");
     let refused = user.runs(&["set", "vm.swappiness=1"]);
     assert_eq!(refused.code(), Some(3));
     assert!(refused.err().contains(&format!("pagewise hold, pid {}", run.id())), "{}", refused.err());
     assert!(user.runs(&["changes"]).out().contains("ends with the run of pid"));
     assert!(run.wait().expect("our child").success());
+}
+
+#[test]
+fn a_run_with_another_state_folder_is_refused_too_and_told_whose_host_it_is() {
+    requires!(root, sysctl);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let (first, second, [value, other]) = (User::new(), User::new(), others());
+    let mut run = first.holds(&value, "1.5");
+    for verb in [["set", &format!("vm.swappiness={other}")].as_slice(), &["revert", "--all"]] {
+        let refused = second.runs(verb);
+        assert_eq!(refused.code(), Some(3), "{verb:?}: {}", refused.err());
+        let who = format!("pagewise hold, pid {}, with the state folder {}", run.id(), first.state.path().display());
+        assert!(refused.err().contains(&who), "{verb:?}: {}", refused.err());
+        assert_eq!(swappiness(), value);
+    }
+    assert_eq!(second.runs(&["changes"]).code(), Some(0), "who only reads needs no lock");
+    let job = ["prove", "--a", "env.A=1", "--b", "env.A=2", "--pairs", "3", "--dry-run", "--", "true"];
+    assert_eq!(second.runs(&job).code(), Some(0));
+    assert!(run.wait().expect("our child").success());
+    assert_eq!(second.runs(&["set", &format!("vm.swappiness={other}")]).code(), Some(0), "free again");
+    assert_eq!(swappiness(), other);
+}
+
+#[test]
+fn a_kill_frees_the_host_and_the_next_run_first_undoes_what_it_left_in_another_state_folder() {
+    requires!(root, sysctl);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let (first, second, before, [value, other]) = (User::new(), User::new(), swappiness(), others());
+    let mut run = first.holds(&value, "30");
+    let root = pagewise_host::root::Root::live();
+    let children = pagewise_host::source::process::pids(&root).into_iter().filter(|pid| {
+        let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+        parent == Some(run.id())
+    });
+    // The watcher first, so that nobody is left who could restore; then the job, which would sleep on.
+    let (watchers, jobs): (Vec<u32>, Vec<u32>) =
+        children.partition(|pid| root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default().contains("__watch"));
+    assert_eq!(watchers.len(), 1, "{watchers:?}");
+    kill(run.id());
+    watchers.iter().chain(&jobs).for_each(|pid| kill(*pid));
+    run.wait().expect("our child");
+    assert_eq!(swappiness(), value, "nobody was left to restore it");
+    let set = second.runs(&["set", &format!("vm.swappiness={other}")]);
+    assert_eq!(set.code(), Some(0), "{}", set.err());
+    assert!(set.err().contains("undone what a killed run left"), "{}", set.err());
+    assert_eq!(second.runs(&["revert"]).code(), Some(0));
+    assert_eq!(swappiness(), before, "and not what the killed run had set");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use pagewise_host::root::Root;
 use pagewise_host::source::process;
 use pagewise_host::tunable;
 use pagewise_host::tunable::change::Journal;
+use pagewise_testkit::kills::{Dice, Values, all_tunables, differences};
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -92,38 +93,6 @@ fn phase_of(set: &ChangeSet) -> Aim {
     } else {
         Aim::Journalled
     }
-}
-
-/// A small generator (splitmix64), so that a run can be repeated from its seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
-
-type Values = BTreeMap<String, String>;
-
-/// Every tunable this host has.
-fn all_tunables() -> Values {
-    let listed = tunable::list(&Root::live()).into_iter();
-    listed.filter_map(|listed| Some((listed.name, listed.value?.ok()?))).collect()
-}
-
-fn differences(before: &Values, after: &Values) -> String {
-    let mut text = String::new();
-    for (name, value) in before {
-        let now = after.get(name).map_or("absent", String::as_str);
-        if !tunable::same(name, value, now) {
-            let _ = writeln!(text, "  {name}: was {value}, is {now}");
-        }
-    }
-    text
 }
 
 /// The verb that owns the changes.

@@ -281,7 +281,7 @@ fn a_bundle_is_not_overwritten() {
     let before = fs::read(desk.path("x.trial/points.sqlite")).unwrap();
     let output = desk.run(&args);
     assert_exit(&output, 2);
-    assert!(stderr(&output).contains("--resume"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("pagewise prove --resume x.trial"), "{}", stderr(&output));
     assert_eq!(fs::read(desk.path("x.trial/points.sqlite")).unwrap(), before);
 }
 
@@ -327,7 +327,7 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
         let output = child.wait_with_output().unwrap();
         if how == rustix::process::Signal::INT {
             assert_exit(&output, 130);
-            assert!(stderr(&output).contains("--resume x.trial"), "{}", stderr(&output));
+            assert!(stderr(&output).contains("pagewise prove --resume x.trial"), "{}", stderr(&output));
         }
         wait_for("the job to end", || lines(&log) == 4);
         let output = desk.run(&["--resume", "x.trial"]);

@@ -1,6 +1,7 @@
 //! What a plan is told before it runs: shipped plans, weaknesses, errors with their place.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 const PAGEWISE: &str = env!("CARGO_BIN_EXE_pagewise");
@@ -82,4 +83,69 @@ fn every_line_of_a_check_fits_80_columns() {
 fn a_pilot_s_scatter_says_what_the_trial_can_find() {
     let with = said(&check(&["terasort-thp", "--elsewhere", "--cv", "3%"]));
     assert!(with.contains("% or more") && !with.contains("not known"), "{with}");
+}
+
+/// The files of a folder that holds no other folder.
+fn copied(from: &Path) -> tempfile::TempDir {
+    let to = tempfile::tempdir().expect("a temporary folder");
+    for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
+        let path = entry.expect("readable").path();
+        fs::copy(&path, to.path().join(path.file_name().expect("a name"))).expect("room");
+    }
+    to
+}
+
+fn verify(bundle: &Path) -> Output {
+    let run = Command::new(PAGEWISE).args(["trial", "verify", "--json"]).arg(bundle).stdin(Stdio::null()).output();
+    run.expect("pagewise starts")
+}
+
+#[test]
+fn the_committed_bundle_comes_out_again_byte_for_byte() {
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/terasort-thp/terasort-thp.trial");
+    // A copy: to read a database may leave files beside it. The name is part of what the reports say.
+    let folder = copied(&committed);
+    let bundle = folder.path().join("terasort-thp.trial");
+    fs::create_dir(&bundle).expect("room");
+    for entry in fs::read_dir(folder.path()).expect("readable").flatten() {
+        if entry.path().is_file() {
+            fs::rename(entry.path(), bundle.join(entry.file_name())).expect("room");
+        }
+    }
+    let verified = verify(&bundle);
+    assert!(verified.status.success(), "{}", told(&verified));
+    let json: serde_json::Value = serde_json::from_slice(&verified.stdout).expect("JSON");
+    let same: Vec<&str> = json["same"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
+    assert_eq!(json["schema"], "pagewise.verify/1");
+    for file in ["analysis.json", "report.md", "report.html", "points.csv", "analysis.R"] {
+        assert!(same.contains(&file), "{file} is not among {same:?}");
+    }
+    assert_eq!(json["different"], serde_json::json!([]));
+
+    // And the check can fail.
+    let report = bundle.join("report.md");
+    let edited = fs::read_to_string(&report).expect("a report").replacen("terasort", "Terasort", 1);
+    fs::write(&report, edited).expect("room");
+    let found_out = verify(&bundle);
+    assert_eq!(found_out.status.code(), Some(4));
+    assert!(told(&found_out).contains("report.md is not what the analysis gives"), "{}", told(&found_out));
+}
+
+#[test]
+fn a_bundle_that_is_there_is_not_overwritten_and_the_message_names_the_verb_that_goes_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plan = "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n\
+                [[factor]]\nname = 'mode'\nlevels.one = 'env.MODE=1'\nlevels.two = 'env.MODE=2'\n\
+                [[contrast]]\nfactor = 'mode'\na = 'one'\nb = 'two'\nprimary = true\n";
+    fs::write(folder.path().join("plan.toml"), plan).expect("room");
+    fs::create_dir(folder.path().join("x.trial")).expect("room");
+    let refused = Command::new(PAGEWISE)
+        .args(["trial", "run", "plan.toml", "--state-dir", "state", "--cache-dir", "cache"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("pagewise starts");
+    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    assert!(told(&refused).contains("go on with it: pagewise trial resume x.trial"), "{}", told(&refused));
+    assert!(!told(&refused).contains("--resume"), "an option of another verb: {}", told(&refused));
 }

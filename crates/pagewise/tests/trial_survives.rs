@@ -9,7 +9,7 @@ use pagewise_core::experiment::point::Outcome;
 use pagewise_host::root::Root;
 use pagewise_host::source::process;
 use pagewise_host::store::bundle::{Bundle, State};
-use pagewise_host::tunable;
+use pagewise_testkit::kills::{Dice, Values, all_tunables, differences};
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -38,37 +38,6 @@ enum Phase {
 }
 
 const PHASES: [Phase; 6] = [Phase::Plan, Phase::Restore, Phase::Apply, Phase::Run, Phase::Record, Phase::Analyse];
-
-/// splitmix64, so that a run can be repeated from its seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound.max(1)
-    }
-}
-
-type Values = BTreeMap<String, String>;
-
-fn all_tunables() -> Values {
-    let listed = tunable::list(&Root::live()).into_iter();
-    listed.filter_map(|listed| Some((listed.name, listed.value?.ok()?))).collect()
-}
-
-fn differences(before: &Values, after: &Values) -> String {
-    let mut text = String::new();
-    for (name, value) in before {
-        let now = after.get(name).map_or("absent", String::as_str);
-        if !tunable::same(name, value, now) {
-            let _ = writeln!(text, "  {name}: was {value}, is {now}");
-        }
-    }
-    text
-}
 
 /// Its job spoils the data it is given, so that a copy that is not put back is found out.
 const PLAN: &str = r#"

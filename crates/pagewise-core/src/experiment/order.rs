@@ -11,12 +11,13 @@
 
 use super::plan::cells::{Cell, boot_settings, cells};
 use super::plan::{OrderKind, Plan};
-use super::point::PlannedPoint;
+use super::point::{Outcome, PlannedPoint, Point};
 use crate::tunable::policy::PolicyError;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every point of a trial in the order it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,41 @@ pub struct Order {
     pub kind: OrderKind,
     /// The points, warm-up first.
     pub points: Vec<PlannedPoint>,
+}
+
+/// How far a block is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockProgress {
+    /// Its points.
+    pub planned: u32,
+    /// Those of them that have a result.
+    pub done: u32,
+}
+
+impl BlockProgress {
+    /// Whether every point has a result.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self.done == self.planned
+    }
+}
+
+impl Order {
+    /// How far each block is. An invalid attempt is no result.
+    #[must_use]
+    pub fn progress(&self, points: &[Point]) -> BTreeMap<u32, BlockProgress> {
+        let done: BTreeSet<u32> =
+            points.iter().filter(|p| p.outcome != Outcome::Invalid).map(|p| p.planned.index).collect();
+        let mut blocks: BTreeMap<u32, BlockProgress> = BTreeMap::new();
+        for planned in &self.points {
+            if let Some(block) = planned.block {
+                let progress = blocks.entry(block).or_default();
+                progress.planned += 1;
+                progress.done += u32::from(done.contains(&planned.index));
+            }
+        }
+        blocks
+    }
 }
 
 /// Why no order can be drawn for a plan.

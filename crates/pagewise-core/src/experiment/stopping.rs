@@ -6,14 +6,13 @@
 
 use super::order::Order;
 use super::plan::{Plan, StoppingRule};
-use super::point::{Outcome, Point};
+use super::point::Point;
 use super::study::{CountedValues as Values, Declared, Estimated, compare_all};
 use crate::comparison::rule::Conclusion;
 use crate::stats::spending::futility::{self, Outlook};
 use crate::stats::spending::{self, Progress, Rule, Spending};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What was decided at a look.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -60,15 +59,7 @@ pub fn due(plan: &Plan, order: &Order, points: &[Point], taken: &[Look]) -> Opti
 /// Blocks that are complete one after the other from the first on.
 #[must_use]
 pub fn complete_blocks(order: &Order, points: &[Point]) -> u32 {
-    let has_result: BTreeSet<u32> =
-        points.iter().filter(|p| p.outcome != Outcome::Invalid).map(|p| p.planned.index).collect();
-    let mut open: BTreeMap<u32, bool> = BTreeMap::new();
-    for planned in &order.points {
-        if let Some(block) = planned.block {
-            *open.entry(block).or_default() |= !has_result.contains(&planned.index);
-        }
-    }
-    open.values().take_while(|open| !**open).count() as u32
+    order.progress(points).values().take_while(|block| block.is_complete()).count() as u32
 }
 
 /// Takes a look after so many complete blocks.

@@ -85,8 +85,8 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Replaced runs are drawn in the run order. If they fall on one arm, find out what disturbed it."
         }
         "incomplete-pairs" => {
-            "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then continue \
-             with --resume, give the job more memory or time, or see that every run reports the metric."
+            "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then resume \
+             what is missing, give the job more memory or time, or see that every run reports the metric."
         }
         "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
         _ => "See the method pages of this version of Pagewise.",

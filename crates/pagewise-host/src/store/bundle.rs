@@ -43,7 +43,7 @@ const TABLES: &str = "
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// There is one already.
-    #[error("{} exists already and is never overwritten; give another name with --name, or continue it with --resume", .0.display())]
+    #[error("{} exists already and is never overwritten; give another name with --name", .0.display())]
     Exists(PathBuf),
     /// No bundle there.
     #[error("{} is no trial bundle: it has no {missing}", path.display())]
@@ -95,7 +95,7 @@ fn no_space(error: &io::Error) -> &'static str {
 
 fn disk_full(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DiskFull) => "; free some room, or run in another folder, then use --resume",
+        Some(rusqlite::ErrorCode::DiskFull) => "; free some room, or run in another folder",
         _ => "",
     }
 }

@@ -200,7 +200,8 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
             return Ok(());
         }
         let Next::Run(planned, attempt) = next(&order, &points) else { return Ok(()) };
-        if let Some(needs) = runner.boot_needed(&planned) {
+        let needs = runner.boot_needed(&planned).or_else(|| own_boot_needed(&planned, &points, &runner.instant().1));
+        if let Some(needs) = needs {
             bundle.wait_for_boot(&planned, attempt, &needs)?;
             let bundle = bundle.path().to_owned();
             return Err(TrialError::NeedsBoot { index: planned.index, cell: planned.cell, needs, bundle });
@@ -238,6 +239,14 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         }
         points.push(point);
     }
+}
+
+/// A whole plot is a boot of its own, also where the plot before had the same kernel: what varies from boot to boot is the error
+/// that the kernels are compared against, and two plots of one boot would share it.
+fn own_boot_needed(planned: &PlannedPoint, points: &[Point], boot_id: &str) -> Option<String> {
+    planned.boot?;
+    let is_of_another_plot = |point: &Point| point.planned.boot != planned.boot && point.boot_id == boot_id;
+    points.iter().any(is_of_another_plot).then(|| "a boot of its own, of the same kernel".to_owned())
 }
 
 /// Takes a look that is due and was not taken yet, and writes down what was decided. Gives whether the trial ends here: by

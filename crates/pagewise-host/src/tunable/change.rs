@@ -13,7 +13,7 @@ use pagewise_core::experiment::point::AppliedSetting;
 use pagewise_core::tunable::memory_state;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use super::journal::{Journal, JournalError};
 pub use super::lock::{HostLock, LockError};
@@ -202,6 +202,7 @@ impl Journal {
         if resolved.host.is_empty() {
             return Ok(Change { in_force: None, applied: Vec::new() });
         }
+        lock.cover(self.root())?;
         let writes = apply::in_writing_order(self.read_before(resolved)?);
         self.refuse_conflicts(&writes, &lease)?;
         let (mut file, mut set) = self.create(lock, |stamp| Begin {
@@ -234,9 +235,33 @@ impl Journal {
     /// Undoes what is due: change sets whose process died half-way, whose owner is gone, that nobody confirmed in time;
     /// and closes those of another boot. Every verb that writes calls it first.
     ///
+    /// A run with another state folder that had the host last, and was killed, is put back before: settings that stand on
+    /// top of its leftovers would be compared, or restored, as if they were the host's own.
+    ///
     /// # Errors
     /// When the journal itself cannot be read or written. What could not be restored is in the reports.
     pub fn recover(&self, lock: &HostLock) -> Result<Vec<UndoReport>, ChangeError> {
+        if let Some(state) = lock.before() {
+            self.recover_other(lock, state)?;
+        }
+        self.recover_own(lock)
+    }
+
+    fn recover_other(&self, lock: &HostLock, state: &Path) -> Result<(), ChangeError> {
+        let other = Journal::open(state, self.root())?;
+        if !other.open_sets()?.iter().any(|set| other.is_pending(set)) {
+            return Ok(());
+        }
+        // Its watcher may be at it, and waits for the host that we have: whoever is first does it.
+        let _journal = other.lock_journal("recover")?;
+        for report in other.recover_own(lock)? {
+            let (id, policy) = (report.id, &report.policy);
+            tracing::warn!("first undone what a killed run left: change {id} ('{policy}') of {}", state.display());
+        }
+        Ok(())
+    }
+
+    fn recover_own(&self, lock: &HostLock) -> Result<Vec<UndoReport>, ChangeError> {
         let mut reports = Vec::new();
         for set in self.open_sets()?.into_iter().rev() {
             match self.due(&set) {
@@ -332,6 +357,7 @@ impl Journal {
         why: Option<Why>,
         on_phase: &mut dyn FnMut(Phase),
     ) -> Result<UndoReport, ChangeError> {
+        lock.cover(self.root())?;
         let (mut file, set) = self.reopen(lock, id)?;
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
         let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false };
@@ -346,6 +372,7 @@ impl Journal {
 
     /// Values of another boot are never replayed. What outlives a boot is removed.
     fn close_other_boot(&self, lock: &HostLock, id: u64) -> Result<UndoReport, ChangeError> {
+        lock.cover(self.root())?;
         let (mut file, set) = self.reopen(lock, id)?;
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
         let mut host = Host { root: self.root(), file: &mut file, on_phase: &mut |_| {}, to_disk: true };

@@ -91,8 +91,19 @@ impl Journal {
     /// Takes the right to change the host; `verb` is what others are told who find it taken.
     ///
     /// # Errors
-    /// When another run has it, or the state folder cannot be written.
+    /// When another run has it, also one with another state folder; or a lock cannot be used.
     pub fn lock(&self, verb: &str) -> Result<HostLock, LockError> {
+        let lock = self.lock_journal(verb)?;
+        lock.cover(&self.root)?;
+        Ok(lock)
+    }
+
+    /// Takes the right to write to this journal alone, for a run that leaves the settings of the host as they are. Should
+    /// something have to be undone all the same, the right to change the host is taken then.
+    ///
+    /// # Errors
+    /// When another run has it, or the state folder cannot be written.
+    pub fn lock_journal(&self, verb: &str) -> Result<HostLock, LockError> {
         lock::acquire_soon(&self.state, verb)
     }
 

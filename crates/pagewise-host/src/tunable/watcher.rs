@@ -332,17 +332,20 @@ fn listen(pipe: impl BufRead) -> Option<Known> {
     Some(known)
 }
 
-/// The lock, as soon as it is free; `None` when `needed` says that there is nothing left to do for its holder did it.
+/// The locks, as soon as they are free; `None` when `needed` says that there is nothing left to do for its holder did it.
 fn lock_while(
     journal: &Journal,
     needed: impl Fn() -> Result<bool, JournalError>,
 ) -> Result<Option<HostLock>, ChangeError> {
     let mut pause = Duration::from_millis(2);
     while needed()? {
-        match lock::acquire(journal.state(), lock::WATCHER) {
+        let free = lock::acquire(journal.state(), lock::WATCHER)
+            .and_then(|lock| lock.cover_now(journal.root()).map(|()| lock));
+        match free {
             Ok(lock) => return Ok(Some(lock)),
-            // The owner's own lock goes a moment after its pipe. Another run restores first whatever is due.
-            Err(LockError::Held { .. }) => thread::sleep(pause),
+            // The owner's own lock goes a moment after its pipe. Another run restores first whatever is due, also one with
+            // another state folder: the lock of the host says whose journal it has to look at.
+            Err(LockError::Held { .. } | LockError::HostHeld { .. }) => thread::sleep(pause),
             Err(error) => return Err(error.into()),
         }
         pause = (2 * pause).min(Duration::from_millis(200));

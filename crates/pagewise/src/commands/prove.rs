@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::rendering::{self, Found};
-use crate::session::Session;
+use crate::session::{Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use indexmap::IndexMap;
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if global.root.is_some() {
         return Err(Failure::Usage(anyhow!("prove runs jobs on this host; --root only shows another host's files")));
     }
-    let session = Session::open(global, args.hadoop.clone())?;
+    let session = Session::open(global, Verb::Prove, args.hadoop.clone())?;
     if let Some(path) = &args.resume {
         return conclude(global, &session.resume(path)?, &args.fail_on);
     }

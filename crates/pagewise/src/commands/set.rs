@@ -141,7 +141,8 @@ fn confirm(id: u64, dry_run: bool, host: &Host) -> Result<ExitCode, Failure> {
         output::note(&format!("would keep change {id} ({})", set.begin.policy));
         return Ok(ExitCode::SUCCESS);
     }
-    let lock = host.journal.lock("set")?;
+    // Writes a line and no setting: a confirmation must not be late because another run has the host.
+    let lock = host.journal.lock_journal("set")?;
     host.journal.confirm(&lock, id)?;
     changes::tell_recovered(&host.journal.recover(&lock)?);
     output::note(&format!("change {id} stays until `pagewise revert {id}`"));

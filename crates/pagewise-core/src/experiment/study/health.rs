@@ -6,7 +6,7 @@ use crate::experiment::analysis::Warning;
 use crate::experiment::plan::lint;
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::change_points::{self, Change};
-use crate::stats::{autocorrelation, dip, summary, trend};
+use crate::stats::{autocorrelation, dip, outliers, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,14 +17,12 @@ const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
 /// Streams 0 and 1 and the next few draw orders.
 const DIP_STREAM: u64 = 1 << 32;
 
-/// Fewer values than this form no heaps and have no outliers.
+/// Fewer values than this form no heaps, and fewer runs have no drift.
 const FEWEST: usize = 6;
 
-/// Tukey's fence for values far out: three times the spread of the middle half (Tukey 1977, ch. 2).
-const FAR_OUT: f64 = 3.0;
-
 pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons: &[Comparison]) -> Vec<Warning> {
-    let residuals = residuals(declared, values);
+    let placed = residuals(declared, values);
+    let residuals: Vec<f64> = placed.iter().map(|(_, residual)| *residual).collect();
     let mut found = Vec::new();
     found.extend(incomplete(values));
     found.extend(replaced(values));
@@ -36,7 +34,7 @@ pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons
     found.extend(drift(&residuals));
     found.extend(jumps(&residuals));
     found.extend(goes_together(&residuals));
-    found.extend(outliers(declared, values));
+    found.extend(outliers(declared, &placed));
     found.extend(bimodal(declared, values));
     found.extend(disagreement(comparisons));
     found
@@ -121,8 +119,8 @@ fn same_values(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> 
     None
 }
 
-/// ln(value) of every good run of the first metric less its cell's mean, in run order.
-fn residuals(declared: &Declared<'_>, values: &Values<'_>) -> Vec<f64> {
+/// ln(value) of every good run of the first metric less its cell's mean, in run order, with the cell.
+fn residuals<'p>(declared: &Declared<'_>, values: &Values<'p>) -> Vec<(&'p str, f64)> {
     let Some(metric) = declared.metrics.first().map(|metric| metric.metric.name.as_str()) else { return Vec::new() };
     let log = |point: &Point| point.measures.get(metric).copied().filter(|v| *v > 0.0 && v.is_finite()).map(libm::log);
     let means: BTreeMap<&str, f64> = declared
@@ -134,9 +132,12 @@ fn residuals(declared: &Declared<'_>, values: &Values<'_>) -> Vec<f64> {
             Some((cell.label.as_str(), summary::mean(&logs)?))
         })
         .collect();
-    let residual = |point: &&Point| Some(log(point)? - means.get(point.planned.cell.as_str())?);
+    let residual = |point: &'p Point| {
+        let cell = point.planned.cell.as_str();
+        Some((cell, log(point)? - means.get(cell)?))
+    };
     let good = values.in_run_order().into_iter().filter(|point| point.outcome == Outcome::Ok);
-    good.collect::<Vec<&Point>>().iter().filter_map(residual).collect()
+    good.filter_map(residual).collect()
 }
 
 fn drift(residuals: &[f64]) -> Option<Warning> {
@@ -196,22 +197,19 @@ fn goes_together(residuals: &[f64]) -> Option<Warning> {
     warning("autocorrelation", text)
 }
 
-fn outliers(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
-    let metric = &declared.metrics.first()?.metric.name;
-    let mut told = Vec::new();
-    for cell in &declared.cells {
-        let mut sorted = values.of_cell(&cell.label, metric);
-        if sorted.len() < FEWEST {
-            continue;
-        }
-        sorted.sort_by(f64::total_cmp);
-        let (low, high) = (sorted[sorted.len() / 4], sorted[sorted.len() - 1 - sorted.len() / 4]);
-        let fence = FAR_OUT * (high - low);
-        let far = sorted.iter().filter(|value| **value < low - fence || **value > high + fence).count();
-        if far > 0 {
-            told.push(format!("{far} of {} in '{}'", sorted.len(), cell.label));
-        }
-    }
+/// Runs far from their cell, by the one rule for that, over the runs of all cells together: asked of each cell for itself, the
+/// rule would flag a good run in every third study of four cells.
+fn outliers(declared: &Declared<'_>, residuals: &[(&str, f64)]) -> Option<Warning> {
+    let distances: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
+    let far: Vec<&str> = outliers::places(&distances).into_iter().map(|place| residuals[place].0).collect();
+    let count = |of: &[&str], cell: &str| of.iter().filter(|one| **one == cell).count();
+    let all: Vec<&str> = residuals.iter().map(|(cell, _)| *cell).collect();
+    let told: Vec<String> = declared
+        .cells
+        .iter()
+        .filter(|cell| count(&far, &cell.label) > 0)
+        .map(|cell| format!("{} of {} in '{}'", count(&far, &cell.label), count(&all, &cell.label), cell.label))
+        .collect();
     if told.is_empty() {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Which points count, and what they gave: a value for every cell in every block, or a reason why there is none.
 
 use super::{CellSummary, Declared, StudyPoint, Summary};
+use crate::experiment::order::BlockProgress;
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::summary;
 use indexmap::IndexMap;
@@ -14,8 +15,8 @@ pub(crate) struct Values<'p> {
     results: BTreeMap<(u32, &'p str), &'p Point>,
     /// Blocks that count.
     blocks: u32,
-    /// Cells of a complete block.
-    cells: usize,
+    /// How far each of them is.
+    progress: Vec<BlockProgress>,
 }
 
 impl<'p> Values<'p> {
@@ -23,6 +24,8 @@ impl<'p> Values<'p> {
     pub(crate) fn of(declared: &Declared<'_>, points: &'p [Point], until: Option<u32>) -> Values<'p> {
         let blocks = until.unwrap_or(declared.plan.design.blocks);
         let known: BTreeSet<&str> = declared.cells.iter().map(|cell| cell.label.as_str()).collect();
+        let progress = declared.order.progress(points).into_iter().filter(|(block, _)| *block < blocks);
+        let progress = progress.map(|(_, progress)| progress).collect();
         let mut points: Vec<&Point> =
             points.iter().filter(|point| known.contains(point.planned.cell.as_str())).collect();
         points.sort_by_key(|point| (point.planned.index, point.attempt, &point.started_at));
@@ -32,7 +35,7 @@ impl<'p> Values<'p> {
                 results.insert((block, point.planned.cell.as_str()), *point);
             }
         }
-        Values { points, results, blocks, cells: declared.cells.len() }
+        Values { points, results, blocks, progress }
     }
 
     /// The result of a cell in a block.
@@ -57,7 +60,7 @@ impl<'p> Values<'p> {
 
     /// Blocks that have any result.
     pub(super) fn begun_blocks(&self) -> u32 {
-        self.blocks().filter(|block| self.results.range((*block, "")..(*block + 1, "")).next().is_some()).count() as u32
+        self.progress.iter().filter(|block| block.done > 0).count() as u32
     }
 
     /// Values of a cell's good runs, by block.
@@ -80,8 +83,7 @@ impl<'p> Values<'p> {
 
     /// Blocks in which every cell has a result.
     pub(crate) fn complete_blocks(&self) -> u32 {
-        let has_all = |block: &u32| self.results.range((*block, "")..(*block + 1, "")).count() == self.cells;
-        self.blocks().filter(has_all).count() as u32
+        self.progress.iter().filter(|block| block.is_complete()).count() as u32
     }
 
     pub(super) fn summaries(&self, declared: &Declared<'_>) -> Vec<CellSummary> {

@@ -4,10 +4,17 @@ use super::layout::{self, Contrast};
 use crate::comparison::analysis::Comparisons;
 use std::fmt::Write;
 
+/// What the document around must bring.
+pub(in crate::report) const NEEDS: &str = "% Needs \\usepackage{booktabs} in the preamble; UTF-8. A name with other letters than \
+                                           Latin ones needs LuaLaTeX or XeLaTeX.\n";
+
+/// Before a `tabular`: with all of its columns a table in the text's own size is wider than the usual page.
+pub(in crate::report) const SMALL: &str = "  \\footnotesize\\setlength{\\tabcolsep}{3pt}\n";
+
 /// The comparisons as LaTeX, to be included below `\usepackage{booktabs}`. Ends in a newline.
 #[must_use]
 pub fn latex(all: &Comparisons) -> String {
-    let mut out = "% Needs \\usepackage{booktabs} in the preamble; UTF-8.\n".to_owned();
+    let mut out = NEEDS.to_owned();
     for contrast in layout::contrasts(all) {
         out.push_str(&table(all, &contrast));
     }
@@ -29,6 +36,7 @@ fn table(all: &Comparisons, contrast: &Contrast) -> String {
     let caption = format!("{}: means of {}{n}. {}", contrast.title(), layout::value(all), layout::legend(all));
     let mut out = String::from("\\begin{table}\n  \\centering\n");
     let _ = writeln!(out, "  \\caption{{{}}}", escape(&caption));
+    out.push_str(SMALL);
     let _ = writeln!(out, "  \\begin{{tabular}}{{{columns}}}\n    \\toprule");
     out.push_str(&row(&rows.head));
     out.push_str("    \\midrule\n");
@@ -48,8 +56,9 @@ pub(in crate::report) fn escape(text: &str) -> String {
             '<' => out.push_str("\\textless{}"),
             '>' => out.push_str("\\textgreater{}"),
             '|' => out.push_str("\\textbar{}"),
-            '"' => out.push_str("\\textquotedbl{}"),
-            '`' => out.push_str("\\textasciigrave{}"),
+            // By their numbers: `\textquotedbl` is not there in LaTeX's own encoding, and `\textasciigrave` not in old ones.
+            '"' => out.push_str("\\char34{}"),
+            '`' => out.push_str("\\char96{}"),
             '[' | ']' | '*' => {
                 out.push('{');
                 out.push(c);
@@ -63,6 +72,7 @@ pub(in crate::report) fn escape(text: &str) -> String {
             '±' => out.push_str("$\\pm$"),
             '×' => out.push_str("$\\times$"),
             '≤' => out.push_str("$\\le$"),
+            '≥' => out.push_str("$\\ge$"),
             '—' => out.push_str("---"),
             'µ' => out.push_str("$\\mu$"),
             '→' => out.push_str("$\\to$"),

@@ -2,7 +2,7 @@
 
 use super::StudyReport;
 use super::content::{Content, Contrast, Section};
-use crate::report::comparisons::latex::escape;
+use crate::report::comparisons::latex::{NEEDS, SMALL, escape};
 use crate::report::content::Table;
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 #[must_use]
 pub fn latex(report: &StudyReport) -> String {
     let content = Content::of(report);
-    let mut out = "% Needs \\usepackage{booktabs} in the preamble; UTF-8.\n".to_owned();
+    let mut out = NEEDS.to_owned();
     let mut paragraph = |text: &str| {
         let _ = writeln!(out, "{}\n", said(text));
     };
@@ -87,6 +87,7 @@ fn table(table: &Table, caption: &str) -> String {
         |cells: &[String]| format!("    {} \\\\\n", cells.iter().map(|c| escape(c)).collect::<Vec<_>>().join(" & "));
     let mut out = String::from("\\begin{table}\n  \\centering\n");
     let _ = writeln!(out, "  \\caption{{{}}}", said(caption.trim()));
+    out.push_str(SMALL);
     let _ = writeln!(out, "  \\begin{{tabular}}{{{columns}}}\n    \\toprule");
     out.push_str(&row(&table.head));
     out.push_str("    \\midrule\n");

@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::plans;
-use crate::session::Session;
+use crate::session::{Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::order;
@@ -16,6 +16,8 @@ use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::stats::summary;
 use pagewise_core::unit::{Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -42,11 +44,29 @@ pub(crate) struct CheckArgs {
     elsewhere: bool,
 }
 
+/// Id of the document that `trial check --json` writes.
+pub(super) const SCHEMA: &str = "pagewise.check/1";
+
+/// What a plan will run, what it costs, what it can find, and what is weak about it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Checked<'p> {
+    /// `pagewise.check/1`.
+    schema: &'static str,
+    /// The plan, everything that was left out filled in.
+    plan: &'p Plan,
+    /// The order that would be run.
+    order: &'p order::Order,
+    /// What it takes, and what it can find.
+    forecast: &'p Forecast,
+    /// What is weak about it.
+    lints: &'p [Lint],
+}
+
 pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
     let plan = plans::load(&args.plan)?.plan;
     let mut lints = lint::lints(&plan);
     if !args.elsewhere {
-        lints.extend(Session::open(global, None)?.with_data(args.data.clone()).lints(&plan));
+        lints.extend(Session::open(global, Verb::Trial, None)?.with_data(args.data.clone()).lints(&plan));
     }
     let mut known = Known::from_plan(&plan);
     if let Some(Fraction(cv)) = args.cv {
@@ -58,10 +78,7 @@ pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure
     let forecast = forecast::forecast(&plan, &known);
     let order = order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
     if global.json {
-        output::json(&serde_json::json!({
-            "schema": pagewise_core::experiment::plan::SCHEMA, "plan": plan, "order": order, "forecast": forecast,
-            "lints": lints,
-        }));
+        output::json(&Checked { schema: SCHEMA, plan: &plan, order: &order, forecast: &forecast, lints: &lints });
     } else {
         output::data(&in_words(&plan, &order, &forecast, &lints));
     }

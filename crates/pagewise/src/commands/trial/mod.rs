@@ -2,6 +2,8 @@
 
 mod analyze;
 mod check;
+#[cfg(test)]
+mod reference;
 mod run;
 mod status;
 mod verify;

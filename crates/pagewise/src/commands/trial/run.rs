@@ -5,7 +5,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::plans;
-use crate::session::Session;
+use crate::session::{Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
         None if !loaded.has_seed => plan.design.seed = crate::session::seed_from_clock(),
         None => {}
     }
-    let session = Session::open(global, args.hadoop.clone())?.with_data(args.data.clone());
+    let session = Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone());
     let mut notes = session.check(&plan, false)?;
     let lints = lint::lints(&plan);
     if args.strict && !lints.is_empty() {
@@ -88,6 +88,6 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
 }
 
 pub(super) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let session = Session::open(global, args.hadoop.clone())?.with_data(args.data.clone());
+    let session = Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone());
     analyze::conclude(global, &session.resume(&args.bundle)?)
 }

@@ -12,6 +12,7 @@ use pagewise_core::experiment::stopping::{self, Look};
 use pagewise_core::unit::Seconds;
 use pagewise_host::store::bundle::{Bundle, PointState, State};
 use pagewise_host::store::holder;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,8 +28,11 @@ pub(crate) struct StatusArgs {
     watch: bool,
 }
 
+/// Id of the document that `trial status --json` writes.
+pub(super) const SCHEMA: &str = "pagewise.status/1";
+
 /// How far a trial is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Status {
     /// `pagewise.status/1`.
     pub(super) schema: &'static str,
@@ -65,7 +69,7 @@ pub(super) struct Status {
 }
 
 /// A point that is under way, or comes next.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct NextPoint {
     /// Place in the run order, from 0.
     pub(super) index: u32,
@@ -84,7 +88,7 @@ pub(super) struct NextPoint {
 }
 
 /// A run of the order and how it stands.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Run {
     /// Place in the run order, from 0.
     pub(super) index: u32,
@@ -94,13 +98,14 @@ pub(super) struct Run {
     pub(super) cell: String,
     /// The last attempt, from 1.
     pub(super) attempt: u32,
-    /// The last attempt's state.
+    /// The last attempt's state: `planned`, `armed`, `booted`, `running`, `done`, `failed`, `invalid`.
     #[serde(serialize_with = "as_word")]
+    #[schemars(with = "String")]
     pub(super) state: State,
 }
 
 /// An attempt that is no result.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct InvalidAttempt {
     /// Place in the run order, from 0.
     pub(super) index: u32,
@@ -184,7 +189,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
     let last_look = looks.iter().map(|look| look.blocks).max().unwrap_or(0);
     let to_come = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > last_look);
     Ok(Status {
-        schema: "pagewise.status/1",
+        schema: SCHEMA,
         name: plan.name.clone(),
         states,
         points: order.points.len() as u32,

@@ -8,6 +8,8 @@ use crate::rendering;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_host::store::bundle::Bundle;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,6 +19,20 @@ use std::process::ExitCode;
 pub(crate) struct VerifyArgs {
     /// The bundle, such as terasort-thp.trial
     bundle: PathBuf,
+}
+
+/// Id of the document that `trial verify --json` writes.
+pub(super) const SCHEMA: &str = "pagewise.verify/1";
+
+/// How the reports in a bundle compare with those its analysis gives now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Verified {
+    /// `pagewise.verify/1`.
+    schema: &'static str,
+    /// Files that come out again byte for byte.
+    same: Vec<&'static str>,
+    /// A sentence for each file that does not, or cannot be read.
+    different: Vec<String>,
 }
 
 pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -35,7 +51,7 @@ pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failur
         }
     }
     if global.json {
-        output::json(&serde_json::json!({"schema": "pagewise.verify/1", "same": same, "different": different}));
+        output::json(&Verified { schema: SCHEMA, same: same.clone(), different: different.clone() });
     } else if different.is_empty() {
         output::data(&format!(
             "{}: the plan is the frozen one, and {} come out again byte for byte",
