@@ -99,8 +99,7 @@ pub fn try_open(event: Event, scope: Scope) -> io::Result<()> {
         Scope::OwnUserCode => (0, -1, EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR),
         Scope::WholeCpu => (-1, 0, 0),
     };
-    let attributes =
-        Attributes { kind, size: FIRST_FORM, config, flags: DISABLED | exclude, ..Attributes::default() };
+    let attributes = Attributes { kind, size: FIRST_FORM, config, flags: DISABLED | exclude, ..Attributes::default() };
     open(&attributes, pid, cpu).map(drop)
 }
 
@@ -197,19 +196,6 @@ impl Opened {
     /// What the kernel answered.
     pub fn write_to_ring_of(&self, other: &Opened) -> io::Result<()> {
         self.control(libc::c_ulong::from(b'$') << 8 | 5, libc::c_ulong::try_from(other.0.as_raw_fd()).unwrap_or(0))
-    }
-
-    /// Lets only tracepoints through whose fields fit, in the language of the kernel's event filters.
-    ///
-    /// # Errors
-    /// `EINVAL` when the kernel does not understand it.
-    pub fn filter(&self, filter: &std::ffi::CStr) -> io::Result<()> {
-        // _IOW('$', 6, char *)
-        let request = 1 << 30 | (size_of::<*const u8>() as libc::c_ulong) << 16 | libc::c_ulong::from(b'$') << 8 | 6;
-        // SAFETY: needed because no safe wrapper knows this request. Sound because the kernel only reads the text, which
-        // ends with a NUL and lives through the call.
-        let answer = unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, filter.as_ptr()) };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn control(&self, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {

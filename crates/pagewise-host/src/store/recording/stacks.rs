@@ -43,6 +43,15 @@ pub struct StackRows {
     pub samples: Vec<StackSample>,
 }
 
+impl StackRows {
+    /// Appends what came later.
+    pub fn extend(&mut self, later: StackRows) {
+        self.frames.extend(later.frames);
+        self.nodes.extend(later.nodes);
+        self.samples.extend(later.samples);
+    }
+}
+
 /// How far the tables have grown.
 #[derive(Debug, Default)]
 pub(super) struct Grown {
