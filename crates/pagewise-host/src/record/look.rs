@@ -111,11 +111,6 @@ impl Rings {
         Ok(Rings { cpus, by_time_only: false })
     }
 
-    /// Bytes of all of them.
-    pub(super) fn size(&self) -> usize {
-        self.cpus.iter().map(|(ring, _)| ring.size()).sum()
-    }
-
     fn each(&self, what: impl Fn(&Opened) -> io::Result<()>) {
         // One that fails belongs to a CPU that has gone offline.
         self.cpus.iter().flat_map(|(_, events)| events).for_each(|event| drop(what(event)));

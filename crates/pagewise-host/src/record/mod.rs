@@ -76,7 +76,7 @@ pub enum RecordError {
     #[error("{0} samples a second cannot be taken; give a rate from {SLOWEST} to {FASTEST}")]
     Rate(f64),
     /// The rate of stacks is out of range.
-    #[error("stacks cannot be taken {0} times a second; give a rate from {} to {}", STACKS.start(), STACKS.end())]
+    #[error("stacks cannot be taken {0} times a second; give a rate from {first} to {last}", first = STACKS.start(), last = STACKS.end())]
     StackRate(u32),
     /// The file.
     #[error(transparent)]

@@ -169,6 +169,19 @@ impl Names {
         name
     }
 
+    /// Learns from what the kernel tells of threads.
+    pub(super) fn learn(&mut self, record: &Record<'_>) {
+        match record {
+            Record::Named { who, comm, .. } => self.set(who.tid, String::from_utf8_lossy(comm).into()),
+            Record::Started { who, parent: (_, parent_thread) } => match self.0.get(parent_thread).map(Arc::clone) {
+                Some(name) => self.set(who.tid, name),
+                None => drop(self.0.remove(&who.tid)),
+            },
+            Record::Ended { who } => drop(self.0.remove(&who.tid)),
+            _ => {}
+        }
+    }
+
     fn set(&mut self, tid: u32, name: Arc<str>) {
         if self.0.len() >= MOST_THREADS {
             self.0.clear();
@@ -176,7 +189,7 @@ impl Names {
         self.0.insert(tid, name);
     }
 
-    /// Forgets all: where no news of threads come, a number that is used again would keep its old name.
+    /// Forgets all: after a while without news a number that was used again would keep its old name.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -238,33 +251,21 @@ impl Counting {
 
     /// `to_boot`: what to add to an instant of a record to get CLOCK_BOOTTIME.
     fn record(&mut self, record: Record<'_>, to_boot: u64) {
+        self.names.learn(&record);
         match record {
             Record::Stack { who, kernel, user } => self.stack(who, &kernel, &user, who.time.wrapping_add(to_boot)),
             Record::Mapped { mapped, .. } => self.symbols.mapped(&mapped),
-            Record::Named { who, comm, is_exec } => {
-                if is_exec {
-                    self.symbols.replaced(who.pid);
-                }
-                self.names.set(who.tid, String::from_utf8_lossy(comm).into());
+            Record::Named { who, is_exec: true, .. } => self.symbols.replaced(who.pid),
+            Record::Started { who, parent: (parent, _) } if who.pid != parent => {
+                self.symbols.started(who.pid, parent);
+                self.redaction.started(who.pid, parent);
             }
-            Record::Started { who, parent: (parent, parent_thread) } => {
-                if who.pid != parent {
-                    self.symbols.started(who.pid, parent);
-                    self.redaction.started(who.pid, parent);
-                }
-                if let Some(name) = self.names.0.get(&parent_thread).map(Arc::clone) {
-                    self.names.set(who.tid, name);
-                }
-            }
-            Record::Ended { who } => {
-                self.names.0.remove(&who.tid);
-                if who.pid == who.tid {
-                    self.symbols.ended(who.pid);
-                    self.redaction.known.remove(&who.pid);
-                }
+            Record::Ended { who } if who.pid == who.tid => {
+                self.symbols.ended(who.pid);
+                self.redaction.known.remove(&who.pid);
             }
             Record::Lost(count) => self.lost = self.lost.saturating_add(count),
-            Record::Fields { .. } | Record::Throttled | Record::Other => {}
+            _ => {}
         }
     }
 
@@ -359,15 +360,7 @@ impl Look for Counting {
 
     fn take(&mut self, bytes: &[u8]) {
         let to_boot = clock::boot().wrapping_sub(clock::awake());
-        // Each CPU's records are in order; those of one CPU can matter to another's, as when a process moves.
-        let mut all: Vec<(u64, Record<'_>)> = Vec::new();
-        let mut last = 0;
-        for record in records(bytes, Layout::Stacks).flatten() {
-            last = time_of(&record).unwrap_or(last);
-            all.push((last, record));
-        }
-        all.sort_by_key(|(time, _)| *time);
-        all.into_iter().for_each(|(_, record)| self.record(record, to_boot));
+        by_time(bytes, Layout::Stacks).into_iter().for_each(|record| self.record(record, to_boot));
     }
 
     fn tell(&mut self, until: u64, has_room: bool, events: &Sender<Event>) -> u64 {
@@ -424,6 +417,18 @@ pub(super) fn turn(source: &str, looks: bool, now: u64, events: &Sender<Event>) 
         Event::Gap(super::open_gap(now, source, GapReason::Waiting, detail))
     };
     let _ = events.send(event);
+}
+
+/// All records in the order of time. Each CPU's are; but what happens on one can matter to another, as when a thread moves.
+pub(super) fn by_time(bytes: &[u8], layout: Layout) -> Vec<Record<'_>> {
+    let mut all: Vec<(u64, Record<'_>)> = Vec::new();
+    let mut last = 0;
+    for record in records(bytes, layout).flatten() {
+        last = time_of(&record).unwrap_or(last);
+        all.push((last, record));
+    }
+    all.sort_by_key(|(time, _)| *time);
+    all.into_iter().map(|(_, record)| record).collect()
 }
 
 fn time_of(record: &Record<'_>) -> Option<u64> {

@@ -5,10 +5,10 @@
 //! and what is seen then counts for the others; the recording says so.
 
 use super::look::{Look, Rings, SECOND, WATERMARK};
-use super::stacks::{Names, turn};
+use super::stacks::{Names, by_time, turn};
 use super::{Event, clock};
 use crate::root::Root;
-use crate::source::perf_record::{Layout, Record, Who, records};
+use crate::source::perf_record::{Layout, Record, Who};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};
 use crate::store::recording::stalls as keys;
 use crate::sys::perf_event::{self, Opened, Tells, Whom};
@@ -157,8 +157,9 @@ pub(super) fn open(root: &Root) -> Result<Source, String> {
         return Err(missing.into_iter().next().map(|(_, why)| why).unwrap_or_default());
     }
     let opened = Rings::open(root, known.len(), |event, cpu| {
+        let tells = Tells::Fields { with_names: event == 0 };
         let event = perf_event::Event::Tracepoint(known.get(event).map_or(0, |known| known.id));
-        Opened::new(event, Whom::All, cpu, Tells::Fields, WATERMARK)
+        Opened::new(event, Whom::All, cpu, tells, WATERMARK)
     });
     let rings = opened.map_err(|error| super::stacks::refusal(root, &error))?;
     Ok(Source { rings, known, missing })
@@ -196,7 +197,7 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
-    pub(super) fn new(root: &Root, known: Vec<Known>, is_redacted: bool) -> Pairing {
+    fn new(root: &Root, known: Vec<Known>, is_redacted: bool) -> Pairing {
         Pairing {
             root: root.clone(),
             known: known.into_iter().map(|known| (known.id, known)).collect(),
@@ -326,17 +327,14 @@ impl Look for Pairing {
 
     fn take(&mut self, bytes: &[u8]) {
         let to_boot = clock::boot().wrapping_sub(clock::awake());
-        let mut all: Vec<(Who, &[u8])> = Vec::new();
-        for record in records(bytes, Layout::Fields).flatten() {
+        for record in by_time(bytes, Layout::Fields) {
+            self.names.learn(&record);
             match record {
-                Record::Fields { who, fields } => all.push((who, fields)),
+                Record::Fields { who, fields } => self.event(who, fields, to_boot),
                 Record::Lost(count) => self.lost = self.lost.saturating_add(count),
                 _ => {}
             }
         }
-        // A thread can begin on one CPU and end on another.
-        all.sort_by_key(|(who, _)| who.time);
-        all.into_iter().for_each(|(who, fields)| self.event(who, fields, to_boot));
     }
 
     fn tell(&mut self, until: u64, has_room: bool, events: &Sender<Event>) -> u64 {
@@ -393,8 +391,6 @@ impl Look for Pairing {
             );
             gap(GapReason::Thinned, detail);
         }
-        // Threads come and go without our being told, and numbers are used again.
-        self.names.clear();
         (self.events, self.lost, self.counted_from, self.on_for) = (0, 0, now, 0);
         rows
     }
@@ -405,6 +401,7 @@ impl Look for Pairing {
         // What began before a pause ended unseen.
         self.open.clear();
         self.orders.clear();
+        self.names.clear();
         turn(SOURCE, looks, now, events);
     }
 
@@ -418,8 +415,9 @@ impl Look for Pairing {
         self.count_time(now);
         self.is_on = should_be_on;
         if should_be_on {
-            // What had begun when we looked away ended unseen.
+            // What had begun when we looked away ended unseen, and threads came and went.
             self.open.clear();
+            self.names.clear();
             rings.enable();
         } else {
             rings.disable();

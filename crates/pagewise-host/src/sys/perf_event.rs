@@ -124,7 +124,10 @@ pub enum Tells {
         hz: u32,
     },
     /// The tracepoint's own fields, each time.
-    Fields,
+    Fields {
+        /// Also which threads start, are named and end.
+        with_names: bool,
+    },
 }
 
 /// An event that is open on one CPU, and not counting until it is told to.
@@ -151,7 +154,7 @@ impl Opened {
             Whom::Children { with_kernel: false } => (0, INHERIT | EXCLUDE_KERNEL),
         };
         let (period, sample_type, what) = match (tells, event) {
-            (Tells::Fields, _) => (1, SAMPLE_RAW, 0),
+            (Tells::Fields { .. }, _) => (1, SAMPLE_RAW, 0),
             (Tells::Stack { hz }, Event::Cycles) => {
                 // An idle CPU counts no cycles; guests have their own kernel.
                 (u64::from(hz), SAMPLE_CALLCHAIN, FREQUENCY | EXCLUDE_GUEST | EXCLUDE_HYPERVISOR)
@@ -159,7 +162,11 @@ impl Opened {
             // A clock needs no search for the period that gives the rate.
             (Tells::Stack { hz }, _) => (1_000_000_000 / u64::from(hz.max(1)), SAMPLE_CALLCHAIN, EXCLUDE_IDLE),
         };
-        let news = if sample_type == SAMPLE_CALLCHAIN { MMAP | MMAP2 | COMM | COMM_EXEC | TASK } else { 0 };
+        let news = match tells {
+            Tells::Stack { .. } => MMAP | MMAP2 | COMM | COMM_EXEC | TASK,
+            Tells::Fields { with_names: true } => COMM | COMM_EXEC | TASK,
+            Tells::Fields { with_names: false } => 0,
+        };
         let attributes = Attributes {
             kind,
             size: size_of::<Attributes>() as u32,
