@@ -67,9 +67,8 @@ fn a_busy_function_of_a_program_is_found_by_its_name() {
         count(&profile, |_, frames| frames.iter().any(|frame| frame.name.contains("spins_in_a_named_function")));
     assert!(of_child >= 60, "{of_child} samples of a second of CPU time at 199 Hz");
     assert!(named * 2 >= of_child, "{named} of {of_child} have the function in their stack");
-    let inside =
-        profile.samples.iter().find(|sample| frames(&profile, sample).iter().any(|f| f.module == module)).unwrap();
-    assert!(inside.pid.is_some() && inside.comm.starts_with("a_child_that_sp"), "{}", inside.comm);
+    let by_thread = count(&profile, |sample, _| sample.pid.is_some() && sample.comm.starts_with("a_child_that_sp"));
+    assert!(by_thread * 2 >= of_child, "{by_thread} have the name of the test's thread");
     assert!(profile.samples.iter().all(|sample| sample.to - sample.from == 1_000_000_000));
 }
 
@@ -117,7 +116,7 @@ fn what_a_runtime_compiled_has_the_name_it_tells() {
 
 #[test]
 fn a_flight_recorder_that_sees_no_trouble_has_looked_at_nothing() {
-    requires!(perf_host);
+    requires!(perf_host, tracepoints);
     let folder = tempfile::tempdir().unwrap();
     assert!(record(folder.path(), &["--flight", "--for", "1s"]).status().unwrap().success());
     let recording = recording(folder.path());
