@@ -88,6 +88,12 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then continue \
              with --resume, give the job more memory or time, or see that every run reports the metric."
         }
+        "ended-early" => {
+            "Repeat the proof with another seed when the cause is gone; do not add these pairs to the new ones."
+        }
+        "still-changing" => {
+            "Repeat with a longer --washout, or longer blocks, until both halves of a block say the same."
+        }
         "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
         _ => "See the method pages of this version of Pagewise.",
     }
