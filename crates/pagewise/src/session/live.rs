@@ -14,6 +14,7 @@ use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::experiment::point::Outcome;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_host::facts::kernel::host_facts;
+use pagewise_host::process::find_program;
 use pagewise_host::record::{Options, Recorder};
 use pagewise_host::restore::noted;
 use pagewise_host::store::bundle::{Bundle, Frozen};
@@ -60,6 +61,9 @@ impl Session {
         let switched = switched(&policies, live.short_lived)?;
         for policy in &policies {
             tunable::resolve(&self.root, &self.places, policy)?;
+        }
+        if let Some(program) = plan.workload.run.first() {
+            find_program(program)?;
         }
         let read = |path: &Path| fs::read_to_string(path).ok();
         let env: BTreeMap<String, String> = std::env::vars().collect();
@@ -191,7 +195,13 @@ impl Session {
             let place = Scope::create(&self.root);
             // Before it starts, so that it cannot outlive us from its first moment on.
             let _ = watcher.set_scope(place.folder(), &[]);
-            job = Job::start(&plan.workload.run, place.folder())?;
+            match Job::start(&plan.workload.run, place.folder()) {
+                Ok(started) => job = started,
+                Err(error) => {
+                    place.remove();
+                    return Err(error.into());
+                }
+            }
             scope = Some(place);
         }
         let progress = LiveProgress::new(live, bundle.frozen().order.points.len(), &plan.metric().name);
