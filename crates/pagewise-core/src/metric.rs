@@ -119,7 +119,11 @@ pub const MEASURES: &[Measure] = &[
     measure("compact_stalls", Unit::Count, "allocations that had to compact memory themselves (compact_stall)"),
     measure("alloc_stalls", Unit::Count, "allocations that had to reclaim memory themselves (allocstall, all zones)"),
     measure("thp_faults", Unit::Count, "huge pages given at a page fault (thp_fault_alloc)"),
-    measure("thp_fallbacks", Unit::Count, "page faults that got small pages for want of a huge one (thp_fault_fallback)"),
+    measure(
+        "thp_fallbacks",
+        Unit::Count,
+        "page faults that got small pages for want of a huge one (thp_fault_fallback)",
+    ),
     measure("pages_scanned", Unit::Pages, "pages that reclaim looked at (pgscan_kswapd and pgscan_direct)"),
 ];
 

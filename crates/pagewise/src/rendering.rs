@@ -24,7 +24,8 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
     let name = bundle.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plan = bundle.plan();
     if plan.is_two_arms() {
-        let analysis = analyze_ended(plan, &points, bundle.ended()?.as_ref()).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let analysis =
+            analyze_ended(plan, &points, bundle.ended()?.as_ref()).map_err(|error| Failure::Usage(anyhow!(error)))?;
         return Ok(Found::TwoArms(Box::new(Report {
             analysis,
             plan: plan.clone(),

@@ -181,7 +181,8 @@ fn what_cannot_be_switched_or_measured_is_refused_before_anything_is_changed() {
         let bundles = bundles.filter(|entry| entry.file_name().to_string_lossy().ends_with(".trial"));
         assert_eq!(bundles.count(), 0, "{args:?}");
     }
-    let not_live = Command::cargo_bin("pagewise").unwrap().args(["prove", "--aa", "now", "--block", "5s", "--", "true"]).output();
+    let not_live =
+        Command::cargo_bin("pagewise").unwrap().args(["prove", "--aa", "now", "--block", "5s", "--", "true"]).output();
     assert_exit(&not_live.unwrap(), 2);
 }
 

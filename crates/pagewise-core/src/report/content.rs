@@ -111,7 +111,10 @@ impl Content {
             design: design(report),
             host: host(&report.facts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
-            method: words::method(analysis).into_iter().chain(report.plan.live.as_ref().map(words::live_method)).collect(),
+            method: words::method(analysis)
+                .into_iter()
+                .chain(report.plan.live.as_ref().map(words::live_method))
+                .collect(),
             origin: format!(
                 "Pagewise {}, analysis version {}, from {}, run {}.",
                 printable(&report.pagewise),

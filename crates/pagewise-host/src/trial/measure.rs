@@ -163,7 +163,8 @@ pub fn signals(before: &Totals, after: &Totals) -> Measures {
             (Ok(before), Ok(after)) => (before, after),
             (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
         };
-        let both = after.iter().filter(|(name, _)| wanted(name)).filter_map(|(name, now)| Some(now - before.get(name)?));
+        let both =
+            after.iter().filter(|(name, _)| wanted(name)).filter_map(|(name, now)| Some(now - before.get(name)?));
         let growths: Vec<i64> = both.collect();
         // The kernel lacks the counter, or was built without huge pages or compaction.
         if growths.is_empty() {
@@ -182,7 +183,8 @@ pub fn signals(before: &Totals, after: &Totals) -> Measures {
     measures.put_or_miss("thp_fallbacks", one("thp_fault_fallback"));
     // One counter each since 4.8, one per zone before. Throttling counts tasks, not pages.
     let scanned = |counter: &str| {
-        (counter.starts_with("pgscan_kswapd") || counter.starts_with("pgscan_direct")) && counter != "pgscan_direct_throttle"
+        (counter.starts_with("pgscan_kswapd") || counter.starts_with("pgscan_direct"))
+            && counter != "pgscan_direct_throttle"
     };
     measures.put_or_miss("pages_scanned", grown(&scanned, "pgscan"));
     measures

@@ -47,12 +47,7 @@ pub(crate) fn switched<'p>(
 
 impl Session {
     /// Everything that can be known to be wrong with a live plan before anything runs; what is odd but allowed comes back as notes.
-    pub(super) fn check_live(
-        &self,
-        plan: &Plan,
-        live: &Live,
-        same_on_purpose: bool,
-    ) -> Result<Vec<String>, Failure> {
+    pub(super) fn check_live(&self, plan: &Plan, live: &Live, same_on_purpose: bool) -> Result<Vec<String>, Failure> {
         if let Some((key, why)) = live.problems().into_iter().next() {
             return Err(Failure::Usage(anyhow!("live.{key} of the plan: {why}")));
         }
@@ -224,7 +219,7 @@ impl Session {
         };
         let mut blocks = Blocks::new(host, live, &plan.metric().name);
         let outcome = engine::run(&mut bundle, &mut blocks, &mut Watching(&progress));
-        let released = blocks.host.release();
+        let released = blocks.into_host().release();
         progress.finish();
         watcher.finish();
         if let Some(why) = released? {

@@ -97,7 +97,10 @@ impl StopIf {
             let is_crossed = if bound.above { value > bound.limit } else { value < bound.limit };
             let per_second = if unit == Unit::Fraction { "" } else { " a second" };
             is_crossed.then(|| {
-                format!("{} was {value:.3}{per_second} over the last {seconds:.0} s, and --stop-if is {bound}", bound.signal)
+                format!(
+                    "{} was {value:.3}{per_second} over the last {seconds:.0} s, and --stop-if is {bound}",
+                    bound.signal
+                )
             })
         })
     }
@@ -119,7 +122,9 @@ mod tests {
         assert_eq!(words, "system_share was 0.930 over the last 5 s, and --stop-if is system_share>0.9");
         assert_eq!(stop("psi_memory_full>50%").crossed(5.0, |_| Some(2.4)), None);
         assert!(stop("psi_memory_full>50%").crossed(5.0, |_| Some(2.6)).is_some());
-        assert!(stop("thp_faults<10").crossed(5.0, |_| Some(40.0)).is_some_and(|words| words.contains("8.000 a second")));
+        assert!(
+            stop("thp_faults<10").crossed(5.0, |_| Some(40.0)).is_some_and(|words| words.contains("8.000 a second"))
+        );
     }
 
     #[test]

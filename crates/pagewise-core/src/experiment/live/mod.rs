@@ -117,14 +117,7 @@ mod tests {
     use super::*;
 
     fn live(block_seconds: f64) -> Live {
-        Live {
-            block_seconds,
-            settle_seconds: 1.0,
-            washout_seconds: 4.0,
-            stop_if: None,
-            pid: None,
-            short_lived: false,
-        }
+        Live { block_seconds, settle_seconds: 1.0, washout_seconds: 4.0, stop_if: None, pid: None, short_lived: false }
     }
 
     #[test]

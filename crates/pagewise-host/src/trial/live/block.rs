@@ -3,6 +3,7 @@
 
 use crate::store::bundle::Record;
 use crate::trial::engine::{PointRunner, Starting, TrialError};
+use crate::trial::gate::PATIENCE;
 use crate::trial::measure::{Measures, Totals, signals};
 use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
@@ -78,6 +79,11 @@ impl<H: LiveHost> Blocks<H> {
         Blocks { host, live: live.clone(), stop_if, metric: metric.to_owned(), window: VecDeque::new() }
     }
 
+    /// The host, when there is nothing left to run.
+    pub fn into_host(self) -> H {
+        self.host
+    }
+
     /// Lets time pass and looks around meanwhile.
     fn pass(&mut self, seconds: f64) -> Result<Passed, TrialError> {
         let until = self.host.clock() + seconds;
@@ -101,6 +107,23 @@ impl<H: LiveHost> Blocks<H> {
                 return Ok(Err(foreign));
             }
         }
+    }
+
+    /// The part of the state gate that a host at work can pass: every setting is what the plan says. Waits as long as the gate of a
+    /// run does for a setting that someone else moved to come back; nothing of ours would move it.
+    fn gate(&mut self) -> Result<Passed, TrialError> {
+        let until = self.host.clock() + PATIENCE.as_secs_f64();
+        while let Some(foreign) = self.host.foreign() {
+            if self.host.clock() >= until {
+                return Ok(Err(format!("the state gate gave up after 60 s: {foreign}")));
+            }
+            if let Some(reason) = self.host.job_ended() {
+                return Err(self.ended(EndedBy::Job, reason));
+            }
+            self.look_at_bounds()?;
+            self.host.pause(STEP)?;
+        }
+        Ok(Ok(()))
     }
 
     /// Judges the bounds over the last seconds. The window goes on over the ends of blocks: what is spared is the job.
@@ -256,13 +279,11 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
             applied,
             boot_id,
         };
-        let waited = match self.host.foreign() {
-            Some(foreign) => Err(foreign),
-            None => self.pass(self.live.settle_seconds + self.live.washout_seconds)?,
+        let waited = match self.gate()? {
+            Ok(()) => self.pass(self.live.settle_seconds + self.live.washout_seconds)?,
+            given_up => given_up,
         };
         if let Err(foreign) = waited {
-            // What is not over may be over in a second; three attempts at once would only say the same three times.
-            self.host.pause(STEP)?;
             point.reason = Some(foreign);
             return Ok(Record { point, vmstat_before: BTreeMap::new(), vmstat_after: BTreeMap::new() });
         }

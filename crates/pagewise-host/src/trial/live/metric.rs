@@ -98,7 +98,8 @@ fn check(argv: &[String], job_to_come: bool, interrupt: &Interrupt) -> Result<()
     let program = argv.first().map(String::as_str).unwrap_or_default();
     find_program(program).map_err(|error| {
         let could_be_a_name = argv.len() == 1 && !program.contains('/');
-        let signals = if could_be_a_name { format!("; nor is it a signal: {}", SIGNALS.join(", ")) } else { String::new() };
+        let signals =
+            if could_be_a_name { format!("; nor is it a signal: {}", SIGNALS.join(", ")) } else { String::new() };
         format!("{error}{signals}")
     })?;
     if job_to_come { Ok(()) } else { number(argv, None, interrupt).map(drop) }

@@ -1,6 +1,9 @@
 //! `prove --live`: the two policies in blocks of time, on whatever runs.
 
-use super::{ProveArgs, checked_name, direction_word, level_names, named_policy, policy_words, quoted, timestamp_word, workload_word};
+use super::{
+    ProveArgs, checked_name, direction_word, level_names, named_policy, policy_words, quoted, timestamp_word,
+    workload_word,
+};
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::session::live::switched;

@@ -81,7 +81,10 @@ impl LiveHost for Scripted {
     }
 
     fn job_ended(&mut self) -> Option<String> {
-        self.script.job_ends.filter(|end| self.now.get() >= *end).map(|_| "the command ended with exit status 0".to_owned())
+        self.script
+            .job_ends
+            .filter(|end| self.now.get() >= *end)
+            .map(|_| "the command ended with exit status 0".to_owned())
     }
 
     fn metric_begins(&mut self) {}
@@ -133,7 +136,8 @@ fn every_block_waits_and_only_a_real_switch_writes() {
         let record = run(&mut blocks, index as u32, cell).unwrap();
         assert_eq!(record.point.outcome, Outcome::Ok, "{:?}", record.point.reason);
     }
-    let switches: Vec<(u32, &str)> = blocks.host.switches.iter().map(|(at, to)| (at.round() as u32, to.as_str())).collect();
+    let switches: Vec<(u32, &str)> =
+        blocks.host.switches.iter().map(|(at, to)| (at.round() as u32, to.as_str())).collect();
     assert_eq!(switches, [(0, "a"), (15, "b"), (45, "a")]);
     let begins: Vec<&String> = blocks.host.log.iter().filter(|line| line.contains("begin")).collect();
     assert_eq!(begins.len(), 4);
@@ -173,7 +177,10 @@ fn the_end_of_the_job_ends_the_proof() {
     run(&mut blocks, 0, "a").unwrap();
     let Err(TrialError::EndedEarly(ended)) = run(&mut blocks, 1, "b") else { panic!("it went on") };
     assert_eq!((ended.by, ended.at.as_str()), (EndedBy::Job, "t22"));
-    assert!(matches!(run(&mut blocks, 1, "b"), Err(TrialError::EndedEarly(_))), "nothing is switched for a job that is gone");
+    assert!(
+        matches!(run(&mut blocks, 1, "b"), Err(TrialError::EndedEarly(_))),
+        "nothing is switched for a job that is gone"
+    );
 }
 
 #[test]
@@ -191,7 +198,7 @@ fn a_bound_ends_the_proof_after_a_whole_window_and_not_before() {
 
 #[test]
 fn a_foreign_change_makes_the_block_invalid_wherever_it_falls() {
-    for (from, until) in [(0.0, 0.1), (3.0, 4.5), (8.0, 9.5), (14.0, 30.0)] {
+    for (from, until) in [(3.0, 4.5), (8.0, 9.5), (14.0, 30.0)] {
         let script = Script { system: calm, foreign: Some((from, until)), ..Script::default() };
         let mut blocks = blocks(script, None, "system_share");
         let point = run(&mut blocks, 0, "a").unwrap().point;
@@ -199,6 +206,17 @@ fn a_foreign_change_makes_the_block_invalid_wherever_it_falls() {
         assert_eq!(point.reason.as_deref(), Some("changed by someone else: x"));
         assert!(point.measures.is_empty(), "an invalid block has no value that could be compared");
     }
+}
+
+#[test]
+fn a_setting_that_someone_else_moved_is_waited_for_and_given_up_after_a_minute() {
+    let moved = |until| Script { system: calm, foreign: Some((0.0, until)), ..Script::default() };
+    let mut comes_back = blocks(moved(20.0), None, "system_share");
+    assert_eq!(run(&mut comes_back, 0, "a").unwrap().point.outcome, Outcome::Ok);
+    let mut stays = blocks(moved(1e9), None, "system_share");
+    let point = run(&mut stays, 0, "a").unwrap().point;
+    assert_eq!(point.outcome, Outcome::Invalid);
+    assert!(point.reason.unwrap().starts_with("the state gate gave up after 60 s: changed by someone else"));
 }
 
 #[test]
