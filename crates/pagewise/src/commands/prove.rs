@@ -97,11 +97,12 @@ pub(crate) struct ProveArgs {
     /// Your own Hadoop instead of the fetched one
     #[arg(long, value_name = "DIR")]
     hadoop: Option<PathBuf>,
-    #[command(flatten)]
-    live: live::LiveArgs,
     /// The job: program and arguments, never passed to a shell
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    live: live::LiveArgs,
 }
 
 /// Who asks for more pairs or warm-up runs than this has made a slip: at a second each they take more than a day.
@@ -117,7 +118,7 @@ const EXAMPLES: &str = "Examples:
   pagewise prove --a thp.enabled=never --b thp.enabled=always \\
       --workload terasort:rows=1000000
   pagewise prove --aa now --pairs 10 -- ./job        (the host's noise floor)
-  pagewise prove --live --a now --b thp.defrag=madvise --stop-if 'system_share>0.9'
+  pagewise prove --live --a now --b thp.defrag=madvise --block 30s --pairs 8
   pagewise prove --live --a now --b vm.swappiness=1 --pid 4711 --budget 20m \\
       --metric 'regex:took=([0-9.]+):/var/log/job.log'";
 

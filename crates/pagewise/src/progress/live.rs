@@ -44,15 +44,24 @@ impl LiveProgress {
         let elapsed = running.since.elapsed().as_secs_f64();
         let waiting = self.live.settle_seconds + self.live.washout_seconds;
         let phase = if elapsed < waiting { "settling" } else { "measuring" };
-        let left = Seconds((self.live.takes(running.total - running.done).0 - elapsed).max(0.0).ceil());
+        let left = left(self.live.takes(running.total - running.done).0 - elapsed);
         bar.set_position(running.done as u64);
-        bar.set_message(format!("{} · {phase} · {left} left", running.label));
+        bar.set_message(format!("{} · {phase}{left}", running.label));
     }
 
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The time left in words, or nothing when none is.
+fn left(seconds: f64) -> String {
+    match seconds.ceil() {
+        seconds if seconds <= 0.0 => String::new(),
+        seconds if seconds < 100.0 => format!(" · {seconds} s left"),
+        seconds => format!(" · {} left", Seconds(seconds)),
     }
 }
 
@@ -87,8 +96,8 @@ impl Observer for Watching<'_> {
             (outcome, Some(reason)) => format!(": {}: {reason}", outcome.word()),
             (outcome, None) => format!(": {}", outcome.word()),
         };
-        let left = Seconds(self.0.live.takes(total - done).0.ceil());
-        let line = format!("{done}/{total} {label}{value} · {left} left");
+        let left = left(self.0.live.takes(total - done).0);
+        let line = format!("{done}/{total} {label}{value}{left}");
         match &self.0.bar {
             Some(bar) if point.outcome != Outcome::Ok => bar.println(line),
             Some(_) => {}

@@ -268,8 +268,9 @@ fn note_of(one: &Switched, live: &Live) -> String {
     let mut note = format!("{}: {}", one.tunable, wait.reason);
     if settle + washout < wait.settle + wait.washout {
         note.push_str(&format!(
-            "; {settle} s to settle and {washout} s to wash out are less than the {} s and {} s that usually takes",
-            wait.settle, wait.washout
+            "; {} s of waiting were asked for, and as far as we know it takes {} s",
+            settle + washout,
+            wait.settle + wait.washout
         ));
     }
     if one.new_only {
