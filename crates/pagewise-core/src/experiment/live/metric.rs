@@ -95,12 +95,6 @@ impl LiveMetric {
             None => words(text).map(LiveMetric::Command),
         }
     }
-
-    /// The unit of its numbers, as reports write it; empty for the user's own.
-    #[must_use]
-    pub fn is_signal(&self) -> bool {
-        matches!(self, LiveMetric::Signal(_))
-    }
 }
 
 fn words(text: &str) -> Result<Vec<String>, MetricError> {

@@ -12,8 +12,8 @@ struct Script {
     job_ends: Option<f64>,
     /// Someone changes a setting in this stretch.
     foreign: Option<(f64, f64)>,
-    /// Share of the CPU that the kernel takes, by cell.
-    system: fn(&str) -> f64,
+    /// Share of the CPU that the kernel takes, by cell; a quarter unless told otherwise.
+    system: Option<fn(&str) -> f64>,
     /// The user's metric.
     metric: Option<Result<f64, String>>,
     /// OOM kills from then on.
@@ -74,7 +74,7 @@ impl LiveHost for Scripted {
     fn pause(&mut self, seconds: f64) -> Result<(), TrialError> {
         let seconds = seconds * self.script.stall.max(1.0);
         self.now.set(self.now.get() + seconds);
-        let share = (self.script.system)(&self.cell);
+        let share = self.script.system.map_or(0.25, |share| share(&self.cell));
         self.cpu.0 += seconds * 1e4 * (1.0 - share);
         self.cpu.1 += seconds * 1e4 * share;
         Ok(())
@@ -125,13 +125,9 @@ fn run(blocks: &mut Blocks<Scripted>, index: u32, cell: &str) -> Result<Record, 
     blocks.run_point(&planned(index, cell), 1, &mut || Ok(()))
 }
 
-fn calm(_: &str) -> f64 {
-    0.25
-}
-
 #[test]
 fn every_block_waits_and_only_a_real_switch_writes() {
-    let mut blocks = blocks(Script { system: calm, ..Script::default() }, None, "system_share");
+    let mut blocks = blocks(Script { ..Script::default() }, None, "system_share");
     for (index, cell) in ["a", "b", "b", "a"].into_iter().enumerate() {
         let record = run(&mut blocks, index as u32, cell).unwrap();
         assert_eq!(record.point.outcome, Outcome::Ok, "{:?}", record.point.reason);
@@ -147,7 +143,7 @@ fn every_block_waits_and_only_a_real_switch_writes() {
 #[test]
 fn a_block_has_the_signals_of_its_own_stretch_and_of_its_halves() {
     let by_cell = |cell: &str| if cell == "b" { 0.5 } else { 0.1 };
-    let mut blocks = blocks(Script { system: by_cell, ..Script::default() }, None, "system_share");
+    let mut blocks = blocks(Script { system: Some(by_cell), ..Script::default() }, None, "system_share");
     run(&mut blocks, 0, "a").unwrap();
     let point = run(&mut blocks, 1, "b").unwrap().point;
     let close = |name: &str, wanted: f64| {
@@ -165,7 +161,7 @@ fn a_block_has_the_signals_of_its_own_stretch_and_of_its_halves() {
 
 #[test]
 fn a_block_that_a_stalled_host_made_longer_counts_no_more_for_that() {
-    let mut blocks = blocks(Script { system: calm, stall: 40.0, ..Script::default() }, None, "system_share");
+    let mut blocks = blocks(Script { stall: 40.0, ..Script::default() }, None, "system_share");
     let point = run(&mut blocks, 0, "a").unwrap().point;
     let stalls = point.measures["compact_stalls"];
     assert!((stalls - 1000.0).abs() < 20.0, "{stalls} in ten seconds");
@@ -173,7 +169,7 @@ fn a_block_that_a_stalled_host_made_longer_counts_no_more_for_that() {
 
 #[test]
 fn the_end_of_the_job_ends_the_proof() {
-    let mut blocks = blocks(Script { system: calm, job_ends: Some(22.0), ..Script::default() }, None, "system_share");
+    let mut blocks = blocks(Script { job_ends: Some(22.0), ..Script::default() }, None, "system_share");
     run(&mut blocks, 0, "a").unwrap();
     let Err(TrialError::EndedEarly(ended)) = run(&mut blocks, 1, "b") else { panic!("it went on") };
     assert_eq!((ended.by, ended.at.as_str()), (EndedBy::Job, "t22"));
@@ -186,7 +182,8 @@ fn the_end_of_the_job_ends_the_proof() {
 #[test]
 fn a_bound_ends_the_proof_after_a_whole_window_and_not_before() {
     let by_cell = |cell: &str| if cell == "b" { 0.99 } else { 0.1 };
-    let mut blocks = blocks(Script { system: by_cell, ..Script::default() }, Some("system_share>0.9"), "system_share");
+    let mut blocks =
+        blocks(Script { system: Some(by_cell), ..Script::default() }, Some("system_share>0.9"), "system_share");
     run(&mut blocks, 0, "a").unwrap();
     let switched = blocks.host.clock();
     let Err(TrialError::EndedEarly(ended)) = run(&mut blocks, 1, "b") else { panic!("it went on") };
@@ -199,7 +196,7 @@ fn a_bound_ends_the_proof_after_a_whole_window_and_not_before() {
 #[test]
 fn a_foreign_change_makes_the_block_invalid_wherever_it_falls() {
     for (from, until) in [(3.0, 4.5), (8.0, 9.5), (14.0, 30.0)] {
-        let script = Script { system: calm, foreign: Some((from, until)), ..Script::default() };
+        let script = Script { foreign: Some((from, until)), ..Script::default() };
         let mut blocks = blocks(script, None, "system_share");
         let point = run(&mut blocks, 0, "a").unwrap().point;
         assert_eq!(point.outcome, Outcome::Invalid, "changed at {from}");
@@ -210,7 +207,7 @@ fn a_foreign_change_makes_the_block_invalid_wherever_it_falls() {
 
 #[test]
 fn a_setting_that_someone_else_moved_is_waited_for_and_given_up_after_a_minute() {
-    let moved = |until| Script { system: calm, foreign: Some((0.0, until)), ..Script::default() };
+    let moved = |until| Script { foreign: Some((0.0, until)), ..Script::default() };
     let mut comes_back = blocks(moved(20.0), None, "system_share");
     assert_eq!(run(&mut comes_back, 0, "a").unwrap().point.outcome, Outcome::Ok);
     let mut stays = blocks(moved(1e9), None, "system_share");
@@ -221,13 +218,13 @@ fn a_setting_that_someone_else_moved_is_waited_for_and_given_up_after_a_minute()
 
 #[test]
 fn a_kill_for_lack_of_memory_is_a_result_of_its_policy() {
-    let mut blocks = blocks(Script { system: calm, oom_from: Some(7.0), ..Script::default() }, None, "system_share");
+    let mut blocks = blocks(Script { oom_from: Some(7.0), ..Script::default() }, None, "system_share");
     assert_eq!(run(&mut blocks, 0, "a").unwrap().point.outcome, Outcome::Oom);
 }
 
 #[test]
 fn a_metric_of_the_users_own_is_kept_and_one_that_fails_ends_the_proof_in_its_first_block() {
-    let mut own = blocks(Script { system: calm, metric: Some(Ok(42.0)), ..Script::default() }, None, "./rate");
+    let mut own = blocks(Script { metric: Some(Ok(42.0)), ..Script::default() }, None, "./rate");
     let point = run(&mut own, 0, "a").unwrap().point;
     assert_eq!(point.measures["./rate"], 42.0);
     assert!(point.measures.contains_key("system_share"), "signals are taken whatever the metric");
