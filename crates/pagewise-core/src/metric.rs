@@ -114,6 +114,17 @@ pub const MEASURES: &[Measure] = &[
         "share of free memory in pieces too small for a huge page when it started (order 9, /proc/buddyinfo)",
     ),
     measure("unusable_index_after", Unit::Fraction, "that share when it had ended"),
+    measure("host_minor_faults", Unit::Count, "page faults of the whole host without I/O (pgfault less pgmajfault)"),
+    measure("host_major_faults", Unit::Count, "page faults of the whole host with I/O (pgmajfault)"),
+    measure("compact_stalls", Unit::Count, "allocations that had to compact memory themselves (compact_stall)"),
+    measure("alloc_stalls", Unit::Count, "allocations that had to reclaim memory themselves (allocstall, all zones)"),
+    measure("thp_faults", Unit::Count, "huge pages given at a page fault (thp_fault_alloc)"),
+    measure(
+        "thp_fallbacks",
+        Unit::Count,
+        "page faults that got small pages for want of a huge one (thp_fault_fallback)",
+    ),
+    measure("pages_scanned", Unit::Pages, "pages that reclaim looked at (pgscan_kswapd and pgscan_direct)"),
 ];
 
 /// The measure of that name, when it is one that Pagewise takes itself.

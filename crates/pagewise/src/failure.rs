@@ -188,6 +188,9 @@ impl From<TrialError> for Failure {
             | TrialError::NeedsBoot { .. }
             | TrialError::WarmupFailed { .. }
             | TrialError::NoMetric { .. }
+            | TrialError::EndedEarly(_)
+            | TrialError::NoLiveMetric { .. }
+            | TrialError::NoProcess(_)
             | TrialError::Restore(_)
             | TrialError::Scope(_)
             | TrialError::Source(_)

@@ -1,5 +1,7 @@
 //! How far a long step is: a bar that is redrawn once a second on a terminal, a line per event elsewhere.
 
+pub(crate) mod live;
+
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use anyhow::anyhow;
-use pagewise_core::experiment::analysis::analyze;
+use pagewise_core::experiment::analysis::analyze_ended;
 use pagewise_core::experiment::study;
 use pagewise_core::report::study::{self as study_report, StudyReport};
 use pagewise_core::report::{self, Report, Style};
@@ -24,7 +24,8 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
     let name = bundle.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plan = bundle.plan();
     if plan.is_two_arms() {
-        let analysis = analyze(plan, &points).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let analysis =
+            analyze_ended(plan, &points, bundle.ended()?.as_ref()).map_err(|error| Failure::Usage(anyhow!(error)))?;
         return Ok(Found::TwoArms(Box::new(Report {
             analysis,
             plan: plan.clone(),

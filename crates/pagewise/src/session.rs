@@ -1,6 +1,8 @@
 //! A trial from its plan to a complete bundle: what is checked before anything runs, who holds the host meanwhile, and
 //! what is said when it stops early.
 
+pub(crate) mod live;
+
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
@@ -37,7 +39,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// More pairs than this add nothing that anybody would wait for.
-const MOST_PAIRS: u32 = 200;
+pub(crate) const MOST_PAIRS: u32 = 200;
 
 /// What the user typed: a message about going on names that verb, and no option of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +93,9 @@ impl Session {
 
     /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
     pub(crate) fn check(&self, plan: &Plan, same_on_purpose: bool) -> Result<Vec<String>, Failure> {
+        if let Some(live) = &plan.live {
+            return self.check_live(plan, live, same_on_purpose);
+        }
         let job = self.workload(plan)?;
         let mut touches_host = None;
         for cell in self.cells(plan)? {
@@ -155,6 +160,8 @@ impl Session {
             found.push(lint("too-large-here", text));
         }
         match self.workload(plan) {
+            // A live proof starts no workload.
+            _ if plan.live.is_some() => {}
             Err(failure) => found.push(lint("not-possible-here", failure.cause().to_string())),
             Ok(_) if plan.data.restore != Restore::None && plan.workload.name == "command" && self.data.is_none() => {
                 let text = format!("data.restore is \"{}\", and no --data names what comes back", plan.data.restore);
@@ -204,6 +211,9 @@ impl Session {
 
     /// What would be run and changed, in words.
     pub(crate) fn describe(&self, global: &Global, plan: &Plan, notes: &[String]) -> Result<ExitCode, Failure> {
+        if let Some(live) = &plan.live {
+            return self.describe_live(global, plan, live, notes);
+        }
         let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         if global.json {
             output::json(&serde_json::json!({"schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes}));
@@ -241,6 +251,9 @@ impl Session {
         budget: Option<Seconds>,
         repeat: impl Fn(&Plan) -> String,
     ) -> Result<Bundle, Failure> {
+        if let Some(live) = plan.live.clone() {
+            return self.start_live(&plan, &live, notes, &repeat);
+        }
         let path = PathBuf::from(format!("{}.trial", plan.name));
         let told = |error: BundleError| match error {
             BundleError::Exists(_) => {
@@ -286,6 +299,9 @@ impl Session {
                 there.kernel.as_deref().unwrap_or("unknown"),
                 here.kernel.as_deref().unwrap_or("unknown"),
             )));
+        }
+        if let Some(live) = bundle.plan().live.clone() {
+            return self.resume_live(bundle, &live);
         }
         engine::close_pause(&bundle)?;
         let plan = bundle.plan().clone();

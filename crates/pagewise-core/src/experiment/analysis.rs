@@ -4,11 +4,13 @@
 
 mod effect;
 mod explain;
+mod live;
 mod pairs;
 mod sentence;
 mod verdict;
 mod warnings;
 
+use super::live::Ended;
 use super::plan::{Metric, Plan};
 use super::point::{Outcome, Point};
 use crate::comparison::rule::Rule;
@@ -66,6 +68,9 @@ pub struct Analysis {
     pub counters: Vec<CounterContrast>,
     /// How many counters were compared, for reading the false-discovery bound.
     pub counters_compared: u32,
+    /// Why a live proof ended before its plan did; its complete pairs are what is analysed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_early: Option<Ended>,
     /// What a careful reader must know.
     pub warnings: Vec<Warning>,
     /// Every point, in run order, for drawing.
@@ -212,7 +217,7 @@ pub struct CounterContrast {
 pub struct Warning {
     /// Which one: `drift`, `bimodal`, `one-point-decides`, `noise-against-margin`, `policy-changes-nothing`,
     /// `levels-differ-in-more`, `few-sequences`, `tests-disagree`, `attempts-replaced`, `incomplete-pairs`,
-    /// `not-positive`, `host-changed`.
+    /// `not-positive`, `host-changed`; of live proofs `ended-early`, `still-changing`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,
@@ -288,10 +293,13 @@ struct Question {
     alpha: f64,
     seed: u64,
     pairs_planned: u32,
+    /// Blocks of time rather than runs.
+    is_live: bool,
+    ended: Option<Ended>,
 }
 
 impl Question {
-    fn of(plan: &Plan, points: &[Point]) -> Result<Question, AnalysisError> {
+    fn of(plan: &Plan, points: &[Point], ended: Option<&Ended>) -> Result<Question, AnalysisError> {
         let contrast = plan.contrasts.first().ok_or(AnalysisError::NoContrast)?;
         let unknown = |what, name: &str| AnalysisError::Unknown { what, name: name.to_owned() };
         let factor = plan
@@ -315,6 +323,8 @@ impl Question {
             alpha: alpha_of(plan)?,
             seed: plan.design.seed,
             pairs_planned: plan.design.blocks,
+            is_live: plan.live.is_some(),
+            ended: ended.cloned(),
         })
     }
 
@@ -355,7 +365,15 @@ fn alpha_of(plan: &Plan) -> Result<f64, AnalysisError> {
 /// When the plan's contrast does not fit its factors, or its margin or alpha cannot be used. Too little data is not an
 /// error but a verdict.
 pub fn analyze(plan: &Plan, points: &[Point]) -> Result<Analysis, AnalysisError> {
-    let question = Question::of(plan, points)?;
+    analyze_ended(plan, points, None)
+}
+
+/// [`analyze`] of a live proof that may have ended before its plan did.
+///
+/// # Errors
+/// As there.
+pub fn analyze_ended(plan: &Plan, points: &[Point], ended: Option<&Ended>) -> Result<Analysis, AnalysisError> {
+    let question = Question::of(plan, points, ended)?;
     let trial = Trial::of(&question, points);
     let outcomes = verdict::compare_outcomes(&trial);
     let found = effect::estimate(&question, &trial);
@@ -387,6 +405,7 @@ pub fn analyze(plan: &Plan, points: &[Point]) -> Result<Analysis, AnalysisError>
         measures: explain::measures(&question, &trial),
         counters: explained.most_different,
         counters_compared: explained.compared,
+        ended_early: question.ended.clone(),
         points: trial.marks(&question.metric.name),
         effect: found.ok().map(|found| found.effect),
         metric: question.metric,

@@ -6,6 +6,7 @@
 
 pub mod analysis;
 pub mod data;
+pub mod live;
 pub mod next;
 pub mod order;
 pub mod plan;

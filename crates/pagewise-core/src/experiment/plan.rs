@@ -12,6 +12,7 @@ pub mod lint;
 pub mod source;
 
 use super::data::Data;
+use super::live::Live;
 use crate::metric::Direction;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -67,6 +68,9 @@ pub struct Plan {
     /// What is recorded while a point runs.
     #[serde(default, skip_serializing_if = "is_default")]
     pub recording: Recording,
+    /// Blocks of time on a host that goes on working instead of runs of a job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<Live>,
 }
 
 impl Plan {
@@ -88,6 +92,7 @@ impl Plan {
             invalidations: Vec::new(),
             cost: Cost::default(),
             recording: Recording::default(),
+            live: None,
         }
     }
 

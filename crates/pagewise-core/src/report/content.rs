@@ -6,6 +6,7 @@ use super::number;
 use super::printable::printable;
 use super::words;
 use crate::experiment::analysis::{Analysis, Arm, CounterContrast, Effect, Interval, MeasureContrast, PointMark};
+use crate::experiment::live::{Live, WHATEVER_RUNS};
 use crate::experiment::plan::{DropCaches, Workload};
 use crate::experiment::point::Outcome;
 use crate::metric::Direction;
@@ -110,7 +111,10 @@ impl Content {
             design: design(report),
             host: host(&report.facts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
-            method: words::method(analysis),
+            method: words::method(analysis)
+                .into_iter()
+                .chain(report.plan.live.as_ref().map(words::live_method))
+                .collect(),
             origin: format!(
                 "Pagewise {}, analysis version {}, from {}, run {}.",
                 printable(&report.pagewise),
@@ -411,6 +415,9 @@ fn warnings(analysis: &Analysis) -> Vec<Warning> {
 fn design(report: &Report) -> Vec<Line> {
     let plan = &report.plan;
     let design = &plan.design;
+    if let Some(live) = &plan.live {
+        return live_design(report, live);
+    }
     vec![
         line("job", job(&plan.workload)),
         line(
@@ -422,6 +429,38 @@ fn design(report: &Report) -> Vec<Line> {
         line("page cache", page_cache(design.drop_caches)),
         line("time limit", format!("{} a run", Seconds(design.timeout_seconds))),
     ]
+}
+
+/// How a proof on a host that went on working ran.
+fn live_design(report: &Report, live: &Live) -> Vec<Line> {
+    let plan = &report.plan;
+    let what = match live.pid {
+        Some(pid) => format!("whatever ran on this host, while process {pid} did"),
+        None if plan.workload.name == WHATEVER_RUNS => "whatever ran on this host".to_owned(),
+        None => format!("{}, running all the time", job(&plan.workload)),
+    };
+    let mut lines = vec![
+        line("live, on", what),
+        line(
+            "metric",
+            format!(
+                "{} of a block, {} is better",
+                printable(&plan.metric().name),
+                better(report.analysis.metric.direction)
+            ),
+        ),
+        line("pairs", format!("{} of adjacent blocks, after {}", plan.design.blocks, warmup(plan.design.warmup))),
+        line(
+            "each block",
+            format!(
+                "{} s to settle, {} s to wash out, then {} s measured",
+                live.settle_seconds, live.washout_seconds, live.block_seconds
+            ),
+        ),
+        line("order", format!("drawn from seed {}", report.order_seed)),
+    ];
+    lines.extend(live.stop_if.as_deref().map(|bound| line("stop if", printable(bound))));
+    lines
 }
 
 /// What happens to the page cache before a run.

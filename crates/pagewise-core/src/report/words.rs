@@ -2,6 +2,7 @@
 
 use super::number;
 use crate::experiment::analysis::{Analysis, Conclusion};
+use crate::experiment::live::Live;
 use crate::metric::Direction;
 
 /// The verdict in one word.
@@ -88,9 +89,23 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then resume \
              what is missing, give the job more memory or time, or see that every run reports the metric."
         }
+        "ended-early" => {
+            "Repeat the proof with another seed when the cause is gone; do not add these pairs to the new ones."
+        }
+        "still-changing" => {
+            "Repeat with a longer --washout, or longer blocks, until both halves of a block say the same."
+        }
         "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
         _ => "See the method pages of this version of Pagewise.",
     }
+}
+
+/// What is special about blocks on a host that goes on working.
+pub(super) fn live_method(live: &Live) -> String {
+    format!(
+        "A run here is a block of {} s on a host that went on working. Before it {} s passed until the policy acted and {} s until          what the other left behind had faded, also where nothing was switched. Counts and seconds are scaled to the length of a          block. What one policy leaves behind for longer makes the two look more alike than they are.",
+        live.block_seconds, live.settle_seconds, live.washout_seconds
+    )
 }
 
 /// How the metric's direction reads at the two ends of an axis: below 1, above 1.

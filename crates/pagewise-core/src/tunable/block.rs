@@ -13,4 +13,5 @@ pub(super) const ALL: &[Descriptor] = &[Descriptor::live(
     "2.6.13; block/blk-sysfs.c queue_ra_store",
     "KiB read ahead of a sequential reader; also how large the pages of its cache can become",
 )
-.keyed(Key::Device)];
+.keyed(Key::Device)
+.switched_for_new(0.0, 5.0, "a file takes it when it is opened; one that is open keeps what it has")];

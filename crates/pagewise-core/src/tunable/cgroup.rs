@@ -25,6 +25,11 @@ macro_rules! cgroup {
             $summary,
         )
         .keyed(Key::Cgroup)
+        .switched(
+            1.0,
+            9.0,
+            "a lower limit reclaims at once; what it pushed out comes back by refaults when the limit rises again",
+        )
         .noting("PATH begins with /, or is job: the run's own control group")
     };
 }

@@ -28,6 +28,40 @@ impl CostClass {
     }
 }
 
+/// Whether it can be switched while what it acts on goes on running, and how long to wait after a switch before anything is
+/// measured. The times are ours: they follow from what the kernel does with the value, and no document states them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Switching {
+    /// What runs meets the new value.
+    Live(Wait),
+    /// Only what is made from then on meets it: mappings, open files. What exists keeps what it has.
+    NewOnly(Wait),
+    /// Not while anything runs. The reason ends a sentence that begins with the tunable's name: "swap …".
+    Never(&'static str),
+}
+
+/// How long to wait after a switch. The two follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Seconds until the new value acts everywhere.
+    pub settle: f64,
+    /// Seconds after that until what the old value left behind has faded.
+    pub washout: f64,
+    /// Why so long.
+    pub reason: &'static str,
+}
+
+impl Switching {
+    /// How long to wait, where it can be switched at all.
+    #[must_use]
+    pub fn wait(&self) -> Option<Wait> {
+        match self {
+            Switching::Live(wait) | Switching::NewOnly(wait) => Some(*wait),
+            Switching::Never(_) => None,
+        }
+    }
+}
+
 /// What a tunable acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -78,6 +112,8 @@ pub struct Descriptor {
     pub cost: CostClass,
     /// What it acts on.
     pub scope: Scope,
+    /// Whether and how it can be switched under a running job.
+    pub switching: Switching,
     /// Tunables the kernel may move by itself when this one is written.
     pub coupled: &'static [&'static str],
     /// A value above which it is dangerous.
@@ -106,6 +142,7 @@ impl Descriptor {
             grammar,
             cost: CostClass::Live,
             scope: Scope::Host,
+            switching: Switching::Never(""),
             coupled: &[],
             ceiling: None,
             summary,
@@ -130,7 +167,23 @@ impl Descriptor {
         Descriptor { note, ..self }
     }
 
+    /// It can be switched under what runs: seconds until it acts, seconds until the old value's traces fade, and why.
+    pub(super) const fn switched(self, settle: f64, washout: f64, reason: &'static str) -> Self {
+        Descriptor { switching: Switching::Live(Wait { settle, washout, reason }), ..self }
+    }
+
+    /// Only what is made after a switch meets it.
+    pub(super) const fn switched_for_new(self, settle: f64, washout: f64, reason: &'static str) -> Self {
+        Descriptor { switching: Switching::NewOnly(Wait { settle, washout, reason }), ..self }
+    }
+
+    /// It is not switched under what runs, and why.
+    pub(super) const fn never_switched(self, reason: &'static str) -> Self {
+        Descriptor { switching: Switching::Never(reason), ..self }
+    }
+
     pub(super) const fn for_job(self) -> Self {
         Descriptor { cost: CostClass::Job, scope: Scope::Job, ..self }
+            .never_switched("is read when the job starts, so it takes a restart of the job")
     }
 }

@@ -13,6 +13,7 @@ pub(super) const ALL: &[Descriptor] = &[Descriptor {
         "the release of the kernel that runs, as uname -r prints it",
     )
     .noting(NOTE)
+    .never_switched("takes a boot")
 }];
 
 const NOTE: &str =

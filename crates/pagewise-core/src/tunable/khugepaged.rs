@@ -15,6 +15,11 @@ macro_rules! khugepaged {
             $source,
             $summary,
         )
+        .switched(
+            10.0,
+            10.0,
+            "khugepaged reads it when it wakes next, every 10 s unless told otherwise; huge pages it has made stay",
+        )
     };
 }
 

@@ -64,6 +64,7 @@ pub(super) const ALL: &[Descriptor] = &[Descriptor::live(
     "how broken up free memory is: as it is, or aged until the order-9 unusable index reaches the figure, as on a \
      host that has been up for weeks",
 )
+.never_switched("needs the page cache dropped and memory compacted, which what runs would feel for longer than a block")
 .noting(
     "ageing drops the page cache and compacts first, then holds 4 to 64 KiB in every other free huge page, 3 % of memory \
      at most, in a process of its own (see docs/method/memory-state.md); fresh ends that process and compacts. To compare \

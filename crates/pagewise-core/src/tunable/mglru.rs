@@ -11,6 +11,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "6.1; mm/vmscan.c enabled_store",
         "which parts of the multi-generational LRU are on: 1 itself, 2 and 4 the batched clearing of accessed bits",
     )
+    .switched(5.0, 25.0, "every list of pages is moved from one LRU to the other, and pages must age again under it")
     .noting("a processor without a feature shows fewer bits than were written"),
     Descriptor::live(
         "mglru.min_ttl_ms",
@@ -19,5 +20,6 @@ pub(super) const ALL: &[Descriptor] = &[
         "6.1; mm/vmscan.c min_ttl_ms_store",
         "milliseconds for which the working set is protected; the OOM killer comes rather than evict it",
     )
+    .switched(0.0, 10.0, "the next reclaim goes by it; pages pushed out before come back by refaults")
     .noting("a value above 0 makes OOM kills more likely instead of thrashing"),
 ];

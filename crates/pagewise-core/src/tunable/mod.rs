@@ -24,7 +24,7 @@ mod vm;
 
 pub use block::READ_AHEAD_PAGE_KIB;
 pub use cgroup::{V1_LIMIT, V2_LIMIT};
-pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope};
+pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope, Switching, Wait};
 pub use grammar::{Choice, Grammar, ValueError, listed};
 pub use job::{JobSetting, JobThp};
 pub use name::{NameError, Tunable, find};

@@ -13,6 +13,7 @@ pub(super) const ALL: &[Descriptor] = &[
     )
     .keyed(Key::PageSize)
     .coupled_with(&["vm.min_free_kbytes"])
+    .switched_for_new(1.0, 9.0, "acts on memory mapped from now on, and huge pages that exist stay: a process that runs already keeps what it has")
     .noting(
         "overrides thp.enabled for this size unless it is inherit. The first size that is switched on starts \
          khugepaged and the last one stops it, which rewrites vm.min_free_kbytes",
@@ -24,5 +25,6 @@ pub(super) const ALL: &[Descriptor] = &[
         "6.11; mm/shmem.c",
         "which shared memory may get huge pages of this size; inherit follows thp.shmem_enabled",
     )
-    .keyed(Key::PageSize),
+    .keyed(Key::PageSize)
+    .switched_for_new(0.0, 2.0, "acts on shared memory that is touched from now on, and huge pages that exist stay"),
 ];

@@ -140,6 +140,9 @@ const fn pair(
     Descriptor::live(name, paths, Grammar::Pair(pair), source, summary)
 }
 
+const DIRTY_SWITCHING: &str = "a writer goes by it at its next write, the flushers within 5 s; what was dirtied under the old \
+    limit must be on disk first. Its two files are one setting and are switched as one";
+
 pub(super) const ALL: &[Descriptor] = &[
     pair(
         "vm.dirty",
@@ -148,6 +151,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "always, bytes since 2.6.29; mm/page-writeback.c",
         "dirty data at which a writer has to wait, as a share of available memory or in bytes",
     )
+    .switched(5.0, 15.0, DIRTY_SWITCHING)
     .noting("vm.dirty_ratio and vm.dirty_bytes are its two files: writing one takes the other out of force"),
     pair(
         "vm.dirty_background",
@@ -156,6 +160,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "always, bytes since 2.6.29; mm/page-writeback.c",
         "dirty data at which writing begins in the background, as a share of available memory or in bytes",
     )
+    .switched(5.0, 15.0, DIRTY_SWITCHING)
     .noting("vm.dirty_background_ratio and vm.dirty_background_bytes are its two files"),
     pair(
         "vm.overcommit_limit",
@@ -164,6 +169,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "always, amount since 3.14; mm/util.c",
         "how much may be promised beyond swap when vm.overcommit_memory is 2, as a share of memory or in bytes",
     )
+    .switched(0.0, 1.0, "the next allocation is judged by it; what was granted stays")
     .noting("vm.overcommit_ratio and vm.overcommit_kbytes are its two files"),
 ];
 

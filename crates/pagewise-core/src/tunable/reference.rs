@@ -1,6 +1,6 @@
 //! The table of all tunables in `docs/reference/tunables.md`, made from the descriptors.
 
-use super::descriptor::{Descriptor, Scope};
+use super::descriptor::{Descriptor, Scope, Switching, Wait};
 
 /// The page's text.
 #[must_use]
@@ -12,7 +12,9 @@ pub fn page() -> String {
 const HEAD: &str = "# Tunables\n\n\
     Made from the descriptors in `crates/pagewise-core/src/tunable/`; a test compares. What this host has, and its \
     values now: `pagewise show`.\n\n\
-    Cost: *live* acts at once, *job* with the job's next start, *boot* with the next boot of the host.\n";
+    Cost: *live* acts at once, *job* with the job's next start, *boot* with the next boot of the host.\n\n\
+    While a job runs: how long `pagewise prove --live` waits after a switch, first until the new value acts, then until what the \
+    old one left has faded. These times are ours; `--settle` and `--washout` overrule them.\n";
 
 fn section(tunable: &Descriptor) -> String {
     let mut text = format!("\n## `{}`\n\n{}.\n\n", tunable.name, capitalised(tunable.summary));
@@ -35,11 +37,22 @@ fn section(tunable: &Descriptor) -> String {
         let names: Vec<String> = tunable.coupled.iter().map(|name| format!("`{name}`")).collect();
         row("the kernel also moves", names.join(", "));
     }
+    row("while a job runs", switching(tunable.switching));
     if !tunable.note.is_empty() {
         row("note", tunable.note.to_owned());
     }
     row("source", tunable.source.to_owned());
     text
+}
+
+/// Whether and how `prove --live` switches it.
+fn switching(switching: Switching) -> String {
+    let waits = |wait: Wait| format!("settle {} s, wash-out {} s: {}", wait.settle, wait.washout, wait.reason);
+    match switching {
+        Switching::Live(wait) => waits(wait),
+        Switching::NewOnly(wait) => format!("only with `--short-lived`; {}", waits(wait)),
+        Switching::Never(reason) => format!("not switched: it {reason}"),
+    }
 }
 
 fn capitalised(text: &str) -> String {
@@ -49,6 +62,20 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn every_tunable_says_whether_it_can_be_switched_under_a_running_job_and_why() {
+        for descriptor in super::super::all() {
+            let reason = match descriptor.switching {
+                super::Switching::Live(wait) | super::Switching::NewOnly(wait) => {
+                    assert!(wait.settle >= 0.0 && wait.washout >= 0.0, "{}", descriptor.name);
+                    wait.reason
+                }
+                super::Switching::Never(reason) => reason,
+            };
+            assert!(reason.len() > 10, "{} gives no reason", descriptor.name);
+        }
+    }
+
     #[test]
     fn every_tunable_stands_in_the_reference_once() {
         let page = super::page();

@@ -206,6 +206,7 @@ pub(super) const ALL: &[Descriptor] = &[Descriptor::live(
     "always; mm/swapfile.c, drivers/block/zram",
     "the host's swap areas: none, a file that Pagewise makes, or compressed memory",
 )
+.never_switched("moves all that is swapped out when it is switched off, which takes minutes and disturbs what runs more than it shows")
 .noting(
     "replaces every area of the host; those that were there come back on undo. Switching off is refused when what \
      is swapped out does not fit into memory",

@@ -27,6 +27,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "which anonymous memory may get huge pages when it is first touched or collapsed"
     )
     .coupled_with(&["vm.min_free_kbytes"])
+    .switched_for_new(1.0, 9.0, "acts on memory mapped from now on, and huge pages that exist stay: a process that runs already keeps what it has")
     .noting(
         "acts on memory mapped from now on: huge pages that exist stay, so restart the job. \
          Switching between never and the others rewrites vm.min_free_kbytes",
@@ -37,18 +38,26 @@ pub(super) const ALL: &[Descriptor] = &[
         "2.6.38, five values since 4.11; mm/huge_memory.c defrag_store",
         "how hard a page fault tries to get a huge page: reclaim and compact at once, later, or not"
     )
+    .switched(
+        1.0,
+        4.0,
+        "the next page fault goes by it; faults that compact already come to their end, and so does kcompactd that they woke",
+    )
     .noting("acts on the next page fault; the smallest change to try first against stalls"),
     thp!(
         "use_zero_page",
         Switch,
         "3.8; mm/huge_memory.c",
         "whether reading untouched memory maps the shared huge zero page"
-    ),
-    thp!("shmem_enabled", Choice, "4.8; mm/shmem.c", "which shared memory and tmpfs files may get huge pages"),
+    )
+    .switched(0.0, 2.0, "the next fault that reads goes by it; zero pages that are mapped stay until they are written to"),
+    thp!("shmem_enabled", Choice, "4.8; mm/shmem.c", "which shared memory and tmpfs files may get huge pages")
+        .switched_for_new(0.0, 2.0, "acts on shared memory that is touched from now on, and huge pages that exist stay"),
     thp!(
         "shrink_underused",
         Switch,
         "6.12; mm/huge_memory.c",
         "whether huge pages that are mostly zero are split when memory is short"
-    ),
+    )
+    .switched(0.0, 10.0, "the next reclaim goes by it; huge pages that were split stay split"),
 ];

@@ -49,6 +49,13 @@ impl CpuTimes {
         (all > 0).then(|| self.system as f64 / all as f64)
     }
 
+    /// Share of all time in which user or kernel code ran. `None` when no time passed.
+    #[must_use]
+    pub fn busy_share(self) -> Option<f64> {
+        let all = self.user + self.system + self.interrupts + self.idle + self.steal;
+        (all > 0).then(|| (self.user + self.system) as f64 / all as f64)
+    }
+
     /// Stolen share of all time.
     #[must_use]
     pub fn steal_share(self) -> f64 {

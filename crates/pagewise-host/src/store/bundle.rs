@@ -3,6 +3,7 @@
 //! Re-analysis needs nothing else. Points live in an SQLite database with full synchronisation: what was reported as
 //! done survives a power loss. A bundle is never overwritten.
 
+use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
@@ -465,6 +466,30 @@ impl Bundle {
             Ok(PointState { index, attempt, state, reason, started_at: Some(started_at).filter(|at| !at.is_empty()) })
         };
         rows.into_iter().map(read).collect()
+    }
+
+    /// Writes down that a live proof is over although its plan is not, once.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn keep_ended(&self, ended: &Ended) -> Result<(), BundleError> {
+        let text = serde_json::to_string(ended)
+            .map_err(|error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() })?;
+        let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('ended', ?1)";
+        self.act("write to", |db| db.execute(sql, [&text]).map(|_| ()))
+    }
+
+    /// Why a live proof is over although its plan is not.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn ended(&self) -> Result<Option<Ended>, BundleError> {
+        let texts: Vec<String> = self.act("read", |db| {
+            db.prepare("SELECT value FROM meta WHERE key = 'ended'")?.query_map([], |row| row.get(0))?.collect()
+        })?;
+        let damaged =
+            |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
+        texts.first().map(|text| serde_json::from_str(text).map_err(damaged)).transpose()
     }
 
     /// Writes down what was decided at a look, once: a look is never taken again.

@@ -7,6 +7,7 @@ use crate::store::bundle::{Bundle, BundleError, Record};
 use crate::tunable::TunableError;
 use crate::tunable::change::ChangeError;
 use crate::workload::WorkloadError;
+use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::StoppingRule;
@@ -96,6 +97,20 @@ pub enum TrialError {
         /// Why it is absent.
         reason: String,
     },
+    /// A live proof came to its end before its plan did. What is complete is a result.
+    #[error("the proof ended early: {}", .0.reason)]
+    EndedEarly(Ended),
+    /// The user's metric of a live proof gives no number.
+    #[error("the metric '{metric}' gives no number: {why}")]
+    NoLiveMetric {
+        /// As written.
+        metric: String,
+        /// Why.
+        why: String,
+    },
+    /// The process of `--pid` is not there.
+    #[error("there is no process {0}; give --pid the id of one that runs, as ps shows it")]
+    NoProcess(u32),
     /// The bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),

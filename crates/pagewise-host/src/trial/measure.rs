@@ -73,6 +73,25 @@ impl Totals {
         Some(self.cpu.as_ref().ok()?.since(*before.cpu.as_ref().ok()?).steal_share())
     }
 
+    /// The files that are cheap enough to be read every second: without `/proc/buddyinfo`, which takes the lock of every zone.
+    #[must_use]
+    pub fn read_often(root: &Root) -> Totals {
+        Totals {
+            vmstat: vmstat::read(root),
+            cpu: cpu::read(root),
+            disk: diskstats::read(root),
+            memory: psi::read(root, "memory"),
+            io: psi::read(root, "io"),
+            unusable: Err("not read while a block passes".to_owned()),
+        }
+    }
+
+    /// Share of CPU time that was busy since `before`.
+    #[must_use]
+    pub fn busy_since(&self, before: &Totals) -> Option<f64> {
+        self.cpu.as_ref().ok()?.since(*before.cpu.as_ref().ok()?).busy_share()
+    }
+
     /// OOM kills on the whole host since `before` (`oom_kill` in vmstat, kernel 4.13 and later).
     #[must_use]
     pub fn oom_kills_since(&self, before: &Totals) -> Option<i64> {
@@ -108,6 +127,13 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
             measures.custom_units.insert(format!("job_wall[{index}]"), "seconds".to_owned());
         }
     }
+    put_host(&mut measures, before, after);
+    memory.report(&mut measures);
+    measures
+}
+
+/// What the kernel's totals say of the whole host between two instants.
+fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
     let share = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share(), "no CPU time passed");
     measures.put_or_miss("system_share", share);
     let of_all = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share_of_all(), "no CPU time passed");
@@ -125,7 +151,42 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
     measures.put_or_miss("disk_written", written);
     measures.put_or_miss("unusable_index_before", before.unusable.clone());
     measures.put_or_miss("unusable_index_after", after.unusable.clone());
-    memory.report(&mut measures);
+}
+
+/// The signals of a live proof between two instants: shares, seconds and counts as they came.
+#[must_use]
+pub fn signals(before: &Totals, after: &Totals) -> Measures {
+    let mut measures = Measures::default();
+    put_host(&mut measures, before, after);
+    let grown = |wanted: &dyn Fn(&str) -> bool, what: &str| -> Result<f64, String> {
+        let (before, after) = match (&before.vmstat, &after.vmstat) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+        };
+        let both =
+            after.iter().filter(|(name, _)| wanted(name)).filter_map(|(name, now)| Some(now - before.get(name)?));
+        let growths: Vec<i64> = both.collect();
+        // The kernel lacks the counter, or was built without huge pages or compaction.
+        if growths.is_empty() {
+            return Err(format!("this kernel does not count {what} in /proc/vmstat"));
+        }
+        Ok(growths.iter().sum::<i64>().max(0) as f64)
+    };
+    let one = |name: &'static str| grown(&|counter| counter == name, name);
+    measures.put_or_miss("host_major_faults", one("pgmajfault"));
+    let minor = one("pgfault").and_then(|all| Ok((all - one("pgmajfault")?).max(0.0)));
+    measures.put_or_miss("host_minor_faults", minor);
+    measures.put_or_miss("compact_stalls", one("compact_stall"));
+    // One counter per zone since 4.10, one in all before.
+    measures.put_or_miss("alloc_stalls", grown(&|counter| counter.starts_with("allocstall"), "allocstall"));
+    measures.put_or_miss("thp_faults", one("thp_fault_alloc"));
+    measures.put_or_miss("thp_fallbacks", one("thp_fault_fallback"));
+    // One counter each since 4.8, one per zone before. Throttling counts tasks, not pages.
+    let scanned = |counter: &str| {
+        (counter.starts_with("pgscan_kswapd") || counter.starts_with("pgscan_direct"))
+            && counter != "pgscan_direct_throttle"
+    };
+    measures.put_or_miss("pages_scanned", grown(&scanned, "pgscan"));
     measures
 }
 

@@ -1,10 +1,12 @@
 //! Runs trials: the loop over the order, one point at a time, with everything that is checked, measured and put back.
 //!
 //! A point: prepare the workload · apply the policy · wait for the state gate · measure the run · undo the policy ·
-//! verify the output · clean up. [`engine`] is the loop, [`runner`] is one point on this host.
+//! verify the output · clean up. [`engine`] is the loop, [`runner`] is one point on this host. In a live proof a point is a
+//! block of time, and [`live`] runs it.
 
 pub mod engine;
 pub mod gate;
+pub mod live;
 pub mod locality;
 pub mod measure;
 pub mod runner;

@@ -25,7 +25,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
-const STEAL_LIMIT: f64 = 0.10;
+pub(super) const STEAL_LIMIT: f64 = 0.10;
 
 /// What stays the same for every point of a trial.
 pub struct HostRunner<'a> {
@@ -436,7 +436,7 @@ fn read_metrics(file: &Path) -> Result<Option<String>, TrialError> {
 }
 
 /// An undo that left something behind ends the trial: the next point would not start from the host as it was.
-fn whole(report: UndoReport) -> Result<(), TrialError> {
+pub(super) fn whole(report: UndoReport) -> Result<(), TrialError> {
     match report.closed {
         Some(_) => Ok(()),
         None => Err(ChangeError::NotUndone { id: report.id, left: change::what_is_left(&report) }.into()),

@@ -1,5 +1,7 @@
 //! `prove`: a fair comparison of two policies on one job, with a verdict.
 
+mod live;
+
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
@@ -37,7 +39,7 @@ pub(crate) struct ProveArgs {
     /// Both arms run under this one policy: shows this host's noise floor
     #[arg(long, value_name = "POLICY", conflicts_with_all = ["a", "b"])]
     aa: Option<String>,
-    /// Pairs of runs, one of each policy [default: 10]
+    /// Pairs of runs, one of each policy [default: 10; with --live 6]
     #[arg(long, value_name = "N", conflicts_with = "budget")]
     pairs: Option<u32>,
     /// As many pairs as fit into this time, judged by the warm-up runs
@@ -46,32 +48,33 @@ pub(crate) struct ProveArgs {
     /// Differences smaller than this do not matter [default: 2%]
     #[arg(long, value_name = "N%", value_parser = percentage)]
     margin: Option<Fraction>,
-    /// Unanalysed runs of each policy first
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_WARMUP)]
-    warmup: u32,
-    /// What is compared: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN
-    #[arg(long, value_name = "NAME|regex:…", default_value = "wall")]
-    metric: String,
+    /// Unanalysed runs of each policy first [default: 1; with --live 0]
+    #[arg(long, value_name = "N")]
+    warmup: Option<u32>,
+    /// What is compared: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN [default: wall; with
+    /// --live system_share]
+    #[arg(long, value_name = "NAME|regex:…")]
+    metric: Option<String>,
     /// Which way is better [default: lower]
     #[arg(long, value_name = "lower|higher")]
     direction: Option<Direction>,
     /// A run longer than this is stopped and counts as a result
-    #[arg(long, value_name = "TIME", default_value = "10m")]
+    #[arg(long, value_name = "TIME", default_value = "10m", conflicts_with = "live")]
     timeout: Seconds,
     /// Drop the page cache before each run (auto: only for built-in workloads)
-    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"])]
+    #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"], conflicts_with = "live")]
     drop_caches: String,
     /// A built-in workload instead of a command
-    #[arg(long, value_name = "NAME[:ARG=VALUE,…]", conflicts_with_all = ["command", "prepare", "verify", "clean"])]
+    #[arg(long, value_name = "NAME[:ARG=VALUE,…]", conflicts_with_all = ["command", "prepare", "verify", "clean", "live"])]
     workload: Option<String>,
     /// Runs before each run of the command, untimed
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "live")]
     prepare: Option<String>,
     /// Runs after each run, untimed; when it fails the run's result is 'wrong'
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "live")]
     verify: Option<String>,
     /// Runs last after each run, untimed
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", conflicts_with = "live")]
     clean: Option<String>,
     /// Seed of the run order [default: drawn from the clock, and recorded]
     #[arg(long, value_name = "N")]
@@ -80,7 +83,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Continue a bundle that was interrupted
-    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command"])]
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live"])]
     resume: Option<PathBuf>,
     /// Record the kernel's memory counters once a second while each run goes on, a file per run
     #[arg(long)]
@@ -97,12 +100,15 @@ pub(crate) struct ProveArgs {
     /// The job: program and arguments, never passed to a shell
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    live: live::LiveArgs,
 }
 
 /// Who asks for more pairs or warm-up runs than this has made a slip: at a second each they take more than a day.
 const MOST_PLANNED: u32 = 100_000;
 
-/// As `--warmup` and `--timeout` say when they are not given.
+/// As `--warmup` and `--timeout` have it when they are not given.
 const DEFAULT_WARMUP: u32 = 1;
 const DEFAULT_TIMEOUT_SECONDS: f64 = 600.0;
 
@@ -111,7 +117,10 @@ const EXAMPLES: &str = "Examples:
   pagewise prove --a now --b vm.swappiness=1 --budget 20m -- spark-submit job.py
   pagewise prove --a thp.enabled=never --b thp.enabled=always \\
       --workload terasort:rows=1000000
-  pagewise prove --aa now --pairs 10 -- ./job        (the host's noise floor)";
+  pagewise prove --aa now --pairs 10 -- ./job        (the host's noise floor)
+  pagewise prove --live --a now --b thp.defrag=madvise --block 30s --pairs 8
+  pagewise prove --live --a now --b vm.swappiness=1 --pid 4711 --budget 20m \\
+      --metric 'regex:took=([0-9.]+):/var/log/job.log'";
 
 /// Runs the verb.
 pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -122,12 +131,20 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if let Some(path) = &args.resume {
         return conclude(global, &session.resume(path)?, &args.fail_on);
     }
+    if args.live.live {
+        let (plan, notes) = args.live_plan(&session)?;
+        if args.dry_run {
+            return session.describe(global, &plan, &notes);
+        }
+        notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+        return conclude(global, &session.start(plan, notes, None, live::repeat_line)?, &args.fail_on);
+    }
     let (plan, notes) = args.plan(&session)?;
     notes.iter().for_each(|note| output::note(&format!("note: {note}")));
     if args.dry_run {
         return session.describe(global, &plan, &notes);
     }
-    conclude(global, &session.start(plan, notes, args.budget, |plan| repeat_line(plan, args.warmup))?, &args.fail_on)
+    conclude(global, &session.start(plan, notes, args.budget, |plan| repeat_line(plan, args.warmup()))?, &args.fail_on)
 }
 
 impl ProveArgs {
@@ -135,17 +152,15 @@ impl ProveArgs {
     fn plan(&self, session: &Session) -> Result<(Plan, Vec<String>), Failure> {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
-        if let Some(pattern) = self.metric.strip_prefix("regex:") {
+        let metric = self.metric.clone().unwrap_or_else(|| "wall".to_owned());
+        if let Some(pattern) = metric.strip_prefix("regex:") {
             regex_lite::Regex::new(pattern).map_err(|error| {
                 Failure::Usage(anyhow!("--metric regex:{pattern} is no regular expression: {error}"))
             })?;
         }
         self.check_numbers()?;
         let margin = self.margin.unwrap_or(Fraction(0.02));
-        if !(margin.0 > 0.0 && margin.0 < 1.0) {
-            return Err(Failure::Usage(anyhow!("--margin must be more than 0% and less than 100%, not {margin}")));
-        }
-        let direction = self.direction.or_else(|| metric::find(&self.metric).map(|m| m.direction)).unwrap_or_default();
+        let direction = self.direction.or_else(|| metric::find(&metric).map(|m| m.direction)).unwrap_or_default();
         let drop_caches = match self.drop_caches.as_str() {
             "yes" => DropCaches::Yes,
             "no" => DropCaches::No,
@@ -157,7 +172,7 @@ impl ProveArgs {
             None => format!("{}-{}", workload_word(&workload), timestamp_word()),
         };
         let plan = Plan {
-            metrics: vec![Metric { name: self.metric.clone(), direction, smallest_effect: margin.to_string() }],
+            metrics: vec![Metric { name: metric, direction, smallest_effect: margin.to_string() }],
             factors: vec![Factor {
                 name: "policy".to_owned(),
                 also: Vec::new(),
@@ -166,7 +181,7 @@ impl ProveArgs {
             design: Design {
                 blocks: self.pairs.unwrap_or(10),
                 seed: self.seed.unwrap_or_else(crate::session::seed_from_clock),
-                warmup: self.warmup,
+                warmup: self.warmup(),
                 timeout_seconds: self.timeout.0,
                 drop_caches,
                 ..Design::default()
@@ -186,19 +201,27 @@ impl ProveArgs {
         Ok((plan, notes))
     }
 
+    fn warmup(&self) -> u32 {
+        self.warmup.unwrap_or(DEFAULT_WARMUP)
+    }
+
     /// What no trial could be run with, said before an order of that length is drawn.
     fn check_numbers(&self) -> Result<(), Failure> {
         let pairs = self.pairs.unwrap_or_default();
-        if pairs > MOST_PLANNED || self.warmup > MOST_PLANNED {
+        if pairs > MOST_PLANNED || self.warmup() > MOST_PLANNED {
             return Err(Failure::Usage(anyhow!(
                 "--pairs {pairs} --warmup {} is more than can be run; each may be {MOST_PLANNED} at most",
-                self.warmup
+                self.warmup()
             )));
         }
         if self.timeout.0 <= 0.0 {
             return Err(Failure::Usage(anyhow!("--timeout {} leaves a run no time; write it like 10m", self.timeout)));
         }
-        if self.metric.is_empty() {
+        let margin = self.margin.unwrap_or(Fraction(0.02));
+        if !(margin.0 > 0.0 && margin.0 < 1.0) {
+            return Err(Failure::Usage(anyhow!("--margin must be more than 0% and less than 100%, not {margin}")));
+        }
+        if self.metric.as_deref() == Some("") {
             return Err(Failure::Usage(anyhow!("--metric '' names nothing to compare; write it like wall")));
         }
         Ok(())
@@ -379,6 +402,9 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
     let word = conclusion_word(report.analysis.verdict.conclusion);
     if fail_on.iter().any(|verdict| verdict == word) {
         return Ok(ExitCode::from(1));
+    }
+    if let Some(ended) = &report.analysis.ended_early {
+        return Err(Failure::Partial(anyhow!("the proof ended before its plan did: {}", ended.reason)));
     }
     // One arm that fails every time is an answer, although no pair has a ratio.
     if report.analysis.pairs_complete == 0 && report.analysis.verdict.conclusion == Conclusion::Inconclusive {

@@ -30,6 +30,9 @@ pub(super) fn estimate(question: &Question, trial: &Trial) -> Result<Found, Stri
         ));
     }
     let differences: Vec<PairDifference> = trial.pairs.iter().map(log_ratio).collect();
+    if let Some(why) = super::live::too_little(question, &differences) {
+        return Err(why);
+    }
     let estimate = crossover::estimate(&differences)
         .map_err(|error| format!("{error} ({} were planned)", question.pairs_planned))?;
     let randomisation = randomise(question, trial, &differences)

@@ -3,6 +3,7 @@
 //! A warning never changes the verdict. It names what was seen, with numbers, and what to do about it.
 
 use super::effect::Found;
+use super::live;
 use super::pairs::{Side, Trial};
 use super::sentence::{p_value, percent};
 use super::verdict::{self, Concluded, Reason};
@@ -16,7 +17,7 @@ use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Drift and bimodality are looked for in every trial; a stricter level keeps false alarms rare.
-const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
+pub(super) const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
 
 /// See [`super::effect`]: stream 0 drew the order, stream 1 the randomisation test.
 const DIP_STREAM: u64 = 2;
@@ -32,6 +33,7 @@ pub(super) fn all(
     concluded: &Concluded,
 ) -> Vec<Warning> {
     let mut warnings = vec![
+        live::ended_early(question, trial),
         not_positive(question, trial),
         incomplete_pairs(question, trial),
         attempts_replaced(trial),
@@ -45,6 +47,7 @@ pub(super) fn all(
             tests_disagree(question, found),
             noise_against_margin(question, found),
             one_point_decides(question, trial, found, concluded),
+            live::still_changing(question, trial),
             drift(question, trial),
             bimodal(question, trial),
         ]);
@@ -52,7 +55,7 @@ pub(super) fn all(
     warnings.into_iter().flatten().collect()
 }
 
-fn warning(id: &str, text: String) -> Option<Warning> {
+pub(super) fn warning(id: &str, text: String) -> Option<Warning> {
     Some(Warning { id: id.to_owned(), text })
 }
 

@@ -4,6 +4,8 @@
 use super::cells::{self, SEPARATOR};
 use super::source::{Place, Step};
 use super::{Factor, OrderKind, Plan, StoppingRule};
+use crate::experiment::live::metric::LiveMetric;
+use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
 use crate::tunable::policy::Policy;
 use crate::tunable::{self, CostClass};
@@ -43,6 +45,7 @@ pub fn problems(plan: &Plan) -> Vec<Problem> {
     found.contrasts(plan);
     found.stopping(plan);
     found.rest(plan);
+    found.live(plan);
     found.0
 }
 
@@ -353,6 +356,34 @@ impl Problems {
         if !(0.0..=20.0).contains(&plan.recording.hz) {
             let why = format!("{} samples a second cannot be recorded; write 0 to 20", plan.recording.hz);
             self.add(["recording".into(), "hz".into()], why);
+        }
+    }
+}
+
+impl Problems {
+    fn live(&mut self, plan: &Plan) {
+        let Some(live) = &plan.live else { return };
+        for (key, why) in live.problems() {
+            self.add(["live".into(), key.into()], why);
+        }
+        if !plan.is_two_arms() {
+            let why = "a live proof compares two policies on one metric in pairs; run anything larger without [live]";
+            self.add(["live".into()], why);
+        }
+        for (index, metric) in plan.metrics.iter().enumerate() {
+            if let Err(error) = LiveMetric::parse(&metric.name) {
+                self.add([Step::from("metric"), index.into(), "name".into()], error.to_string());
+            }
+        }
+        let policies: Vec<Policy> = plan
+            .factors
+            .iter()
+            .flat_map(|factor| factor.levels.values())
+            .chain(&plan.everywhere)
+            .filter_map(|text| text.parse().ok())
+            .collect();
+        if let Err(error) = switching::tunables(&policies, live.short_lived) {
+            self.add(["factor".into()], error.to_string());
         }
     }
 }

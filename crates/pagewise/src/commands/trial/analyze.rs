@@ -33,7 +33,7 @@ pub(super) fn run(args: &AnalyzeArgs, global: &Global) -> Result<ExitCode, Failu
 pub(crate) fn may_look(bundle: &Bundle) -> Result<(), Failure> {
     let (plan, order) = (bundle.plan(), &bundle.frozen().order);
     let complete = pagewise_core::experiment::stopping::complete_blocks(order, &bundle.points()?);
-    if complete >= plan.design.blocks || !bundle.looks()?.is_empty() {
+    if complete >= plan.design.blocks || !bundle.looks()?.is_empty() || bundle.ended()?.is_some() {
         return Ok(());
     }
     let next = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > complete);

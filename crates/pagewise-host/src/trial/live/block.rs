@@ -1,0 +1,307 @@
+//! One block: switch, settle, wash out, measure. Over a host that tests can script, so that what is promised of order, waiting and
+//! early ends can be shown without a clock.
+
+use crate::store::bundle::Record;
+use crate::trial::engine::{PointRunner, Starting, TrialError};
+use crate::trial::gate::PATIENCE;
+use crate::trial::measure::{Measures, Totals, signals};
+use crate::trial::runner::STEAL_LIMIT;
+use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
+use pagewise_core::experiment::live::metric::signal;
+use pagewise_core::experiment::live::{Ended, EndedBy, Live, half_of};
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::metric::Unit;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How often bounds and foreign changes are looked for, in seconds.
+const LOOK_EVERY: f64 = 1.0;
+
+/// How often the end of the job, Ctrl-C and the watcher are looked at, in seconds.
+const STEP: f64 = 0.1;
+
+/// What a block needs of a host.
+pub trait LiveHost {
+    /// Puts a cell's policy in force, if it is not, and gives what that wrote.
+    ///
+    /// # Errors
+    /// When the host cannot be changed, or not be put back.
+    fn switch(&mut self, cell: &str) -> Result<Vec<AppliedSetting>, TrialError>;
+
+    /// What someone else changed of the settings that the policies are about.
+    fn foreign(&mut self) -> Option<String>;
+
+    /// The kernel's totals; all of them at the ends of a block, else those that may be read often.
+    fn totals(&mut self, all: bool) -> Totals;
+
+    /// Seconds on a clock that never steps back.
+    fn clock(&self) -> f64;
+
+    /// Lets this many seconds pass, a fraction of one.
+    ///
+    /// # Errors
+    /// On Ctrl-C, and when the host could no longer be put back after a kill.
+    fn pause(&mut self, seconds: f64) -> Result<(), TrialError>;
+
+    /// How the job ended, once it has.
+    fn job_ended(&mut self) -> Option<String>;
+
+    /// A block begins: what the user's metric was before it.
+    fn metric_begins(&mut self);
+
+    /// The block ended after `seconds`: the user's number, or why there is none. `None` when the metric is a signal.
+    fn metric_ends(&mut self, seconds: f64) -> Option<Result<f64, String>>;
+
+    /// Notes something in the recording.
+    fn mark(&mut self, text: &str);
+
+    /// The instant and the boot.
+    fn instant(&self) -> (String, String);
+}
+
+/// Runs the blocks of a live proof.
+pub struct Blocks<H> {
+    /// The host.
+    pub host: H,
+    live: Live,
+    stop_if: StopIf,
+    /// The metric's name in the plan.
+    metric: String,
+    window: VecDeque<(f64, Totals)>,
+}
+
+/// What made a stretch of a block no result, or nothing did.
+type Passed = Result<(), String>;
+
+impl<H: LiveHost> Blocks<H> {
+    /// Blocks as the plan declares them. A bound that cannot be read was refused when the plan was checked.
+    pub fn new(host: H, live: &Live, metric: &str) -> Self {
+        let stop_if = live.stop_if.as_deref().and_then(|text| text.parse().ok()).unwrap_or_default();
+        Blocks { host, live: live.clone(), stop_if, metric: metric.to_owned(), window: VecDeque::new() }
+    }
+
+    /// The host, when there is nothing left to run.
+    pub fn into_host(self) -> H {
+        self.host
+    }
+
+    /// Lets time pass and looks around meanwhile.
+    fn pass(&mut self, seconds: f64) -> Result<Passed, TrialError> {
+        let until = self.host.clock() + seconds;
+        loop {
+            if let Some(reason) = self.host.job_ended() {
+                return Err(self.ended(EndedBy::Job, reason));
+            }
+            self.look_at_bounds()?;
+            let left = until - self.host.clock();
+            if left <= 0.0 {
+                return Ok(self.host.foreign().map_or(Ok(()), Err));
+            }
+            let look_at = (self.host.clock() + LOOK_EVERY).min(until);
+            while self.host.clock() < look_at {
+                self.host.pause((look_at - self.host.clock()).clamp(0.001, STEP))?;
+                if let Some(reason) = self.host.job_ended() {
+                    return Err(self.ended(EndedBy::Job, reason));
+                }
+            }
+            if let Some(foreign) = self.host.foreign() {
+                return Ok(Err(foreign));
+            }
+        }
+    }
+
+    /// The part of the state gate that a host at work can pass: every setting is what the plan says. Waits as long as the gate of a
+    /// run does for a setting that someone else moved to come back; nothing of ours would move it.
+    fn gate(&mut self) -> Result<Passed, TrialError> {
+        let until = self.host.clock() + PATIENCE.as_secs_f64();
+        while let Some(foreign) = self.host.foreign() {
+            if self.host.clock() >= until {
+                return Ok(Err(format!("the state gate gave up after 60 s: {foreign}")));
+            }
+            if let Some(reason) = self.host.job_ended() {
+                return Err(self.ended(EndedBy::Job, reason));
+            }
+            self.look_at_bounds()?;
+            self.host.pause(STEP)?;
+        }
+        Ok(Ok(()))
+    }
+
+    /// Judges the bounds over the last seconds. The window goes on over the ends of blocks: what is spared is the job.
+    fn look_at_bounds(&mut self) -> Result<(), TrialError> {
+        if self.stop_if.bounds().is_empty() {
+            return Ok(());
+        }
+        let now = self.host.clock();
+        if self.window.back().is_some_and(|(last, _)| now - last < LOOK_EVERY / 2.0) {
+            return Ok(());
+        }
+        let totals = self.host.totals(false);
+        self.window.push_back((now, totals));
+        // Keeps one reading that is a whole window old, and none older.
+        while self.window.get(1).is_some_and(|(second, _)| now - second >= WINDOW) {
+            self.window.pop_front();
+        }
+        let (Some((from, before)), Some((_, after))) = (self.window.front(), self.window.back()) else { return Ok(()) };
+        let seconds = now - from;
+        if seconds < WINDOW {
+            return Ok(());
+        }
+        let is_idle = after.busy_since(before).is_none_or(|share| share < BUSY_ENOUGH);
+        let grown = signals(before, after).values;
+        let value = |name: &str| {
+            if name == "system_share" && is_idle { None } else { grown.get(name).copied() }
+        };
+        match self.stop_if.crossed(seconds, value) {
+            Some(reason) => Err(self.ended(EndedBy::Bound, reason)),
+            None => Ok(()),
+        }
+    }
+
+    fn ended(&self, by: EndedBy, reason: String) -> TrialError {
+        TrialError::EndedEarly(Ended { by, reason, at: self.host.instant().0 })
+    }
+
+    fn measure(&mut self, point: &mut Point) -> Result<Option<(Totals, Totals)>, TrialError> {
+        self.host.metric_begins();
+        let (from, before) = (self.host.clock(), self.host.totals(true));
+        let first_half = self.pass(self.live.block_seconds / 2.0)?;
+        let (half_at, half) = (self.host.clock(), self.host.totals(false));
+        let passed = match first_half {
+            Ok(()) => self.pass(self.live.block_seconds / 2.0)?,
+            foreign => foreign,
+        };
+        if let Err(foreign) = passed {
+            (point.outcome, point.reason) = (Outcome::Invalid, Some(foreign));
+            return Ok(None);
+        }
+        let (until, after) = (self.host.clock(), self.host.totals(true));
+        let seconds = until - from;
+        let custom = self.host.metric_ends(seconds);
+        let mut found = self.scaled(signals(&before, &after), seconds, 1.0);
+        for (second, start, end, took) in
+            [(false, &before, &half, half_at - from), (true, &half, &after, until - half_at)]
+        {
+            let part = self.scaled(signals(start, end), took, 0.5);
+            if let (Some(value), Some(known)) = (part.values.get(&self.metric), signal(&self.metric)) {
+                let name = half_of(&self.metric, second);
+                found.custom_units.insert(name.clone(), unit_word(known.unit).to_owned());
+                found.values.insert(name, *value);
+            }
+        }
+        if let Some(custom) = custom {
+            found.put_or_miss(&self.metric, custom);
+            found.custom_units.insert(self.metric.clone(), String::new());
+        }
+        (point.measures, point.absent, point.custom_units) = (found.values, found.absent, found.custom_units);
+        Ok(Some((before, after)))
+    }
+
+    /// What the first block does not have, no other would: better now than after an hour.
+    fn found_nothing(&self, point: &Point) -> Result<(), TrialError> {
+        let has = point.measures.contains_key(&self.metric);
+        if has || point.outcome != Outcome::Ok || point.planned.index > 0 {
+            return Ok(());
+        }
+        let why = point.absent.get(&self.metric).map_or("nothing reports it", String::as_str).to_owned();
+        Err(TrialError::NoLiveMetric { metric: self.metric.clone(), why })
+    }
+
+    /// Seconds, counts and bytes as they would have been in the declared length: a host that stalls makes a block longer, and
+    /// must not look worse for that alone.
+    fn scaled(&self, mut measures: Measures, took: f64, share: f64) -> Measures {
+        let factor = self.live.block_seconds * share / took.max(1e-3);
+        for (name, value) in &mut measures.values {
+            if signal(name).is_some_and(|known| known.unit != Unit::Fraction) {
+                *value *= factor;
+            }
+        }
+        measures
+    }
+}
+
+fn unit_word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Fraction => "fraction",
+        Unit::Seconds => "seconds",
+        Unit::Bytes => "bytes",
+        Unit::Pages => "pages",
+        Unit::Count => "count",
+        Unit::ByteSeconds | Unit::Custom => "",
+    }
+}
+
+/// Whether a block gave a result, from what the host says of it.
+fn judge(point: &mut Point, before: &Totals, after: &Totals) {
+    let ending = if let Some(share) = after.steal_since(before).filter(|share| *share > STEAL_LIMIT) {
+        Some((Outcome::Invalid, format!("the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0)))
+    } else if after.oom_kills_since(before).is_some_and(|kills| kills > 0) {
+        Some((Outcome::Oom, "the kernel killed a process of this host for lack of memory in this block".to_owned()))
+    } else {
+        None
+    };
+    match ending {
+        Some((outcome, reason)) => (point.outcome, point.reason) = (outcome, Some(reason)),
+        None => point.outcome = Outcome::Ok,
+    }
+}
+
+impl<H: LiveHost> PointRunner for Blocks<H> {
+    fn instant(&self) -> (String, String) {
+        self.host.instant()
+    }
+
+    fn run_point(
+        &mut self,
+        planned: &PlannedPoint,
+        attempt: u32,
+        starting: Starting<'_>,
+    ) -> Result<Record, TrialError> {
+        if let Some(reason) = self.host.job_ended() {
+            return Err(self.ended(EndedBy::Job, reason));
+        }
+        let name = match planned.block {
+            Some(pair) => format!("block {} of pair {}", planned.position + 1, pair + 1),
+            None => "warm-up block".to_owned(),
+        };
+        self.host.mark(&format!("switch: {name}, attempt {attempt}, {}", planned.cell));
+        let applied = self.host.switch(&planned.cell)?;
+        let (started_at, boot_id) = self.host.instant();
+        let mut point = Point {
+            planned: planned.clone(),
+            attempt,
+            outcome: Outcome::Invalid,
+            reason: None,
+            started_at,
+            measures: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            custom_units: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            applied,
+            boot_id,
+        };
+        let waited = match self.gate()? {
+            Ok(()) => self.pass(self.live.settle_seconds + self.live.washout_seconds)?,
+            given_up => given_up,
+        };
+        if let Err(foreign) = waited {
+            point.reason = Some(foreign);
+            return Ok(Record { point, vmstat_before: BTreeMap::new(), vmstat_after: BTreeMap::new() });
+        }
+        starting()?;
+        point.started_at = self.host.instant().0;
+        self.host.mark(&format!("begin: {name}, attempt {attempt}, {}", planned.cell));
+        let measured = self.measure(&mut point)?;
+        self.host.mark(&format!("end: {name}, attempt {attempt}, {}", planned.cell));
+        let (mut vmstat_before, mut vmstat_after) = (BTreeMap::new(), BTreeMap::new());
+        if let Some((before, after)) = measured {
+            judge(&mut point, &before, &after);
+            self.found_nothing(&point)?;
+            vmstat_before = before.vmstat.unwrap_or_default();
+            vmstat_after = after.vmstat.unwrap_or_default();
+        }
+        Ok(Record { point, vmstat_before, vmstat_after })
+    }
+}
+
+#[cfg(test)]
+mod tests;

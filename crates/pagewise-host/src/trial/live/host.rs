@@ -1,0 +1,191 @@
+//! This host under a live proof: the policy in force through the journal, the job, the recording.
+
+use super::block::LiveHost;
+use super::job::Job;
+use super::metric::Asked;
+use crate::process::Interrupt;
+use crate::record::Recorder;
+use crate::root::Root;
+use crate::source;
+use crate::trial::engine::TrialError;
+use crate::trial::measure::Totals;
+use crate::trial::runner::whole;
+use crate::trial::scope::Scope;
+use crate::tunable::change::{Change, ChangeError, Lease};
+use crate::tunable::journal::Journal;
+use crate::tunable::lock::HostLock;
+use crate::tunable::watcher::Watcher;
+use crate::tunable::{self, Places};
+use pagewise_core::experiment::point::AppliedSetting;
+use pagewise_core::tunable::policy::Policy;
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// This host.
+pub struct HereLive<'a> {
+    /// The host.
+    pub root: &'a Root,
+    /// Cell label to policy.
+    pub policies: BTreeMap<String, Policy>,
+    /// Where what a value creates is put.
+    pub places: &'a Places,
+    /// The change journal.
+    pub journal: &'a Journal,
+    /// The right to change this host.
+    pub lock: &'a HostLock,
+    /// Restores the host should we be killed.
+    pub watcher: &'a mut Watcher,
+    /// Ctrl-C.
+    pub interrupt: &'a Interrupt,
+    /// What the proof is about.
+    pub job: Job,
+    /// Where a command of ours runs.
+    pub scope: Option<Scope>,
+    /// The user's number.
+    pub metric: Asked,
+    /// The recording of the whole proof.
+    pub recorder: Option<Recorder>,
+    /// Called about ten times a second.
+    pub tick: Box<dyn FnMut() + 'a>,
+    /// The policy in force.
+    pub in_force: Option<InForce>,
+    /// What the tunables of both policies, and those they move along, were before the first switch.
+    pub before: BTreeMap<String, String>,
+    /// When the proof began.
+    pub since: Instant,
+}
+
+/// A cell's policy on the host.
+pub struct InForce {
+    cell: String,
+    change: Change,
+}
+
+/// What every tunable of the policies is now, and every tunable that the kernel moves along with one of them.
+///
+/// # Errors
+/// When a policy cannot be had here, or a value cannot be read.
+pub fn values_before<'p>(
+    root: &Root,
+    places: &Places,
+    policies: impl IntoIterator<Item = &'p Policy>,
+) -> Result<BTreeMap<String, String>, TrialError> {
+    let mut values = BTreeMap::new();
+    for policy in policies {
+        for setting in tunable::resolve(root, places, policy)?.host {
+            for name in setting.coupled.iter().chain([&setting.tunable]) {
+                values.insert(name.clone(), tunable::read(root, name)?);
+            }
+        }
+    }
+    Ok(values)
+}
+
+impl HereLive<'_> {
+    /// Puts the host back, ends a command of ours and the recording. Why the recording ended before, if it did, is given.
+    ///
+    /// # Errors
+    /// When something of the host could not be put back.
+    pub fn release(mut self) -> Result<Option<String>, TrialError> {
+        // The host first: whatever goes wrong with the rest must not keep it changed.
+        let undone = self.undo();
+        self.job.stop();
+        if let Some(scope) = self.scope.take() {
+            scope.remove();
+            let _ = self.watcher.set_scope(None, &[]);
+        }
+        let recorded = self.recorder.take().map(Recorder::finish);
+        undone?;
+        Ok(match recorded {
+            Some(Ok(summary)) => summary.ended,
+            Some(Err(error)) => Some(error.to_string()),
+            None => None,
+        })
+    }
+
+    fn undo(&mut self) -> Result<(), TrialError> {
+        match self.in_force.take() {
+            Some(in_force) => in_force.change.undo(self.lock).map_err(TrialError::from).and_then(whole),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LiveHost for HereLive<'_> {
+    fn switch(&mut self, cell: &str) -> Result<Vec<AppliedSetting>, TrialError> {
+        let holds = |there: &InForce| there.cell == cell && there.change.drift().is_empty();
+        if let Some(there) = self.in_force.as_ref().filter(|there| holds(there)) {
+            return Ok(there.change.applied().to_vec());
+        }
+        self.undo()?;
+        let policy = self.policies.get(cell).cloned().unwrap_or_default();
+        let resolved = tunable::resolve(self.root, self.places, &policy)?;
+        // Nothing is written that nobody would put back.
+        self.watcher.ensure_alive().map_err(ChangeError::from)?;
+        let change = self.journal.apply(self.lock, &resolved, &policy.to_string(), Lease::Owner, &mut |_| {})?;
+        let applied = change.applied().to_vec();
+        self.in_force = Some(InForce { cell: cell.to_owned(), change });
+        Ok(applied)
+    }
+
+    fn foreign(&mut self) -> Option<String> {
+        let change = &self.in_force.as_ref()?.change;
+        let is_ours = |name: &str| change.applied().iter().any(|setting| setting.tunable == name);
+        let mut found: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
+        for (name, before) in self.before.iter().filter(|(name, _)| !is_ours(name)) {
+            match tunable::read(self.root, name) {
+                Ok(now) if tunable::same(name, &now, before) => {}
+                Ok(now) => found.push(format!("{name} is '{now}', not '{before}'")),
+                Err(error) => found.push(error.to_string()),
+            }
+        }
+        found.sort();
+        found.dedup();
+        (!found.is_empty()).then(|| format!("changed by someone else: {}", found.join("; ")))
+    }
+
+    fn totals(&mut self, all: bool) -> Totals {
+        if all { Totals::read(self.root) } else { Totals::read_often(self.root) }
+    }
+
+    fn clock(&self) -> f64 {
+        self.since.elapsed().as_secs_f64()
+    }
+
+    fn pause(&mut self, seconds: f64) -> Result<(), TrialError> {
+        self.interrupt.check()?;
+        thread::sleep(Duration::from_secs_f64(seconds));
+        self.interrupt.check()?;
+        if let Some(pids) = self.job.changed_pids() {
+            let folder = self.scope.as_ref().and_then(Scope::folder);
+            let _ = self.watcher.set_scope(folder, &pids);
+        }
+        self.watcher.ensure_alive().map_err(ChangeError::from)?;
+        (self.tick)();
+        Ok(())
+    }
+
+    fn job_ended(&mut self) -> Option<String> {
+        self.job.ended(self.root)
+    }
+
+    fn metric_begins(&mut self) {
+        self.metric.begin(self.interrupt);
+    }
+
+    fn metric_ends(&mut self, seconds: f64) -> Option<Result<f64, String>> {
+        self.metric.end(seconds, self.interrupt)
+    }
+
+    fn mark(&mut self, text: &str) {
+        if let Some(recorder) = &self.recorder {
+            recorder.mark(text);
+        }
+    }
+
+    fn instant(&self) -> (String, String) {
+        let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        (now, source::boot_id(self.root).unwrap_or_default())
+    }
+}

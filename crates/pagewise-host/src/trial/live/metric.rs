@@ -1,0 +1,246 @@
+//! The user's number of a block: what a command prints, how a counter grew, or what a log says.
+
+use crate::process::{Command, Interrupt, Limits, Watch, find_program, run};
+use pagewise_core::experiment::live::metric::{LiveMetric, SIGNALS, mean_of, printed_number, whole_lines};
+use regex_lite::Regex;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A command that takes longer than this is stopped, in seconds: the next switch waits for it.
+const COMMAND_WITHIN: f64 = 10.0;
+
+/// A log that grows by more in a block is not read: a number a line would be thousands a second.
+const MOST_GROWN: u64 = 64 << 20;
+
+/// A metric that can be asked.
+#[derive(Debug)]
+pub enum Asked {
+    /// The runner has it already.
+    Signal,
+    /// A command prints it.
+    Command(Vec<String>),
+    /// A command prints a counter; what it was when the block began.
+    Rate(Vec<String>, Result<f64, String>),
+    /// A pattern in a log; where the log ended when the block began.
+    Log(Regex, PathBuf, LogEnd),
+}
+
+/// Where a log ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogEnd {
+    /// Device and inode; another file of the same name was rotated in.
+    file: Option<(u64, u64)>,
+    bytes: u64,
+    /// Its last line was not whole.
+    inside_a_line: bool,
+}
+
+impl Asked {
+    /// Makes a metric ready, and shows that it gives a number before anything is changed: a command is run once, a log opened. With
+    /// `job_to_come` neither may be able to before the job runs; then only what can be known is checked.
+    ///
+    /// # Errors
+    /// Why it gives none, in words.
+    pub fn ready(metric: &LiveMetric, job_to_come: bool, interrupt: &Interrupt) -> Result<Asked, String> {
+        match metric {
+            LiveMetric::Signal(_) => Ok(Asked::Signal),
+            LiveMetric::Command(argv) => {
+                check(argv, job_to_come, interrupt)?;
+                Ok(Asked::Command(argv.clone()))
+            }
+            LiveMetric::Rate(argv) => {
+                check(argv, job_to_come, interrupt)?;
+                Ok(Asked::Rate(argv.clone(), Err("no block has begun".to_owned())))
+            }
+            LiveMetric::Log { pattern, file } => {
+                let regex = Regex::new(pattern).map_err(|error| format!("'{pattern}' is no pattern: {error}"))?;
+                let end = match log_end(Path::new(file)) {
+                    Err(_) if job_to_come && !Path::new(file).exists() => LogEnd::default(),
+                    end => end?,
+                };
+                Ok(Asked::Log(regex, PathBuf::from(file), end))
+            }
+        }
+    }
+
+    /// A block begins.
+    pub fn begin(&mut self, interrupt: &Interrupt) {
+        match self {
+            Asked::Signal | Asked::Command(_) => {}
+            Asked::Rate(argv, before) => *before = number(argv, None, interrupt),
+            // A log that is away for a moment, because it is being rotated, begins anew.
+            Asked::Log(_, file, end) => *end = log_end(file).unwrap_or_default(),
+        }
+    }
+
+    /// The block ended after `seconds`. `None` when the metric is a signal.
+    pub fn end(&mut self, seconds: f64, interrupt: &Interrupt) -> Option<Result<f64, String>> {
+        match self {
+            Asked::Signal => None,
+            Asked::Command(argv) => Some(number(argv, Some(seconds), interrupt)),
+            Asked::Rate(argv, before) => Some(rate(before, number(argv, Some(seconds), interrupt), seconds)),
+            Asked::Log(pattern, file, end) => Some(in_log(pattern, file, *end)),
+        }
+    }
+}
+
+fn rate(before: &Result<f64, String>, after: Result<f64, String>, seconds: f64) -> Result<f64, String> {
+    let (before, after) = (before.clone()?, after?);
+    if after < before {
+        return Err(format!("the counter fell from {before} to {after}: it was started anew"));
+    }
+    Ok((after - before) / seconds)
+}
+
+fn check(argv: &[String], job_to_come: bool, interrupt: &Interrupt) -> Result<(), String> {
+    let program = argv.first().map(String::as_str).unwrap_or_default();
+    find_program(program).map_err(|error| {
+        let could_be_a_name = argv.len() == 1 && !program.contains('/');
+        let signals =
+            if could_be_a_name { format!("; nor is it a signal: {}", SIGNALS.join(", ")) } else { String::new() };
+        format!("{error}{signals}")
+    })?;
+    if job_to_come { Ok(()) } else { number(argv, None, interrupt).map(drop) }
+}
+
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn tick(&mut self, _: &[u32]) -> bool {
+        true
+    }
+}
+
+/// Runs the command and reads the number it prints. It is told how long the block was, never which policy is in force.
+fn number(argv: &[String], seconds: Option<f64>, interrupt: &Interrupt) -> Result<f64, String> {
+    let mut command = Command { argv: argv.to_vec(), ..Command::default() };
+    if let Some(seconds) = seconds {
+        command.env.insert("PAGEWISE_BLOCK_SECONDS".to_owned(), format!("{seconds:.6}"));
+    }
+    let limits = Limits { timeout: Some(COMMAND_WITHIN), interrupt: Some(interrupt), ..Limits::default() };
+    let ended = run(&[command], limits, &mut Unwatched).map_err(|error| error.to_string())?;
+    if ended.stopped.is_some() {
+        return Err(format!("the metric's command was stopped after {COMMAND_WITHIN} s"));
+    }
+    let ended = ended.commands.first().ok_or("the metric's command did not run")?;
+    if !ended.status.is_success() {
+        return Err(format!("the metric's command ended with {}: {}", ended.status, ended.last_words()));
+    }
+    printed_number(&ended.stdout).map_err(|why| format!("of the metric's command: {why}"))
+}
+
+fn log_end(file: &Path) -> Result<LogEnd, String> {
+    let told = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
+    let found = std::fs::metadata(file).map_err(told)?;
+    if !found.is_file() {
+        return Err(format!("{} is no plain file; a metric reads what is appended to one", file.display()));
+    }
+    let mut open = File::open(file).map_err(told)?;
+    let bytes = found.len();
+    let mut last = [b'\n'];
+    if bytes > 0 {
+        open.seek(SeekFrom::Start(bytes - 1)).and_then(|_| open.read(&mut last)).map_err(told)?;
+    }
+    Ok(LogEnd { file: Some((found.dev(), found.ino())), bytes, inside_a_line: last[0] != b'\n' })
+}
+
+fn in_log(pattern: &Regex, file: &Path, then: LogEnd) -> Result<f64, String> {
+    let told = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
+    let mut open = File::open(file).map_err(told)?;
+    let found = open.metadata().map_err(told)?;
+    let is_same = then.file == Some((found.dev(), found.ino())) && found.len() >= then.bytes;
+    // A log that was rotated or cut begins anew; what the old one still got is lost to the block.
+    let (from, inside) = if is_same { (then.bytes, then.inside_a_line) } else { (0, false) };
+    let grown = found.len() - from;
+    if grown > MOST_GROWN {
+        return Err(format!("{} grew by {grown} bytes in this block, more than {MOST_GROWN}", file.display()));
+    }
+    open.seek(SeekFrom::Start(from)).map_err(told)?;
+    let mut bytes = Vec::with_capacity(grown as usize);
+    open.take(grown).read_to_end(&mut bytes).map_err(told)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let numbers: Vec<f64> = whole_lines(&text, inside)
+        .lines()
+        .flat_map(|line| pattern.captures_iter(line))
+        .filter_map(|found| found.get(1)?.as_str().parse::<f64>().ok())
+        .filter(|number| number.is_finite())
+        .collect();
+    mean_of(&numbers, &file.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn asked(text: &str) -> Result<Asked, String> {
+        Asked::ready(&LiveMetric::parse(text).unwrap(), false, &Interrupt::default())
+    }
+
+    fn append(file: &Path, text: &str) {
+        let mut open = File::options().append(true).create(true).open(file).unwrap();
+        open.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn a_block_has_the_mean_of_the_lines_its_log_grew_by() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("job.log");
+        append(&log, "took=100\ntook=10");
+        let mut metric = asked(&format!("regex:took=([0-9.]+):{}", log.display())).unwrap();
+        let none = Interrupt::default();
+        metric.begin(&none);
+        append(&log, "0\ntook=1\nother\ntook=2.5 took=4\ntook=9");
+        assert_eq!(metric.end(1.0, &none), Some(Ok(2.5)), "neither the line begun before nor the one still written");
+        metric.begin(&none);
+        append(&log, "9\n");
+        assert!(metric.end(1.0, &none).unwrap().unwrap_err().contains("no line"));
+    }
+
+    #[test]
+    fn a_rotated_log_is_read_from_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("job.log");
+        append(&log, "took=100\n");
+        let mut metric = asked(&format!("regex:took=([0-9.]+):{}", log.display())).unwrap();
+        metric.begin(&Interrupt::default());
+        std::fs::rename(&log, folder.path().join("job.log.1")).unwrap();
+        append(&log, "took=3\n");
+        assert_eq!(metric.end(1.0, &Interrupt::default()), Some(Ok(3.0)));
+    }
+
+    #[test]
+    fn a_counter_gives_its_growth_per_second() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("n");
+        std::fs::write(&file, "100\n").unwrap();
+        let mut metric = asked(&format!("rate:cat {}", file.display())).unwrap();
+        metric.begin(&Interrupt::default());
+        std::fs::write(&file, "150\n").unwrap();
+        assert_eq!(metric.end(10.0, &Interrupt::default()), Some(Ok(5.0)));
+        metric.begin(&Interrupt::default());
+        std::fs::write(&file, "1\n").unwrap();
+        assert!(metric.end(10.0, &Interrupt::default()).unwrap().unwrap_err().contains("started anew"));
+    }
+
+    #[test]
+    fn a_metric_that_gives_no_number_is_found_out_before_anything_is_changed() {
+        for (text, wanted) in [
+            ("sytem_share", "no such command"),
+            ("sytem_share", "nor is it a signal: system_share"),
+            ("echo twelve", "'twelve', which is no number"),
+            ("false", "exit status 1"),
+            ("rate:/nonexistent/x", "no such command"),
+            ("regex:a=([0-9]+):/nonexistent/log", "cannot read /nonexistent/log"),
+            ("regex:a=([0-9]+):/dev/null", "no plain file"),
+            ("regex:a=([0-9]+){,:/etc/passwd", "no pattern"),
+        ] {
+            let error = asked(text).expect_err(text);
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+        let later = LiveMetric::parse("regex:a=([0-9]+):/nonexistent/log").unwrap();
+        assert!(Asked::ready(&later, true, &Interrupt::default()).is_ok(), "the job may make it");
+    }
+}

@@ -1,0 +1,107 @@
+//! How far a live proof is: its time is known from the start.
+
+use super::new_bar;
+use crate::output;
+use indicatif::ProgressBar;
+use pagewise_core::experiment::live::Live;
+use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+use pagewise_core::unit::Seconds;
+use pagewise_host::trial::engine::Observer;
+use std::cell::RefCell;
+use std::time::Instant;
+
+/// The bar of a live proof.
+pub(crate) struct LiveProgress {
+    bar: Option<ProgressBar>,
+    live: Live,
+    metric: String,
+    state: RefCell<Running>,
+}
+
+struct Running {
+    label: String,
+    since: Instant,
+    done: usize,
+    total: usize,
+    drawn: Option<Instant>,
+}
+
+impl LiveProgress {
+    pub(crate) fn new(live: &Live, total: usize, metric: &str) -> Self {
+        let state = Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None };
+        let bar = new_bar(total as u64, "{bar:20} {pos}/{len} {msg}");
+        LiveProgress { bar, live: live.clone(), metric: metric.to_owned(), state: RefCell::new(state) }
+    }
+
+    /// Called about ten times a second.
+    pub(crate) fn tick(&self) {
+        let Some(bar) = &self.bar else { return };
+        let mut running = self.state.borrow_mut();
+        if running.drawn.is_some_and(|drawn| drawn.elapsed().as_secs_f64() < 1.0) {
+            return;
+        }
+        running.drawn = Some(Instant::now());
+        let elapsed = running.since.elapsed().as_secs_f64();
+        let waiting = self.live.settle_seconds + self.live.washout_seconds;
+        let phase = if elapsed < waiting { "settling" } else { "measuring" };
+        let left = left(self.live.takes(running.total - running.done).0 - elapsed);
+        bar.set_position(running.done as u64);
+        bar.set_message(format!("{} · {phase}{left}", running.label));
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The time left in words, or nothing when none is.
+fn left(seconds: f64) -> String {
+    match seconds.ceil() {
+        seconds if seconds <= 0.0 => String::new(),
+        seconds if seconds < 100.0 => format!(" · {seconds} s left"),
+        seconds => format!(" · {} left", Seconds(seconds)),
+    }
+}
+
+/// The proof's observer: shares the bar with the runner's tick.
+pub(crate) struct Watching<'a>(pub(crate) &'a LiveProgress);
+
+impl Observer for Watching<'_> {
+    fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
+        let mut running = self.0.state.borrow_mut();
+        (running.done, running.total, running.since, running.drawn) = (done, total, Instant::now(), None);
+        let pair = planned.block.map_or("warm-up".to_owned(), |pair| format!("pair {}", pair + 1));
+        let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+        running.label = format!("{pair} · {}{again}", planned.cell);
+        drop(running);
+        self.0.tick();
+    }
+
+    fn ended(&mut self, point: &Point, done: usize, total: usize) {
+        let label = {
+            let mut running = self.0.state.borrow_mut();
+            running.done = done;
+            running.label.clone()
+        };
+        let metric = &self.0.metric;
+        let value = match (point.measures.get(metric), point.absent.get(metric)) {
+            (Some(value), _) => format!(": {metric} {value:.4}"),
+            (None, Some(why)) => format!(": no {metric}: {why}"),
+            (None, None) => String::new(),
+        };
+        let value = match (&point.outcome, &point.reason) {
+            (Outcome::Ok, _) => value,
+            (outcome, Some(reason)) => format!(": {}: {reason}", outcome.word()),
+            (outcome, None) => format!(": {}", outcome.word()),
+        };
+        let left = left(self.0.live.takes(total - done).0);
+        let line = format!("{done}/{total} {label}{value}{left}");
+        match &self.0.bar {
+            Some(bar) if point.outcome != Outcome::Ok => bar.println(line),
+            Some(_) => {}
+            None => output::note(&line),
+        }
+    }
+}

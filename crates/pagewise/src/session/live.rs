@@ -1,0 +1,332 @@
+//! A live proof from its plan to its bundle: what is refused before anything is changed, who holds the host, how it ends.
+
+use super::{Session, remove_old_scratch};
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::live::{LiveProgress, Watching};
+use anyhow::anyhow;
+use pagewise_core::experiment::live::metric::LiveMetric;
+use pagewise_core::experiment::live::switching::{self, SwitchError, Switched};
+use pagewise_core::experiment::live::{Ended, Live, WHATEVER_RUNS};
+use pagewise_core::experiment::order::{self, Order};
+use pagewise_core::experiment::plan::{self, Plan};
+use pagewise_core::experiment::point::Outcome;
+use pagewise_core::tunable::policy::Policy;
+use pagewise_host::facts::kernel::host_facts;
+use pagewise_host::process::find_program;
+use pagewise_host::record::{Options, Recorder};
+use pagewise_host::restore::noted;
+use pagewise_host::store::bundle::{Bundle, Frozen};
+use pagewise_host::trial::engine::{self, TrialError};
+use pagewise_host::trial::live::host::values_before;
+use pagewise_host::trial::live::job::Job;
+use pagewise_host::trial::live::metric::Asked;
+use pagewise_host::trial::live::{Blocks, HereLive};
+use pagewise_host::trial::locality::runs_elsewhere;
+use pagewise_host::trial::scope::{self, Scope};
+use pagewise_host::tunable;
+use pagewise_host::tunable::journal::Journal;
+use pagewise_host::tunable::watcher::Watcher;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// What two policies take to be switched under a running job; refused with the reason when they cannot be.
+pub(crate) fn switched<'p>(
+    policies: impl IntoIterator<Item = &'p Policy>,
+    short_lived: bool,
+) -> Result<Vec<Switched>, Failure> {
+    switching::tunables(policies, short_lived).map_err(|error| match error {
+        SwitchError::Name(_) => Failure::Usage(anyhow!(error)),
+        SwitchError::Never { .. } | SwitchError::NewOnly { .. } => Failure::NotPossible(anyhow!(error)),
+    })
+}
+
+impl Session {
+    /// Everything that can be known to be wrong with a live plan before anything runs; what is odd but allowed comes back as notes.
+    pub(super) fn check_live(&self, plan: &Plan, live: &Live, same_on_purpose: bool) -> Result<Vec<String>, Failure> {
+        if let Some((key, why)) = live.problems().into_iter().next() {
+            return Err(Failure::Usage(anyhow!("live.{key} of the plan: {why}")));
+        }
+        LiveMetric::parse(&plan.metric().name).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let policies: Vec<Policy> = self.cells(plan)?.into_iter().map(|cell| cell.policy).collect();
+        let switched = switched(&policies, live.short_lived)?;
+        for policy in &policies {
+            tunable::resolve(&self.root, &self.places, policy)?;
+        }
+        if let Some(program) = plan.workload.run.first() {
+            find_program(program)?;
+        }
+        let read = |path: &Path| fs::read_to_string(path).ok();
+        let env: BTreeMap<String, String> = std::env::vars().collect();
+        if let Some(reason) = runs_elsewhere(&plan.workload.run, &env, &read) {
+            return Err(Failure::NotPossible(anyhow!(
+                "a live proof switches this host, but {reason}. A comparison here would prove nothing. Run Pagewise on the hosts \
+                 that do the work"
+            )));
+        }
+        let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
+        if !same_on_purpose {
+            notes.extend(self.levels_that_change_nothing(plan));
+        }
+        Ok(notes)
+    }
+
+    /// The order of a live proof and the time it takes.
+    pub(super) fn describe_live(
+        &self,
+        global: &Global,
+        plan: &Plan,
+        live: &Live,
+        notes: &[String],
+    ) -> Result<ExitCode, Failure> {
+        let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let takes = live.takes(order.points.len());
+        if global.json {
+            output::json(&serde_json::json!({
+                "schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes, "seconds": takes.0,
+            }));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut lines = vec![format!("{}: {}", plan.name, what_runs(plan, live))];
+        for cell in self.cells(plan)? {
+            lines.push(format!("\nunder '{}'", cell.label));
+            let resolved = tunable::resolve(&self.root, &self.places, &cell.policy)?;
+            for setting in &resolved.host {
+                let now = tunable::read(&self.root, &setting.tunable).map_err(Failure::from)?;
+                lines.push(format!("  {}: {now} → {}", setting.tunable, setting.value));
+                let held = setting.coupled.join(", ");
+                if !held.is_empty() {
+                    lines.push(format!("    held fixed beside it: {held}"));
+                }
+            }
+            if resolved.host.is_empty() {
+                lines.push("  this host's settings stay as they are".to_owned());
+            }
+        }
+        lines.push(format!(
+            "\neach block: {} s to settle, {} s to wash out, {} s measured",
+            live.settle_seconds, live.washout_seconds, live.block_seconds
+        ));
+        lines.push(format!("order, seed {}, {takes} in all:", plan.design.seed));
+        lines.extend(timetable(&order, live));
+        lines.extend(notes.iter().map(|note| format!("note: {note}")));
+        output::data(&lines.iter().map(|line| folded(line)).collect::<Vec<_>>().join("\n"));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Runs a new live proof to its end, or until something stops it.
+    pub(super) fn start_live(
+        &self,
+        plan: &Plan,
+        live: &Live,
+        notes: Vec<String>,
+        repeat: &dyn Fn(&Plan) -> String,
+    ) -> Result<Bundle, Failure> {
+        let path = PathBuf::from(format!("{}.trial", plan.name));
+        Bundle::check_room(&path)?;
+        self.run_live(plan, live, "prove --live", || {
+            let frozen = Frozen {
+                pagewise: env!("CARGO_PKG_VERSION").to_owned(),
+                created: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+                order: order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?,
+                facts: host_facts(&self.root, Some(&self.places.cache)),
+                repeat: vec![repeat(plan)],
+                notes,
+                data: None,
+            };
+            Ok(Bundle::create(&path, plan, frozen)?)
+        })
+    }
+
+    /// Runs what is left of an interrupted live proof. One that ended early is over.
+    pub(super) fn resume_live(&self, bundle: Bundle, live: &Live) -> Result<Bundle, Failure> {
+        if let Some(ended) = bundle.ended()? {
+            output::note(&format!("this proof is over: {}; start a new one to go on", ended.reason));
+            return Ok(bundle);
+        }
+        engine::close_pause(&bundle)?;
+        let plan = bundle.plan().clone();
+        self.check_live(&plan, live, true)?;
+        self.run_live(&plan, live, "resume", || Ok(bundle))
+    }
+
+    /// Takes the host, starts the job, lets `bundle` be made, runs the blocks, and puts everything back.
+    fn run_live(
+        &self,
+        plan: &Plan,
+        live: &Live,
+        verb: &str,
+        bundle: impl FnOnce() -> Result<Bundle, Failure>,
+    ) -> Result<Bundle, Failure> {
+        let journal = Journal::open(&self.places.state, &self.root)?;
+        let lock = journal.lock(verb)?;
+        for report in journal.recover(&lock)? {
+            output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
+        }
+        scope::remove_leftovers(&self.root);
+        remove_old_scratch(&self.places.cache);
+        for (_, left) in noted::recover(&self.root, &self.places.state) {
+            left.kept.iter().for_each(|told| output::note(told));
+        }
+        let has_command = !plan.workload.run.is_empty();
+        let metric = LiveMetric::parse(&plan.metric().name).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let metric = Asked::ready(&metric, has_command, &self.interrupt)
+            .map_err(|why| TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why })?;
+        let mut job = match live.pid {
+            Some(pid) => Job::process(&self.root, pid)?,
+            None => Job::Whatever,
+        };
+        let cells = self.cells(plan)?;
+        let before = values_before(&self.root, &self.places, cells.iter().map(|cell| &cell.policy))?;
+        let mut watcher = Watcher::start(&self.places.state, &self.root)?;
+        let mut bundle = bundle()?;
+        let recorder = recorder(self, &bundle, plan);
+        let mut scope = None;
+        if has_command {
+            let place = Scope::create(&self.root);
+            // Before it starts, so that it cannot outlive us from its first moment on.
+            let _ = watcher.set_scope(place.folder(), &[]);
+            match Job::start(&plan.workload.run, place.folder()) {
+                Ok(started) => job = started,
+                Err(error) => {
+                    place.remove();
+                    return Err(error.into());
+                }
+            }
+            scope = Some(place);
+        }
+        let progress = LiveProgress::new(live, bundle.frozen().order.points.len(), &plan.metric().name);
+        let host = HereLive {
+            root: &self.root,
+            policies: cells.into_iter().map(|cell| (cell.label, cell.policy)).collect(),
+            places: &self.places,
+            journal: &journal,
+            lock: &lock,
+            watcher: &mut watcher,
+            interrupt: &self.interrupt,
+            job,
+            scope,
+            metric,
+            recorder,
+            tick: Box::new(|| progress.tick()),
+            in_force: None,
+            before,
+            since: Instant::now(),
+        };
+        let mut blocks = Blocks::new(host, live, &plan.metric().name);
+        let outcome = engine::run(&mut bundle, &mut blocks, &mut Watching(&progress));
+        let released = blocks.into_host().release();
+        progress.finish();
+        watcher.finish();
+        if let Some(why) = released? {
+            output::note(&format!("the recording ended before the proof did: {why}"));
+        }
+        match outcome {
+            Ok(()) => Ok(bundle),
+            Err(TrialError::EndedEarly(ended)) => {
+                bundle.keep_ended(&ended)?;
+                output::note(&said(&ended));
+                Ok(bundle)
+            }
+            Err(error) => {
+                if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
+                    let kept = bundle.path().display();
+                    output::note(&format!("what is complete is kept; go on with: pagewise prove --resume {kept}"));
+                }
+                Err(Failure::from(error))
+            }
+        }
+    }
+}
+
+fn said(ended: &Ended) -> String {
+    format!("ended early: {}; this host is as it was", ended.reason)
+}
+
+/// One recording of the whole proof, with a mark at both ends of every block. One that cannot be had costs no block.
+fn recorder(session: &Session, bundle: &Bundle, plan: &Plan) -> Option<Recorder> {
+    if plan.recording.hz <= 0.0 {
+        return None;
+    }
+    let refused = |why: &dyn std::fmt::Display| tracing::warn!("the proof is not recorded: {why}");
+    let folder = bundle.make_folder("recordings").inspect_err(|error| refused(error)).ok()?;
+    // A resumed proof records into a file of its own.
+    let file = (1..).map(|part| folder.join(format!("live-{part}.pgw"))).find(|file| !file.exists())?;
+    let meta = vec![("trial".to_owned(), plan.name.clone())];
+    let options = Options { hz: plan.recording.hz, meta, ..Options::default() };
+    Recorder::start(&session.root, &file, &options).inspect_err(|error| refused(error)).ok()
+}
+
+/// Why a tunable is waited for, for the report.
+fn note_of(one: &Switched, live: &Live) -> String {
+    let wait = one.wait;
+    let (settle, washout) = (live.settle_seconds, live.washout_seconds);
+    let mut note = format!("{}: {}", one.tunable, wait.reason);
+    if settle + washout < wait.settle + wait.washout {
+        note.push_str(&format!(
+            "; {} s of waiting were asked for, and as far as we know it takes {} s",
+            settle + washout,
+            wait.settle + wait.washout
+        ));
+    }
+    if one.new_only {
+        note.push_str("; --short-lived says that what runs is made of processes that end within a block");
+    }
+    note
+}
+
+fn what_runs(plan: &Plan, live: &Live) -> String {
+    match live.pid {
+        Some(pid) => format!("while process {pid} runs"),
+        None if plan.workload.name == WHATEVER_RUNS => "whatever runs on this host".to_owned(),
+        None => shlex::try_join(plan.workload.run.iter().map(String::as_str)).unwrap_or_default(),
+    }
+}
+
+/// When each block is measured, from the start.
+fn timetable(order: &Order, live: &Live) -> Vec<String> {
+    let minutes = |seconds: f64| format!("{:>3}:{:02}", (seconds / 60.0) as u64, (seconds % 60.0) as u64);
+    let line = |(index, point): (usize, &pagewise_core::experiment::point::PlannedPoint)| {
+        let end = live.takes(index + 1).0;
+        let pair = point.block.map_or("warm-up".to_owned(), |pair| format!("pair {}", pair + 1));
+        format!("  {} to {}  {pair:<8}  {}", minutes(end - live.block_seconds), minutes(end), point.cell)
+    };
+    order.points.iter().enumerate().map(line).collect()
+}
+
+/// At most 80 columns; a line that is folded goes on indented.
+fn folded(text: &str) -> String {
+    const COLUMNS: usize = 80;
+    let mut lines = vec![String::new()];
+    let indent = text.len() - text.trim_start_matches(' ').len();
+    for (index, word) in text.split(' ').enumerate() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if index > indent && line + 1 + word.chars().count() > COLUMNS {
+            lines.push(format!("{}{word}", " ".repeat(indent + 2)));
+        } else if let Some(line) = lines.last_mut() {
+            if index > 0 {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn a_long_note_is_folded_and_loses_no_word() {
+        let text = format!("  note: {}", "word ".repeat(40));
+        let out = folded(text.trim_end());
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+        assert_eq!(out.split_whitespace().count(), 41);
+        assert!(out.lines().nth(1).is_some_and(|line| line.starts_with("    word")), "{out}");
+    }
+}
