@@ -184,3 +184,19 @@ fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_the_look_s_i
     assert_eq!(study.comparisons[0].level, second.comparisons[0].nominal_p);
     assert_eq!(study.comparisons[0].blocks, 6, "blocks after the last look do not count");
 }
+
+#[test]
+fn one_wild_run_is_told_with_its_cell_and_noise_is_not() {
+    let plan = plan();
+    let order = draw(&plan).unwrap();
+    let mut points = points(&order, scattered);
+    let told = |points: &[Point]| {
+        let study = analyze(&plan, &order, points, &[]).unwrap();
+        study.warnings.into_iter().find(|warning| warning.id == "outliers").map(|warning| warning.text)
+    };
+    assert_eq!(told(&points), None);
+    let wild = points.iter_mut().find(|point| point.planned.block == Some(3) && point.planned.cell == "off·low");
+    *wild.unwrap().measures.get_mut("wall").unwrap() *= 1.5;
+    let text = told(&points).unwrap();
+    assert!(text.contains("1 of 8 in 'off·low'") && text.contains("They are kept"), "{text}");
+}

@@ -163,8 +163,8 @@ fn a_trial_stops_for_each_boot_names_it_and_goes_on_after_it() {
             if next == kernel { "a boot of its own, of the same kernel".to_owned() } else { format!("kernel={next}") };
         assert!(told.contains(&format!("needs {needs};")), "{told}");
         assert!(told.ends_with(&format!("pagewise trial resume {path}")), "{told}");
-        let waiting = trial.bundle().states().expect("readable").pop().expect("the point that waits");
-        assert_eq!(waiting.state, State::Armed);
+        let states = trial.bundle().states().expect("readable");
+        let waiting = states.into_iter().find(|point| point.state == State::Armed).expect("a point that waits");
         assert_eq!(waiting.reason, Some(needs), "status can say what it waits for");
         assert_eq!(waiting.index, ran.len() as u32, "the next point of the order, and no other");
         kernel = next;

@@ -107,6 +107,21 @@ fn a_captured_tree_is_changed_while_another_run_has_this_host() {
 }
 
 #[test]
+fn a_run_that_sets_nothing_on_the_host_goes_on_beside_one_that_does() {
+    requires!(root);
+    let _lock = host_lock();
+    let [one, two] = [tempfile::tempdir(), tempfile::tempdir()].map(|folder| folder.expect("a temporary folder"));
+    let [one, two] = [&one, &two].map(|state| Journal::open(state.path(), &Root::live()).expect("a boot id"));
+    let host = one.lock("trial").expect("free");
+    let jobs_only = two.lock_journal("prove").expect("a journal of its own");
+    let change = two.apply(&jobs_only, &resolved(&POLICY), "p", Lease::Owner, &mut |_| {});
+    let refused = change.expect_err("the host is taken").to_string();
+    assert!(refused.contains("another run changes it (pagewise trial"), "{refused}");
+    drop(host);
+    jobs_only.cover(&Root::live()).expect("free now");
+}
+
+#[test]
 fn a_policy_that_sets_nothing_on_the_host_writes_no_journal() {
     let host = Host::new();
     let change = host.apply(&[], Lease::Owner).expect("nothing to do");

@@ -123,6 +123,9 @@ const LINE_LENGTH: usize = 128;
 /// The name under which a watcher holds a lock.
 pub const WATCHER: &str = "watcher";
 
+/// Who holds a lock for a moment only.
+const BRIEF: [&str; 3] = [WATCHER, "set", "revert"];
+
 /// How long to wait for a lock that is as good as free: twice what a watcher has to restore a host.
 const PATIENCE: Duration = Duration::from_secs(4);
 
@@ -150,10 +153,10 @@ fn patiently<T>(mut attempt: impl FnMut() -> Result<T, LockError>) -> Result<T, 
 }
 
 impl Holder {
-    /// A watcher restores in milliseconds. A holder that is dead left a child that was forked but had not become its
-    /// command yet: until then it shares the lock.
+    /// A watcher restores in milliseconds, and so long do the verbs that write and go. A holder that is dead left a child that
+    /// was forked but had not become its command yet: until then it shares the lock.
     fn is_about_to_let_go(&self) -> bool {
-        self.verb == WATCHER || process::start_time(&Root::live(), self.pid).is_none()
+        BRIEF.contains(&self.verb.as_str()) || process::start_time(&Root::live(), self.pid).is_none()
     }
 }
 
