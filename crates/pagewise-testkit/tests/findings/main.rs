@@ -1,0 +1,5 @@
+//! Each rule on recordings made of the kernel's documented behaviour: one that must fire, healthy ones that must not, and
+//! ones that lack evidence and must say so.
+
+mod compaction_storm;
+mod asking;
