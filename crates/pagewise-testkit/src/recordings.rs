@@ -214,7 +214,9 @@ impl RecordingBuilder {
     fn series(mut self, source: &str, name: &str, labels: &str, kind: Kind, value: Value) -> Self {
         self = self.without(source, name, labels);
         let says_kib = source == "meminfo" && !name.starts_with("HugePages_");
-        let unit = if source == "threads" { RawUnit::Ticks } else { describe(source, name, says_kib).0 };
+        // What imports give is in hundredths of a whole, as ticks are in hundredths of a second.
+        let in_hundredths = source == "threads" || source == "import";
+        let unit = if in_hundredths { RawUnit::Ticks } else { describe(source, name, says_kib).0 };
         let (source, name, labels) = (source.to_owned(), name.to_owned(), labels.to_owned());
         let series = Series { source, column: 0, name, labels, unit: Some(unit), kind, first_seen: START };
         self.series.push((series, value));

@@ -196,7 +196,7 @@ impl Look {
         if self.has(&signal::CPU_SYSTEM) || !self.has(&signal::IMPORTED_SYSTEM) {
             return self.rate(&signal::CPU_SYSTEM).share_of(&self.cpu_time());
         }
-        self.level(&signal::IMPORTED_SYSTEM).map(|percent| percent / 100.0)
+        self.level(&signal::IMPORTED_SYSTEM)
     }
 
     /// All CPU time that passed per second: about the number of CPUs.

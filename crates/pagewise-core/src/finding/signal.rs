@@ -91,9 +91,9 @@ signals! {
     CPU_STEAL = "stat": Is("steal");
     /// Per CPU; tells how many there are.
     CPU_EACH_IDLE = "stat" each: Is("idle");
-    /// Percent of all CPUs that was busy, as another tool wrote it down.
+    /// The part of all CPUs that was busy, as another tool wrote it down in percent.
     IMPORTED_BUSY = "import": Is("cpu_busy_percent");
-    /// Percent of all CPUs that was spent in the kernel, as another tool wrote it down.
+    /// The part that was spent in the kernel, likewise.
     IMPORTED_SYSTEM = "import": Is("cpu_system_percent");
     /// Switches between tasks.
     CONTEXT_SWITCHES = "stat": Is("ctxt");
@@ -250,6 +250,9 @@ signals! {
     MTHP_SWPOUT_FALLBACK = "thp" each: Is("swpout_fallback");
     /// Folios some pages of which are unmapped.
     MTHP_PARTIAL = "thp" each: Is("nr_anon_partially_mapped");
+
+    /// Folios of a size in use.
+    MTHP_ANON = "thp" each: Is("nr_anon");
 
     /// CPU time of kernel threads by name.
     KERNEL_THREAD_CPU = "threads" each: Is("cpu");

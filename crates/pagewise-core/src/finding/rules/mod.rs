@@ -6,9 +6,31 @@
 use super::rule::Rule;
 
 mod compaction_storm;
+mod direct_reclaim_stalls;
+mod dirty_throttling;
+mod fork_cow_thp;
 mod fragmentation;
+mod hugetlb_waste;
+mod kcompactd_burn;
+mod khugepaged_burn;
+mod kswapd_saturation;
 mod measurement_caveat;
+mod memcg_limit_thrash;
+mod mmap_lock_contention;
+mod mthp_misset;
+mod numa_imbalance;
+mod oom_risk;
+mod page_cache_thrash;
+mod slab_bloat;
+mod swap_thrash;
+mod swappiness_misuse;
+mod thp_bloat;
+mod thp_fault_cost;
+mod threads;
+mod tlb_bound;
+mod unevictable_memory;
 mod unexplained_system_time;
+mod watermark_boost;
 
 /// What every rule uses.
 mod prelude {
@@ -30,7 +52,28 @@ mod prelude {
 /// Every rule, in the order in which they are asked.
 pub const ALL: &[&Rule] = &[
     &compaction_storm::RULE,
+    &thp_fault_cost::RULE,
+    &khugepaged_burn::RULE,
+    &thp_bloat::RULE,
+    &kswapd_saturation::RULE,
+    &direct_reclaim_stalls::RULE,
+    &swap_thrash::RULE,
     &fragmentation::RULE,
+    &page_cache_thrash::RULE,
+    &swappiness_misuse::RULE,
+    &dirty_throttling::RULE,
+    &slab_bloat::RULE,
+    &numa_imbalance::RULE,
+    &kcompactd_burn::RULE,
+    &watermark_boost::RULE,
+    &memcg_limit_thrash::RULE,
+    &mthp_misset::RULE,
+    &tlb_bound::RULE,
+    &hugetlb_waste::RULE,
+    &unevictable_memory::RULE,
+    &oom_risk::RULE,
+    &fork_cow_thp::RULE,
+    &mmap_lock_contention::RULE,
     &measurement_caveat::RULE,
     &unexplained_system_time::RULE,
 ];

@@ -108,7 +108,7 @@ fn busy(look: &Look) -> Track {
         let idle = look.rate(&signal::CPU_IDLE).plus(&look.rate(&signal::CPU_IOWAIT).or_zero());
         return idle.share_of(&look.cpu_time()).map(|idle| 1.0 - idle);
     }
-    look.level(&signal::IMPORTED_BUSY).map(|percent| percent / 100.0)
+    look.level(&signal::IMPORTED_BUSY)
 }
 
 /// Whether memory was to be had all the while.
