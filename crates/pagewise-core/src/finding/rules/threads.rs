@@ -32,8 +32,9 @@ fn busiest(look: &Look, start: &str) -> Track {
         let missing = Missing { what: format!("CPU time of {start}"), why: "it is not in the recording".to_owned() };
         return Track::unknown(look.windows.count, missing);
     }
-    let most = |window: usize| mine.iter().map(|track| track.values().get(window).copied().flatten());
-    let value = |window: usize| most(window).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max);
+    let at = |track: &Track, window: usize| track.values().get(window).copied().flatten();
+    let all = |window: usize| mine.iter().map(|track| at(track, window)).collect::<Option<Vec<f64>>>();
+    let value = |window: usize| all(window)?.into_iter().reduce(f64::max);
     Track::new((0..look.windows.count).map(value).collect(), None)
 }
 
