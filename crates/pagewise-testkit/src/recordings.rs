@@ -160,6 +160,13 @@ impl RecordingBuilder {
         made
     }
 
+    /// A sample each so many seconds.
+    #[must_use]
+    pub fn every(mut self, seconds: f64) -> Self {
+        self.hz = 1.0 / seconds;
+        self.about("hz", &(1.0 / seconds).to_string())
+    }
+
     /// So many CPUs, with these parts of all CPU time in programs and in the kernel.
     #[must_use]
     pub fn cpu(mut self, cpus: u32, user: f64, system: f64) -> Self {
@@ -393,7 +400,7 @@ impl Recorded for RecordingBuilder {
     }
 
     fn blocks(&self) -> impl Iterator<Item = Result<Block, Infallible>> {
-        let ticks = (self.seconds * self.hz) as u64 + 1;
+        let ticks = (self.seconds * self.hz + 1e-9) as u64 + 1;
         let step = TICKS as u64;
         (0..ticks.div_ceil(step)).map(move |block| Ok(self.block(block * step, step.min(ticks - block * step))))
     }

@@ -11,6 +11,7 @@ pub mod families;
 pub mod look;
 mod propose;
 
+pub mod reference;
 pub mod rule;
 pub mod rules;
 pub mod signal;
