@@ -137,3 +137,69 @@ fn has_live_proof() -> bool {
     let prove = cli.get_subcommands().find(|verb| verb.get_name() == "prove");
     prove.is_some_and(|prove| prove.get_arguments().any(|argument| argument.get_long() == Some("live")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use pagewise_core::finding::rules;
+    use pagewise_core::tunable::policy::Policy;
+    use pagewise_testkit::RecordingBuilder;
+
+    /// Every recording that makes a rule propose something: each rule's steps are there once.
+    fn proposing() -> Vec<RecordingBuilder> {
+        let host = || RecordingBuilder::healthy(700);
+        vec![
+            host()
+                .cpu(4, 0.28, 0.60)
+                .counter("vmstat", "compact_stall", "", |_| 40.0)
+                .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+                .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+                .counter("threads", "cpu", "thread=kswapd0", |_| 97.0)
+                .counter("threads", "cpu", "thread=kcompactd0", |_| 97.0)
+                .counter("threads", "cpu", "thread=khugepaged", |_| 97.0)
+                .setting("thp.enabled", "always")
+                .setting("thp.defrag", "always"),
+            host()
+                .counter("vmstat", "pswpin", "", |_| 2_000.0)
+                .counter("vmstat", "pswpout", "", |_| 2_000.0)
+                .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)
+                .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+                .counter("vmstat", "pgpgout", "", |_| 100_000.0)
+                .counter("psi_io", "some_total", "", |_| 500_000.0)
+                .level("vmstat", "nr_dirty", "", |_| 480_000.0)
+                .setting("vm.swappiness", "150"),
+            host()
+                .level("meminfo", "HugePages_Total", "", |_| 1024.0)
+                .level("meminfo", "HugePages_Free", "", |_| 900.0)
+                .setting("vm.nr_hugepages", "1024")
+                .setting("thp.enabled", "never")
+                .setting("mthp[64k].enabled", "always")
+                .gib("SUnreclaim", 3.0),
+        ]
+    }
+
+    #[test]
+    fn every_line_that_would_prove_a_change_is_one_this_binary_takes() {
+        let mut seen = 0;
+        for recording in proposing() {
+            let Ok(look) = Look::of(&recording);
+            let diagnosis = finding::diagnose(&look, "a test", Options { live_proof: has_live_proof() });
+            for finding in &diagnosis.findings {
+                for change in finding.change.iter().chain(&finding.alternatives) {
+                    for line in change.verify.iter().chain(&change.apply) {
+                        let words = shlex::split(line).unwrap_or_else(|| panic!("{line}"));
+                        Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                        let policy = words.iter().find(|word| word.contains('=')).unwrap_or_else(|| panic!("{line}"));
+                        let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+                        assert_eq!(Some(&policy.settings[0].tunable), change.tunable.as_ref(), "{line}");
+                        assert_eq!(Some(&policy.settings[0].value), change.to.as_ref(), "{line}");
+                        seen += 1;
+                    }
+                }
+            }
+        }
+        assert!(seen >= 20, "only {seen} lines were seen");
+        assert_eq!(rules::ALL.len(), 25);
+    }
+}
