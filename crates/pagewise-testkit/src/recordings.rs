@@ -108,9 +108,9 @@ impl RecordingBuilder {
         made = made.level("vmstat", "nr_dirty", "", |_| 2_000.0).level("vmstat", "nr_writeback", "", |_| 0.0);
         made = made.level("vmstat", "nr_dirty_threshold", "", |_| 500_000.0);
         for (source, names) in
-            [("psi_memory", &["some_total", "full_total"][..]), ("psi_io", &["some_total"]), ("psi_cpu", &["some_total"])]
+            [("psi_memory", &["some_total", "full_total"][..]), ("psi_io", &["some_total"][..]), ("psi_cpu", &["some_total"][..])]
         {
-            for name in names {
+            for name in names.iter().copied() {
                 made = made.counter(source, name, "", |_| 0.0);
             }
         }

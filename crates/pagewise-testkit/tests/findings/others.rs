@@ -8,6 +8,8 @@ use pagewise_testkit::recordings::START;
 
 type Make = fn() -> RecordingBuilder;
 
+type Pathology = (&'static str, Make, Option<(&'static str, &'static str, &'static str)>);
+
 fn healthy() -> RecordingBuilder {
     RecordingBuilder::healthy(120)
 }
@@ -24,8 +26,8 @@ fn thrash() -> RecordingBuilder {
 }
 
 /// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).
-fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'static str)>)> {
-    vec![
+fn cases() -> Vec<Pathology> {
+    let all: [Pathology; 20] = [
         (
             "thp-fault-cost",
             || {
@@ -161,7 +163,8 @@ fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'sta
             },
             None,
         ),
-    ]
+    ];
+    all.to_vec()
 }
 
 fn two_nodes() -> RecordingBuilder {
