@@ -2,7 +2,7 @@
 .PHONY: help demo test test-long lint bench docs static build setup
 CARGO ?= cargo
 # Each is run, also after one that is over its bound.
-BENCHES = overhead analyze recording stacks
+BENCHES = overhead analyze recording stacks diagnose
 
 help:
 	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"

@@ -6,6 +6,7 @@ pub mod fake_host;
 pub mod host_lock;
 
 pub mod kills;
+pub mod recordings;
 
 pub mod reports;
 
@@ -16,4 +17,5 @@ pub mod scripted;
 pub mod studies;
 
 pub use fake_host::FakeHost;
+pub use recordings::RecordingBuilder;
 pub use host_lock::{HostUnchanged, host_lock};
