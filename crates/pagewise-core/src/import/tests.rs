@@ -1,0 +1,3 @@
+//! Real listings and bent ones.
+
+use super::*;
