@@ -165,3 +165,6 @@ pub fn cut_line(listing: &mut Listing, number: usize, line: &str) {
     );
 }
 
+
+#[cfg(test)]
+mod tests;

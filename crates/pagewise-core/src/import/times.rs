@@ -88,7 +88,8 @@ pub(super) struct Day {
 ///
 /// With slashes the month comes first (the C and US locales, sysstat's default) unless it cannot; with dots the day.
 pub(super) fn day(word: &str) -> Option<Day> {
-    let parts: Vec<&str> = word.split(['-', '/', '.']).filter(|part| !part.is_empty()).collect();
+    let separator = word.chars().find(|c| matches!(c, '-' | '/' | '.')).unwrap_or('-');
+    let parts: Vec<&str> = word.trim_end_matches('.').split(separator).collect();
     let numbers: Option<Vec<i16>> = parts.iter().map(|part| digits(part)).collect();
     let (year, month, day, is_ambiguous) = match (numbers?.as_slice(), parts.as_slice()) {
         ([_], [all]) if all.len() == 8 => (digits(&all[..4])?, digits(&all[4..6])?, digits(&all[6..])?, false),
