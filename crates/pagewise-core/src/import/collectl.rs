@@ -13,7 +13,8 @@ use super::{Kind, Parser, Problem, SOURCE};
 use crate::recording::{GapReason, RawUnit};
 use std::collections::BTreeSet;
 
-const REMEDY: &str = "give the output of `collectl -scm -oT` (or -oD, or -P); a .raw.gz file is made readable with `collectl -p`";
+const REMEDY: &str =
+    "give the output of `collectl -scm -oT` (or -oD, or -P); a .raw.gz file is made readable with `collectl -p`";
 
 /// The number of a header among those of the same name in its line, from 1, tells `Free` memory from `Free` swap.
 type Header = (&'static str, usize);
@@ -369,7 +370,8 @@ impl Parser for Collectl {
             self.record(text, number);
             return Ok(());
         }
-        if text.starts_with("waiting for") || (text.contains("collectl ") && !text.starts_with(|c: char| c.is_ascii_digit()))
+        if text.starts_with("waiting for")
+            || (text.contains("collectl ") && !text.starts_with(|c: char| c.is_ascii_digit()))
         {
             self.command(text);
             return Ok(());

@@ -210,7 +210,9 @@ impl Listing {
             let seconds = back as f64 / SECOND as f64;
             self.mark(
                 reading.at,
-                format!("line {number}: the clock goes back by {seconds} s; what follows is moved behind what came before"),
+                format!(
+                    "line {number}: the clock goes back by {seconds} s; what follows is moved behind what came before"
+                ),
             );
         }
         reading.at

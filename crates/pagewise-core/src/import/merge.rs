@@ -220,9 +220,8 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, b
         Some(from.div_euclid(DAY) * DAY)
     });
     let date = assumed.date.or(first_date);
-    let is_dated = has(ListingClock::Utc)
-        || has(ListingClock::Local)
-        || (date.is_some() && has(ListingClock::TimeOfDay));
+    let is_dated =
+        has(ListingClock::Utc) || has(ListingClock::Local) || (date.is_some() && has(ListingClock::TimeOfDay));
     let offset_of = |listing: &Listing| match listing.clock {
         ListingClock::Utc => Some(0),
         ListingClock::Local => Some(-ahead),

@@ -165,6 +165,5 @@ pub fn cut_line(listing: &mut Listing, number: usize, line: &str) {
     );
 }
 
-
 #[cfg(test)]
 mod tests;

@@ -250,7 +250,11 @@ pub(super) fn module_name(module: &str, is_kernel: bool) -> String {
     match inside {
         Some(inside) if inside.starts_with("kernel") || inside.starts_with("guest.kernel") => KERNEL.to_owned(),
         Some("unknown") | None if module.is_empty() || inside.is_some() => {
-            if is_kernel { KERNEL.to_owned() } else { String::new() }
+            if is_kernel {
+                KERNEL.to_owned()
+            } else {
+                String::new()
+            }
         }
         Some(inside) if is_kernel && !inside.ends_with(".ko") => format!("[{inside}.ko]"),
         Some(_) => module.to_owned(),
@@ -348,7 +352,10 @@ mod tests {
     #[test]
     fn functions_with_spaces_brackets_and_deleted_files_keep_their_names() {
         assert_eq!(named("ffffffff815ee25c handle+0x7fc ([kernel.kallsyms])"), pair("handle", KERNEL));
-        assert_eq!(named(" 7f20 (anonymous namespace)::run+0x1 (/usr/lib/a.so)"), pair("(anonymous namespace)::run", "a.so"));
+        assert_eq!(
+            named(" 7f20 (anonymous namespace)::run+0x1 (/usr/lib/a.so)"),
+            pair("(anonymous namespace)::run", "a.so")
+        );
         assert_eq!(named("7f20 work (/memfd:x (deleted))"), pair("work", "memfd:x"));
         assert_eq!(named("7f20 [unknown] ([unknown])"), pair("0x7f20", ""));
         assert_eq!(named("ffffffffc0123456 ext4_map+0x1 ([ext4])"), pair("ext4_map", "[ext4.ko]"));
@@ -368,6 +375,9 @@ mod tests {
         assert_eq!(parsed.event.as_deref(), Some("cpu-clock"));
         assert_eq!(sample("dd  9178 ").unwrap().pid, None, "it is the thread's");
         assert!(sample("Warning: 12 things went wrong").is_none());
-        assert_eq!(sample("a 1 [000] 1.5: sched:sched_switch: x=1").unwrap().event.as_deref(), Some("sched:sched_switch"));
+        assert_eq!(
+            sample("a 1 [000] 1.5: sched:sched_switch: x=1").unwrap().event.as_deref(),
+            Some("sched:sched_switch")
+        );
     }
 }

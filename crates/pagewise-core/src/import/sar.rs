@@ -168,9 +168,10 @@ impl Sar {
         // Behind the host's name; one word, or three as in `21. 11. 2026`.
         let behind = line.split_once(')').map_or("", |(_, behind)| behind);
         let parts: Vec<&str> = behind.split('\t').map(str::trim).collect();
-        let date = parts.iter().chain(&behind.split_whitespace().collect::<Vec<_>>()).find_map(|part| {
-            day(&part.replace(". ", "."))
-        });
+        let date = parts
+            .iter()
+            .chain(&behind.split_whitespace().collect::<Vec<_>>())
+            .find_map(|part| day(&part.replace(". ", ".")));
         match date {
             Some(date) => {
                 self.midnight = Some(date.midnight);
@@ -231,7 +232,8 @@ impl Sar {
     fn header(&mut self, words: &[&str]) {
         self.header = words.iter().map(|word| (*word).to_owned()).collect();
         for word in words {
-            let is_known = KNOWN.iter().any(|known| known.header == *word) || WHOLE.iter().any(|(item, _)| item == word);
+            let is_known =
+                KNOWN.iter().any(|known| known.header == *word) || WHOLE.iter().any(|(item, _)| item == word);
             if !is_known && self.left.len() < 200 {
                 self.left.insert(super::words::quoted(word));
             }
@@ -337,7 +339,8 @@ impl Parser for Sar {
             [first, ..] => {
                 let is_number = scaled(first, 1.0).is_some();
                 let is_item = WHOLE.iter().any(|(_, whole)| whole.contains(first));
-                let names_columns = rest.iter().any(|word| word.contains('/') || word.contains('%') || word.starts_with("kb"));
+                let names_columns =
+                    rest.iter().any(|word| word.contains('/') || word.contains('%') || word.starts_with("kb"));
                 let is_header = !is_number
                     && !is_item
                     && (names_columns

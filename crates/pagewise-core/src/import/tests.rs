@@ -34,9 +34,8 @@ fn with(files: &[(Kind, &str)], assumed: &Assumed) -> Imported {
 
 /// Instants and values of a series, in its unit.
 fn timed(imported: &Imported, source: &str, name: &str, labels: &str) -> Vec<(u64, f64)> {
-    let is_it = |series: &&crate::recording::Series| {
-        series.source == source && series.name == name && series.labels == labels
-    };
+    let is_it =
+        |series: &&crate::recording::Series| series.source == source && series.name == name && series.labels == labels;
     let Some(series) = imported.series().iter().find(is_it) else { return Vec::new() };
     let scale = series.unit.unwrap().scale().1;
     let mut all = Vec::new();
@@ -66,7 +65,8 @@ fn the_listings_of_2012_give_their_published_means() {
     for (text, busy, system, share) in [(THP_OFF, 0.760, 0.051, 0.067), (THP_ON, 0.943, 0.665, 0.705)] {
         let imported = recording(&[(Kind::Collectl, text)]);
         assert_eq!(imported.ticks(), 22);
-        let (all, own) = (values(&imported, SOURCE, "cpu_busy_percent"), values(&imported, SOURCE, "cpu_system_percent"));
+        let (all, own) =
+            (values(&imported, SOURCE, "cpu_busy_percent"), values(&imported, SOURCE, "cpu_system_percent"));
         assert!(near(mean(&all), busy) || (mean(&all) - busy).abs() < 0.001, "{}", mean(&all));
         assert!((mean(&own) - system).abs() < 0.001, "{}", mean(&own));
         assert!((mean(&own) / mean(&all) - share).abs() < 0.001, "{}", mean(&own) / mean(&all));
@@ -126,7 +126,9 @@ fn a_host_that_is_gone_has_the_settings_one_says_it_had() {
     let settings = imported.settings().unwrap();
     assert_eq!((settings[0].path.as_str(), settings[0].value.as_deref()), ("thp.enabled", Some("always")));
     assert_eq!(imported.blocks().next().unwrap().unwrap().ticks[0].wall_offset, 1_339_977_600_000_000_000);
-    for (key, value) in [("date", "18.6.2012"), ("utc_offset", "far"), ("interval", "0s"), ("vmstat_unit", "G"), ("A b", "1")] {
+    for (key, value) in
+        [("date", "18.6.2012"), ("utc_offset", "far"), ("interval", "0s"), ("vmstat_unit", "G"), ("A b", "1")]
+    {
         assert!(assumed.about(key, value).is_err(), "{key}={value}");
     }
 }
@@ -278,7 +280,9 @@ fn what_is_not_understood_is_an_error_with_a_remedy_or_a_gap_with_its_line() {
 
 #[test]
 fn lines_may_end_as_on_windows() {
-    for (kind, text) in [(Kind::Collectl, THP_ON), (Kind::Sar, SAR_ISO), (Kind::Vmstat, VMSTAT), (Kind::PerfTop, PERF_TOP)] {
+    for (kind, text) in
+        [(Kind::Collectl, THP_ON), (Kind::Sar, SAR_ISO), (Kind::Vmstat, VMSTAT), (Kind::PerfTop, PERF_TOP)]
+    {
         let (unix, windows) = (listing(kind, text), listing(kind, &text.replace('\n', "\r\n")));
         assert_eq!(unix.rows(), windows.rows(), "{kind}");
         assert_eq!(unix.series().collect::<Vec<_>>(), windows.series().collect::<Vec<_>>());

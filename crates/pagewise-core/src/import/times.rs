@@ -121,8 +121,7 @@ fn digits(text: &str) -> Option<i16> {
 /// 1970. The name of the time zone is looked at only when it is UTC or GMT: names are not unique.
 #[must_use]
 pub fn utc_instant(text: &str) -> Option<(i64, bool)> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let text = text.trim();
     if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         return i64::try_from(timestamp.as_nanosecond()).ok().filter(|at| *at >= 0).map(|at| (at, true));

@@ -11,7 +11,8 @@ use super::words::scaled;
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::recording::{GapReason, RawUnit};
 
-const REMEDY: &str = "give the output of `vmstat -t 1` (-a, -w and -S are fine; -d, -D, -m, -p and -s are other tables)";
+const REMEDY: &str =
+    "give the output of `vmstat -t 1` (-a, -w and -S are fine; -d, -D, -m, -p and -s are other tables)";
 
 /// How a column is understood.
 #[derive(Clone, Copy, Debug)]

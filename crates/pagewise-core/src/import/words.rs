@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_none_and_never_zero() {
-        for word in ["", "-", ".", "1.2.3", "1,234.5", "abc", "nan", "inf", "1e5", "99999999999999999999", "0x10", "+"] {
+        for word in ["", "-", ".", "1.2.3", "1,234.5", "abc", "nan", "inf", "1e5", "99999999999999999999", "0x10", "+"]
+        {
             assert_eq!(scaled(word, 1.0), None, "{word}");
             assert_eq!(scaled(word, 100.0), None, "{word}");
         }

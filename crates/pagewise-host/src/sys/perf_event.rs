@@ -99,8 +99,7 @@ pub fn try_open(event: Event, scope: Scope) -> io::Result<()> {
         Scope::OwnUserCode => (0, -1, EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR),
         Scope::WholeCpu => (-1, 0, 0),
     };
-    let attributes =
-        Attributes { kind, size: FIRST_FORM, config, flags: DISABLED | exclude, ..Attributes::default() };
+    let attributes = Attributes { kind, size: FIRST_FORM, config, flags: DISABLED | exclude, ..Attributes::default() };
     open(&attributes, pid, cpu).map(drop)
 }
 

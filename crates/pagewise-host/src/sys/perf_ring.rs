@@ -46,14 +46,7 @@ impl PerfRing {
         // SAFETY: needed because records come through shared memory only. Sound because a null hint makes the kernel choose
         // a range that nothing else uses.
         let raw = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                page + size,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                event,
-                0,
-            )?
+            mmap(std::ptr::null_mut(), page + size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, event, 0)?
         };
         let start = NonNull::new(raw.cast::<u8>()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
         Ok(PerfRing { start, page, size })
