@@ -26,15 +26,15 @@ pub enum ListingClock {
 
 /// What a column of a listing is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ListedSeries {
+pub(super) struct ListedSeries {
     /// The source, such as `meminfo`.
-    pub source: &'static str,
+    pub(super) source: &'static str,
     /// The name of the series.
-    pub name: String,
+    pub(super) name: String,
     /// `label=value,…`, or nothing.
-    pub labels: String,
+    pub(super) labels: String,
     /// Its unit.
-    pub unit: RawUnit,
+    pub(super) unit: RawUnit,
 }
 
 /// A stretch that the file says nothing about, on its own clock.

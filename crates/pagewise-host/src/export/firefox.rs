@@ -2,8 +2,8 @@
 //! count as weight. Opened at profiler.firefox.com, which keeps the file in the browser.
 
 use fxprof_processed_profile::{
-    CategoryColor, CategoryHandle, CategoryPairHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Firefox,
-    ReferenceTimestamp, SamplingInterval, Timestamp,
+    CategoryColor, CategoryPairHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Firefox, ReferenceTimestamp,
+    SamplingInterval, Timestamp,
 };
 use pagewise_core::export::Selection;
 use pagewise_core::recording::Profile;
@@ -22,7 +22,6 @@ pub(super) fn encode(profile: &Profile, selection: &Selection, zero: Option<i64>
     );
     let kernel: CategoryPairHandle = firefox.add_category("Kernel", CategoryColor::Orange).into();
     let user: CategoryPairHandle = firefox.add_category("User", CategoryColor::Yellow).into();
-    let _ = CategoryHandle::OTHER;
     let at = |ns: u64| Timestamp::from_nanos_since_reference(ns.saturating_sub(start));
     let mut threads = BTreeMap::new();
     for (number, sample) in taken.iter().enumerate() {

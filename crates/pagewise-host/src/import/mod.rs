@@ -12,7 +12,7 @@ use crate::store::recording::RecordingError;
 use pagewise_core::import::{self, Assumed, Imported, Kind, Listing, Problem};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// No line of these tools is longer; perf prints symbols of some thousand bytes.
@@ -92,11 +92,11 @@ fn listing(file: &KindFile, assumed: &Assumed) -> Result<Listing, ImportError> {
     if metadata.is_dir() {
         return Err(wrong(problem("it is a folder", "give a text file; a sosreport is imported as sosreport:FOLDER")));
     }
-    check_is_endless(&file.path, &metadata).map_err(wrong)?;
+    check_ends(&metadata).map_err(wrong)?;
     let reader = File::open(&file.path).map_err(failed)?;
     let mut lines = BufReader::with_capacity(1 << 16, reader.take(LARGEST_FILE));
     let start = lines.fill_buf().map_err(failed)?;
-    check_start(start, file.kind).map_err(wrong)?;
+    check_start(start).map_err(wrong)?;
     let mut buffer = Vec::new();
     let mut number = 0;
     let mut cut = None;
@@ -136,7 +136,7 @@ fn problem(what: &str, remedy: &str) -> Problem {
 }
 
 /// A pipe ends; a device like /dev/zero does not.
-fn check_is_endless(_path: &Path, metadata: &std::fs::Metadata) -> Result<(), Problem> {
+fn check_ends(metadata: &std::fs::Metadata) -> Result<(), Problem> {
     use std::os::unix::fs::FileTypeExt;
     let kind = metadata.file_type();
     if kind.is_char_device() || kind.is_block_device() {
@@ -146,7 +146,7 @@ fn check_is_endless(_path: &Path, metadata: &std::fs::Metadata) -> Result<(), Pr
 }
 
 /// What people give by mistake, told by its first bytes.
-fn check_start(start: &[u8], kind: Kind) -> Result<(), Problem> {
+fn check_start(start: &[u8]) -> Result<(), Problem> {
     // sysstat's SYSSTAT_MAGIC 0xd596 (sa.h, 12.6), in either byte order.
     const BY_START: [(&[u8], &str, &str); 9] = [
         (
@@ -163,7 +163,6 @@ fn check_start(start: &[u8], kind: Kind) -> Result<(), Problem> {
         (b"\xfe\xff", "it is UTF-16", "make it UTF-8 with `iconv -f UTF-16 -t UTF-8`"),
         (b"SQLite format 3\0", "it is a database", "a recording needs no import: give FILE.pgw itself"),
     ];
-    let _ = kind;
     match BY_START.iter().find(|(bytes, ..)| start.starts_with(bytes)) {
         Some((_, what, remedy)) => Err(problem(what, remedy)),
         None => Ok(()),

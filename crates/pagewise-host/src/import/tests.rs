@@ -5,6 +5,7 @@ use crate::store::recording::Recording;
 use pagewise_core::recording::Recorded;
 use pagewise_core::recording::{Block, GapReason};
 use std::fs;
+use std::path::Path;
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports")
