@@ -14,6 +14,10 @@ pub mod tunable;
 
 pub mod recording;
 
+pub mod import;
+
+pub mod export;
+
 pub mod change;
 
 pub mod finding;

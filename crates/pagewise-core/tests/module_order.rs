@@ -5,8 +5,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 9] =
-    ["unit", "metric", "tunable", "recording", "change", "finding", "stats", "comparison", "experiment", "report"];
+const ORDER: [&str; 12] = [
+    "unit",
+    "metric",
+    "tunable",
+    "recording",
+    "import",
+    "export",
+    "change",
+    "finding",
+    "stats",
+    "comparison",
+    "experiment",
+    "report",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

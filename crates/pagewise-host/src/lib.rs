@@ -24,6 +24,10 @@ pub mod store;
 
 pub mod record;
 
+pub mod import;
+
+pub mod export;
+
 pub mod trial;
 
 pub mod tunable;

@@ -7,6 +7,8 @@
 use pagewise_core::comparison::analysis::ComparisonError;
 use pagewise_core::comparison::question::QuestionError;
 use pagewise_core::comparison::table::TableError;
+use pagewise_host::export::ExportError;
+use pagewise_host::import::ImportError;
 use pagewise_host::process::{Interrupted, ProcessError};
 use pagewise_host::record::RecordError;
 use pagewise_host::store::bundle::BundleError;
@@ -117,6 +119,28 @@ impl From<RecordError> for Failure {
         match error {
             RecordError::Rate(_) | RecordError::File(RecordingError::Exists(_)) => Failure::Usage(error.into()),
             RecordError::File(_) | RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        match error {
+            ImportError::Wrong { .. } | ImportError::Recording(RecordingError::Exists(_)) => {
+                Failure::Usage(error.into())
+            }
+            ImportError::File { .. } | ImportError::Recording(_) => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Exists(_) | ExportError::NoSeries(_) => Failure::Usage(error.into()),
+            ExportError::NoStacks(_) | ExportError::File { .. } | ExportError::Recording(_) => {
+                Failure::NotPossible(error.into())
+            }
         }
     }
 }

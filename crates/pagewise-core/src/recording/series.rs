@@ -34,7 +34,7 @@ impl Kind {
 
 /// The unit a kernel file counts in. Numbers are kept as the file gives them; [`RawUnit::scale`] leads to the unit of
 /// the rest of Pagewise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RawUnit {
     /// Events or things.
     Count,
@@ -50,9 +50,17 @@ pub enum RawUnit {
     Microseconds,
     /// 10⁻⁹ s.
     Nanoseconds,
+    /// A hundredth of a whole, as other tools print shares.
+    Percent,
+    /// A hundredth of a percent: a share that was printed with two decimals.
+    PercentHundredths,
+    /// A hundredth of an event: a rate that was printed with two decimals.
+    Hundredths,
+    /// A hundredth of a base page: likewise.
+    PageHundredths,
 }
 
-const RAW_UNITS: [RawUnit; 7] = [
+const RAW_UNITS: [RawUnit; 11] = [
     RawUnit::Count,
     RawUnit::Pages,
     RawUnit::Bytes,
@@ -60,6 +68,10 @@ const RAW_UNITS: [RawUnit; 7] = [
     RawUnit::Ticks,
     RawUnit::Microseconds,
     RawUnit::Nanoseconds,
+    RawUnit::Percent,
+    RawUnit::PercentHundredths,
+    RawUnit::Hundredths,
+    RawUnit::PageHundredths,
 ];
 
 impl RawUnit {
@@ -74,6 +86,10 @@ impl RawUnit {
             RawUnit::Ticks => "ticks",
             RawUnit::Microseconds => "us",
             RawUnit::Nanoseconds => "ns",
+            RawUnit::Percent => "%",
+            RawUnit::PercentHundredths => "0.01%",
+            RawUnit::Hundredths => "0.01",
+            RawUnit::PageHundredths => "0.01 pages",
         }
     }
 
@@ -94,6 +110,10 @@ impl RawUnit {
             RawUnit::Ticks => (Unit::Seconds, 1e-2),
             RawUnit::Microseconds => (Unit::Seconds, 1e-6),
             RawUnit::Nanoseconds => (Unit::Seconds, 1e-9),
+            RawUnit::Percent => (Unit::Fraction, 1e-2),
+            RawUnit::PercentHundredths => (Unit::Fraction, 1e-4),
+            RawUnit::Hundredths => (Unit::Count, 1e-2),
+            RawUnit::PageHundredths => (Unit::Pages, 1e-2),
         }
     }
 }

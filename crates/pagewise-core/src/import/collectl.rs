@@ -1,0 +1,420 @@
+//! `collectl` as text: brief (`-scm`), verbose and plot (`-P`) format, with any of its clocks.
+//!
+//! Brief numbers are cut to three or four characters: `24G` is 24 GiB or up to one more, interrupts are cut to thousands
+//! when they are large (`cvt` in collectl's formatit.ph, 4.3). In brief format `cpu` is user + nice + sys, and `sys` is
+//! system + interrupts + soft interrupts + steal; `Map` is mapped and anonymous memory together. Both are derived the same
+//! way from the other formats.
+
+use super::listing::{Listing, ListingClock};
+use super::merge::Assumed;
+use super::times::{Running, SECOND, day, seconds, time_of_day};
+use super::words::{scaled, suffixed};
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::recording::{GapReason, RawUnit};
+use std::collections::BTreeSet;
+
+const REMEDY: &str =
+    "give the output of `collectl -scm -oT` (or -oD, or -P); a .raw.gz file is made readable with `collectl -p`";
+
+/// The number of a header among those of the same name in its line, from 1, tells `Free` memory from `Free` swap.
+type Header = (&'static str, usize);
+
+/// How a column is understood: where it goes, and how its word becomes a number.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    header: Header,
+    source: &'static str,
+    name: &'static str,
+    unit: RawUnit,
+    /// What a suffix K stands for; numbers without one are in the unit.
+    thousand: f64,
+    /// Numbers without a suffix are bytes rather than KiB.
+    is_bytes: bool,
+}
+
+const fn known(header: &'static str, nth: usize, source: &'static str, name: &'static str, unit: RawUnit) -> Known {
+    Known { header: (header, nth), source, name, unit, thousand: 1000.0, is_bytes: false }
+}
+
+/// Memory: collectl prints KiB, cut to a larger unit of 1024.
+const fn memory(header: &'static str, nth: usize, source: &'static str, name: &'static str) -> Known {
+    Known { header: (header, nth), source, name, unit: RawUnit::KiB, thousand: 1024.0, is_bytes: true }
+}
+
+const fn percent(header: &'static str, name: &'static str) -> Known {
+    known(header, 1, SOURCE, name, RawUnit::Percent)
+}
+
+const BRIEF: [Known; 10] = [
+    percent("cpu", "cpu_busy_percent"),
+    percent("sys", "cpu_system_percent"),
+    known("inter", 1, SOURCE, "interrupts_per_second", RawUnit::Count),
+    known("ctxsw", 1, SOURCE, "context_switches_per_second", RawUnit::Count),
+    memory("Free", 1, "meminfo", "MemFree"),
+    memory("Buff", 1, "meminfo", "Buffers"),
+    memory("Cach", 1, "meminfo", "Cached"),
+    memory("Inac", 1, "meminfo", "Inactive"),
+    memory("Slab", 1, "meminfo", "Slab"),
+    memory("Map", 1, SOURCE, "mapped_and_anon"),
+];
+
+const VERBOSE_CPU: [Known; 11] = [
+    percent("User", "cpu_user_percent"),
+    percent("Nice", "cpu_nice_percent"),
+    percent("Sys", "cpu_kernel_percent"),
+    percent("Wait", "cpu_iowait_percent"),
+    percent("IRQ", "cpu_irq_percent"),
+    percent("Soft", "cpu_softirq_percent"),
+    percent("Steal", "cpu_steal_percent"),
+    percent("Idle", "cpu_idle_percent"),
+    known("Intr", 1, SOURCE, "interrupts_per_second", RawUnit::Count),
+    known("Ctxsw", 1, SOURCE, "context_switches_per_second", RawUnit::Count),
+    known("Run", 1, SOURCE, "procs_running", RawUnit::Count),
+];
+
+const VERBOSE_MEMORY: [Known; 20] = [
+    memory("Total", 1, "meminfo", "MemTotal"),
+    memory("Free", 1, "meminfo", "MemFree"),
+    memory("Buff", 1, "meminfo", "Buffers"),
+    memory("Cached", 1, "meminfo", "Cached"),
+    memory("Slab", 1, "meminfo", "Slab"),
+    memory("Mapped", 1, "meminfo", "Mapped"),
+    memory("Anon", 1, "meminfo", "AnonPages"),
+    memory("AnonH", 1, "meminfo", "AnonHugePages"),
+    memory("Commit", 1, "meminfo", "Committed_AS"),
+    memory("Locked", 1, "meminfo", "Mlocked"),
+    memory("Inact", 1, "meminfo", "Inactive"),
+    memory("Total", 2, "meminfo", "SwapTotal"),
+    memory("Used", 2, SOURCE, "swap_used"),
+    memory("Free", 2, "meminfo", "SwapFree"),
+    known("In", 1, SOURCE, "pswpin_per_second", RawUnit::Pages),
+    known("Out", 1, SOURCE, "pswpout_per_second", RawUnit::Pages),
+    known("Fault", 1, SOURCE, "pgfault_per_second", RawUnit::Count),
+    known("MajFt", 1, SOURCE, "pgmajfault_per_second", RawUnit::Count),
+    known("In", 2, SOURCE, "pgpgin_per_second", RawUnit::KiB),
+    known("Out", 2, SOURCE, "pgpgout_per_second", RawUnit::KiB),
+];
+
+const fn kib(header: &'static str, source: &'static str, name: &'static str) -> Known {
+    known(header, 1, source, name, RawUnit::KiB)
+}
+
+const PLOT: [Known; 31] = [
+    percent("[CPU]User%", "cpu_user_percent"),
+    percent("[CPU]Nice%", "cpu_nice_percent"),
+    percent("[CPU]Sys%", "cpu_kernel_percent"),
+    percent("[CPU]Wait%", "cpu_iowait_percent"),
+    percent("[CPU]Irq%", "cpu_irq_percent"),
+    percent("[CPU]Soft%", "cpu_softirq_percent"),
+    percent("[CPU]Steal%", "cpu_steal_percent"),
+    percent("[CPU]Idle%", "cpu_idle_percent"),
+    known("[CPU]Intrpt/sec", 1, SOURCE, "interrupts_per_second", RawUnit::Count),
+    known("[CPU]Ctx/sec", 1, SOURCE, "context_switches_per_second", RawUnit::Count),
+    known("[CPU]ProcRun", 1, SOURCE, "procs_running", RawUnit::Count),
+    kib("[MEM]Tot", "meminfo", "MemTotal"),
+    kib("[MEM]Free", "meminfo", "MemFree"),
+    kib("[MEM]Shared", "meminfo", "Shmem"),
+    kib("[MEM]Buf", "meminfo", "Buffers"),
+    kib("[MEM]Cached", "meminfo", "Cached"),
+    kib("[MEM]Slab", "meminfo", "Slab"),
+    kib("[MEM]Map", "meminfo", "Mapped"),
+    kib("[MEM]Anon", "meminfo", "AnonPages"),
+    kib("[MEM]AnonH", "meminfo", "AnonHugePages"),
+    kib("[MEM]Commit", "meminfo", "Committed_AS"),
+    kib("[MEM]Locked", "meminfo", "Mlocked"),
+    kib("[MEM]Inactive", "meminfo", "Inactive"),
+    kib("[MEM]SwapTot", "meminfo", "SwapTotal"),
+    kib("[MEM]SwapUsed", SOURCE, "swap_used"),
+    kib("[MEM]SwapFree", "meminfo", "SwapFree"),
+    known("[MEM]SwapIn", 1, SOURCE, "pswpin_per_second", RawUnit::Pages),
+    known("[MEM]SwapOut", 1, SOURCE, "pswpout_per_second", RawUnit::Pages),
+    known("[MEM]PageFlt", 1, SOURCE, "pgfault_per_second", RawUnit::Count),
+    known("[MEM]PageMaj", 1, SOURCE, "pgmajfault_per_second", RawUnit::Count),
+    kib("[MEM]PgIn", SOURCE, "pgpgin_per_second"),
+];
+
+/// A column whose numbers are used, and where.
+#[derive(Clone, Copy, Debug)]
+struct Used {
+    word: usize,
+    known: Known,
+    column: u32,
+}
+
+/// What stands under the current header.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    used: Vec<Used>,
+    width: usize,
+    /// Words of the clock in front.
+    clock: Vec<Clock>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Date,
+    Time,
+    Utc,
+}
+
+#[derive(Debug)]
+pub(super) struct Collectl {
+    listing: Listing,
+    running: Running,
+    table: Option<Table>,
+    /// The instant of a verbose record, once its line was seen; its tables share it.
+    record: Option<i64>,
+    is_verbose: bool,
+    section: String,
+    interval: Option<i64>,
+    rows: i64,
+    columns_left: BTreeSet<String>,
+    last: Option<i64>,
+}
+
+impl Collectl {
+    pub(super) fn new(assumed: &Assumed) -> Collectl {
+        Collectl {
+            listing: Listing::new(Kind::Collectl, ListingClock::Foreign),
+            running: Running::default(),
+            table: None,
+            record: None,
+            is_verbose: false,
+            section: String::new(),
+            interval: assumed.interval,
+            rows: 0,
+            columns_left: BTreeSet::new(),
+            last: None,
+        }
+    }
+
+    fn is_header(words: &[&str]) -> bool {
+        const SOME: [&str; 9] = ["cpu", "Free", "User", "Total", "Date", "Time", "KBRead", "KBIn", "UTC"];
+        words.len() > 1 && words.iter().any(|word| SOME.contains(word) || word.starts_with('['))
+    }
+
+    /// Columns of a header line, `#` taken off.
+    fn header(&mut self, words: &[&str]) {
+        let mut table = Table { width: words.len(), ..Table::default() };
+        for word in words {
+            table.clock.push(match *word {
+                "Date" => Clock::Date,
+                "Time" => Clock::Time,
+                "UTC" => Clock::Utc,
+                _ => break,
+            });
+        }
+        let is_plot = words.iter().any(|word| word.starts_with('['));
+        // Under a verbose heading that is not CPU or memory, `Free` or `In` mean something else.
+        let tables: &[Known] = match self.section.as_str() {
+            _ if is_plot => &PLOT,
+            "CPU SUMMARY" => &VERBOSE_CPU,
+            "MEMORY SUMMARY" => &VERBOSE_MEMORY,
+            _ if self.is_verbose => &[],
+            _ => &BRIEF,
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for (index, word) in words.iter().enumerate().skip(table.clock.len()) {
+            names.push(word);
+            let nth = names.iter().filter(|name| *name == word).count();
+            match tables.iter().find(|known| known.header == (*word, nth)) {
+                Some(known) => {
+                    let column = self.listing.column(known.source, known.name, "", known.unit);
+                    table.used.push(Used { word: index, known: *known, column });
+                }
+                None if self.columns_left.len() < 200 => {
+                    let place = if self.section.is_empty() { String::new() } else { format!("{}: ", self.section) };
+                    self.columns_left.insert(format!("{place}{}", super::words::quoted(word)));
+                }
+                None => {}
+            }
+        }
+        // The clock of a verbose memory table stands in its rows, not in its header.
+        self.table = Some(table);
+    }
+
+    /// `# collectl -scm -oT -i2`, `waiting for 2 second sample...`.
+    fn command(&mut self, line: &str) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let waiting = words.iter().position(|word| *word == "waiting").and_then(|at| words.get(at + 2));
+        let option = words.iter().find_map(|word| word.strip_prefix("-i").filter(|rest| !rest.is_empty()));
+        let seconds = waiting.copied().or(option).and_then(seconds);
+        if self.interval.is_none() {
+            self.interval = seconds.filter(|interval| *interval > 0);
+        }
+    }
+
+    /// The words of the clock in front of a row: how many, and the instant.
+    fn clock(&self, words: &[&str], clock: &[Clock]) -> Option<(i64, ListingClock)> {
+        let (mut date, mut time) = (None, None);
+        for (word, clock) in words.iter().zip(clock) {
+            match clock {
+                Clock::Utc => return Some((seconds(word)?, ListingClock::Utc)),
+                // `-od` prints month and day without a year: no date.
+                Clock::Date => date = day(word).map(|day| day.midnight),
+                Clock::Time => time = Some(time_of_day(word, None)?),
+            }
+        }
+        match (date, time) {
+            (Some(date), Some(time)) => Some((date + time, ListingClock::Local)),
+            (None, Some(time)) => Some((time, ListingClock::TimeOfDay)),
+            _ => None,
+        }
+    }
+
+    /// `### RECORD    1 >>> vm <<< (1795282245.008) (Sat Nov 21 17:30:45 2026) ###`.
+    fn record(&mut self, line: &str, number: usize) {
+        self.is_verbose = true;
+        self.section.clear();
+        self.table = None;
+        let epoch = line.split('(').nth(1).and_then(|rest| rest.split(')').next()).and_then(seconds);
+        match epoch {
+            Some(epoch) => {
+                self.listing.clock = ListingClock::Utc;
+                self.record = Some(self.listing.instant(&mut self.running, epoch, true, number));
+            }
+            None => self.listing.reject(number, line),
+        }
+    }
+
+    fn row(&mut self, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        let Some(table) = self.table.clone() else {
+            self.listing.reject(number, line);
+            return Ok(());
+        };
+        // A verbose memory table has the clock in its rows only.
+        let in_front = words.len().checked_sub(table.width - table.clock.len());
+        let clock: Vec<Clock> = match (table.clock.as_slice(), in_front) {
+            ([], Some(1)) => vec![Clock::Time],
+            ([], Some(2)) => vec![Clock::Date, Clock::Time],
+            (clock, _) => clock.to_vec(),
+        };
+        let expected = table.width - table.clock.len() + clock.len();
+        let shift = clock.len() - table.clock.len();
+        let values: Option<Vec<(u32, Known, u64)>> = if words.len() == expected {
+            let value = |used: &Used| Some((used.column, used.known, number_of(words[used.word + shift], used.known)?));
+            table.used.iter().map(value).collect()
+        } else {
+            None
+        };
+        let raw = self.clock(words, &clock);
+        let is_timed = clock.is_empty() || raw.is_some();
+        let Some(values) = values.filter(|values| !values.is_empty() && is_timed) else {
+            // A table of which nothing is used was said once; a row that does not fit is said each time.
+            if !table.used.is_empty() {
+                self.listing.reject(number, line);
+            }
+            return Ok(());
+        };
+        let at = match (self.record, raw) {
+            (Some(record), _) => record,
+            (None, Some((raw, kind))) => {
+                self.listing.clock = kind;
+                let has_date = kind != ListingClock::TimeOfDay;
+                self.listing.instant(&mut self.running, raw, has_date, number)
+            }
+            (None, None) => {
+                let raw = self.rows.saturating_mul(self.interval.unwrap_or(SECOND));
+                self.listing.instant(&mut self.running, raw, true, number)
+            }
+        };
+        self.rows += 1;
+        self.last = Some(at);
+        self.derive(at, &values)?;
+        for (column, known, value) in values {
+            if known.name != "cpu_kernel_percent" {
+                self.listing.put(at, column, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Busy and system as the brief format has them.
+    fn derive(&mut self, at: i64, values: &[(u32, Known, u64)]) -> Result<(), Problem> {
+        let of = |name: &str| values.iter().find(|(_, known, _)| known.name == name).map(|(.., value)| *value);
+        let Some(kernel) = of("cpu_kernel_percent") else { return Ok(()) };
+        let others = ["cpu_irq_percent", "cpu_softirq_percent", "cpu_steal_percent"].map(of);
+        let user = ["cpu_user_percent", "cpu_nice_percent"].map(of);
+        let sum = |parts: &[Option<u64>]| {
+            parts.iter().try_fold(0u64, |sum, part| sum.checked_add((*part)?).filter(|sum| *sum < 1 << 40))
+        };
+        let Some(system) = sum(&others).and_then(|others| sum(&[Some(others), Some(kernel)])) else { return Ok(()) };
+        let column = self.listing.column(SOURCE, "cpu_system_percent", "", RawUnit::Percent);
+        self.listing.put(at, column, system)?;
+        if let Some(busy) = sum(&user).and_then(|user| sum(&[Some(user), Some(system)])) {
+            let column = self.listing.column(SOURCE, "cpu_busy_percent", "", RawUnit::Percent);
+            self.listing.put(at, column, busy)?;
+        }
+        Ok(())
+    }
+}
+
+/// Numbers with a suffix are bytes; plain ones are bytes, too, in tables that have suffixes, and KiB in the others.
+fn number_of(word: &str, known: Known) -> Option<u64> {
+    if known.is_bytes {
+        suffixed(word, known.thousand, 1.0 / 1024.0)
+    } else if known.unit == RawUnit::Percent {
+        scaled(word, 1.0)
+    } else {
+        suffixed(word, known.thousand, 1.0)
+    }
+}
+
+impl Parser for Collectl {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let text = line.trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        if text.starts_with("### RECORD") {
+            self.record(text, number);
+            return Ok(());
+        }
+        if text.starts_with("waiting for")
+            || (text.contains("collectl ") && !text.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            self.command(text);
+            return Ok(());
+        }
+        if let Some(rest) = text.strip_prefix('#') {
+            let rest = rest.trim_start();
+            // `#<---CPU---><---Memory--->`, with words inside the band: a heading over headers.
+            if rest.contains("<--") || rest.contains("-->") {
+                return Ok(());
+            }
+            let words: Vec<&str> = rest.split_whitespace().collect();
+            if Self::is_header(&words) {
+                self.header(&words);
+            } else if self.is_verbose {
+                rest.split(" (").next().unwrap_or_default().clone_into(&mut self.section);
+                self.table = None;
+            }
+            return Ok(());
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.row(&words, number, line)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        if self.rows == 0 {
+            return Err(self.listing.nothing("row of collectl under a header it has", REMEDY));
+        }
+        if self.listing.clock == ListingClock::Foreign {
+            let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
+            self.listing.note(format!(
+                "collectl: its rows have no time and are drawn {seconds} s apart; --about interval=5s says another interval"
+            ));
+        }
+        if !self.columns_left.is_empty() {
+            let names: Vec<&str> = self.columns_left.iter().map(String::as_str).take(20).collect();
+            let more = self.columns_left.len().saturating_sub(names.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let detail = format!("columns of collectl that are not imported: {}{more}", names.join(", "));
+            self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
+        }
+        self.listing.resolution(
+            "collectl: shares in whole percent; brief sizes are cut to the unit printed: 24G is 24 GiB or up to one more",
+        );
+        Ok(self.listing.close())
+    }
+}

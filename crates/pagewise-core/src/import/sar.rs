@@ -1,0 +1,375 @@
+//! `sar` as text (sysstat 10 to 12): sections with a header each, in any locale and either clock.
+//!
+//! A header is a line whose first word behind its time is no number; under it stand rows until the next one. Columns go by
+//! their names, so sections and versions need not be known. Lines of averages and of other items than the whole (`-P ALL`,
+//! single interrupts) are left out: all their numbers follow from, or are parts of, what is kept.
+
+use super::listing::{Listing, ListingClock};
+use super::times::{DAY, Half, SECOND, day, time_of_day};
+use super::words::scaled;
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::recording::{GapReason, RawUnit};
+use std::collections::{BTreeMap, BTreeSet};
+
+const REMEDY: &str = "give the output of `LC_ALL=C sar -B -r -W -q MEM -u -w [-f FILE]`; a binary saDD file is made readable with \
+                      `sar -f`";
+
+/// How a column is understood.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    header: &'static str,
+    source: &'static str,
+    name: &'static str,
+    unit: RawUnit,
+    scale: f64,
+}
+
+const fn kib(header: &'static str, source: &'static str, name: &'static str) -> Known {
+    Known { header, source, name, unit: RawUnit::KiB, scale: 1.0 }
+}
+
+const fn events(header: &'static str, name: &'static str) -> Known {
+    Known { header, source: SOURCE, name, unit: RawUnit::Hundredths, scale: 100.0 }
+}
+
+const fn pages(header: &'static str, name: &'static str) -> Known {
+    Known { header, source: SOURCE, name, unit: RawUnit::PageHundredths, scale: 100.0 }
+}
+
+const fn percent(header: &'static str, name: &'static str) -> Known {
+    Known { header, source: SOURCE, name, unit: RawUnit::PercentHundredths, scale: 100.0 }
+}
+
+/// The columns that are kept. Kernel names as in sysstat's `rd_stats.c` (12.6): `pgscank` sums `pgscan_kswapd*`, `pgscand`
+/// sums `pgscan_direct*`, `pgsteal` both kinds of `pgsteal_*`.
+const KNOWN: [Known; 67] = [
+    // -B
+    Known { header: "pgpgin/s", source: SOURCE, name: "pgpgin_per_second", unit: RawUnit::Bytes, scale: 1024.0 },
+    Known { header: "pgpgout/s", source: SOURCE, name: "pgpgout_per_second", unit: RawUnit::Bytes, scale: 1024.0 },
+    events("fault/s", "pgfault_per_second"),
+    events("majflt/s", "pgmajfault_per_second"),
+    pages("pgfree/s", "pgfree_per_second"),
+    pages("pgscank/s", "pgscank_per_second"),
+    pages("pgscand/s", "pgscand_per_second"),
+    pages("pgsteal/s", "pgsteal_per_second"),
+    percent("%vmeff", "reclaim_efficiency_percent"),
+    pages("pgprom/s", "pgpromote_per_second"),
+    pages("pgdem/s", "pgdemote_per_second"),
+    // -r
+    kib("kbmemfree", "meminfo", "MemFree"),
+    kib("kbavail", "meminfo", "MemAvailable"),
+    kib("kbmemused", SOURCE, "memory_used"),
+    percent("%memused", "memory_used_percent"),
+    kib("kbbuffers", "meminfo", "Buffers"),
+    kib("kbcached", "meminfo", "Cached"),
+    kib("kbcommit", "meminfo", "Committed_AS"),
+    percent("%commit", "commit_percent"),
+    kib("kbactive", "meminfo", "Active"),
+    kib("kbinact", "meminfo", "Inactive"),
+    kib("kbdirty", "meminfo", "Dirty"),
+    kib("kbanonpg", "meminfo", "AnonPages"),
+    kib("kbslab", "meminfo", "Slab"),
+    kib("kbkstack", "meminfo", "KernelStack"),
+    kib("kbpgtbl", "meminfo", "PageTables"),
+    kib("kbvmused", "meminfo", "VmallocUsed"),
+    // -S
+    kib("kbswpfree", "meminfo", "SwapFree"),
+    kib("kbswpused", SOURCE, "swap_used"),
+    percent("%swpused", "swap_used_percent"),
+    kib("kbswpcad", "meminfo", "SwapCached"),
+    percent("%swpcad", "swap_cached_percent"),
+    // -W
+    pages("pswpin/s", "pswpin_per_second"),
+    pages("pswpout/s", "pswpout_per_second"),
+    // -H
+    kib("kbhugfree", SOURCE, "hugetlb_free"),
+    kib("kbhugused", SOURCE, "hugetlb_used"),
+    percent("%hugused", "hugetlb_used_percent"),
+    kib("kbhugrsvd", SOURCE, "hugetlb_reserved"),
+    kib("kbhugsurp", SOURCE, "hugetlb_surplus"),
+    // -q MEM, -q IO, -q CPU
+    percent("%smem-10", "psi_memory_some_avg10_percent"),
+    percent("%smem-60", "psi_memory_some_avg60_percent"),
+    percent("%smem-300", "psi_memory_some_avg300_percent"),
+    percent("%smem", "psi_memory_some_percent"),
+    percent("%fmem-10", "psi_memory_full_avg10_percent"),
+    percent("%fmem-60", "psi_memory_full_avg60_percent"),
+    percent("%fmem-300", "psi_memory_full_avg300_percent"),
+    percent("%fmem", "psi_memory_full_percent"),
+    percent("%sio", "psi_io_some_percent"),
+    percent("%fio", "psi_io_full_percent"),
+    percent("%scpu", "psi_cpu_some_percent"),
+    // -u, and its names in -u ALL
+    percent("%user", "cpu_user_percent"),
+    percent("%usr", "cpu_user_percent"),
+    percent("%nice", "cpu_nice_percent"),
+    percent("%system", "cpu_kernel_percent"),
+    percent("%sys", "cpu_kernel_percent"),
+    percent("%iowait", "cpu_iowait_percent"),
+    percent("%steal", "cpu_steal_percent"),
+    percent("%irq", "cpu_irq_percent"),
+    percent("%soft", "cpu_softirq_percent"),
+    percent("%guest", "cpu_guest_percent"),
+    percent("%gnice", "cpu_guest_nice_percent"),
+    percent("%idle", "cpu_idle_percent"),
+    // -w, -q
+    events("proc/s", "forks_per_second"),
+    events("cswch/s", "context_switches_per_second"),
+    Known { header: "runq-sz", source: SOURCE, name: "procs_running", unit: RawUnit::Count, scale: 1.0 },
+    Known { header: "blocked", source: SOURCE, name: "procs_blocked", unit: RawUnit::Count, scale: 1.0 },
+    Known { header: "plist-sz", source: SOURCE, name: "tasks", unit: RawUnit::Count, scale: 1.0 },
+];
+
+/// Sections whose rows are items, and the item that stands for the whole.
+const WHOLE: [(&str, &[&str]); 2] = [("CPU", &["all"]), ("INTR", &["sum"])];
+
+/// Clocks go on within a section, while each section of a file begins anew.
+#[derive(Clone, Debug, Default)]
+struct Section {
+    days: i64,
+    last: Option<i64>,
+}
+
+#[derive(Debug)]
+pub(super) struct Sar {
+    listing: Listing,
+    midnight: Option<i64>,
+    header: Vec<String>,
+    sections: BTreeMap<Vec<String>, Section>,
+    rows: usize,
+    left: BTreeSet<String>,
+}
+
+impl Sar {
+    pub(super) fn new() -> Sar {
+        Sar {
+            listing: Listing::new(Kind::Sar, ListingClock::TimeOfDay),
+            midnight: None,
+            header: Vec::new(),
+            sections: BTreeMap::new(),
+            rows: 0,
+            left: BTreeSet::new(),
+        }
+    }
+
+    /// `Linux 6.18.44 (host) 	11/21/2026 	_x86_64_	(2 CPU)`.
+    fn banner(&mut self, line: &str, number: usize) {
+        let mut words = line.split_whitespace();
+        words.next();
+        if let Some(kernel) = words.next() {
+            self.listing.about("kernel", kernel);
+        }
+        if let Some(at) = line.rfind(" CPU)") {
+            let cpus: String = line[..at].chars().rev().take_while(char::is_ascii_digit).collect();
+            if !cpus.is_empty() {
+                self.listing.about("cpus", cpus.chars().rev().collect::<String>());
+            }
+        }
+        // Behind the host's name; one word, or three as in `21. 11. 2026`.
+        let behind = line.split_once(')').map_or("", |(_, behind)| behind);
+        let parts: Vec<&str> = behind.split('\t').map(str::trim).collect();
+        let date = parts
+            .iter()
+            .chain(&behind.split_whitespace().collect::<Vec<_>>())
+            .find_map(|part| day(&part.replace(". ", ".")));
+        match date {
+            Some(date) => {
+                self.midnight = Some(date.midnight);
+                self.listing.clock = ListingClock::Local;
+                if date.is_ambiguous {
+                    self.listing.note(format!(
+                        "sar: line {number}: its date is read with the month first; --about date=YYYY-MM-DD says otherwise"
+                    ));
+                }
+            }
+            None => self.listing.note(format!("sar: line {number}: no date that could be read")),
+        }
+        self.sections.clear();
+        self.header.clear();
+    }
+
+    /// The instant of a row, and the words behind its clock.
+    fn clock<'a, 't>(words: &'a [&'t str]) -> Option<(i64, &'a [&'t str])> {
+        let (first, rest) = words.split_first()?;
+        if let Some(half) = rest.first().and_then(|word| Half::of(word)) {
+            return Some((time_of_day(first, Some(half))?, &rest[1..]));
+        }
+        // sadf -d and ISO clocks write the date in front.
+        if let Some(date) = day(first).filter(|_| first.len() >= 8)
+            && let Some(time) = rest.first().and_then(|word| time_of_day(word, None))
+        {
+            return Some((date.midnight + time, &rest[1..]));
+        }
+        Some((time_of_day(first, None)?, rest))
+    }
+
+    fn at(&mut self, time: i64, number: usize) -> i64 {
+        let section = self.sections.entry(self.header.clone()).or_default();
+        let mut at = time.saturating_add(section.days);
+        if let Some(last) = section.last {
+            let back = last.saturating_sub(at);
+            if back >= DAY / 2 {
+                section.days += (back / DAY + 1) * DAY;
+                at = time.saturating_add(section.days);
+            } else if back > 0 {
+                // Each section has the same clock, so all move alike.
+                section.days = section.days.saturating_add(back).saturating_add(SECOND);
+                at = time.saturating_add(section.days);
+                self.listing.mark(
+                    at.saturating_add(self.midnight.unwrap_or(0)),
+                    format!("sar: line {number}: the clock goes back by {} s", back as f64 / SECOND as f64),
+                );
+            }
+        }
+        section.last = Some(at);
+        if time >= DAY {
+            self.listing.clock = ListingClock::Local;
+        }
+        // With a date in each line there is no banner that has one.
+        at.saturating_add(if time >= DAY { 0 } else { self.midnight.unwrap_or(0) })
+    }
+
+    fn header(&mut self, words: &[&str]) {
+        self.header = words.iter().map(|word| (*word).to_owned()).collect();
+        for word in words {
+            let is_known =
+                KNOWN.iter().any(|known| known.header == *word) || WHOLE.iter().any(|(item, _)| item == word);
+            if !is_known && self.left.len() < 200 {
+                self.left.insert(super::words::quoted(word));
+            }
+        }
+    }
+
+    fn row(&mut self, time: i64, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        // sysstat marks CPUs that are offline and items that vanished with other words, and sadf repeats names.
+        let item = WHOLE.iter().find(|(name, _)| self.header.first().is_some_and(|first| first == name));
+        if let Some((_, whole)) = item
+            && !words.first().is_some_and(|word| whole.contains(word))
+        {
+            return Ok(());
+        }
+        if words.len() != self.header.len() {
+            self.listing.reject(number, line);
+            return Ok(());
+        }
+        let mut values = Vec::new();
+        for (header, word) in self.header.iter().zip(words) {
+            let known = match (item, header.as_str()) {
+                (Some(("INTR", _)), "all" | "intr/s") => Some(events("all", "interrupts_per_second")),
+                (Some(("INTR", _)), _) => None,
+                (_, header) => KNOWN.iter().find(|known| known.header == header).copied(),
+            };
+            let Some(known) = known else { continue };
+            match scaled(word, known.scale) {
+                Some(value) => values.push((known, value)),
+                None => {
+                    self.listing.reject(number, line);
+                    return Ok(());
+                }
+            }
+        }
+        if values.is_empty() {
+            return Ok(());
+        }
+        let at = self.at(time, number);
+        self.rows += 1;
+        self.derive(at, &values)?;
+        for (known, value) in values {
+            if known.name != "cpu_kernel_percent" {
+                let column = self.listing.column(known.source, known.name, "", known.unit);
+                self.listing.put(at, column, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Busy and system shares. Without columns of their own, `%system` holds interrupts and soft interrupts (sar(1)).
+    fn derive(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
+        const MOST: u64 = 1 << 40;
+        let of = |name: &str| values.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let Some(kernel) = of("cpu_kernel_percent").filter(|value| *value < MOST) else { return Ok(()) };
+        let part = |name: &str| of(name).filter(|value| *value < MOST).unwrap_or(0);
+        let system = kernel + part("cpu_irq_percent") + part("cpu_softirq_percent");
+        let column = self.listing.column(SOURCE, "cpu_system_percent", "", RawUnit::PercentHundredths);
+        self.listing.put(at, column, system)?;
+        if let Some(user) = of("cpu_user_percent").filter(|value| *value < MOST) {
+            let guests = part("cpu_guest_percent") + part("cpu_guest_nice_percent");
+            let busy = system + user + part("cpu_nice_percent") + guests;
+            let column = self.listing.column(SOURCE, "cpu_busy_percent", "", RawUnit::PercentHundredths);
+            self.listing.put(at, column, busy)?;
+        }
+        Ok(())
+    }
+}
+
+/// `Average:`, `Durchschn.:`, `Moyenne :`.
+fn is_average(words: &[&str]) -> bool {
+    words.iter().take(2).any(|word| word.ends_with(':') && !word.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+impl Parser for Sar {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.is_empty() || is_average(&words) {
+            return Ok(());
+        }
+        if words[0] == "Linux" && line.contains('(') {
+            self.banner(line, number);
+            return Ok(());
+        }
+        let Some((time, rest)) = Self::clock(&words) else {
+            self.listing.reject(number, line);
+            return Ok(());
+        };
+        match rest {
+            [] => self.listing.reject(number, line),
+            // `LINUX RESTART` since sysstat 11.
+            [first, ..] if first.starts_with("LINUX") || (*first == "RESTART") => {
+                let at = self.midnight.unwrap_or(0).saturating_add(time);
+                self.listing.mark(at, "sar: the host was started again".to_owned());
+                self.listing.gap_between(
+                    Some(at),
+                    Some(at),
+                    None,
+                    GapReason::Other("restart".to_owned()),
+                    "the host was started again; since when it was down is not in the listing",
+                );
+            }
+            [first, second, ..] if *second == "COM" || *first == "COM" => {}
+            [first, ..] => {
+                let is_number = scaled(first, 1.0).is_some();
+                let is_item = WHOLE.iter().any(|(_, whole)| whole.contains(first));
+                let names_columns =
+                    rest.iter().any(|word| word.contains('/') || word.contains('%') || word.starts_with("kb"));
+                let is_header = !is_number
+                    && !is_item
+                    && (names_columns
+                        || WHOLE.iter().any(|(item, _)| item == first)
+                        || KNOWN.iter().any(|known| known.header == *first));
+                if is_header && rest.iter().skip(1).all(|word| scaled(word, 1.0).is_none()) {
+                    self.header(rest);
+                } else if self.header.is_empty() {
+                    self.listing.reject(number, line);
+                } else {
+                    self.row(time, rest, number, line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        if self.rows == 0 {
+            return Err(self.listing.nothing("row of sar under a header it has", REMEDY));
+        }
+        if !self.left.is_empty() {
+            let names: Vec<&str> = self.left.iter().map(String::as_str).take(20).collect();
+            let more = self.left.len().saturating_sub(names.len());
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let detail = format!("columns of sar that are not imported: {}{more}", names.join(", "));
+            self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
+        }
+        self.listing.resolution("sar: rates and shares with two decimals, averaged over the interval before");
+        Ok(self.listing.close())
+    }
+}

@@ -1,0 +1,216 @@
+//! `vmstat` as text: one row of levels and rates at a time, with `-t` a local time behind it.
+//!
+//! The first row's rates are averages since boot and are left out. The unit of memory (`-S`) does not stand in the
+//! output; it is KiB unless the command line stands above it or the caller says otherwise. `-S` does not change swap and
+//! block columns (vmstat(8), procps-ng 4.0).
+
+use super::listing::{Listing, ListingClock};
+use super::merge::Assumed;
+use super::times::{Running, SECOND, day, time_of_day};
+use super::words::scaled;
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::recording::{GapReason, RawUnit};
+
+const REMEDY: &str =
+    "give the output of `vmstat -t 1` (-a, -w and -S are fine; -d, -D, -m, -p and -s are other tables)";
+
+/// How a column is understood.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    header: &'static str,
+    source: &'static str,
+    name: &'static str,
+    unit: RawUnit,
+    /// An average over the interval before, or since boot in the first row.
+    is_rate: bool,
+}
+
+const fn level(header: &'static str, source: &'static str, name: &'static str, unit: RawUnit) -> Known {
+    Known { header, source, name, unit, is_rate: false }
+}
+
+const fn rate(header: &'static str, name: &'static str, unit: RawUnit) -> Known {
+    Known { header, source: SOURCE, name, unit, is_rate: true }
+}
+
+const KNOWN: [Known; 20] = [
+    level("r", SOURCE, "procs_running", RawUnit::Count),
+    level("b", SOURCE, "procs_blocked", RawUnit::Count),
+    level("swpd", SOURCE, "swap_used", RawUnit::KiB),
+    level("free", "meminfo", "MemFree", RawUnit::KiB),
+    level("buff", "meminfo", "Buffers", RawUnit::KiB),
+    // Cached, and from procps-ng 3.3.10 on reclaimable slab, too: not the kernel's `Cached`.
+    level("cache", SOURCE, "page_cache", RawUnit::KiB),
+    level("inact", "meminfo", "Inactive", RawUnit::KiB),
+    level("active", "meminfo", "Active", RawUnit::KiB),
+    rate("si", "swap_in_per_second", RawUnit::KiB),
+    rate("so", "swap_out_per_second", RawUnit::KiB),
+    rate("bi", "pgpgin_per_second", RawUnit::KiB),
+    rate("bo", "pgpgout_per_second", RawUnit::KiB),
+    rate("in", "interrupts_per_second", RawUnit::Count),
+    rate("cs", "context_switches_per_second", RawUnit::Count),
+    rate("us", "cpu_user_percent", RawUnit::Percent),
+    rate("sy", "cpu_system_percent", RawUnit::Percent),
+    rate("id", "cpu_idle_percent", RawUnit::Percent),
+    rate("wa", "cpu_iowait_percent", RawUnit::Percent),
+    rate("st", "cpu_steal_percent", RawUnit::Percent),
+    rate("gu", "cpu_guest_percent", RawUnit::Percent),
+];
+
+/// What is busy.
+const BUSY: [&str; 3] = ["us", "sy", "gu"];
+
+#[derive(Debug)]
+pub(super) struct Vmstat {
+    listing: Listing,
+    running: Running,
+    columns: Vec<(Known, u32)>,
+    busy: u32,
+    /// KiB in the unit of the memory columns.
+    unit: f64,
+    interval: Option<i64>,
+    rows: i64,
+    has_times: bool,
+}
+
+impl Vmstat {
+    pub(super) fn new(assumed: &Assumed) -> Vmstat {
+        let mut listing = Listing::new(Kind::Vmstat, ListingClock::Foreign);
+        let busy = listing.column(SOURCE, "cpu_busy_percent", "", RawUnit::Percent);
+        Vmstat {
+            listing,
+            running: Running::default(),
+            columns: Vec::new(),
+            busy,
+            unit: assumed.vmstat_unit.unwrap_or(1024.0) / 1024.0,
+            interval: assumed.interval,
+            rows: 0,
+            has_times: false,
+        }
+    }
+
+    /// A header names its columns; behind them stands the time zone.
+    fn header(&mut self, words: &[&str]) {
+        let known: Vec<Known> =
+            words.iter().map_while(|word| KNOWN.iter().find(|known| known.header == *word).copied()).collect();
+        if words.get(known.len()).is_some_and(|zone| matches!(*zone, "UTC" | "GMT")) {
+            self.listing.clock = ListingClock::Utc;
+        }
+        let listing = &mut self.listing;
+        let column = |known: Known| (known, listing.column(known.source, known.name, "", known.unit));
+        self.columns = known.into_iter().map(column).collect();
+    }
+
+    /// `$ vmstat -S M 1` above the listing says the unit.
+    fn command(&mut self, line: &str) {
+        let mut words = line.split_whitespace().skip_while(|word| !word.ends_with("vmstat")).skip(1);
+        while let Some(word) = words.next() {
+            let unit = match word.strip_prefix("-S") {
+                Some("") => words.next(),
+                Some(unit) => Some(unit),
+                None => continue,
+            };
+            if let Some(bytes) = unit.and_then(unit_of) {
+                self.unit = bytes / 1024.0;
+            }
+        }
+    }
+
+    /// The instant of a row, from the words behind its numbers.
+    fn at(&mut self, behind: &[&str], number: usize) -> i64 {
+        let clock = |words: &[&str]| Some((day(words.first()?)?.midnight, time_of_day(words.get(1)?, None)?));
+        match clock(behind) {
+            Some((midnight, time)) => {
+                if self.listing.clock == ListingClock::Foreign {
+                    self.listing.clock = ListingClock::Local;
+                }
+                self.has_times = true;
+                self.listing.instant(&mut self.running, midnight + time, true, number)
+            }
+            None => {
+                let raw = self.rows.saturating_mul(self.interval.unwrap_or(SECOND));
+                self.listing.instant(&mut self.running, raw, true, number)
+            }
+        }
+    }
+}
+
+/// Bytes of the letters vmstat takes.
+pub(super) fn unit_of(letter: &str) -> Option<f64> {
+    match letter {
+        "k" => Some(1000.0),
+        "K" => Some(1024.0),
+        "m" => Some(1_000_000.0),
+        "M" => Some(1_048_576.0),
+        _ => None,
+    }
+}
+
+impl Parser for Vmstat {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.is_empty() || line.trim_start().starts_with("procs") || line.trim_start().starts_with("--procs") {
+            return Ok(());
+        }
+        if words.len() >= 4 && words[..4] == ["r", "b", "swpd", "free"] {
+            self.header(&words);
+            return Ok(());
+        }
+        if words.iter().any(|word| word.ends_with("vmstat")) {
+            self.command(line);
+            return Ok(());
+        }
+        let width = self.columns.len();
+        let is_row = width > 0 && words.len() >= width && words[..width].iter().all(|word| scaled(word, 1.0).is_some());
+        let behind = words.get(width..).unwrap_or_default();
+        // A row of a listing with times that lost its time, or a number too many, is not this table.
+        let is_timed = behind.first().is_some_and(|word| day(word).is_some());
+        if !is_row || (!behind.is_empty() && !is_timed) || (self.has_times && !is_timed) {
+            self.listing.reject(number, line);
+            return Ok(());
+        }
+        let at = self.at(behind, number);
+        let is_first = self.rows == 0;
+        self.rows += 1;
+        let mut busy = Some(0u64);
+        for (index, (known, column)) in self.columns.clone().into_iter().enumerate() {
+            let is_memory = !known.is_rate && known.unit == RawUnit::KiB;
+            let scale = if is_memory { self.unit } else { 1.0 };
+            let value = scaled(words[index], scale);
+            if BUSY.contains(&known.header) {
+                busy = busy.zip(value).and_then(|(sum, value)| sum.checked_add(value));
+            }
+            if let Some(value) = value.filter(|_| !(known.is_rate && is_first)) {
+                self.listing.put(at, column, value)?;
+            }
+        }
+        match busy.filter(|_| !is_first) {
+            Some(busy) => self.listing.put(at, self.busy, busy)?,
+            None => self.listing.touch(at),
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        if self.rows == 0 {
+            return Err(self.listing.nothing("row of vmstat", REMEDY));
+        }
+        let first = self.listing.rows.first_key_value().map(|(at, _)| *at);
+        self.listing.gap_between(
+            first,
+            first,
+            Some(SOURCE),
+            GapReason::Other("since_boot".to_owned()),
+            "the rates of the first row are averages since boot and were left out",
+        );
+        if !self.has_times {
+            let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
+            self.listing.note(format!(
+                "vmstat: its rows have no time and are drawn {seconds} s apart; --about interval=5s says another interval"
+            ));
+        }
+        let bytes = self.unit * 1024.0;
+        self.listing.resolution(&format!("vmstat: memory in units of {bytes} bytes, shares in whole percent"));
+        Ok(self.listing.close())
+    }
+}

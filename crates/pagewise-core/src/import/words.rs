@@ -1,0 +1,82 @@
+//! Numbers as tools print them for people: `12.34`, `12,34`, `24G`, `-3`.
+
+/// A number times `scale`, rounded to a whole. Takes a decimal point or comma. `None` when it is no number, or beyond what
+/// a recording holds.
+pub(super) fn scaled(word: &str, scale: f64) -> Option<u64> {
+    let mut separators = word.bytes().filter(|byte| matches!(byte, b'.' | b','));
+    let (separator, more) = (separators.next(), separators.next());
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-'));
+    if more.is_some() || !is_plain || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // The common case, and exact whatever its size.
+    if separator.is_none() && scale == 1.0 {
+        return match word.strip_prefix('-') {
+            Some(_) => word.parse::<i64>().ok().map(|value| value as u64),
+            None => word.parse::<i64>().ok().map(i64::cast_unsigned),
+        };
+    }
+    let value: f64 = word.replace(',', ".").parse().ok()?;
+    let scaled = (value * scale).round();
+    // Beyond 2^53 a float no longer knows its last digit.
+    (scaled.abs() <= 9e15).then_some(scaled as i64 as u64)
+}
+
+/// A number with a suffix K, M, G, T or P of 1024, or of 1000 where the tool means that, times `scale`.
+pub(super) fn suffixed(word: &str, thousand: f64, scale: f64) -> Option<u64> {
+    let power = match word.as_bytes().last()? {
+        b'K' | b'k' => 1,
+        b'M' | b'm' => 2,
+        b'G' | b'g' => 3,
+        b'T' | b't' => 4,
+        b'P' | b'p' => 5,
+        _ => return scaled(word, scale),
+    };
+    let factor = (0..power).fold(1.0, |factor, _| factor * thousand);
+    scaled(&word[..word.len() - 1], factor * scale)
+}
+
+/// A line as it can be quoted in a message: short, on one line.
+pub(super) fn quoted(line: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut quoted: String = line.trim().chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.trim().chars().nth(LONGEST).is_some() {
+        quoted.push('…');
+    }
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_have_a_point_or_a_comma_and_stay_whole() {
+        assert_eq!(scaled("12.34", 100.0), Some(1234));
+        assert_eq!(scaled("12,34", 100.0), Some(1234));
+        assert_eq!(scaled("0.29", 100.0), Some(29));
+        assert_eq!(scaled("-3", 1.0), Some(-3i64 as u64));
+        assert_eq!(scaled("9223372036854775807", 1.0), Some(i64::MAX as u64));
+    }
+
+    #[test]
+    fn what_is_no_number_is_none_and_never_zero() {
+        for word in ["", "-", ".", "1.2.3", "1,234.5", "abc", "nan", "inf", "1e5", "99999999999999999999", "0x10", "+"]
+        {
+            assert_eq!(scaled(word, 1.0), None, "{word}");
+            assert_eq!(scaled(word, 100.0), None, "{word}");
+        }
+        assert_eq!(suffixed("G", 1024.0, 1.0), None);
+        assert_eq!(suffixed("", 1024.0, 1.0), None);
+        assert_eq!(suffixed("9999999999P", 1024.0, 1.0), None);
+        assert_eq!(suffixed("é", 1024.0, 1.0), None);
+    }
+
+    #[test]
+    fn a_suffix_is_a_power() {
+        assert_eq!(suffixed("24G", 1024.0, 1.0 / 1024.0), Some(24 << 20));
+        assert_eq!(suffixed("5.5M", 1024.0, 1.0), Some(5_767_168));
+        assert_eq!(suffixed("12K", 1000.0, 1.0), Some(12_000));
+        assert_eq!(suffixed("46083", 1000.0, 1.0), Some(46_083));
+    }
+}

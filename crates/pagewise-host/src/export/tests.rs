@@ -1,0 +1,69 @@
+//! The written files, read by readers of others where there are some.
+
+use super::*;
+use crate::import::{KindFile, open, write};
+use pagewise_core::import::Assumed;
+use std::io::Read;
+
+fn recording(folder: &Path) -> PathBuf {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports");
+    let file = |kind: &str, name: &str| format!("{kind}:{}", samples.join(name).display()).parse::<KindFile>().unwrap();
+    let files = [file("collectl", "collectl-thp-on.txt"), file("perf-script", "perf-script.txt")];
+    let path = folder.join("a.pgw");
+    write(&open(&files, &Assumed::default()).unwrap(), &path).unwrap();
+    path
+}
+
+fn exported(path: &Path, format: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    export(path, format.parse().unwrap(), &Selection::default(), None, &mut out).unwrap();
+    out
+}
+
+#[test]
+fn a_recording_goes_to_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let csv = String::from_utf8(exported(&path, "csv")).unwrap();
+    assert_eq!(csv.lines().count(), 22 * 10 + 1);
+    assert!(csv.lines().nth(1).unwrap().starts_with(",0,"), "a listing without a date has no RFC 3339 time: {csv}");
+    assert!(String::from_utf8(exported(&path, "openmetrics")).unwrap().ends_with("# EOF\n"));
+    assert!(String::from_utf8(exported(&path, "folded")).unwrap().contains("read_zero_[k] "));
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(exported(&path, "pprof").as_slice()).read_to_end(&mut plain).unwrap();
+    assert!(plain.windows(9).any(|window| window == b"read_zero"));
+    let firefox: serde_json::Value = serde_json::from_slice(&exported(&path, "firefox")).unwrap();
+    let thread = &firefox["threads"][0];
+    let weights: u64 = thread["samples"]["weight"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum();
+    let total: u64 = crate::store::recording::Recording::open(&path)
+        .unwrap()
+        .profile()
+        .unwrap()
+        .unwrap()
+        .samples
+        .iter()
+        .filter(|sample| sample.comm == thread["name"].as_str().unwrap())
+        .map(|sample| sample.count)
+        .sum();
+    assert_eq!(weights, total);
+    assert!(firefox["meta"]["preprocessedProfileVersion"].as_u64().unwrap() > 40);
+}
+
+#[test]
+fn parquet_is_a_file_per_source_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = recording(folder.path());
+    let to = folder.path().join("out");
+    let selection = Selection::default();
+    let files = export(&path, Format::Parquet, &selection, Some(&to), &mut io::sink()).unwrap();
+    let names: Vec<String> =
+        files.iter().map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(names, ["import.parquet", "meminfo.parquet"]);
+    let again = export(&path, Format::Parquet, &selection, Some(&to), &mut io::sink()).unwrap_err();
+    assert!(matches!(again, ExportError::Exists(_)), "{again}");
+    let csv = folder.path().join("a.csv");
+    export(&path, Format::Csv, &selection, Some(&csv), &mut io::sink()).unwrap();
+    assert!(export(&path, Format::Csv, &selection, Some(&csv), &mut io::sink()).is_err());
+    let none = Selection { series: vec!["nothing.*".into()], ..Selection::default() };
+    assert!(matches!(export(&path, Format::Csv, &none, None, &mut io::sink()), Err(ExportError::NoSeries(_))));
+}

@@ -1,0 +1,129 @@
+//! Files as they are given: written and read again, of the wrong kind, bent, endless; and a folder of sos.
+
+use super::*;
+use crate::store::recording::Recording;
+use pagewise_core::recording::Recorded;
+use pagewise_core::recording::{Block, GapReason};
+use std::fs;
+use std::path::Path;
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports")
+}
+
+fn file(kind: Kind, name: &str) -> KindFile {
+    KindFile { kind, path: samples().join(name) }
+}
+
+fn error(kind: &str, path: &Path) -> String {
+    let file: KindFile = format!("{kind}:{}", path.display()).parse().unwrap();
+    open(&[file], &Assumed::default()).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_written_is_what_was_imported() {
+    let files = [
+        file(Kind::Collectl, "collectl-thp-off.txt"),
+        file(Kind::Collectl, "collectl-thp-on.txt"),
+        file(Kind::PerfTop, "perf-top-thp-on.txt"),
+    ];
+    let mut assumed = Assumed::default();
+    assumed.about("kernel", "2.6.32-220").unwrap();
+    assumed.setting("thp.enabled", "always");
+    let imported = open(&files, &assumed).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("2012.pgw");
+    write(&imported, &path).unwrap();
+    let read = Recording::open(&path).unwrap();
+    assert!(read.is_complete());
+    let mut series = imported.series().to_vec();
+    series.sort_by(|a, b| (&a.source, a.column).cmp(&(&b.source, b.column)));
+    assert_eq!(read.series(), series);
+    let values = |blocks: Vec<Block>| -> Vec<(u64, i64, Vec<u64>)> {
+        let all = blocks.iter().flat_map(|block| {
+            series.iter().flat_map(|one| {
+                block.values(one).map(|(tick, value)| (tick.begin, tick.wall_offset, vec![value])).collect::<Vec<_>>()
+            })
+        });
+        all.collect()
+    };
+    let (a, b) = (imported.blocks().map(Result::unwrap).collect(), read.blocks().map(Result::unwrap).collect());
+    assert_eq!(values(a), values(b));
+    assert_eq!((read.settings().unwrap(), read.about("kernel")), (imported.settings().unwrap(), Some("2.6.32-220")));
+    assert_eq!(read.marks().unwrap(), imported.marks().unwrap());
+    assert_eq!(read.gaps(), imported.gaps());
+    let (mine, theirs) = (imported.profile().unwrap().unwrap(), read.profile().unwrap().unwrap());
+    assert_eq!((mine.samples, mine.event, mine.hz), (theirs.samples, theirs.event, theirs.hz));
+    assert_eq!(mine.stacks.frames(), theirs.stacks.frames());
+    assert!(matches!(write(&imported, &path), Err(RecordingError::Exists(_))));
+}
+
+#[test]
+fn the_command_line_names_kind_and_file() {
+    assert_eq!("perf-script:a:b.txt".parse::<KindFile>().unwrap().path, Path::new("a:b.txt"));
+    for (text, says) in [("a.txt", "is not KIND:FILE"), ("sar:", "is not KIND:FILE"), ("sarr:a", "no kind of file")] {
+        assert!(text.parse::<KindFile>().unwrap_err().contains(says), "{text}");
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_is_told_what_to_do_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    for (bytes, says) in [
+        (&b"\x1f\x8b\x08\0"[..], "gunzip"),
+        (b"PERFILE2....", "perf script -i"),
+        (b"\x96\xd5\0\0", "sar -f"),
+        (b"\xff\xfea\0", "iconv"),
+        (b"\xfd7zXZ\0", "tar xf"),
+        (b"", "it holds no row of sar"),
+        (b"\0\0\0\0\n\0\0\n", "it holds no row of sar"),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let error = error("sar", &path);
+        assert!(error.contains(says) && error.contains(&path.display().to_string()), "{error}");
+    }
+    fs::write(&path, "x".repeat(70_000)).unwrap();
+    assert!(error("sar", &path).contains("line 1: it is longer than"), "{}", error("sar", &path));
+    assert!(error("sar", Path::new("/dev/zero")).contains("device"));
+    assert!(error("sar", folder.path()).contains("folder"));
+    assert!(error("sar", &folder.path().join("none")).contains("cannot read"));
+    assert!(error("sosreport", &path).contains("unpack"));
+    assert!(error("sosreport", folder.path()).contains("proc/vmstat"));
+}
+
+#[test]
+fn a_sosreport_gives_levels_and_settings_and_says_why_no_rates() {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("proc/vmstat", "nr_free_pages 1000\npgfault 5\nallocstall_normal 7\n"),
+        ("proc/meminfo", "MemTotal:       24683520 kB\nMemFree: 100 kB\n"),
+        ("proc/buddyinfo", "Node 0, zone   Normal      1      2      3\n"),
+        ("proc/version", "Linux version 5.14.0-427.el9.x86_64 (mock@x) #1 SMP\n"),
+        ("proc/sys/vm/swappiness", "10\n"),
+        ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
+        ("sos_commands/kernel/sysctl_-a", "vm.swappiness = 10\nvm.zone_reclaim_mode = 1\nnet.x = 1\nbad line\n"),
+        ("date", "Sat Nov 21 17:26:49 UTC 2026\n"),
+    ] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let file = KindFile { kind: Kind::Sosreport, path: folder.path().to_owned() };
+    let imported = open(&[file], &Assumed::default()).unwrap();
+    assert_eq!((imported.ticks(), imported.about("kernel")), (1, Some("5.14.0-427.el9.x86_64")));
+    assert_eq!(imported.about("import.zero"), Some("2026-11-21T00:00:00Z"));
+    let names: Vec<&str> = imported.series().iter().map(|series| series.name.as_str()).collect();
+    assert!(names.contains(&"nr_free_pages") && names.contains(&"MemFree") && !names.contains(&"pgfault"), "{names:?}");
+    let setting = |name: &str| {
+        let settings = imported.settings().unwrap();
+        settings.into_iter().find(|setting| setting.path == name).and_then(|setting| setting.value)
+    };
+    assert_eq!(setting("thp.enabled").as_deref(), Some("always"));
+    assert_eq!(setting("vm.swappiness").as_deref(), Some("10"));
+    assert_eq!(setting("vm.zone_reclaim_mode").as_deref(), Some("1"));
+    assert_eq!(setting("net.x"), None);
+    let gap = |word: &str| imported.gaps().iter().find(|gap| gap.reason.word() == word).map(|gap| gap.detail.clone());
+    assert!(gap("one_instant").unwrap().contains("2 totals"));
+    assert!(imported.gaps().iter().any(|gap| gap.reason == GapReason::Missing));
+}

@@ -1,0 +1,81 @@
+//! `pagewise export FILE.pgw --to FORMAT`: a recording in the format of another tool.
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_core::export::Selection;
+use pagewise_core::recording::Recorded;
+use pagewise_core::unit::Seconds;
+use pagewise_host::export::{ExportError, Format, export};
+use pagewise_host::store::recording::Recording;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Write a recording in the format of another tool
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct ExportArgs {
+    /// The recording
+    #[arg(value_name = "FILE.pgw")]
+    recording: PathBuf,
+    /// csv, parquet, openmetrics, folded, pprof or firefox
+    #[arg(long = "to", value_name = "FORMAT")]
+    format: Format,
+    /// Where to; never overwritten. For parquet a folder, with a file per source [default: stdout, or the current folder]
+    #[arg(short, long = "output", value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Only series that fit, such as 'vmstat.compact_*' or MemFree
+    #[arg(long, value_name = "GLOB")]
+    series: Vec<String>,
+    /// From this long after the beginning, such as 90s, or from an instant such as 2026-11-21T17:30:00Z
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Until then
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+}
+
+const AFTER_HELP: &str = "csv: a line per value. openmetrics: text with timestamps. folded, pprof, firefox: stacks only.\n\n\
+                          Examples:\n  pagewise export a.pgw --to csv --series 'vmstat.compact_*'\n  \
+                          pagewise export a.pgw --to parquet -o a.parquet\n  \
+                          pagewise export a.pgw --to pprof -o a.pb.gz --from 60s --until 90s";
+
+pub(crate) fn run(args: &ExportArgs, _global: &Global) -> Result<ExitCode, Failure> {
+    let mut selection = Selection { series: args.series.clone(), ..Selection::default() };
+    if args.from.is_some() || args.until.is_some() {
+        let recording = Recording::open(&args.recording).map_err(ExportError::Recording)?;
+        selection.from = args.from.as_deref().map(|text| instant(&recording, "--from", text)).transpose()?;
+        selection.until = args.until.as_deref().map(|text| instant(&recording, "--until", text)).transpose()?;
+    }
+    let mut stdout = std::io::stdout().lock();
+    match export(&args.recording, args.format, &selection, args.output.as_deref(), &mut stdout) {
+        // A reader that went away (`| head`) ends us quietly, as it does other tools.
+        Err(ExportError::File { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => {
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => Err(error.into()),
+        Ok(files) => {
+            for file in files {
+                output::note(&format!("wrote {}", file.display()));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// A time after the beginning, or an instant of the wall clock, as the recording counts.
+fn instant(recording: &Recording, option: &str, text: &str) -> Result<u64, Failure> {
+    let wrong = || Failure::Usage(anyhow!("{option} {text}: write 90s, 10m, or 2026-11-21T17:30:00Z"));
+    let first = recording.blocks().next().transpose().map_err(ExportError::Recording)?;
+    let tick = first.as_ref().and_then(|block| block.ticks.first());
+    if let Ok(after) = text.parse::<Seconds>() {
+        let nanoseconds = (after.0 * 1e9).min(9e18) as u64;
+        return Ok(tick.map_or(0, |tick| tick.begin).saturating_add(nanoseconds));
+    }
+    let at: jiff::Timestamp = text.parse().map_err(|_| wrong())?;
+    let offset = tick.map_or(0, |tick| tick.wall_offset);
+    let at = at.as_nanosecond() - i128::from(offset);
+    Ok(u64::try_from(at.max(0)).unwrap_or(u64::MAX))
+}

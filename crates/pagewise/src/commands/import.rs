@@ -1,0 +1,103 @@
+//! `pagewise import KIND:FILE… -o FILE.pgw`: what other tools wrote, as a recording that every other verb reads.
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_core::import::Assumed;
+use pagewise_core::recording::Recorded;
+use pagewise_host::import::{self, KindFile};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Make a recording of what other tools wrote
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct ImportArgs {
+    /// What wrote a file, and the file; several become one recording
+    #[arg(required = true, value_name = "KIND:FILE")]
+    files: Vec<KindFile>,
+    /// The recording; never overwritten
+    #[arg(short, long = "output", value_name = "FILE.pgw")]
+    output: PathBuf,
+    #[command(flatten)]
+    known: Known,
+}
+
+const AFTER_HELP: &str = "Kinds: collectl, sar, vmstat, perf-script, perf-top (also perf report), sosreport (a folder).\n\n\
+                          Examples:\n  pagewise import collectl:listing.txt perf-top:top.txt -o 2012.pgw \\\n      \
+                          --about kernel=2.6.32-220 --setting thp.enabled=always\n  \
+                          pagewise import sar:sar.txt sosreport:sosreport-host/ -o host.pgw";
+
+/// What the caller knows and the files do not say. Every verb that takes `--import` takes these.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Known {
+    /// A setting the host had, such as thp.enabled=always
+    #[arg(long = "setting", value_name = "NAME=VALUE")]
+    settings: Vec<String>,
+    /// Something about the host or the files: kernel=, date=2012-06-18, utc_offset=+02:00, interval=5s, vmstat_unit=M, …
+    #[arg(long = "about", value_name = "KEY=VALUE")]
+    about: Vec<String>,
+}
+
+impl Known {
+    /// As the importers take it.
+    pub(crate) fn assumed(&self) -> Result<Assumed, Failure> {
+        let mut assumed = Assumed::default();
+        for text in &self.settings {
+            let (name, value) = pair("--setting", text)?;
+            assumed.setting(name, value);
+        }
+        for text in &self.about {
+            let (key, value) = pair("--about", text)?;
+            assumed.about(key, value).map_err(|error| Failure::Usage(error.into()))?;
+        }
+        Ok(assumed)
+    }
+}
+
+fn pair<'t>(option: &str, text: &'t str) -> Result<(&'t str, &'t str), Failure> {
+    let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    pair.ok_or_else(|| Failure::Usage(anyhow!("{option} {text}: write it as NAME=VALUE")))
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct ImportReport<'a> {
+    schema: &'static str,
+    file: &'a Path,
+    samples: usize,
+    series: usize,
+    stacks: u64,
+    settings: usize,
+    gaps: usize,
+    bytes: u64,
+}
+
+pub(crate) fn run(args: &ImportArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let imported = import::open(&args.files, &args.known.assumed()?)?;
+    let bytes = import::write(&imported, &args.output).map_err(import::ImportError::Recording)?;
+    let (Ok(profile), Ok(settings), Ok(marks)) = (imported.profile(), imported.settings(), imported.marks());
+    let stacks = profile.map_or(0, |profile| profile.samples.iter().map(|sample| sample.count).sum());
+    let (samples, series, gaps) = (imported.ticks(), imported.series().len(), imported.gaps().len());
+    if global.json {
+        let schema = "pagewise.import/1";
+        let settings = settings.len();
+        output::json(&ImportReport { schema, file: &args.output, samples, series, stacks, settings, gaps, bytes });
+        return Ok(ExitCode::SUCCESS);
+    }
+    for mark in marks.iter().take(20) {
+        output::note(&mark.text);
+    }
+    for gap in imported.gaps().iter().filter(|gap| gap.source.as_deref() != Some("settings")).take(20) {
+        output::note(&format!("not there ({}): {}", gap.reason.word(), gap.detail));
+    }
+    output::note(&format!(
+        "{samples} samples of {series} series, {stacks} stack samples, {} settings, {gaps} gaps to {} ({bytes} bytes)",
+        settings.len(),
+        args.output.display(),
+    ));
+    Ok(ExitCode::SUCCESS)
+}
