@@ -95,6 +95,7 @@ pub const PANELS: &[Panel] = &[
         lines: &[
             line("cpu_user", "user", Share, OfCpu(&["user", "nice"])),
             line("cpu_system", "system", Share, OfCpu(&["system"])),
+            aside("cpu_busy", "all but idle", Share, OfCpu(&["user", "nice", "system", "irq", "softirq"])),
             aside("cpu_interrupts", "interrupts", Share, OfCpu(&["irq", "softirq"])),
             aside("cpu_iowait", "waiting for I/O", Share, OfCpu(&["iowait"])),
             line("cpu_steal", "stolen", Share, OfCpu(&["steal"])),

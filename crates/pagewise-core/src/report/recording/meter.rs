@@ -2,8 +2,9 @@
 //! that is watched.
 
 use super::lines::{Line, Reads};
+use crate::recording::block::{Block, Tick};
 use crate::recording::series::growth;
-use crate::recording::{Kind, RawUnit, Series};
+use crate::recording::{Column, Kind, RawUnit, Series};
 use std::collections::HashMap;
 
 /// The fields of a `cpu` line that make up all of its time; guests are in `user` (proc_stat(5)).
@@ -162,6 +163,35 @@ impl Meter {
                 (all > 0.0).then(|| part / all)
             }
         }));
+    }
+}
+
+/// The values of a meter's lines at each tick of the next block.
+pub fn each_tick(block: &Block, meter: &mut Meter, mut to: impl FnMut(&Tick, &mut Vec<Option<f64>>)) {
+    let sources: HashMap<&str, usize> =
+        block.sources.iter().enumerate().map(|(at, source)| (source.source.as_str(), at)).collect();
+    let columns: Vec<Option<(usize, &Column)>> = meter
+        .inputs()
+        .iter()
+        .map(|input| {
+            let at = *sources.get(input.source.as_str())?;
+            Some((at, block.sources[at].data.columns.get(input.column as usize)?))
+        })
+        .collect();
+    // How often each source was read before this tick: columns have an entry per reading.
+    let mut readings = vec![0usize; block.sources.len()];
+    let (mut values, mut out) = (vec![None; columns.len()], Vec::new());
+    for (tick, instant) in block.ticks.iter().enumerate() {
+        let was_read = |source: usize| block.sources[source].data.took.get(tick).copied().flatten().is_some();
+        for (value, column) in values.iter_mut().zip(&columns) {
+            let read = column.filter(|(source, _)| was_read(*source));
+            *value = read.and_then(|(source, column)| column.at(readings[source]));
+        }
+        for (source, reading) in readings.iter_mut().enumerate() {
+            *reading += usize::from(was_read(source));
+        }
+        meter.take(instant.begin, &values, &mut out);
+        to(instant, &mut out);
     }
 }
 

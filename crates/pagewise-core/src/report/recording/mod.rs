@@ -4,6 +4,7 @@
 //! [`flame`] does the same for stacks, [`sections`] holds what is said in words and tables, and [`mod@html`] lays it out.
 //! Each recording is read once, block by block.
 
+pub mod columns;
 pub mod decimate;
 pub mod flame;
 pub mod html;
@@ -17,11 +18,10 @@ pub use html::html;
 use crate::recording::{Block, Recorded};
 use decimate::{Decimator, Timeline};
 use flame::Flame;
-use lines::Line;
-use meter::Meter;
+use lines::{Line, Reads};
+use meter::{Meter, each_tick};
 use sections::Sections;
 use stalled::Stalled;
-use std::collections::HashMap;
 use std::fmt::Display;
 
 /// A recording, ready for a page.
@@ -102,47 +102,23 @@ struct Seen {
 }
 
 fn read(block: &Block, meter: &mut Meter, stalled: &mut Stalled, into: &mut Decimator, seen: &mut Seen) {
-    let sources: HashMap<&str, usize> =
-        block.sources.iter().enumerate().map(|(at, source)| (source.source.as_str(), at)).collect();
-    let columns: Vec<Option<(usize, &crate::recording::Column)>> = meter
-        .inputs()
-        .iter()
-        .map(|input| {
-            let at = *sources.get(input.source.as_str())?;
-            Some((at, block.sources[at].data.columns.get(input.column as usize)?))
-        })
-        .collect();
-    let places: Vec<Option<usize>> = meter
-        .lines()
-        .iter()
-        .map(|line| if let lines::Reads::Stalled(kind) = line.reads { Stalled::place(kind) } else { None })
-        .collect();
-    // How often each source was read before this tick: columns have an entry per reading.
-    let mut readings = vec![0usize; block.sources.len()];
-    let (mut values, mut out) = (vec![None; columns.len()], Vec::new());
-    for (tick, instant) in block.ticks.iter().enumerate() {
-        let was_read = |source: usize| block.sources[source].data.took.get(tick).copied().flatten().is_some();
-        for (value, column) in values.iter_mut().zip(&columns) {
-            *value = column.filter(|(source, _)| was_read(*source)).and_then(|(source, column)| column.at(readings[source]));
-        }
-        for (source, reading) in readings.iter_mut().enumerate() {
-            *reading += usize::from(was_read(source));
-        }
+    let place = |line: &&'static Line| if let Reads::Stalled(kind) = line.reads { Stalled::place(kind) } else { None };
+    let places: Vec<Option<usize>> = meter.lines().iter().map(place).collect();
+    each_tick(block, meter, |tick, values| {
         // A recording that was tampered with may run backwards.
-        if seen.last.is_some_and(|last| instant.begin <= last) {
-            continue;
+        if seen.last.is_some_and(|last| tick.begin <= last) {
+            return;
         }
-        meter.take(instant.begin, &values, &mut out);
-        let held_up = stalled.at(instant.begin);
-        for (value, place) in out.iter_mut().zip(&places) {
+        let held_up = stalled.at(tick.begin);
+        for (value, place) in values.iter_mut().zip(&places) {
             if let (Some(place), Some(held_up)) = (place, &held_up) {
                 *value = Some(held_up[*place]);
             }
         }
-        into.push(instant.begin, &out);
-        seen.first.get_or_insert(instant.begin);
-        seen.wall_offset.get_or_insert(instant.wall_offset);
-        seen.last = Some(instant.begin);
+        into.push(tick.begin, values);
+        seen.first.get_or_insert(tick.begin);
+        seen.wall_offset.get_or_insert(tick.wall_offset);
+        seen.last = Some(tick.begin);
         seen.ticks += 1;
-    }
+    });
 }

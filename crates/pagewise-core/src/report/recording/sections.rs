@@ -212,7 +212,7 @@ impl Sections {
 
 fn gap_row<R>(gap: &Gap, material: &Material<'_, R>) -> GapRow {
     use crate::recording::GapReason::{
-        Evicted, Late, Missing, NotUnderstood, Other, Stopped, Suspended, Unreadable, WriterBehind,
+        Evicted, Late, Lost, Missing, NotUnderstood, Other, Stopped, Suspended, Thinned, Unreadable, Waiting, WriterBehind,
     };
     let reason = match &gap.reason {
         Missing => "not on this kernel, or not for us to read".to_owned(),
@@ -223,6 +223,9 @@ fn gap_row<R>(gap: &Gap, material: &Material<'_, R>) -> GapRow {
         WriterBehind => "the disk took nothing".to_owned(),
         Evicted => "removed to stay below the size cap".to_owned(),
         Stopped => "the recording was stopped".to_owned(),
+        Lost => "the kernel lost some of it".to_owned(),
+        Thinned => "so much that one in several was looked at".to_owned(),
+        Waiting => "nobody looked while there was no trouble".to_owned(),
         Other(word) => printable(word),
     };
     let length = gap.to.map_or_else(
