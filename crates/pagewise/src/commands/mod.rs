@@ -12,5 +12,6 @@ pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod show;
 pub(crate) mod trial;
+pub(crate) mod watch;
 pub(crate) mod watch_owner;
 pub(crate) mod workload;

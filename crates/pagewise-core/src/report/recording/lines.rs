@@ -191,7 +191,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         id: "faults",
         title: "Page faults",
-        hint: "A huge-page fault that falls back found no free huge page.",
+        hint: "A fault from disk waits for a page that had been thrown out, or was never read.",
         lines: &[
             line("faults", "all", PerSecond, Rate("vmstat", &["pgfault"])),
             line("major_faults", "from disk", PerSecond, Rate("vmstat", &["pgmajfault"])),

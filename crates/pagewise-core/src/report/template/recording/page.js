@@ -252,6 +252,15 @@
     ctx.restore();
   };
 
+  // Times on an axis: UTC, with seconds only where the marks are that close.
+  const instants = (_, splits, axis, space, every) => splits.map((at) => {
+    const text = new Date(at * 1000).toISOString();
+    if (every >= 86400) return text.slice(5, 10);
+    return text.slice(11, every >= 60 ? 16 : 19) + (every < 1 ? text.slice(19, 21) : "");
+  });
+  const binarySteps = [];
+  for (let step = 1; step < 2 ** 52; step *= 2) binarySteps.push(step);
+
   const colour = (at) => style(`--s${at % 9 + 1}`);
   const visible = new Map();
   const drawn = [];
@@ -279,8 +288,8 @@
         } },
       },
       axes: [
-        { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui", size: 34, space: 70 },
-        { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui", size: 66, space: 34,
+        { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui", size: 28, space: 66, values: instants },
+        { stroke: style("--soft"), grid: { stroke: style("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui", size: 66, space: 34, ...(panel.unit.startsWith("bytes") ? { incrs: binarySteps } : {}),
           values: (_, splits) => splits.map((value) => short[panel.unit](value)) },
       ],
       series: [{}, ...lines.map((line) => ({ label: line.label, stroke: colour(line.place), width: 1.25, show: visible.get(line.id), spanGaps: false, points: { show: recording.x.length < 2 } }))],
