@@ -158,8 +158,7 @@ impl MadeUpDay {
 
 /// A tree of some ten thousand stacks: programs above, the ways into memory management below, a tail of rare ones.
 fn profile(ticks: u64, samples: u64, storm: (u64, u64)) -> Profile {
-    let mut profile =
-        Profile { event: Some(SamplingEvent::CpuClock), hz: Some(19.0), lost: 12, ..Profile::default() };
+    let mut profile = Profile { event: Some(SamplingEvent::CpuClock), hz: Some(19.0), lost: 12, ..Profile::default() };
     let stacks = &mut profile.stacks;
     let mut push = |path: &[(&str, &str)]| -> StackId {
         let mut parent = None;
@@ -248,15 +247,62 @@ impl MadeUpDay {
         let grown: [u64; 26] = if in_storm {
             let n = noise(100);
             [
-                9_000 + n * 30, n / 20, 22_000 + n * 400, 9_000 + n * 200, 8_000 + n * 90, 3_000 + n * 50, 900 + n * 9, n * 3,
-                20 + n, 60 + n, 180 + n * 3, 150 + n * 3, 5, n / 50, 0, 400_000 + n * 6_000, 900_000 + n * 9_000, 9_000 + n * 70,
-                30 + n, 150 + n * 2, 2, 8, 0, n * 2, 9_000 + n * 100, 40_000 + n * 900,
+                9_000 + n * 30,
+                n / 20,
+                22_000 + n * 400,
+                9_000 + n * 200,
+                8_000 + n * 90,
+                3_000 + n * 50,
+                900 + n * 9,
+                n * 3,
+                20 + n,
+                60 + n,
+                180 + n * 3,
+                150 + n * 3,
+                5,
+                n / 50,
+                0,
+                400_000 + n * 6_000,
+                900_000 + n * 9_000,
+                9_000 + n * 70,
+                30 + n,
+                150 + n * 2,
+                2,
+                8,
+                0,
+                n * 2,
+                9_000 + n * 100,
+                40_000 + n * 900,
             ]
         } else {
             let n = noise(100);
             [
-                2_000 + n * 20 + wave(600, 4000), n / 90, n * wave(1800, 40), 0, n * wave(1800, 38), 0, n / 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                n / 9, 60 + n, 0, u64::from(n > 95), 0, 0, 0, 2_000 + n * 90, 9_000 + n * 300 + wave(900, 60_000),
+                2_000 + n * 20 + wave(600, 4000),
+                n / 90,
+                n * wave(1800, 40),
+                0,
+                n * wave(1800, 38),
+                0,
+                n / 7,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                n / 9,
+                60 + n,
+                0,
+                u64::from(n > 95),
+                0,
+                0,
+                0,
+                2_000 + n * 90,
+                9_000 + n * 300 + wave(900, 60_000),
             ]
         };
         let cpu: [u64; 8] = if in_storm {
@@ -287,8 +333,19 @@ impl MadeUpDay {
         let anon = if in_storm { 11 * GIB } else { 4 * GIB + wave(3600, 4 * GIB) };
         let free = (24 * GIB).saturating_sub(cache + anon + GIB);
         let meminfo = vec![
-            free, free + cache / 2, 90_000, cache, anon, if in_storm { 2 * GIB } else { anon / 2 }, GIB / 2, 0, 8 * GIB, 8 * GIB,
-            wave(900, 600_000), wave(900, 40_000), 24 * GIB,
+            free,
+            free + cache / 2,
+            90_000,
+            cache,
+            anon,
+            if in_storm { 2 * GIB } else { anon / 2 },
+            GIB / 2,
+            0,
+            8 * GIB,
+            8 * GIB,
+            wave(900, 600_000),
+            wave(900, 40_000),
+            24 * GIB,
         ];
         [vmstat, meminfo, stat, psi_memory, psi_io, psi_cpu, own]
     }
@@ -361,7 +418,8 @@ impl Recorded for MadeUpDay {
     }
 
     fn marks(&self) -> Result<Vec<Mark>, Infallible> {
-        let at = |tick: u64, text: &str| Mark { ts: START + tick * SECOND, source: "user".into(), text: text.to_owned() };
+        let at =
+            |tick: u64, text: &str| Mark { ts: START + tick * SECOND, source: "user".into(), text: text.to_owned() };
         Ok(vec![at(self.ticks * 4 / 10, "stage 1 begins"), at(self.ticks * 7 / 10, HOSTILE[0])])
     }
 

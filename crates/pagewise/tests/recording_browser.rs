@@ -116,8 +116,12 @@ fn a_day_with_a_million_stack_samples_fits_its_bound() {
 #[test]
 fn the_page_loads_nothing_and_names_every_licence() {
     let page = recording::html(&hour(), None, &[]).unwrap();
-    let markup: String = page.split("<script").map(|part| part.split_once("</script>").map_or(part, |(_, rest)| rest)).collect();
-    assert!(!markup.contains("src=") && !markup.contains("<link") && !markup.contains("@import"), "something is loaded");
+    let markup: String =
+        page.split("<script").map(|part| part.split_once("</script>").map_or(part, |(_, rest)| rest)).collect();
+    assert!(
+        !markup.contains("src=") && !markup.contains("<link") && !markup.contains("@import"),
+        "something is loaded"
+    );
     assert!(page.contains("default-src 'none'"));
     for licence in ["Leon Sorokin", "Mike Bostock", "Robert Penner", "Apache License"] {
         assert!(markup.contains(licence), "{licence}");

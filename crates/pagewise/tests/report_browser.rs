@@ -4,9 +4,9 @@
 
 mod browser;
 
+use browser::visit;
 use pagewise_core::report::{html, study};
 use pagewise_testkit::{reports, requires, studies};
-use browser::visit;
 use std::fs;
 use std::path::{Path, PathBuf};
 

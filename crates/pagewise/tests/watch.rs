@@ -37,7 +37,8 @@ fn json_has_an_object_a_line_and_null_for_what_is_not_known() {
     let object: Value = serde_json::from_str(&said[1]).unwrap();
     assert_eq!(object["free"].as_f64(), Some(1_024_000.0));
     assert!(object["scan_direct"].is_null() && object["time"].is_string(), "{object}");
-    let said = lines(&pagewise(folder.path(), &["--root", "tree", "watch", "--hz", "20", "-n", "1", "--columns", "free,sys"]));
+    let said =
+        lines(&pagewise(folder.path(), &["--root", "tree", "watch", "--hz", "20", "-n", "1", "--columns", "free,sys"]));
     assert_eq!(said[1].split_whitespace().skip(1).collect::<Vec<_>>(), ["1.0M", "-"]);
 }
 

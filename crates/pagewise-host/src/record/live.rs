@@ -28,8 +28,7 @@ impl Live {
     /// Opens these sources, as a recording names them, and reads them once so that their series are known.
     #[must_use]
     pub fn open(root: &Root, wanted: &BTreeSet<&str>) -> Live {
-        let mut live =
-            Live { sources: Vec::new(), series: Vec::new(), missing: Vec::new(), buffer: vec![0; BUFFER] };
+        let mut live = Live { sources: Vec::new(), series: Vec::new(), missing: Vec::new(), buffer: vec![0; BUFFER] };
         for (name, path, parse) in TEXT_FILES.iter().filter(|(name, _, _)| wanted.contains(name)) {
             match Polled::text(root, name, path, *parse) {
                 Ok(polled) => live.sources.push(Source { polled, is_read: false }),

@@ -59,7 +59,9 @@ pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
 /// A recording, or two, as one page.
 fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failure> {
     if global.json || args.format.is_some_and(|format| format != Format::Html) {
-        return Err(Failure::Usage(anyhow!("the report of a recording is an HTML page; leave --json and --format out")));
+        return Err(Failure::Usage(anyhow!(
+            "the report of a recording is an HTML page; leave --json and --format out"
+        )));
     }
     let view = view(&args.what)?;
     let against = args.against.as_deref().map(self::view).transpose()?;
@@ -75,7 +77,10 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
         None => {
             let file = PathBuf::from(args.what.file_name().unwrap_or_default()).with_extension("html");
             if file.exists() {
-                return Err(Failure::Usage(anyhow!("{} exists already; name it with -o to overwrite it", file.display())));
+                return Err(Failure::Usage(anyhow!(
+                    "{} exists already; name it with -o to overwrite it",
+                    file.display()
+                )));
             }
             file
         }

@@ -208,7 +208,10 @@ fn replay(file: &Path, mut printer: Printer) -> Result<ExitCode, Failure> {
         }
     }
     if printer.printed == 0 {
-        return Err(Failure::Partial(anyhow!("{} has fewer than two samples: nothing has grown in it", file.display())));
+        return Err(Failure::Partial(anyhow!(
+            "{} has fewer than two samples: nothing has grown in it",
+            file.display()
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }

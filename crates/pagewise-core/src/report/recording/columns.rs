@@ -198,7 +198,11 @@ mod tests {
             for exponent in -3..19 {
                 for unit in [LineUnit::Bytes, LineUnit::PerSecond, LineUnit::Count] {
                     let value = 9.996 * libm::pow(10.0, f64::from(exponent));
-                    assert!(fit(value, unit, width).len() <= width, "{value} {unit:?} {width}: {}", fit(value, unit, width));
+                    assert!(
+                        fit(value, unit, width).len() <= width,
+                        "{value} {unit:?} {width}: {}",
+                        fit(value, unit, width)
+                    );
                 }
             }
         }

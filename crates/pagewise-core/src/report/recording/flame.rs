@@ -191,8 +191,7 @@ pub fn flame(profile: &Profile, origin: u64) -> Option<Flame> {
         })
     });
     let frames: Vec<usize> = frames.collect();
-    let parents =
-        kept.iter().map(|node| tree.nodes[*node].0.map_or(0, |parent| number_of[parent] + 1)).collect();
+    let parents = kept.iter().map(|node| tree.nodes[*node].0.map_or(0, |parent| number_of[parent] + 1)).collect();
     Some(Flame {
         event: profile.event.as_ref().map(|event| printable(event.word())),
         hz: profile.hz.filter(|hz| hz.is_finite()),

@@ -22,16 +22,8 @@ const TEMPLATES: [(&str, &str); 3] = [
 
 /// Code of others, unchanged, with its licence: `report/vendor/README.md` says where from.
 const VENDORED: [(&str, &str, &str); 3] = [
-    (
-        "uPlot 1.6.32 (MIT)",
-        include_str!("../vendor/uplot.js"),
-        include_str!("../vendor/uplot.LICENSE"),
-    ),
-    (
-        "d3-selection 3.0.1 (ISC)",
-        include_str!("../vendor/d3-selection.js"),
-        include_str!("../vendor/d3.LICENSE"),
-    ),
+    ("uPlot 1.6.32 (MIT)", include_str!("../vendor/uplot.js"), include_str!("../vendor/uplot.LICENSE")),
+    ("d3-selection 3.0.1 (ISC)", include_str!("../vendor/d3-selection.js"), include_str!("../vendor/d3.LICENSE")),
     (
         "d3-flame-graph 4.1.3 (Apache-2.0), with parts of d3 (ISC) and d3-ease (BSD-3-Clause)",
         include_str!("../vendor/d3-flame-graph.js"),
@@ -173,11 +165,7 @@ pub fn html(view: &View, against: Option<&View>, findings: &[Said]) -> Result<St
         title: panel.title,
         hint: panel.hint,
         unit: panel.lines[0].unit,
-        lines: panel
-            .lines
-            .iter()
-            .map(|line| LineData { id: line.id, label: line.label, shown: line.shown })
-            .collect(),
+        lines: panel.lines.iter().map(|line| LineData { id: line.id, label: line.label, shown: line.shown }).collect(),
     });
     let views: Vec<&View> = std::iter::once(view).chain(against).collect();
     let data = Data { panels: panels.collect(), recordings: views.iter().map(|view| data_of(view)).collect() };

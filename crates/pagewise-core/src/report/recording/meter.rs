@@ -137,8 +137,7 @@ impl Meter {
             let Some(value) = value else { continue };
             if let Some((then, old)) = *before {
                 let seconds = at.saturating_sub(then) as f64 * 1e-9;
-                self.grown[input] =
-                    growth(old, value).filter(|_| seconds > 0.0).map(|growth| (growth as f64, seconds));
+                self.grown[input] = growth(old, value).filter(|_| seconds > 0.0).map(|growth| (growth as f64, seconds));
             }
             *before = Some((at, value));
         }
@@ -213,9 +212,9 @@ fn formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
             }
         }
         Reads::RateOfAll(source, prefix) => {
-            let is_wanted = |one: &Series| one.source == source && one.name.starts_with(prefix) && one.labels.is_empty();
-            let found: Vec<usize> =
-                (0..inputs.series.len()).filter(|at| is_wanted(&inputs.series[*at])).collect();
+            let is_wanted =
+                |one: &Series| one.source == source && one.name.starts_with(prefix) && one.labels.is_empty();
+            let found: Vec<usize> = (0..inputs.series.len()).filter(|at| is_wanted(&inputs.series[*at])).collect();
             sum(found.into_iter().map(|at| inputs.term(at, in_bytes)).collect())
         }
         Reads::OfCpu(names) => {
@@ -295,7 +294,8 @@ mod tests {
 
     #[test]
     fn a_line_this_kernel_does_not_have_is_absent_and_not_zero() {
-        let seen = run(&["faults", "scan_direct"], &[series("vmstat", 0, "pgfault")], &[(0, &[Some(1)]), (1, &[Some(1)])]);
+        let seen =
+            run(&["faults", "scan_direct"], &[series("vmstat", 0, "pgfault")], &[(0, &[Some(1)]), (1, &[Some(1)])]);
         assert_eq!(seen[1], [Some(0.0), None]);
     }
 }

@@ -161,7 +161,8 @@ impl Sections {
                 "The recording did not come to its planned end: {why}. At most its last {most} seconds are missing."
             ));
         }
-        let mut headline = vec![fact("length", length.to_string()), fact("samples", number::count(material.ticks as f64))];
+        let mut headline =
+            vec![fact("length", length.to_string()), fact("samples", number::count(material.ticks as f64))];
         let mut facts = vec![
             fact("from", format!("{} UTC", material.time(material.origin))),
             fact("to", format!("{} UTC", material.time(material.last))),
@@ -172,7 +173,8 @@ impl Sections {
             Some(flame) => {
                 headline.push(fact("stack samples", number::count(flame.total as f64)));
                 let event = flame.event.clone().unwrap_or_else(|| "unknown".to_owned());
-                let hz = flame.hz.map_or(String::new(), |hz| format!(", {} a second and CPU", number::significant(hz, 3)));
+                let hz =
+                    flame.hz.map_or(String::new(), |hz| format!(", {} a second and CPU", number::significant(hz, 3)));
                 facts.push(fact("stacks by", format!("{event}{hz}")));
                 facts.push(fact("stack samples lost", number::count(flame.lost as f64)));
             }
@@ -212,7 +214,8 @@ impl Sections {
 
 fn gap_row<R>(gap: &Gap, material: &Material<'_, R>) -> GapRow {
     use crate::recording::GapReason::{
-        Evicted, Late, Lost, Missing, NotUnderstood, Other, Stopped, Suspended, Thinned, Unreadable, Waiting, WriterBehind,
+        Evicted, Late, Lost, Missing, NotUnderstood, Other, Stopped, Suspended, Thinned, Unreadable, Waiting,
+        WriterBehind,
     };
     let reason = match &gap.reason {
         Missing => "not on this kernel, or not for us to read".to_owned(),
@@ -228,10 +231,9 @@ fn gap_row<R>(gap: &Gap, material: &Material<'_, R>) -> GapRow {
         Waiting => "nobody looked while there was no trouble".to_owned(),
         Other(word) => printable(word),
     };
-    let length = gap.to.map_or_else(
-        || "to the end".to_owned(),
-        |to| Seconds(to.saturating_sub(gap.from) as f64 * 1e-9).to_string(),
-    );
+    let length = gap
+        .to
+        .map_or_else(|| "to the end".to_owned(), |to| Seconds(to.saturating_sub(gap.from) as f64 * 1e-9).to_string());
     GapRow {
         from: material.seconds(gap.from),
         to: gap.to.map(|to| material.seconds(to)),

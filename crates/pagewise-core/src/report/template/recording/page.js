@@ -611,7 +611,7 @@
     const show = () => {
       for (const [view, button] of views) {
         button.setAttribute("aria-pressed", String(view === state.flame));
-        button.hidden = view !== "a" && !state.b;
+        button.hidden = !state.b;
       }
     };
     for (const [view, text] of [["a", "A"], ["b", "B"], ["difference", "A to B: what changed"]]) {
