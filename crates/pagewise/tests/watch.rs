@@ -97,3 +97,11 @@ fn a_recording_becomes_one_page_and_two_become_one_that_compares_them() {
     assert!(text.contains("a.pgw against b.pgw") && text.contains("Both began with the same settings"));
     assert_eq!(pagewise(folder.path(), &["report", "a.pgw", "--json"]).status.code(), Some(2));
 }
+
+#[test]
+fn a_full_screen_without_a_terminal_is_refused_and_the_lines_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = pagewise(folder.path(), &["top"]);
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("no terminal"));
+}

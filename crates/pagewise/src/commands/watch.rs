@@ -169,7 +169,7 @@ fn sleep_until(due: Instant, interrupt: &Interrupt) -> bool {
 }
 
 /// The sources that lines come from.
-fn sources(lines: &[&'static Line]) -> BTreeSet<&'static str> {
+pub(super) fn sources(lines: &[&'static Line]) -> BTreeSet<&'static str> {
     let of = |line: &&'static Line| match line.reads {
         Reads::Level(source, _)
         | Reads::Difference(source, _)
