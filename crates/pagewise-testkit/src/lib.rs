@@ -7,6 +7,7 @@ pub mod host_lock;
 
 pub mod kills;
 pub mod recordings;
+pub mod made_up_day;
 
 pub mod reports;
 
@@ -18,4 +19,6 @@ pub mod studies;
 
 pub use fake_host::FakeHost;
 pub use recordings::RecordingBuilder;
+pub use made_up_day::MadeUpDay;
+
 pub use host_lock::{HostUnchanged, host_lock};

@@ -12,6 +12,7 @@ pub mod doctor;
 pub mod facts;
 
 pub mod findings;
+pub mod recording;
 
 pub mod study;
 

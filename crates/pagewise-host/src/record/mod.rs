@@ -9,6 +9,7 @@ mod clock;
 mod flight;
 mod look;
 mod looking;
+pub mod live;
 mod ring;
 mod sampler;
 mod schedule;
