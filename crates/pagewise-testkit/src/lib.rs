@@ -16,5 +16,5 @@ pub mod scripted;
 pub mod studies;
 
 pub use fake_host::FakeHost;
-pub use recordings::RecordingBuilder;
 pub use host_lock::{HostUnchanged, host_lock};
+pub use recordings::RecordingBuilder;
