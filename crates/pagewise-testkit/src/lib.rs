@@ -18,7 +18,6 @@ pub mod scripted;
 pub mod studies;
 
 pub use fake_host::FakeHost;
-pub use recordings::RecordingBuilder;
 pub use made_up_day::MadeUpDay;
-
 pub use host_lock::{HostUnchanged, host_lock};
+pub use recordings::RecordingBuilder;

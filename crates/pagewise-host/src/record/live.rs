@@ -19,6 +19,7 @@ pub struct Live {
 
 #[derive(Debug)]
 struct Source {
+    name: &'static str,
     polled: Polled,
     /// Whether the last reading gave numbers.
     is_read: bool,
@@ -30,8 +31,8 @@ impl Live {
     pub fn open(root: &Root, wanted: &BTreeSet<&str>) -> Live {
         let mut live = Live { sources: Vec::new(), series: Vec::new(), missing: Vec::new(), buffer: vec![0; BUFFER] };
         for (name, path, parse) in TEXT_FILES.iter().filter(|(name, _, _)| wanted.contains(name)) {
-            match Polled::text(root, name, path, *parse) {
-                Ok(polled) => live.sources.push(Source { polled, is_read: false }),
+            match Polled::text(root, path, *parse) {
+                Ok(polled) => live.sources.push(Source { name, polled, is_read: false }),
                 Err(error) => live.missing.push(((*name).to_owned(), error.to_string())),
             }
         }
@@ -49,7 +50,7 @@ impl Live {
             if !source.is_read {
                 continue;
             }
-            let name = source.polled.source();
+            let name = source.name;
             for new in source.polled.columns().take_new() {
                 let (unit, kind) = series::describe(name, &new.name, new.says_kib);
                 self.series.push(Series {
@@ -80,7 +81,7 @@ impl Live {
 
     /// What a column had at the last reading; `None` when it was not there.
     pub fn value(&mut self, source: &str, column: u32) -> Option<u64> {
-        let source = self.sources.iter_mut().find(|one| one.polled.source() == source && one.is_read)?;
+        let source = self.sources.iter_mut().find(|one| one.name == source && one.is_read)?;
         let columns = source.polled.columns();
         let column = column as usize;
         columns.present.get(column).copied().filter(|present| *present)?;

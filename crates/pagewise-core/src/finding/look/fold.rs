@@ -228,9 +228,8 @@ const LATE: i64 = 50_000;
 
 impl Folding {
     pub(super) fn new(series: &[Series], signals: &[Signal], hz: Option<f64>) -> Folding {
-        let is_wanted = |series: &&Series| {
-            signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels))
-        };
+        let is_wanted =
+            |series: &&Series| signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels));
         let wanted = series.iter().filter(is_wanted).map(|series| (series.clone(), Folded::of(series))).collect();
         let is_import = series.iter().any(|series| series.source == signal::IMPORTED_BUSY.source);
         Folding { wanted, hz, is_import, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }

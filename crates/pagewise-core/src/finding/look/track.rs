@@ -12,13 +12,16 @@ pub struct Missing {
     pub why: String,
 }
 
+/// By window; `None`: unknown.
+type Values = Vec<Option<f64>>;
+
 /// A quantity, window by window. `None`: unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     values: Vec<Option<f64>>,
     missing: Vec<Missing>,
     /// Of a ratio: what was divided by what. Its mean over a time is the ratio of their means, not the mean of ratios.
-    ratio: Option<(Vec<Option<f64>>, Vec<Option<f64>>)>,
+    ratio: Option<(Values, Values)>,
 }
 
 impl Track {
