@@ -2,7 +2,7 @@
 //! never without end.
 //!
 //! Inputs are real files with bytes flipped, cut, doubled, spliced with each other, and lines shuffled, plus words that
-//! formats are made of. `PAGEWISE_FUZZ_SECONDS` says how long each target runs (default 1; `PAGEWISE_LONG`: 900). A run
+//! formats are made of. `PAGEWISE_FUZZ_SECONDS` says how long each target runs (default 1; `PAGEWISE_LONG`: 1030, two hours in all). A run
 //! prints its seed, and `PAGEWISE_FUZZ_SEED` repeats it. What it finds becomes a test by name below.
 
 #![allow(clippy::print_stdout, reason = "the harness shows the seed of a run that failed")]
@@ -34,7 +34,7 @@ impl Random {
 
 fn length() -> Duration {
     let seconds = std::env::var("PAGEWISE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    let default = if std::env::var_os("PAGEWISE_LONG").is_some() { 900.0 } else { 1.0 };
+    let default = if std::env::var_os("PAGEWISE_LONG").is_some() { 1030.0 } else { 1.0 };
     Duration::from_secs_f64(seconds.unwrap_or(default))
 }
 

@@ -51,7 +51,7 @@ pub(super) fn base_value(series: &Series, value: u64) -> String {
     }
 }
 
-fn unit_word(series: &Series) -> &'static str {
+pub(super) fn unit_word(series: &Series) -> &'static str {
     match series.unit.map(|unit| unit.scale().0) {
         None => "unknown",
         Some(Unit::Seconds) => "seconds",

@@ -4,6 +4,7 @@
 //! not needed here. What a flat table needs is the page layout and thrift's compact protocol (parquet.thrift and
 //! Encodings.md of apache/parquet-format 2.11). Names below are those of parquet.thrift.
 
+use super::csv::unit_word;
 use super::{Row, SourceTable};
 use crate::metric::Unit;
 use crate::recording::{Kind, RawUnit, Series};
@@ -20,7 +21,8 @@ const PLAIN: i64 = 0;
 const RLE: i64 = 3;
 
 /// A table as one file: `ts` in microseconds UTC, then a column per series in base units: whole numbers where the unit is
-/// whole (bytes, counts, pages), doubles where it is not (seconds, fractions). Absent values are null.
+/// whole (bytes, counts, pages), doubles where it is not (seconds, fractions). Absent values are null. The units stand in
+/// the file's metadata as `pagewise.unit.COLUMN`.
 ///
 /// # Errors
 /// When compressing fails.
@@ -35,7 +37,12 @@ pub fn write(table: &SourceTable, about: &[(String, String)], compress: Compress
         }
         groups.push((chunks, rows.len()));
     }
-    let footer = footer(&columns, &groups, table.rows.len(), about);
+    let mut about = about.to_vec();
+    about.extend(columns.iter().filter_map(|column| {
+        let (place, _) = column.series?;
+        Some((format!("pagewise.unit.{}", column.name), unit_word(&table.series[place]).to_owned()))
+    }));
+    let footer = footer(&columns, &groups, table.rows.len(), &about);
     out.extend_from_slice(&footer);
     out.extend_from_slice(&u32::try_from(footer.len()).unwrap_or(u32::MAX).to_le_bytes());
     out.extend_from_slice(MAGIC);

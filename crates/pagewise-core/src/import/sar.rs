@@ -152,7 +152,7 @@ impl Sar {
         }
     }
 
-    /// `Linux 6.18.44 (host) 	11/21/2026 	_x86_64_	(2 CPU)`.
+    /// `Linux 6.18.44 (host)  11/21/2026  _x86_64_ (2 CPU)`.
     fn banner(&mut self, line: &str, number: usize) {
         let mut words = line.split_whitespace();
         words.next();
