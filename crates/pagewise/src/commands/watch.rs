@@ -93,7 +93,7 @@ impl Printer {
             object.extend(known.map(|(line, value)| (line.id.to_owned(), (*value).into())));
             output::data(&serde_json::Value::Object(object).to_string());
         } else {
-            if self.printed == 0 || self.heading_every.is_some_and(|every| self.printed % every == 0) {
+            if self.printed == 0 || self.heading_every.is_some_and(|every| self.printed.is_multiple_of(every)) {
                 output::data(&columns::head(&self.columns));
             }
             let time = instant.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string();

@@ -24,6 +24,9 @@ use sections::Sections;
 use stalled::Stalled;
 use std::fmt::Display;
 
+/// Most troubles that are told of one recording.
+const MOST_TROUBLES: usize = 5;
+
 /// A recording, ready for a page.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -45,7 +48,12 @@ where
     R::Error: Display,
 {
     let mut troubles = Vec::new();
-    let mut or_trouble = |error: R::Error| troubles.push(error.to_string());
+    let mut or_trouble = |error: R::Error| {
+        // A file that is damaged in many places says enough with the first few.
+        if troubles.len() < MOST_TROUBLES {
+            troubles.push(error.to_string());
+        }
+    };
     let stalls = recording.stalls().map_err(&mut or_trouble).ok().flatten();
     let profile = recording.profile().map_err(&mut or_trouble).ok().flatten();
     let settings = recording.settings().map_err(&mut or_trouble).unwrap_or_default();
