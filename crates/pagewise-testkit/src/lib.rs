@@ -5,6 +5,8 @@ pub mod fake_host;
 
 pub mod host_lock;
 
+pub mod made_up_day;
+
 pub mod reports;
 
 pub mod requires;
@@ -14,4 +16,6 @@ pub mod scripted;
 pub mod studies;
 
 pub use fake_host::FakeHost;
+pub use made_up_day::MadeUpDay;
+
 pub use host_lock::{HostUnchanged, host_lock};

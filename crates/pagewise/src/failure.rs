@@ -121,6 +121,15 @@ impl From<RecordError> for Failure {
     }
 }
 
+impl From<RecordingError> for Failure {
+    fn from(error: RecordingError) -> Self {
+        match error {
+            RecordingError::Exists(_) | RecordingError::NotARecording { .. } => Failure::Usage(error.into()),
+            _ => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         Failure::Usage(error.into())

@@ -11,6 +11,8 @@ pub mod doctor;
 
 pub mod facts;
 
+pub mod recording;
+
 pub mod study;
 
 pub mod tunables;

@@ -1,4 +1,5 @@
-//! `pagewise report BUNDLE`: what a trial found, said again from its bundle alone.
+//! `pagewise report BUNDLE`: what a trial found, said again from its bundle alone; `pagewise report FILE.pgw`: a recording
+//! as one page.
 
 use crate::cli::Global;
 use crate::failure::Failure;
@@ -6,31 +7,43 @@ use crate::output;
 use crate::rendering::{self, Format};
 use anyhow::anyhow;
 use clap::Args;
+use pagewise_core::report::recording::{self, View};
 use pagewise_host::store::bundle::Bundle;
+use pagewise_host::store::recording::Recording;
 use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Say again what a trial found, from its bundle alone
+/// Say again what a trial found, from its bundle; or show a recording as one HTML page
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// The bundle, such as terasort.trial
-    bundle: PathBuf,
-    /// How to write it [default: by the ending of --output, else text]
+    /// The bundle, such as terasort.trial, or a recording, such as job.pgw
+    #[arg(value_name = "BUNDLE|FILE.pgw")]
+    what: PathBuf,
+    /// Another recording to set beside it: the page compares the two
+    #[arg(long, value_name = "FILE.pgw")]
+    against: Option<PathBuf>,
+    /// How to write it [default: by the ending of --output, else text; a recording is always HTML]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Write to this file instead of stdout
+    /// Write to this file instead of stdout [default for a recording on a terminal: its name with .html]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "Examples:\n  pagewise report terasort.trial\n  pagewise report terasort.trial -o terasort.html\n  \
-                        pagewise report terasort.trial --format markdown | mail -s TeraSort team";
+                        pagewise report terasort.trial --format markdown | mail -s TeraSort team\n  \
+                        pagewise report job.pgw -o job.html\n  \
+                        pagewise report slow.pgw --against fast.pgw -o both.html";
 
 pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failure> {
+    if args.what.is_file() || args.against.is_some() {
+        return recording_page(args, global);
+    }
     let format = args.chosen(global)?;
-    let report = rendering::found(&Bundle::open(&args.bundle)?)?;
+    let report = rendering::found(&Bundle::open(&args.what)?)?;
     let style = match args.output {
         Some(_) => pagewise_core::report::Style::default(),
         None => output::style(&global.color),
@@ -41,6 +54,48 @@ pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
         Some(file) => fs::write(file, text).map_err(|error| cannot_write(file, error))?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A recording, or two, as one page.
+fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failure> {
+    if global.json || args.format.is_some_and(|format| format != Format::Html) {
+        return Err(Failure::Usage(anyhow!(
+            "the report of a recording is an HTML page; leave --json and --format out"
+        )));
+    }
+    let view = view(&args.what)?;
+    let against = args.against.as_deref().map(self::view).transpose()?;
+    // Findings go here: one function from the findings of a recording to `recording::html::Said`.
+    let page = recording::html(&view, against.as_ref(), &[]).map_err(|error| Failure::NotPossible(error.into()))?;
+    let file = match &args.output {
+        Some(file) => file.clone(),
+        None if !io::stdout().is_terminal() => {
+            output::data(&page);
+            return Ok(ExitCode::SUCCESS);
+        }
+        // A terminal has no use for HTML.
+        None => {
+            let file = PathBuf::from(args.what.file_name().unwrap_or_default()).with_extension("html");
+            if file.exists() {
+                return Err(Failure::Usage(anyhow!(
+                    "{} exists already; name it with -o to overwrite it",
+                    file.display()
+                )));
+            }
+            file
+        }
+    };
+    fs::write(&file, page).map_err(|error| cannot_write(&file, error))?;
+    if args.output.is_none() {
+        output::note(&format!("written to {}; open it in a browser", file.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn view(file: &Path) -> Result<View, Failure> {
+    let recording = Recording::open(file)?;
+    let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+    Ok(recording::view(&name, &recording))
 }
 
 impl ReportArgs {

@@ -1,0 +1,218 @@
+//! A sample as one line of text: which lines make the columns, how wide they are, and a number in four characters.
+//!
+//! What people paste into a mail is 80 columns wide, and each line stands for itself.
+
+use super::lines::{Line, LineUnit, find};
+use std::fmt::Write;
+
+/// A column of `watch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its heading, which is also what `--columns` takes.
+    pub name: &'static str,
+    /// Characters without the space before it.
+    pub width: usize,
+    /// The line it shows.
+    pub line: &'static str,
+}
+
+const fn column(name: &'static str, width: usize, line: &'static str) -> Column {
+    Column { name, width, line }
+}
+
+/// Width of the time at the beginning of each line, `HH:MM:SS`.
+pub const TIME: usize = 8;
+
+/// The columns of a terminal of 80 characters: what collectl's `-scm` and `-sB` show, and what they do not.
+pub const USUAL: &[Column] = &[
+    column("cpu", 3, "cpu_busy"),
+    column("sys", 3, "cpu_system"),
+    column("free", 4, "free"),
+    column("cach", 4, "cache"),
+    column("anon", 4, "anon"),
+    column("dirt", 4, "dirty"),
+    column("maj", 3, "major_faults"),
+    column("kswp", 4, "scan_kswapd"),
+    column("drct", 4, "scan_direct"),
+    column("st", 2, "cpu_steal"),
+    column("cmp", 3, "compact_stall"),
+    column("thp", 4, "thp_fault"),
+    column("fb", 3, "thp_fallback"),
+    column("si", 4, "swap_in"),
+    column("so", 4, "swap_out"),
+    column("psi", 3, "psi_memory_some"),
+];
+
+/// More, in the order in which a wider terminal takes them.
+pub const MORE: &[Column] = &[
+    column("stall", 5, "allocstall"),
+    column("cfail", 5, "compact_fail"),
+    column("coll", 4, "thp_collapse"),
+    column("huge", 4, "anon_huge"),
+    column("slab", 4, "slab"),
+    column("avail", 5, "available"),
+    column("wrbk", 4, "writeback"),
+    column("rff", 4, "refault_file"),
+    column("rfa", 4, "refault_anon"),
+    column("flt", 4, "faults"),
+    column("wait", 4, "cpu_iowait"),
+    column("psif", 4, "psi_memory_full"),
+    column("psio", 4, "psi_io_some"),
+    column("read", 4, "disk_read"),
+    column("writ", 4, "disk_written"),
+    column("big", 4, "large_free"),
+    column("swap", 4, "swap_used"),
+    column("migr", 4, "migrated"),
+    column("run", 3, "running"),
+    column("blk", 3, "blocked"),
+];
+
+/// Columns that were asked for and are none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no column '{0}'; the columns are {all}, or 'wide' for all of them", all = names())]
+pub struct UnknownColumn(String);
+
+fn names() -> String {
+    all().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// Every column.
+pub fn all() -> impl Iterator<Item = &'static Column> {
+    USUAL.iter().chain(MORE)
+}
+
+/// What a column shows.
+#[must_use]
+pub fn line_of(column: &Column) -> Option<&'static Line> {
+    find(column.line)
+}
+
+/// Those that fit into so many characters: the usual ones, and more where there is room.
+#[must_use]
+pub fn fitting(width: usize) -> Vec<&'static Column> {
+    let mut chosen: Vec<&Column> = USUAL.iter().collect();
+    let mut used = TIME + chosen.iter().map(|column| column.width + 1).sum::<usize>();
+    for column in MORE {
+        used += column.width + 1;
+        if used > width {
+            break;
+        }
+        chosen.push(column);
+    }
+    chosen
+}
+
+/// Those of a list such as `cpu,sys,free`, or `wide`: all.
+///
+/// # Errors
+/// When a name is none.
+pub fn named(list: &str) -> Result<Vec<&'static Column>, UnknownColumn> {
+    let mut chosen = Vec::new();
+    for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        if name == "wide" {
+            chosen.extend(all());
+        } else {
+            chosen.push(all().find(|column| column.name == name).ok_or_else(|| UnknownColumn(name.to_owned()))?);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The line above the columns.
+#[must_use]
+pub fn head(columns: &[&Column]) -> String {
+    let mut head = format!("{:<TIME$}", "#time");
+    for column in columns {
+        let _ = write!(head, " {:>width$}", column.name, width = column.width);
+    }
+    head
+}
+
+/// A sample. `None` is shown as `-`: not known is not zero.
+#[must_use]
+pub fn row(time: &str, columns: &[&Column], values: &[Option<f64>]) -> String {
+    let mut row = format!("{time:<TIME$}");
+    for (column, value) in columns.iter().zip(values) {
+        let unit = line_of(column).map_or(LineUnit::Count, |line| line.unit);
+        let text = value.map_or_else(|| "-".to_owned(), |value| fit(value, unit, column.width));
+        let _ = write!(row, " {text:>width$}", width = column.width);
+    }
+    row
+}
+
+/// A number in so many characters: percent for parts of a whole, else with `k`, `M`, `G`, `T` (of 1024 for bytes) where
+/// it does not fit as it is.
+#[must_use]
+pub fn fit(value: f64, unit: LineUnit, width: usize) -> String {
+    const SUFFIXES: [&str; 6] = ["", "k", "M", "G", "T", "P"];
+    let is_bytes = matches!(unit, LineUnit::Bytes | LineUnit::BytesPerSecond);
+    let (mut value, step) = match unit {
+        LineUnit::Share => (value * 100.0, 1000.0),
+        _ if is_bytes => (value, 1024.0),
+        _ => (value, 1000.0),
+    };
+    if !value.is_finite() {
+        return "-".to_owned();
+    }
+    let whole_only = matches!(unit, LineUnit::Share | LineUnit::Count);
+    // Bytes below one mebibyte are nobody's concern in a table of gigabytes, but they are not nothing.
+    for suffix in SUFFIXES {
+        let room = width.saturating_sub(suffix.len());
+        let whole = format!("{value:.0}");
+        if whole.len() <= room && value < step {
+            let fraction = format!("{value:.1}");
+            let is_small = value < 9.95 && value.fract() != 0.0 && !(whole_only && suffix.is_empty());
+            let text = if is_small && fraction.len() <= room { fraction } else { whole };
+            // A little is shown as 0.0, never as the nothing that 0 is.
+            return format!("{text}{suffix}");
+        }
+        value /= step;
+    }
+    "+".repeat(width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_columns_fit_a_terminal_of_eighty_and_a_wide_one_takes_more() {
+        assert!(head(&fitting(80)).len() <= 80, "{}", head(&fitting(80)).len());
+        assert_eq!(fitting(0).len(), USUAL.len());
+        assert!(fitting(140).len() > USUAL.len() && head(&fitting(140)).len() <= 140);
+        assert!(all().all(|column| line_of(column).is_some()), "every column shows a line");
+    }
+
+    #[test]
+    fn every_number_fits_its_column_and_keeps_what_can_be_kept() {
+        let of = |value, unit, width| fit(value, unit, width);
+        assert_eq!(of(0.42, LineUnit::Share, 3), "42");
+        assert_eq!(of(1.0, LineUnit::Share, 3), "100");
+        assert_eq!(of(24.0 * 1024.0 * 1024.0 * 1024.0, LineUnit::Bytes, 4), "24G");
+        assert_eq!(of(1.25 * 1024.0 * 1024.0 * 1024.0, LineUnit::Bytes, 4), "1.2G");
+        assert_eq!(of(12_345.0, LineUnit::PagesPerSecond, 4), "12k");
+        assert_eq!(of(1234.0, LineUnit::PerSecond, 3), "1k");
+        assert_eq!(of(0.3, LineUnit::PerSecond, 3), "0.3");
+        assert_eq!(of(0.0, LineUnit::PerSecond, 3), "0");
+        for width in 2..6 {
+            for exponent in -3..19 {
+                for unit in [LineUnit::Bytes, LineUnit::PerSecond, LineUnit::Count] {
+                    let value = 9.996 * libm::pow(10.0, f64::from(exponent));
+                    assert!(
+                        fit(value, unit, width).len() <= width,
+                        "{value} {unit:?} {width}: {}",
+                        fit(value, unit, width)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash_and_a_column_that_is_none_is_named() {
+        let columns = named("free,st,fb").unwrap();
+        assert_eq!(head(&columns), "#time    free st  fb");
+        assert_eq!(row("12:00:00", &columns, &[None, Some(0.02), Some(0.0)]), "12:00:00    -  2   0");
+        assert!(named("free,frei").unwrap_err().to_string().contains("no column 'frei'; the columns are cpu, sys"));
+    }
+}
