@@ -6,6 +6,7 @@
 //! ends with a reason, and nothing else does.
 
 mod clock;
+pub mod live;
 mod ring;
 mod sampler;
 mod schedule;

@@ -11,6 +11,8 @@ pub(crate) mod report;
 pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod show;
+pub(crate) mod top;
 pub(crate) mod trial;
+pub(crate) mod watch;
 pub(crate) mod watch_owner;
 pub(crate) mod workload;

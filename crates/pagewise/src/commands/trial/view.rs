@@ -8,6 +8,7 @@ use super::status::{NextPoint, Run, Status, status};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
+use crate::screen::Screen;
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::report::Style as Wanted;
@@ -16,11 +17,11 @@ use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::store::bundle::{Bundle, State};
 use pagewise_host::store::holder;
+use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::style::force_color_output;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::{DefaultTerminal, Frame};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
@@ -67,22 +68,6 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode, Failure> {
 enum Left {
     ByKey,
     BySignal,
-}
-
-/// The terminal in raw mode on its alternate screen. Put back when this goes, and by ratatui's hook on panic.
-struct Screen(DefaultTerminal);
-
-impl Screen {
-    fn enter() -> io::Result<Screen> {
-        ratatui::try_init().map(Screen).inspect_err(|_| drop(ratatui::try_restore()))
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        let _ = self.0.show_cursor();
-        let _ = ratatui::try_restore();
-    }
 }
 
 /// A bundle that another process writes.

@@ -1,0 +1,226 @@
+//! `pagewise watch [FILE.pgw]`: a line per sample, of this host now or of a recording.
+//!
+//! What people paste into a mail: collectl's columns and those it lacks, each line complete in itself. Only the kernel
+//! files that the columns need are read, and they stay open.
+
+use crate::cli::Global;
+use crate::failure::Failure;
+use crate::output;
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_core::recording::{Gap, Recorded};
+use pagewise_core::report::printable::printable;
+use pagewise_core::report::recording::columns::{self, Column};
+use pagewise_core::report::recording::lines::{self, Line, Reads};
+use pagewise_core::report::recording::meter::{Meter, each_tick};
+use pagewise_core::unit::Seconds;
+use pagewise_host::process::Interrupt;
+use pagewise_host::record::live::Live;
+use pagewise_host::record::{FASTEST, SLOWEST};
+use pagewise_host::store::recording::Recording;
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Show a line per sample: CPU, memory, reclaim, compaction, huge pages, swap
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct WatchArgs {
+    /// Show this recording instead of the host
+    #[arg(value_name = "FILE.pgw")]
+    recording: Option<PathBuf>,
+    /// Samples a second, 0.01 to 20
+    #[arg(long, default_value_t = 1.0, value_name = "N", conflicts_with = "recording")]
+    hz: f64,
+    /// End after so many lines
+    #[arg(short = 'n', long, value_name = "N")]
+    count: Option<u64>,
+    /// Columns in this order, such as cpu,sys,free; or 'wide' for all [default: those that fit]
+    #[arg(long, value_name = "LIST")]
+    columns: Option<String>,
+}
+
+const AFTER_HELP: &str = "Columns: cpu, sys, st in % of all CPU time (busy, in the kernel, stolen) · free, cach, anon, \
+                          dirt: bytes of memory · maj: faults from disk/s · kswp, drct: pages scanned/s by kswapd and \
+                          directly · cmp: compaction stalls/s · thp, fb: huge-page faults/s, and those that fell back · \
+                          si, so: bytes swapped in and out/s · psi: % of time some task waited for memory. \
+                          '-' is not known, which is not 0.\n\n\
+                          Examples:\n  pagewise watch\n  pagewise watch --columns free,kswp,drct,cmp --hz 5\n  \
+                          pagewise watch job.pgw --json | jq .cpu_system";
+
+/// How a sample is written.
+struct Printer {
+    columns: Vec<&'static Column>,
+    /// The lines whose values are taken, in the order of the columns or, for JSON, all.
+    lines: Vec<&'static Line>,
+    json: bool,
+    /// Lines between two headings; `None`: one heading at the beginning.
+    heading_every: Option<u64>,
+    printed: u64,
+    most: u64,
+}
+
+impl Printer {
+    fn new(args: &WatchArgs, global: &Global) -> Result<Printer, Failure> {
+        let is_terminal = io::stdout().is_terminal();
+        let size = if is_terminal { rustix::termios::tcgetwinsize(io::stdout()).ok() } else { None };
+        let columns = match &args.columns {
+            Some(list) => columns::named(list).map_err(|error| Failure::Usage(error.into()))?,
+            None => columns::fitting(size.map_or(80, |size| usize::from(size.ws_col))),
+        };
+        let shown = columns.iter().filter_map(|column| columns::line_of(column));
+        let recorded = lines::lines().filter(|line| !matches!(line.reads, Reads::Stalled(_)));
+        let lines = if global.json { recorded.collect() } else { shown.collect() };
+        let heading_every = size.map(|size| u64::from(size.ws_row).saturating_sub(1).max(2) - 1);
+        Ok(Printer {
+            columns,
+            lines,
+            json: global.json,
+            heading_every,
+            printed: 0,
+            most: args.count.unwrap_or(u64::MAX),
+        })
+    }
+
+    fn sample(&mut self, wall: i128, values: &[Option<f64>]) {
+        let instant = jiff::Timestamp::from_nanosecond(wall).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        if self.json {
+            let mut object = serde_json::Map::new();
+            object.insert("time".to_owned(), instant.to_string().into());
+            let known = self.lines.iter().zip(values);
+            object.extend(known.map(|(line, value)| (line.id.to_owned(), (*value).into())));
+            output::data(&serde_json::Value::Object(object).to_string());
+        } else {
+            if self.printed == 0 || self.heading_every.is_some_and(|every| self.printed.is_multiple_of(every)) {
+                output::data(&columns::head(&self.columns));
+            }
+            let time = instant.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string();
+            output::data(&columns::row(&time, &self.columns, values));
+        }
+        self.printed += 1;
+    }
+
+    fn is_done(&self) -> bool {
+        self.printed >= self.most
+    }
+}
+
+pub(crate) fn run(args: &WatchArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let printer = Printer::new(args, global)?;
+    match &args.recording {
+        Some(file) => replay(file, printer),
+        None => follow(args, global, printer),
+    }
+}
+
+/// This host, until Ctrl-C: which is how it is meant to end.
+fn follow(args: &WatchArgs, global: &Global, mut printer: Printer) -> Result<ExitCode, Failure> {
+    if !(SLOWEST..=FASTEST).contains(&args.hz) {
+        return Err(Failure::Usage(anyhow!(
+            "{} samples a second cannot be taken; give a rate from {SLOWEST} to {FASTEST}",
+            args.hz
+        )));
+    }
+    let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let mut live = Live::open(&global.root(), &sources(&printer.lines));
+    for (_, why) in live.missing() {
+        output::note(&format!("{why}; its columns show '-'"));
+    }
+    let page_size = rustix::param::page_size() as f64;
+    let mut meter = Meter::new(printer.lines.clone(), live.series(), page_size);
+    let period = Duration::from_secs_f64(1.0 / args.hz);
+    let (mut values, mut out) = (Vec::new(), Vec::new());
+    let mut take = |live: &mut Live, meter: &mut Meter, out: &mut Vec<Option<f64>>| {
+        let (at, is_new) = live.read();
+        if is_new {
+            // A number came up: growth is known again at the next sample.
+            *meter = Meter::new(meter.lines().to_vec(), live.series(), page_size);
+        }
+        values.clear();
+        values.extend(meter.inputs().iter().map(|input| live.value(&input.source, input.column)));
+        meter.take(at, &values, out);
+    };
+    // Growth needs a sample before the first that is shown.
+    take(&mut live, &mut meter, &mut out);
+    let mut due = Instant::now() + period;
+    while !printer.is_done() {
+        if !sleep_until(due, &interrupt) {
+            break;
+        }
+        take(&mut live, &mut meter, &mut out);
+        printer.sample(jiff::Timestamp::now().as_nanosecond(), &out);
+        // What was missed is not caught up with.
+        due = (due + period).max(Instant::now());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether nobody interrupted. A signal ends the wait within a tenth of a second.
+fn sleep_until(due: Instant, interrupt: &Interrupt) -> bool {
+    loop {
+        let left = due.saturating_duration_since(Instant::now());
+        if interrupt.is_set() || left.is_zero() {
+            return !interrupt.is_set();
+        }
+        std::thread::sleep(left.min(Duration::from_millis(250)));
+    }
+}
+
+/// The sources that lines come from.
+pub(super) fn sources(lines: &[&'static Line]) -> BTreeSet<&'static str> {
+    let of = |line: &&'static Line| match line.reads {
+        Reads::Level(source, _)
+        | Reads::Difference(source, _)
+        | Reads::Rate(source, _)
+        | Reads::RateOfAll(source, _)
+        | Reads::Time(source, _) => Some(source),
+        Reads::OfCpu(_) => Some("stat"),
+        Reads::LargeBlocks => Some("buddyinfo"),
+        Reads::Stalled(_) => None,
+    };
+    lines.iter().filter_map(of).collect()
+}
+
+/// A recording, tick by tick; what was not seen is said where it was not.
+fn replay(file: &Path, mut printer: Printer) -> Result<ExitCode, Failure> {
+    let recording = Recording::open(file)?;
+    let page_size = recording.about("page_size").and_then(|size| size.parse().ok()).unwrap_or(4096.0);
+    let mut meter = Meter::new(printer.lines.clone(), recording.series(), page_size);
+    let mut gaps = recording.gaps().iter().filter(|gap| gap.source.is_none()).peekable();
+    let mut is_first = true;
+    for block in recording.blocks() {
+        each_tick(&block?, &mut meter, |tick, values| {
+            // Nothing has grown yet at the first.
+            if std::mem::take(&mut is_first) || printer.is_done() {
+                return;
+            }
+            while let Some(gap) = gaps.next_if(|gap| gap.from < tick.begin) {
+                if !printer.json {
+                    output::data(&gap_line(gap));
+                }
+            }
+            printer.sample(i128::from(tick.begin) + i128::from(tick.wall_offset), values);
+        });
+        if printer.is_done() {
+            break;
+        }
+    }
+    if printer.printed == 0 {
+        return Err(Failure::Partial(anyhow!(
+            "{} has fewer than two samples: nothing has grown in it",
+            file.display()
+        )));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A comment, so that a program that reads the lines can leave it out.
+fn gap_line(gap: &Gap) -> String {
+    let length = gap.to.map_or_else(
+        || "to the end".to_owned(),
+        |to| format!("for {}", Seconds(to.saturating_sub(gap.from) as f64 * 1e-9)),
+    );
+    format!("# nothing was seen {length}: {}", printable(&gap.detail))
+}
