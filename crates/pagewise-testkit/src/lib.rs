@@ -13,5 +13,7 @@ pub mod scripted;
 
 pub mod studies;
 
+pub mod trouble;
+
 pub use fake_host::FakeHost;
 pub use host_lock::{HostUnchanged, host_lock};

@@ -1,0 +1,24 @@
+//! Huge pages are reserved and nobody uses them.
+
+use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
+use crate::requires::need;
+use std::io;
+
+pub(super) const TROUBLE: Trouble = Trouble {
+    id: "hugetlb-waste",
+    what: "vm.nr_hugepages reserves huge pages of 2 MiB that no program asks for",
+    doses: &[
+        Dose { does: "640 of them, 1.25 GiB", policy: "vm.nr_hugepages=640" },
+        Dose { does: "2,048 of them, 4 GiB", policy: "vm.nr_hugepages=2048" },
+        Dose { does: "6,144 of them, 12 GiB", policy: "vm.nr_hugepages=6144" },
+    ],
+    seconds: ORDINARY,
+    needs: &[need::root, need::sysctl],
+    proof: &[Proof::PartOf("HugePages_Free", "HugePages_Total", 0.9), Proof::Part("Hugetlb", 0.02)],
+    make,
+};
+
+fn make(stage: &Stage, _: Severity) -> io::Result<()> {
+    stage.stay();
+    Ok(())
+}
