@@ -34,7 +34,7 @@ lint:
 
 bench: build
 	@scripts/setup test
-	$(CARGO) bench --locked -p pagewise --bench overhead --bench analyze --bench recording
+	$(CARGO) bench --locked -p pagewise --bench overhead --bench analyze --bench recording --bench diagnose
 
 docs:
 	PAGEWISE_BLESS=1 $(CARGO) test --workspace --locked reference

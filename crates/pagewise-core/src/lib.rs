@@ -16,6 +16,8 @@ pub mod recording;
 
 pub mod change;
 
+pub mod finding;
+
 pub mod stats;
 
 pub mod comparison;

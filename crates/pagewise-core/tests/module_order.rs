@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const ORDER: [&str; 9] =
-    ["unit", "metric", "tunable", "recording", "change", "stats", "comparison", "experiment", "report"];
+    ["unit", "metric", "tunable", "recording", "change", "finding", "stats", "comparison", "experiment", "report"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {

@@ -5,6 +5,8 @@ pub mod fake_host;
 
 pub mod host_lock;
 
+pub mod recordings;
+
 pub mod reports;
 
 pub mod requires;
@@ -16,4 +18,5 @@ pub mod studies;
 pub mod trouble;
 
 pub use fake_host::FakeHost;
+pub use recordings::RecordingBuilder;
 pub use host_lock::{HostUnchanged, host_lock};

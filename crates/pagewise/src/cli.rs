@@ -17,7 +17,7 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
-const EXIT_CODES: &str = "Exit status: 0 done · 1 a verdict you asked to fail on · 2 usage · 3 not permitted or \
+const EXIT_CODES: &str = "Exit status: 0 done · 1 a verdict or finding you asked to fail on · 2 usage · 3 not permitted or \
 not possible here · 4 a change was refused or not verified · 5 partial data · 130 Ctrl-C";
 
 /// Options every verb takes.
@@ -62,6 +62,7 @@ pub(crate) enum Verb {
     Prove(Box<commands::prove::ProveArgs>),
     Trial(commands::trial::TrialArgs),
     Record(commands::record::RecordArgs),
+    Diagnose(commands::diagnose::DiagnoseArgs),
     Report(commands::report::ReportArgs),
     Analyze(Box<commands::analyze::AnalyzeArgs>),
     Workload(commands::workload::WorkloadArgs),
@@ -84,6 +85,7 @@ impl Verb {
             Verb::Prove(args) => commands::prove::run(&args, global),
             Verb::Trial(args) => commands::trial::run(&args, global),
             Verb::Record(args) => commands::record::run(&args, global),
+            Verb::Diagnose(args) => commands::diagnose::run(&args, global),
             Verb::Report(args) => commands::report::run(&args, global),
             Verb::Analyze(args) => commands::analyze::run(&args, global),
             Verb::Workload(args) => commands::workload::run(&args, global),

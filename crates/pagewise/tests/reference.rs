@@ -4,6 +4,7 @@ use pagewise_core::comparison::analysis::{self as comparisons, Comparisons};
 use pagewise_core::experiment::analysis::{self, Analysis};
 use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::experiment::study::{self, Study};
+use pagewise_core::finding::{self, Diagnosis};
 use pagewise_core::report::changes::{self, ChangesReport};
 use pagewise_core::report::doctor::{self, DoctorReport};
 use pagewise_core::report::tunables::{self, TunablesReport};
@@ -18,6 +19,7 @@ fn documents() -> Vec<(&'static str, Schema)> {
         (changes::SCHEMA, schema_for!(ChangesReport)),
         (comparisons::SCHEMA, schema_for!(Comparisons)),
         (doctor::SCHEMA, schema_for!(DoctorReport)),
+        (finding::SCHEMA, schema_for!(Diagnosis)),
         (plan::SCHEMA, schema_for!(Plan)),
         (study::SCHEMA, schema_for!(Study)),
         (tunables::SCHEMA, schema_for!(TunablesReport)),
@@ -49,6 +51,17 @@ fn the_schemas_in_the_reference_are_those_of_the_code() {
             .unwrap_or_else(|error| panic!("{}: {error}; `make docs` writes it", file.display()));
         assert!(committed == text, "{} is not what the code says; `make docs` writes it again", file.display());
     }
+}
+
+#[test]
+fn the_page_of_findings_is_that_of_the_rules() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/findings.md");
+    let text = finding::reference::page();
+    if std::env::var_os("PAGEWISE_BLESS").is_some() {
+        fs::write(&file, &text).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    assert!(committed == text, "{} is not what the rules say; `make docs` writes it again", file.display());
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub mod doctor;
 
 pub mod facts;
 
+pub mod findings;
+
 pub mod study;
 
 pub mod tunables;

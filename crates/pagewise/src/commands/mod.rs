@@ -3,6 +3,7 @@
 pub(crate) mod age;
 pub(crate) mod analyze;
 pub(crate) mod changes;
+pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod hold;
 pub(crate) mod prove;

@@ -1,0 +1,486 @@
+//! A rule at work on a look: clauses held against thresholds, tiers that agree or not, and the verdict they make.
+
+use super::answer::Answer;
+use super::document::{Confidence, Cost, Evidence, Proposal, Quantity, Severity, Tier, Who};
+use super::families::{ENOUGH_SAMPLES, Family, Share};
+use super::look::{Hits, Look, Missing, Track, Windows};
+use super::rule::{Rule, Threshold};
+use super::signal::Signal;
+use super::stalls::Stalled;
+use crate::recording::StallKind;
+
+/// A rule and the look it reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    /// The look.
+    pub look: &'a Look,
+    /// The rule.
+    pub rule: &'static Rule,
+    /// Ids of the rules that found something, of those before it in the list.
+    pub found: &'a [&'static str],
+}
+
+/// What a rule says.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It is there.
+    Found(Box<Draft>),
+    /// It is not there, for this evidence.
+    NotFound(Vec<Evidence>),
+    /// It cannot be told.
+    NotDecided {
+        /// What is missing.
+        missing: Vec<Missing>,
+        /// How long a look would do, when this one was too short.
+        needs_seconds: Option<f64>,
+        /// What was seen.
+        evidence: Vec<Evidence>,
+    },
+}
+
+/// A finding before what the table says is added to it.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// What was seen.
+    pub summary: String,
+    /// What it costs.
+    pub cost: Cost,
+    /// At least this severe, whatever it costs.
+    pub at_least: Option<Severity>,
+    /// How sure it is.
+    pub confidence: Option<Confidence>,
+    /// The kinds of evidence that show it.
+    pub tiers: Vec<Tier>,
+    /// Where it held.
+    pub hits: Hits,
+    /// Who takes part.
+    pub who: Vec<Who>,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
+    /// What would have helped.
+    pub missing: Vec<Missing>,
+    /// Changes that the table cannot know, such as of one control group. They come before the table's.
+    pub changes: Vec<Proposal>,
+    /// Counter-indications that only this look shows.
+    pub watch: Vec<String>,
+}
+
+/// A quantity held against a threshold, window by window.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    threshold: Threshold,
+    source: String,
+    /// The quantity.
+    pub track: Track,
+    /// Where it holds.
+    pub hits: Hits,
+}
+
+impl Clause {
+    /// Its mean where `over` hits.
+    #[must_use]
+    pub fn value(&self, over: &Hits, windows: &Windows) -> Option<f64> {
+        self.track.mean(over, windows)
+    }
+
+    /// The same as evidence.
+    #[must_use]
+    pub fn evidence(&self, over: &Hits, windows: &Windows) -> Evidence {
+        let value = self.value(over, windows);
+        evidence(&self.threshold, &self.source, value)
+    }
+}
+
+/// A value held against a threshold.
+fn evidence(threshold: &Threshold, source: &str, value: Option<f64>) -> Evidence {
+    Evidence {
+        source: source.to_owned(),
+        name: threshold.name.to_owned(),
+        value,
+        unit: threshold.unit,
+        threshold: Some(threshold.value),
+        compare: Some(threshold.compare),
+        origin: Some(threshold.origin.view()),
+        holds: value.map(|value| threshold.holds(value)),
+    }
+}
+
+/// A value that is only said.
+#[must_use]
+pub fn said(source: &str, name: &str, value: Option<f64>, unit: Quantity) -> Evidence {
+    Evidence {
+        source: source.to_owned(),
+        name: name.to_owned(),
+        value,
+        unit,
+        threshold: None,
+        compare: None,
+        origin: None,
+        holds: None,
+    }
+}
+
+/// Whether something lasts.
+#[derive(Clone, Debug)]
+pub struct Lasting {
+    /// Whether it does.
+    pub answer: Answer,
+    /// Where it holds.
+    pub hits: Hits,
+    /// How long a look would tell.
+    pub needs_seconds: Option<f64>,
+    /// What was held against what.
+    pub evidence: Vec<Evidence>,
+}
+
+/// What one kind of evidence says about the mechanism.
+#[derive(Clone, Debug)]
+pub struct Says {
+    /// Which.
+    pub tier: Tier,
+    /// Whether it shows the mechanism.
+    pub answer: Answer,
+    /// By what.
+    pub evidence: Vec<Evidence>,
+    /// What is missing.
+    pub missing: Vec<Missing>,
+    /// Who was seen.
+    pub who: Vec<Who>,
+    /// The share it gives, where it gives one.
+    pub share: Option<f64>,
+}
+
+impl<'a> Case<'a> {
+    /// The rule's threshold of this name.
+    ///
+    /// A name that is not in the rule's table cannot hold: the tests of the table look for it.
+    fn threshold(&self, name: &'static str) -> Threshold {
+        let known = self.rule.thresholds.iter().find(|threshold| threshold.name == name).copied();
+        known.unwrap_or(Threshold::at_least(name, f64::INFINITY, Quantity::Number))
+    }
+
+    /// How its time is divided.
+    #[must_use]
+    pub fn windows(&self) -> &'a Windows {
+        &self.look.windows
+    }
+
+    /// A quantity held against the rule's threshold of that name.
+    #[must_use]
+    pub fn clause(&self, name: &'static str, source: &str, track: Track) -> Clause {
+        let threshold = self.threshold(name);
+        let hits = track.hits(|value| threshold.holds(value));
+        Clause { threshold, source: source.to_owned(), track, hits }
+    }
+
+    /// The rate of a signal held against a threshold.
+    #[must_use]
+    pub fn rate(&self, name: &'static str, signal: &Signal) -> Clause {
+        self.clause(name, &signal.label(), self.look.rate(signal))
+    }
+
+    /// The rate of a signal held against a threshold that grows with the number of CPUs; of one where that is not known.
+    #[must_use]
+    pub fn rate_by_cpu(&self, name: &'static str, signal: &Signal, least: f64) -> Clause {
+        let mut threshold = self.threshold(name);
+        threshold.value = (threshold.value * self.look.cpus().unwrap_or(1.0)).max(least);
+        let track = self.look.rate(signal);
+        let hits = track.hits(|value| threshold.holds(value));
+        Clause { threshold, source: signal.label(), track, hits }
+    }
+
+    /// One value for the whole look held against a threshold.
+    #[must_use]
+    pub fn whole(&self, name: &'static str, source: &str, value: Option<f64>) -> (Answer, Evidence) {
+        let threshold = self.threshold(name);
+        let value = value.filter(|value| value.is_finite());
+        (Answer::of(value.map(|value| threshold.holds(value))), evidence(&threshold, source, value))
+    }
+
+    /// Whether all clauses hold at once for as long as the rule wants.
+    #[must_use]
+    pub fn lasting(&self, clauses: &[&Clause]) -> Lasting {
+        let start = Hits::always(Answer::Yes, self.windows().count);
+        let hits = clauses.iter().fold(start, |hits, clause| hits.and(&clause.hits));
+        let lasting = self.lasting_hits(hits);
+        let evidence = clauses.iter().map(|clause| clause.evidence(&lasting.hits, self.windows())).collect();
+        Lasting { evidence, ..lasting }
+    }
+
+    /// The same of hits that were joined by hand.
+    #[must_use]
+    pub fn lasting_hits(&self, hits: Hits) -> Lasting {
+        let windows = self.windows();
+        let width = windows.width as f64 * 1e-9;
+        let wanted = ((self.rule.lasts / width.max(1e-9) - 1e-9).ceil().max(1.0)) as usize;
+        let (_, sure) = hits.longest(|answer| answer == Answer::Yes);
+        let (_, perhaps) = hits.longest(|answer| answer != Answer::No);
+        let is_short = windows.count < wanted;
+        let is_enough = windows.seconds() >= 0.9 * width;
+        let mut needs_seconds = None;
+        let answer = if windows.count == 0 {
+            Answer::Unknown
+        } else if !is_short {
+            if sure >= wanted {
+                Answer::Yes
+            } else if perhaps >= wanted {
+                Answer::Unknown
+            } else {
+                Answer::No
+            }
+        } else if perhaps < windows.count {
+            Answer::No
+        } else if sure < windows.count {
+            Answer::Unknown
+        } else if self.rule.may_be_shorter && is_enough {
+            Answer::Yes
+        } else {
+            needs_seconds = Some(self.rule.lasts);
+            Answer::Unknown
+        };
+        Lasting { answer, hits, needs_seconds, evidence: Vec::new() }
+    }
+
+    /// What stacks say: whether CPUs were in a family for the part the rule's threshold names. In a profile without
+    /// callers, whether it is most of what the kernel does beside waiting for locks, where waiting is what it mostly does.
+    #[must_use]
+    pub fn stacks(&self, name: &'static str, family: Family, not: &[Family], over: &Hits) -> Says {
+        let threshold = self.threshold(name);
+        let Some(profile) = &self.look.profile else {
+            return Says::silent(Tier::Stacks, "stacks", "nobody looked where CPUs were");
+        };
+        let counts = profile.counts(family, not, over, self.windows());
+        if counts.all < ENOUGH_SAMPLES {
+            let why = format!("{} samples are too few; {ENOUGH_SAMPLES} would do", counts.all);
+            return Says::silent(Tier::Stacks, "stacks", &why);
+        }
+        let share = counts.family as f64 / counts.all as f64;
+        let source = format!("stacks: {}", family.words());
+        let mut evidence = vec![evidence(&threshold, &source, Some(share))];
+        let mut holds = threshold.holds(share);
+        let mut shown = share;
+        if !holds && profile.is_flat() {
+            let locks = profile.counts(Family::LockSpin, &[], over, self.windows());
+            let lock_share = locks.family as f64 / locks.all.max(1) as f64;
+            let beside = profile.beside_locks(family, over, self.windows());
+            let part = beside.family as f64 / beside.kernel.max(1) as f64;
+            let is_enough = beside.kernel >= ENOUGH_SAMPLES;
+            if is_enough && part >= MOST_BESIDE_LOCKS && threshold.holds(lock_share + share) {
+                holds = true;
+                shown = lock_share + share;
+                evidence.clear();
+                evidence.push(said("stacks", "waiting for locks, callers not recorded", Some(lock_share), Quantity::Fraction));
+                let name = format!("{}, of what the kernel does beside waiting", family.words());
+                evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
+            }
+        }
+        let who = profile.who(family, not, over, self.windows());
+        let of = format!("samples of {}", family.words());
+        Says {
+            tier: Tier::Stacks,
+            answer: Answer::of(Some(holds)),
+            evidence,
+            missing: Vec::new(),
+            who: who.into_iter().map(|share| who_of(share, &of)).collect(),
+            share: Some(shown),
+        }
+    }
+
+    /// What stalls say: whether the process that waited longest did so for the part of the time the rule's threshold names.
+    #[must_use]
+    pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
+        let threshold = self.threshold(name);
+        let Some(stalled) = self.stalled(kind, over) else {
+            return Says::silent(Tier::Stalls, "stalls", "nobody looked how long tasks were held up");
+        };
+        let seconds = self.stalled_seconds(over);
+        let share = if seconds > 0.0 { stalled.worst_process_seconds / seconds } else { 0.0 };
+        let source = format!("stalls: {}", kind.word().replace('_', " "));
+        let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
+        let mut shown = vec![evidence(&threshold, &source, Some(share))];
+        shown.push(said(&source, "99 of 100 are shorter than", p99, Quantity::Seconds));
+        let total = stalled.durations.total() as f64 * 1e-9;
+        shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
+        Says {
+            tier: Tier::Stalls,
+            answer: Answer::of(Some(threshold.holds(share))),
+            evidence: shown,
+            missing: Vec::new(),
+            who: self.who_stalled(&stalled, kind),
+            share: Some(share),
+        }
+    }
+
+    /// What stalls say about how long one of them takes.
+    #[must_use]
+    pub fn stall_lengths(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
+        let threshold = self.threshold(name);
+        let Some(stalled) = self.stalled(kind, over) else {
+            return Says::silent(Tier::Stalls, "stalls", "nobody looked how long tasks were held up");
+        };
+        let source = format!("stalls: {}", kind.word().replace('_', " "));
+        let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
+        let total = stalled.durations.total() as f64 * 1e-9;
+        Says {
+            tier: Tier::Stalls,
+            answer: Answer::of(Some(threshold.holds(p99))),
+            evidence: vec![
+                evidence(&threshold, &source, Some(p99)),
+                said(&source, "all tasks together", Some(total), Quantity::Seconds),
+            ],
+            missing: Vec::new(),
+            who: self.who_stalled(&stalled, kind),
+            share: None,
+        }
+    }
+
+    /// Stalls of a kind where it hits.
+    #[must_use]
+    pub fn stalled(&self, kind: StallKind, over: &Hits) -> Option<Stalled> {
+        self.look.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
+    }
+
+    /// The time stalls are held against: the hits, or the whole look where none hits.
+    fn stalled_seconds(&self, over: &Hits) -> f64 {
+        let hit = over.seconds(self.windows());
+        if hit > 0.0 { hit } else { self.windows().seconds() }
+    }
+
+    fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
+        let of = format!("time held up by {}", kind.word().replace('_', " "));
+        stalled.who.iter().map(|share| who_of(share.clone(), &of)).collect()
+    }
+
+    /// What counters say about the mechanism: a quantity on average where it hits.
+    #[must_use]
+    pub fn counters(&self, clauses: &[&Clause], over: &Hits) -> Says {
+        let mut says = Says::nothing(Tier::Counters);
+        for clause in clauses {
+            let evidence = clause.evidence(over, self.windows());
+            says.answer = says.answer.and(Answer::of(evidence.holds));
+            if evidence.holds.is_none() {
+                says.missing.extend(clause.track.missing().iter().cloned());
+            }
+            says.evidence.push(evidence);
+        }
+        says
+    }
+
+    /// Nothing of it is there: for rules whose precondition is a setting or a machine.
+    #[must_use]
+    pub fn absent(&self, name: &str, value: Option<f64>, unit: Quantity) -> Verdict {
+        Verdict::NotFound(vec![said(name, name, value, unit)])
+    }
+
+    /// A symptom that lasts and a mechanism that some kind of evidence shows.
+    ///
+    /// Without any mechanism the symptom is the thing itself, and counters are what shows it.
+    #[must_use]
+    pub fn decide(&self, symptom: Lasting, mechanisms: Vec<Says>) -> Verdict {
+        let shown = if mechanisms.is_empty() {
+            Answer::Yes
+        } else {
+            Answer::any(mechanisms.iter().map(|says| says.answer))
+        };
+        let mut missing = symptom.hits.missing.clone();
+        for says in &mechanisms {
+            missing.extend(says.missing.iter().filter(|new| !missing.contains(new)).cloned().collect::<Vec<_>>());
+        }
+        let mut evidence = symptom.evidence.clone();
+        match symptom.answer.and(shown) {
+            Answer::No => {
+                evidence.extend(mechanisms.into_iter().flat_map(|says| says.evidence));
+                let against: Vec<Evidence> =
+                    evidence.iter().filter(|evidence| evidence.holds == Some(false)).cloned().collect();
+                Verdict::NotFound(if against.is_empty() { evidence } else { against })
+            }
+            Answer::Unknown => {
+                evidence.extend(mechanisms.into_iter().flat_map(|says| says.evidence));
+                let needs_seconds = symptom.needs_seconds.filter(|_| shown != Answer::No);
+                if missing.is_empty() && needs_seconds.is_none() {
+                    missing.push(Missing { what: "samples".to_owned(), why: "there are none".to_owned() });
+                }
+                Verdict::NotDecided { missing, needs_seconds, evidence }
+            }
+            Answer::Yes => {
+                let mut tiers: Vec<Tier> =
+                    mechanisms.iter().filter(|says| says.answer == Answer::Yes).map(|says| says.tier).collect();
+                if mechanisms.is_empty() {
+                    tiers.push(Tier::Counters);
+                }
+                tiers.sort_unstable();
+                tiers.dedup();
+                let speaks_against = mechanisms.iter().any(|says| says.answer == Answer::No);
+                let lacks = self.rule.tiers.iter().filter(|tier| !tiers.contains(tier)).count();
+                let confidence = match (tiers.len(), speaks_against) {
+                    (_, true) => Confidence::Low,
+                    (2.., false) => Confidence::High,
+                    // The symptom is known in part only.
+                    (_, false) if lacks > 0 && !symptom.hits.missing.is_empty() => Confidence::Low,
+                    _ => Confidence::Medium,
+                };
+                let who = mechanisms.iter().max_by_key(|says| says.who.len()).map(|says| says.who.clone());
+                evidence.extend(mechanisms.into_iter().flat_map(|says| says.evidence));
+                Verdict::Found(Box::new(Draft {
+                    confidence: Some(confidence),
+                    tiers,
+                    hits: symptom.hits,
+                    who: who.unwrap_or_default(),
+                    evidence,
+                    missing,
+                    ..Draft::default()
+                }))
+            }
+        }
+    }
+}
+
+/// In a profile without callers a family has to be most of what the kernel does beside waiting for locks. Ours.
+const MOST_BESIDE_LOCKS: f64 = 0.5;
+
+fn of_beside(name: &str, part: f64) -> Evidence {
+    Evidence {
+        compare: Some(super::document::Compare::AtLeast),
+        origin: Some(super::document::OriginView::Ours),
+        holds: Some(part >= MOST_BESIDE_LOCKS),
+        ..said("stacks", name, Some(part), Quantity::Fraction)
+    }
+}
+
+fn who_of(share: Share, of: &str) -> Who {
+    Who { name: share.comm, pid: share.pid, share: Some(share.share), of: of.to_owned() }
+}
+
+impl Says {
+    /// It holds and has nothing to say yet.
+    fn nothing(tier: Tier) -> Says {
+        Says {
+            tier,
+            answer: Answer::Yes,
+            evidence: Vec::new(),
+            missing: Vec::new(),
+            who: Vec::new(),
+            share: None,
+        }
+    }
+
+    /// Nobody looked.
+    fn silent(tier: Tier, what: &str, why: &str) -> Says {
+        let missing = Missing { what: what.to_owned(), why: why.to_owned() };
+        Says { answer: Answer::Unknown, missing: vec![missing], ..Says::nothing(tier) }
+    }
+}
+
+impl Verdict {
+    /// Adds to what was found; nothing to the others.
+    #[must_use]
+    pub fn found(self, add: impl FnOnce(&mut Draft)) -> Verdict {
+        match self {
+            Verdict::Found(mut draft) => {
+                add(&mut draft);
+                Verdict::Found(draft)
+            }
+            other => other,
+        }
+    }
+}

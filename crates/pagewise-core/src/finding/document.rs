@@ -1,0 +1,336 @@
+//! What `diagnose` says, as one document: findings, what was looked for and not there, and what could not be decided.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Identifies it in JSON.
+pub const SCHEMA: &str = "pagewise.findings/1";
+
+/// A diagnosis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Diagnosis {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What was looked at.
+    pub look: LookView,
+    /// What was found, the costliest first.
+    pub findings: Vec<Finding>,
+    /// What was looked for and is not there.
+    pub not_found: Vec<NotFound>,
+    /// What could not be decided.
+    pub not_decided: Vec<NotDecided>,
+}
+
+/// What was looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LookView {
+    /// The file or files, or the command.
+    pub subject: String,
+    /// First sample, RFC 3339 UTC. Null when there is none.
+    pub from: Option<String>,
+    /// Last sample.
+    pub to: Option<String>,
+    /// Length in seconds.
+    pub seconds: f64,
+    /// Samples.
+    pub samples: u64,
+    /// Length of a window in seconds.
+    pub window_seconds: f64,
+    /// Release of the kernel; null where it is not known.
+    pub kernel: Option<String>,
+    /// CPUs; null where it cannot be told.
+    pub cpus: Option<f64>,
+    /// Memory in bytes; null where it is not known.
+    pub memory_bytes: Option<f64>,
+    /// What there was to look at, by kind of evidence.
+    pub tiers: Vec<TierView>,
+}
+
+/// A kind of evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// Counters and levels of the kernel, and settings (T0).
+    Counters,
+    /// Where CPUs were (T1).
+    Stacks,
+    /// What held tasks up, and for how long (T2).
+    Stalls,
+    /// Counters of the processor (T3).
+    Hardware,
+}
+
+impl Tier {
+    /// In one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Tier::Counters => "counters",
+            Tier::Stacks => "stacks",
+            Tier::Stalls => "stalls",
+            Tier::Hardware => "hardware",
+        }
+    }
+}
+
+/// Whether a kind of evidence was there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierView {
+    /// Which.
+    pub tier: Tier,
+    /// Whether it was.
+    pub looked: bool,
+    /// What it was, or why it was not.
+    pub words: String,
+}
+
+/// How much is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Less than a twentieth.
+    Low,
+    /// A twentieth to a quarter.
+    Medium,
+    /// A quarter and more.
+    High,
+}
+
+impl Severity {
+    /// In one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Low => "low",
+            Severity::Medium => "medium",
+            Severity::High => "high",
+        }
+    }
+}
+
+/// How sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// Evidence is missing, or speaks against it.
+    Low,
+    /// One kind of evidence shows it.
+    Medium,
+    /// Two kinds show it, each by itself, and none speaks against it.
+    High,
+}
+
+impl Confidence {
+    /// In one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
+/// What it costs. Null: not known, or not of that kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cost {
+    /// Part of all CPU time, 0 to 1.
+    pub cpu_share: Option<f64>,
+    /// Part of the time in which some task waited, 0 to 1.
+    pub stalled_share: Option<f64>,
+    /// Part of the host's memory, 0 to 1.
+    pub memory_share: Option<f64>,
+}
+
+/// The unit of a number in evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// A part of a whole, 0 to 1.
+    Fraction,
+    /// Events or things per second.
+    PerSecond,
+    /// Pages per second.
+    PagesPerSecond,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Bytes.
+    Bytes,
+    /// Seconds.
+    Seconds,
+    /// A plain number.
+    Number,
+}
+
+/// How a value is held against a threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Compare {
+    /// It holds from the threshold on.
+    AtLeast,
+    /// It holds above it.
+    Above,
+    /// It holds below it.
+    Below,
+}
+
+/// Where a threshold comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginView {
+    /// It is written down there.
+    Documented(String),
+    /// Ours: proposed here, to be calibrated.
+    Ours,
+}
+
+/// A number that was seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// Where it comes from: a counter's name, a setting, stacks, stalls.
+    pub source: String,
+    /// What it is.
+    pub name: String,
+    /// Its value; null where it is not known.
+    pub value: Option<f64>,
+    /// The unit of value and threshold.
+    pub unit: Quantity,
+    /// What it is held against; null for what is only said.
+    pub threshold: Option<f64>,
+    /// How.
+    pub compare: Option<Compare>,
+    /// Where the threshold comes from.
+    pub origin: Option<OriginView>,
+    /// Whether it holds. Null where it is not known, or is only said.
+    pub holds: Option<bool>,
+}
+
+/// Evidence that was not to be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingView {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A process that takes part. Names are of the programs' authors: not safe to print as they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Who {
+    /// Name of the thread, or what stands for a group.
+    pub name: String,
+    /// Process id; null where it is not known.
+    pub pid: Option<u32>,
+    /// Its part, 0 to 1; null where it is not known.
+    pub share: Option<f64>,
+    /// Of what.
+    pub of: String,
+}
+
+/// An explanation that was looked at and does not hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RuledOut {
+    /// The rule's id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What speaks against it.
+    pub because: Vec<Evidence>,
+}
+
+/// Something to change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proposal {
+    /// The tunable; null for what is no setting.
+    pub tunable: Option<String>,
+    /// Its value now; null where it is not known.
+    pub from: Option<String>,
+    /// The value to try.
+    pub to: Option<String>,
+    /// What to do, in words, and why.
+    pub words: String,
+    /// What it acts on: `host`, `job`, or `application`.
+    pub scope: String,
+    /// When it takes effect, in words.
+    pub takes_effect: String,
+    /// Whether the job has to be started anew.
+    pub needs_restart: bool,
+    /// Tunables the kernel moves along.
+    pub coupled: Vec<String>,
+    /// The command that sets it; null where there is none.
+    pub apply: Option<String>,
+    /// How to undo it.
+    pub undo: Option<String>,
+    /// Commands that would decide whether it helps.
+    pub verify: Vec<String>,
+}
+
+/// A named cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Stable id of the rule.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What was seen, in a sentence or two.
+    pub summary: String,
+    /// What it means.
+    pub meaning: String,
+    /// How much is lost.
+    pub severity: Severity,
+    /// What it costs.
+    pub cost: Cost,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// The kinds of evidence that show it.
+    pub tiers: Vec<Tier>,
+    /// Since when, RFC 3339 UTC; null where there is no clock.
+    pub since: Option<String>,
+    /// Seconds of the look in which it held.
+    pub seconds: f64,
+    /// Length of the look in seconds.
+    pub of_seconds: f64,
+    /// Who takes part.
+    pub who: Vec<Who>,
+    /// What shows it.
+    pub evidence: Vec<Evidence>,
+    /// Evidence that would have helped.
+    pub missing: Vec<MissingView>,
+    /// What else was looked at and does not hold.
+    pub ruled_out: Vec<RuledOut>,
+    /// The change to try first; null where there is nothing to set.
+    pub change: Option<Proposal>,
+    /// What to try if that is not enough, in order.
+    pub alternatives: Vec<Proposal>,
+    /// When not to, and what to watch.
+    pub counterindications: Vec<String>,
+    /// Where it is written down.
+    pub docs: Vec<String>,
+}
+
+/// Something that was looked for and is not there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotFound {
+    /// The rule's id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What speaks against it.
+    pub because: Vec<Evidence>,
+}
+
+/// Something that could not be decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NotDecided {
+    /// The rule's id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What was missing.
+    pub missing: Vec<MissingView>,
+    /// How long a look it needs, where this one was too short.
+    pub needs_seconds: Option<f64>,
+    /// What was seen of it.
+    pub evidence: Vec<Evidence>,
+}

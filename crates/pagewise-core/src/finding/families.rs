@@ -1,0 +1,378 @@
+//! What kernel functions belong together, and where CPUs were by such families.
+//!
+//! A family matches when *any* frame of a stack belongs to it: leaf functions differ by kernel version, compiler and
+//! sampling event. With `cpu-clock` code that runs with interrupts off is charged to where they are allowed again, so
+//! unlocking counts as waiting for a lock there.
+
+use super::look::{Hits, Windows};
+use super::answer::Answer;
+use crate::recording::{Profile, SamplingEvent, StackSample};
+use std::collections::BTreeMap;
+
+/// A group of kernel functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Family {
+    /// Waiting for a lock by spinning.
+    LockSpin,
+    /// Moving pages together to get a large block.
+    Compaction,
+    /// The thread that does so in the background.
+    Kcompactd,
+    /// Freeing pages.
+    Reclaim,
+    /// The thread that does so in the background.
+    Kswapd,
+    /// Freeing pages within a control group's limit, or being slowed down for it.
+    CgroupReclaim,
+    /// Zeroing a huge page.
+    HugeZero,
+    /// A page fault on a huge page.
+    HugeFault,
+    /// Copying or splitting a huge page that was written to.
+    HugeCopy,
+    /// The thread that makes huge pages of small ones.
+    Khugepaged,
+    /// Reading or writing swap.
+    Swap,
+    /// Waiting for page cache.
+    CacheWait,
+    /// A writer held back for dirty pages.
+    DirtyBalance,
+    /// Hint faults and moves of NUMA balancing, and reclaim of a node's own memory.
+    Numa,
+    /// Making other CPUs forget translations.
+    Shootdown,
+    /// Waiting for a process's map of memory.
+    MmapLock,
+}
+
+impl Family {
+    /// What the functions do, for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Family::LockSpin => "waiting for locks",
+            Family::Compaction | Family::Kcompactd => "compaction",
+            Family::Reclaim => "reclaim",
+            Family::Kswapd => "kswapd",
+            Family::CgroupReclaim => "a control group's limit",
+            Family::HugeZero => "zeroing huge pages",
+            Family::HugeFault => "huge page faults",
+            Family::HugeCopy => "copying or splitting huge pages",
+            Family::Khugepaged => "khugepaged",
+            Family::Swap => "swap",
+            Family::CacheWait => "waiting for page cache",
+            Family::DirtyBalance => "holding writers back",
+            Family::Numa => "NUMA balancing",
+            Family::Shootdown => "shooting down translations",
+            Family::MmapLock => "waiting for a process's map of memory",
+        }
+    }
+
+    fn bit(self) -> u32 {
+        1 << (self as u32)
+    }
+}
+
+/// Families and the names of their functions; `*` stands for any end. A starting set from 2.6.32 to 6.18.
+const FUNCTIONS: &[(Family, &[&str])] = &[
+    (
+        Family::LockSpin,
+        &[
+            "_spin_lock*",
+            "_raw_spin_lock*",
+            "native_queued_spin_lock_slowpath",
+            "__pv_queued_spin_lock_slowpath",
+            "queued_spin_lock_slowpath",
+            "osq_lock",
+            "folio_lruvec_lock*",
+            "rwsem_spin_on_owner",
+            "__ticket_spin_lock",
+        ],
+    ),
+    (
+        Family::Compaction,
+        &[
+            "compact_zone*",
+            "try_to_compact_pages",
+            "__alloc_pages_direct_compact",
+            "isolate_migratepages*",
+            "isolate_freepages*",
+            "fast_isolate_*",
+            "compaction_alloc",
+            "migrate_pages*",
+            "compact_node",
+            "proactive_compact_node",
+            "get_pfnblock_flags_mask",
+            "get_pageblock_flags_group",
+        ],
+    ),
+    (Family::Kcompactd, &["kcompactd*", "proactive_compact_node", "compact_node"]),
+    (
+        Family::Reclaim,
+        &[
+            "try_to_free_pages",
+            "do_try_to_free_pages",
+            "shrink_node*",
+            "shrink_lruvec",
+            "shrink_zone*",
+            "shrink_folio_list",
+            "shrink_page_list",
+            "shrink_inactive_list",
+            "evict_folios",
+            "shrink_slab*",
+            "throttle_direct_reclaim",
+            "reclaim_throttle",
+        ],
+    ),
+    (Family::Kswapd, &["kswapd", "balance_pgdat"]),
+    (Family::CgroupReclaim, &["try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high", "try_charge_memcg", "reclaim_high"]),
+    (Family::HugeZero, &["clear_huge_page", "folio_zero_user", "clear_subpage", "clear_gigantic_page"]),
+    (Family::HugeFault, &["do_huge_pmd_anonymous_page", "__do_huge_pmd_anonymous_page", "vma_alloc_anon_folio_pmd"]),
+    (
+        Family::HugeCopy,
+        &["do_huge_pmd_wp_page*", "split_huge_p*", "__split_huge_p*", "copy_user_huge_page", "copy_user_large_folio"],
+    ),
+    (
+        Family::Khugepaged,
+        &["khugepaged*", "hpage_collapse_scan_*", "collapse_scan_*", "collapse_huge_page", "collapse_file"],
+    ),
+    (Family::Swap, &["do_swap_page", "swap_read*", "swap_write*", "zswap_*", "swapin_readahead", "swap_vma_readahead"]),
+    (
+        Family::CacheWait,
+        &["filemap_fault", "folio_wait_bit*", "page_cache_ra_*", "wait_on_page_bit*", "__do_page_cache_readahead"],
+    ),
+    (Family::DirtyBalance, &["balance_dirty_pages*"]),
+    (Family::Numa, &["do_numa_page", "do_huge_pmd_numa_page", "migrate_misplaced_*", "task_numa_work", "node_reclaim", "zone_reclaim"]),
+    (Family::Shootdown, &["flush_tlb_mm_range", "smp_call_function_many*", "native_flush_tlb_multi", "native_flush_tlb_others"]),
+    (
+        Family::MmapLock,
+        &[
+            "rwsem_down_*",
+            "rwsem_spin_on_owner",
+            "rwsem_optimistic_spin",
+            "call_rwsem_down_*",
+            "down_read_killable",
+            "down_write_killable",
+            "lock_mm_and_find_vma",
+        ],
+    ),
+];
+
+/// With `cpu-clock` the wait shows where interrupts are allowed again.
+const UNLOCKING: [&str; 2] = ["_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore"];
+
+/// Fewer samples say nothing: at a hundred, a share of 20 % is known within 8 points.
+pub const ENOUGH_SAMPLES: u64 = 100;
+
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}
+
+/// Families a kernel function belongs to. Compilers append `.isra.0` and the like.
+fn families_of(name: &str, is_clock: bool) -> u32 {
+    let name = name.split('.').next().unwrap_or(name);
+    let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
+    let known = FUNCTIONS.iter().filter(|(_, patterns)| has(patterns)).fold(0, |bits, (family, _)| bits | family.bit());
+    if is_clock && UNLOCKING.contains(&name) { known | Family::LockSpin.bit() } else { known }
+}
+
+/// A process seen with something, and its part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Name of the thread. Not safe to print as it is.
+    pub comm: String,
+    /// Process id, where it is known.
+    pub pid: Option<u32>,
+    /// Its part, 0 to 1.
+    pub share: f64,
+}
+
+/// How many samples there were in all, in the kernel and of a family.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// On a CPU that was not idle.
+    pub all: u64,
+    /// Of those, in the kernel.
+    pub kernel: u64,
+    /// Of those, of the family.
+    pub family: u64,
+}
+
+/// A profile with its families.
+#[derive(Debug)]
+pub struct ProfileSeen {
+    profile: Profile,
+    /// By stack: the families of its frames.
+    families: Vec<u32>,
+    /// By stack: whether its innermost frame runs in the kernel.
+    in_kernel: Vec<bool>,
+    /// Whether it has leaf functions only, such as perf top gives.
+    is_flat: bool,
+}
+
+impl ProfileSeen {
+    /// Finds the families of each stack.
+    #[must_use]
+    pub fn of(profile: Profile) -> ProfileSeen {
+        let is_clock = profile.event != Some(SamplingEvent::Cycles);
+        let frames = profile.stacks.frames();
+        let of_frame: Vec<u32> =
+            frames.iter().map(|frame| if frame.is_kernel() { families_of(&frame.name, is_clock) } else { 0 }).collect();
+        let count = profile.stacks.len();
+        let (mut families, mut in_kernel) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for id in 0..count {
+            let node = profile.stacks.node(crate::recording::StackId(id as u32));
+            let (parent, frame) = node.map_or((None, None), |(parent, frame)| (parent, Some(frame as usize)));
+            // A parent always has a lower number.
+            let above = parent.and_then(|parent| families.get(parent.0 as usize)).copied().unwrap_or(0);
+            families.push(above | frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0));
+            in_kernel.push(frame.and_then(|frame| frames.get(frame)).is_some_and(|frame| frame.is_kernel()));
+        }
+        let has_caller = |sample: &StackSample| {
+            profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some())
+        };
+        let is_flat = !profile.samples.iter().any(has_caller);
+        ProfileSeen { profile, families, in_kernel, is_flat }
+    }
+
+    /// What interrupted the CPUs.
+    #[must_use]
+    pub fn event(&self) -> Option<&SamplingEvent> {
+        self.profile.event.as_ref()
+    }
+
+    /// Samples the kernel lost.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.profile.lost
+    }
+
+    /// Whether it has leaf functions only.
+    #[must_use]
+    pub fn is_flat(&self) -> bool {
+        self.is_flat
+    }
+
+    /// Spin locks lost their plain `_spin_` names in 2.6.33.
+    #[must_use]
+    pub fn is_before_2_6_33(&self) -> bool {
+        let is_old = |name: &str| name.starts_with("_spin_lock") || name.starts_with("_spin_unlock");
+        self.profile.stacks.frames().iter().any(|frame| frame.is_kernel() && is_old(&frame.name))
+    }
+
+    /// Samples on a CPU that was not idle, in the windows that hit; all of them when none of these lies there.
+    fn samples(&self, over: &Hits, windows: &Windows) -> Vec<&StackSample> {
+        let is_busy = |sample: &&StackSample| sample.pid != Some(0);
+        let inside = |sample: &&StackSample| {
+            let middle = sample.from / 2 + sample.to / 2;
+            let window = middle.checked_sub(windows.start).map(|since| since / windows.width.max(1));
+            let window = window.map(|window| (window as usize).min(windows.count.saturating_sub(1)));
+            middle <= windows.end && window.is_some_and(|window| over.answers.get(window) == Some(&Answer::Yes))
+        };
+        let hit: Vec<&StackSample> = self.profile.samples.iter().filter(is_busy).filter(inside).collect();
+        if hit.is_empty() { self.profile.samples.iter().filter(is_busy).collect() } else { hit }
+    }
+
+    fn is_of(&self, sample: &StackSample, family: Family, not: &[Family]) -> bool {
+        let bits = self.families.get(sample.stack.0 as usize).copied().unwrap_or(0);
+        bits & family.bit() != 0 && not.iter().all(|not| bits & not.bit() == 0)
+    }
+
+    fn is_kernel(&self, sample: &StackSample) -> bool {
+        self.in_kernel.get(sample.stack.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// How many samples are of a family and of none of the others.
+    #[must_use]
+    pub fn counts(&self, family: Family, not: &[Family], over: &Hits, windows: &Windows) -> Counts {
+        let mut counts = Counts::default();
+        for sample in self.samples(over, windows) {
+            let count = |takes: bool| if takes { sample.count } else { 0 };
+            counts.all = counts.all.saturating_add(sample.count);
+            counts.kernel = counts.kernel.saturating_add(count(self.is_kernel(sample)));
+            counts.family = counts.family.saturating_add(count(self.is_of(sample, family, not)));
+        }
+        counts
+    }
+
+    /// What the kernel does beside waiting for locks: how much of that is of the family. For profiles without callers.
+    #[must_use]
+    pub fn beside_locks(&self, family: Family, over: &Hits, windows: &Windows) -> Counts {
+        let mut counts = Counts::default();
+        for sample in self.samples(over, windows) {
+            counts.all = counts.all.saturating_add(sample.count);
+            if self.is_kernel(sample) && !self.is_of(sample, Family::LockSpin, &[]) {
+                counts.kernel = counts.kernel.saturating_add(sample.count);
+                let of_family = if self.is_of(sample, family, &[]) { sample.count } else { 0 };
+                counts.family = counts.family.saturating_add(of_family);
+            }
+        }
+        counts
+    }
+
+    /// The processes that were seen most with a family.
+    #[must_use]
+    pub fn who(&self, family: Family, not: &[Family], over: &Hits, windows: &Windows) -> Vec<Share> {
+        let mut by: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
+        for sample in self.samples(over, windows) {
+            if self.is_of(sample, family, not) && (sample.pid.is_some() || !sample.comm.is_empty()) {
+                let count = by.entry((&sample.comm, sample.pid)).or_default();
+                *count = count.saturating_add(sample.count);
+            }
+        }
+        shares(by)
+    }
+
+    /// The kernel functions CPUs were in most: name and share of all samples.
+    #[must_use]
+    pub fn top_kernel(&self, over: &Hits, windows: &Windows) -> Vec<(String, f64)> {
+        let mut by: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
+        let samples = self.samples(over, windows);
+        let all = samples.iter().fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+        for sample in samples.into_iter().filter(|sample| self.is_kernel(sample)) {
+            let frame = self.profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
+            if let Some(frame) = frame.and_then(|frame| self.profile.stacks.frames().get(frame)) {
+                let count = by.entry((&frame.name, None)).or_default();
+                *count = count.saturating_add(sample.count);
+            }
+        }
+        let of_all = |share: &Share, kernel: u64| share.share * kernel as f64 / all.max(1) as f64;
+        let kernel = by.values().fold(0u64, |sum, count| sum.saturating_add(*count));
+        shares(by).iter().map(|share| (share.comm.clone(), of_all(share, kernel))).collect()
+    }
+}
+
+/// The three largest, as parts of the sum.
+pub(super) fn shares(by: BTreeMap<(&str, Option<u32>), u64>) -> Vec<Share> {
+    let all = by.values().fold(0u64, |sum, count| sum.saturating_add(*count));
+    let mut sorted: Vec<((&str, Option<u32>), u64)> = by.into_iter().filter(|(_, count)| *count > 0).collect();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let share = |((comm, pid), count): ((&str, Option<u32>), u64)| Share {
+        comm: comm.to_owned(),
+        pid,
+        share: count as f64 / all.max(1) as f64,
+    };
+    sorted.into_iter().take(3).map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_frame_matches_under_whatever_name_the_compiler_gave_it() {
+        let compaction = Family::Compaction.bit();
+        assert_ne!(families_of("isolate_migratepages_block.isra.0", false) & compaction, 0);
+        assert_ne!(families_of("get_pageblock_flags_group", false) & compaction, 0);
+        assert_eq!(families_of("compaction_zone_of_something", false), 0);
+        assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
+    }
+
+    #[test]
+    fn unlocking_is_waiting_only_where_the_timer_cannot_see_the_lock() {
+        assert_eq!(families_of("_raw_spin_unlock_irqrestore", false), 0);
+        assert_eq!(families_of("_raw_spin_unlock_irqrestore", true), Family::LockSpin.bit());
+    }
+}

@@ -1,0 +1,300 @@
+//! The evidence at hand: a recording folded into windows, in one pass and for the signals that rules name.
+//!
+//! A window is ten seconds, or two samples where those are further apart. A counter becomes what it grew by and the time
+//! that growth covers, a level its mean, least and most. A window is *unknown* when a counter was reset in it, or when
+//! less than half of it was seen.
+
+mod fold;
+mod settings;
+mod track;
+
+pub use fold::Folded;
+pub use settings::Settings;
+pub use track::{Hits, Missing, Track};
+
+use super::families::ProfileSeen;
+use super::signal::{self, Signal};
+use super::stalls::StallsSeen;
+use crate::recording::{Gap, Recorded};
+use crate::tunable::swap;
+
+/// Length of a window where samples are close enough, in nanoseconds.
+pub const WINDOW: u64 = 10_000_000_000;
+
+/// A longer look is folded into longer windows, so that its size stays bounded: some week at ten seconds.
+const MOST_WINDOWS: u64 = 65_536;
+
+const SECOND: f64 = 1e-9;
+
+/// How the time of a look is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Windows {
+    /// Its beginning, CLOCK_BOOTTIME in nanoseconds.
+    pub start: u64,
+    /// Its end.
+    pub end: u64,
+    /// Length of all but the last.
+    pub width: u64,
+    /// How many.
+    pub count: usize,
+}
+
+impl Windows {
+    /// Length of the whole, in seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.end.saturating_sub(self.start) as f64 * SECOND
+    }
+
+    /// Beginning of a window.
+    #[must_use]
+    pub fn from(&self, window: usize) -> u64 {
+        self.start.saturating_add(self.width.saturating_mul(window as u64)).min(self.end)
+    }
+
+    /// Its end; the last one takes what is left.
+    #[must_use]
+    pub fn to(&self, window: usize) -> u64 {
+        if window + 1 >= self.count { self.end } else { self.from(window + 1) }
+    }
+
+    /// Its length in seconds.
+    #[must_use]
+    pub fn length(&self, window: usize) -> f64 {
+        self.to(window).saturating_sub(self.from(window)) as f64 * SECOND
+    }
+}
+
+/// A recording as rules see it.
+#[derive(Debug, Default)]
+pub struct Look {
+    /// How its time is divided.
+    pub windows: Windows,
+    /// Number of samples.
+    pub ticks: u64,
+    /// Of those, how many came late by more than 50 ms.
+    pub late: u64,
+    /// What was not seen.
+    pub gaps: Vec<Gap>,
+    /// CLOCK_REALTIME minus CLOCK_BOOTTIME at the first sample, in nanoseconds.
+    pub wall_offset: i64,
+    /// Release of the kernel, where it is known.
+    pub kernel: Option<String>,
+    /// Bytes of a base page; 4096 where it is not known.
+    pub page_size: f64,
+    /// Samples a second, where it is known.
+    pub hz: Option<f64>,
+    /// Settings and their changes.
+    pub settings: Settings,
+    /// Where CPUs were. `None`: nobody looked.
+    pub profile: Option<ProfileSeen>,
+    /// What held tasks up. `None`: nobody looked.
+    pub stalls: Option<StallsSeen>,
+    folded: Vec<Folded>,
+}
+
+impl Look {
+    /// Folds a recording.
+    ///
+    /// # Errors
+    /// When it cannot be read. A recording without samples, or with none of what rules want, is no error: everything about
+    /// it is unknown.
+    pub fn of<R: Recorded>(recorded: &R) -> Result<Look, R::Error> {
+        let number = |key: &str| recorded.about(key).and_then(|text| text.trim().parse::<f64>().ok());
+        let known = |number: Option<f64>| number.filter(|number| number.is_finite() && *number > 0.0);
+        let hz = known(number("hz"));
+        let mut folding = fold::Folding::new(recorded.series(), signal::ALL, hz);
+        for block in recorded.blocks() {
+            folding.add(&block?);
+        }
+        let seen = folding.finish();
+        let words = |key: &str| recorded.about(key).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+        let allowed = |tunable: &str| words(&format!("allowed.{tunable}"));
+        let profile = recorded.profile()?.map(ProfileSeen::of);
+        let kernel = words("kernel");
+        let is_ancient = profile.as_ref().is_some_and(ProfileSeen::is_before_2_6_33);
+        let settings = Settings::of(recorded.settings()?, kernel.as_deref(), is_ancient, allowed);
+        Ok(Look {
+            windows: seen.windows,
+            ticks: seen.ticks,
+            late: seen.late,
+            gaps: recorded.gaps().to_vec(),
+            wall_offset: seen.wall_offset,
+            kernel,
+            page_size: known(number("page_size")).unwrap_or(4096.0),
+            hz,
+            settings,
+            profile,
+            stalls: recorded.stalls()?.map(StallsSeen::of),
+            folded: seen.folded,
+        })
+    }
+
+    /// What a signal grew by per second, window by window: pages, bytes, seconds or a count, as its unit says.
+    #[must_use]
+    pub fn rate(&self, signal: &Signal) -> Track {
+        self.sum(signal, |folded, window, windows| folded.rate(window, windows))
+    }
+
+    /// The mean of a level, window by window.
+    #[must_use]
+    pub fn level(&self, signal: &Signal) -> Track {
+        self.sum(signal, |folded, window, _| folded.mean(window))
+    }
+
+    /// The least it was.
+    #[must_use]
+    pub fn least(&self, signal: &Signal) -> Track {
+        self.sum(signal, |folded, window, _| folded.least(window))
+    }
+
+    /// The same for each series of a labelled signal: its labels, and what `of` takes from it.
+    #[must_use]
+    pub fn each_rate(&self, signal: &Signal) -> Vec<(&str, Track)> {
+        self.each(signal, |folded, window, windows| folded.rate(window, windows))
+    }
+
+    /// The mean of each series of a labelled signal.
+    #[must_use]
+    pub fn each_level(&self, signal: &Signal) -> Vec<(&str, Track)> {
+        self.each(signal, |folded, window, _| folded.mean(window))
+    }
+
+    /// What a signal grew by from first to last sample, as far as it was seen. `None`: it was not.
+    #[must_use]
+    pub fn growth(&self, signal: &Signal) -> Option<f64> {
+        self.parts(signal).filter_map(Folded::growth).reduce(|a, b| a + b)
+    }
+
+    /// The value of a level at the last sample that had it.
+    #[must_use]
+    pub fn last(&self, signal: &Signal) -> Option<f64> {
+        self.parts(signal).filter_map(Folded::last).reduce(|a, b| a + b)
+    }
+
+    /// How many CPUs there are; `None` where it cannot be told.
+    #[must_use]
+    pub fn cpus(&self) -> Option<f64> {
+        let cpus = self.parts(&signal::CPU_EACH_IDLE).count();
+        (cpus > 0).then_some(cpus as f64)
+    }
+
+    /// The system's share of busy CPU time: `Δsystem / (Δuser + Δnice + Δsystem)`, or from percentages of another tool.
+    #[must_use]
+    pub fn system_share(&self) -> Track {
+        let system = self.rate(&signal::CPU_SYSTEM);
+        if self.has(&signal::CPU_SYSTEM) || !self.has(&signal::IMPORTED_SYSTEM) {
+            let user = self.rate(&signal::CPU_USER).plus(&self.rate(&signal::CPU_NICE).or_zero());
+            return system.share_of(&user.plus(&system));
+        }
+        self.level(&signal::IMPORTED_SYSTEM).share_of(&self.level(&signal::IMPORTED_BUSY))
+    }
+
+    /// The system's share of all CPU time, idle included.
+    #[must_use]
+    pub fn system_share_of_all(&self) -> Track {
+        if self.has(&signal::CPU_SYSTEM) || !self.has(&signal::IMPORTED_SYSTEM) {
+            return self.rate(&signal::CPU_SYSTEM).share_of(&self.cpu_time());
+        }
+        self.level(&signal::IMPORTED_SYSTEM)
+    }
+
+    /// All CPU time that passed per second: about the number of CPUs.
+    #[must_use]
+    pub fn cpu_time(&self) -> Track {
+        let parts = [&signal::CPU_USER, &signal::CPU_SYSTEM, &signal::CPU_IDLE].map(|signal| self.rate(signal));
+        let rest = [
+            &signal::CPU_NICE,
+            &signal::CPU_IOWAIT,
+            &signal::CPU_IRQ,
+            &signal::CPU_SOFTIRQ,
+            &signal::CPU_STEAL,
+        ];
+        let rest = rest.map(|signal| self.rate(signal).or_zero());
+        parts.iter().chain(&rest).fold(Track::constant(0.0, self.windows.count), |sum, part| sum.plus(part))
+    }
+
+    /// Memory the host has, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> Option<f64> {
+        self.last(&signal::MEM_TOTAL).filter(|bytes| *bytes > 0.0)
+    }
+
+    /// Memory that programs could get without swapping, in bytes. Kernels before 3.14 do not say; what is free is the
+    /// least it can be.
+    #[must_use]
+    pub fn available(&self) -> Track {
+        let signal = if self.has(&signal::MEM_AVAILABLE) { &signal::MEM_AVAILABLE } else { &signal::MEM_FREE };
+        self.level(signal)
+    }
+
+    /// A level as a share of the host's memory.
+    #[must_use]
+    pub fn share_of_memory(&self, level: &Track) -> Track {
+        match self.memory() {
+            Some(memory) => level.map(|bytes| bytes / memory),
+            None => Track::unknown(self.windows.count, self.missing(&signal::MEM_TOTAL)),
+        }
+    }
+
+    /// Size of all swap in bytes and whether every area of it is compressed memory; `None` where it is not known.
+    #[must_use]
+    pub fn swap(&self) -> Option<(f64, Option<bool>)> {
+        let areas = self.settings.value("swap").and_then(|value| swap::parse(value).ok());
+        let is_zram = |area: &swap::Area| matches!(area.kind, swap::Kind::Zram(_));
+        let compressed = areas.map(|areas| !areas.is_empty() && areas.iter().all(is_zram));
+        self.last(&signal::SWAP_TOTAL).map(|bytes| (bytes, compressed))
+    }
+
+    /// Whether the recording has any series of it.
+    #[must_use]
+    pub fn has(&self, signal: &Signal) -> bool {
+        self.parts(signal).next().is_some()
+    }
+
+    /// What is missing of a signal, and why.
+    #[must_use]
+    pub fn missing(&self, signal: &Signal) -> Missing {
+        let gap = self.gaps.iter().find(|gap| gap.source.as_deref() == Some(signal.source));
+        let why = match gap {
+            Some(gap) if gap.detail.is_empty() => gap.reason.word().replace('_', " "),
+            Some(gap) => gap.detail.clone(),
+            None if self.ticks == 0 => "there is no sample".to_owned(),
+            None if self.has(signal) => "it was reset, or not seen for long enough".to_owned(),
+            None => "it is not in the recording".to_owned(),
+        };
+        Missing { what: signal.label(), why }
+    }
+
+    fn parts<'a>(&'a self, signal: &Signal) -> impl Iterator<Item = &'a Folded> {
+        let signal = *signal;
+        self.folded.iter().filter(move |folded| folded.belongs_to(&signal))
+    }
+
+    fn sum(&self, signal: &Signal, of: impl Fn(&Folded, usize, &Windows) -> Option<f64>) -> Track {
+        let parts: Vec<&Folded> = self.parts(signal).collect();
+        if parts.is_empty() {
+            return Track::unknown(self.windows.count, self.missing(signal));
+        }
+        let value = |window| parts.iter().map(|part| of(part, window, &self.windows)).sum::<Option<f64>>();
+        let values: Vec<Option<f64>> = (0..self.windows.count).map(value).collect();
+        let missing = values.iter().any(Option::is_none).then(|| self.missing(signal));
+        Track::new(values, missing)
+    }
+
+    fn each(&self, signal: &Signal, of: impl Fn(&Folded, usize, &Windows) -> Option<f64>) -> Vec<(&str, Track)> {
+        let track = |part: &Folded| {
+            let values: Vec<Option<f64>> =
+                (0..self.windows.count).map(|window| of(part, window, &self.windows)).collect();
+            let missing = values.iter().any(Option::is_none).then(|| self.missing(signal));
+            Track::new(values, missing)
+        };
+        self.parts(signal).map(|part| (part.labels(), track(part))).collect()
+    }
+}
+
+/// The value of one label of `node=0,zone=DMA`.
+#[must_use]
+pub fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+    labels.split(',').find_map(|pair| pair.split_once('=').filter(|(key, _)| *key == name).map(|(_, value)| value))
+}

@@ -1,0 +1,285 @@
+//! From samples to windows: one pass over the blocks of a recording, for the series that are wanted.
+
+use super::{MOST_WINDOWS, WINDOW, Windows};
+use crate::finding::signal::Signal;
+use crate::recording::block::Tick;
+use crate::recording::series::growth;
+use crate::recording::{Block, Column, Kind, Series};
+
+/// What a counter did in a window. `covered` is not a number when it was reset.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grown {
+    by: f32,
+    /// Seconds.
+    covered: f32,
+}
+
+/// What a level was in a window.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    sum: f32,
+    least: f32,
+    most: f32,
+    readings: u32,
+}
+
+impl Default for Level {
+    fn default() -> Self {
+        Level { sum: 0.0, least: f32::INFINITY, most: f32::NEG_INFINITY, readings: 0 }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Cells {
+    Counter(Vec<Grown>),
+    Level(Vec<Level>),
+}
+
+/// One series in windows.
+#[derive(Clone, Debug)]
+pub struct Folded {
+    source: String,
+    name: String,
+    labels: String,
+    scale: f64,
+    cells: Cells,
+    /// When it was last read, and its value then.
+    last: Option<(u64, u64)>,
+    total: f64,
+    has_grown: bool,
+}
+
+/// The share of a window that has to be seen for its value to count.
+const SEEN: f64 = 0.5;
+
+impl Folded {
+    fn of(series: &Series) -> Folded {
+        let cells = match series.kind {
+            Kind::Counter => Cells::Counter(Vec::new()),
+            Kind::Gauge => Cells::Level(Vec::new()),
+        };
+        Folded {
+            source: series.source.clone(),
+            name: series.name.clone(),
+            labels: series.labels.clone(),
+            scale: series.unit.map_or(1.0, |unit| unit.scale().1),
+            cells,
+            last: None,
+            total: 0.0,
+            has_grown: false,
+        }
+    }
+
+    pub(super) fn belongs_to(&self, signal: &Signal) -> bool {
+        signal.takes(&self.source, &self.name, &self.labels)
+    }
+
+    pub(super) fn labels(&self) -> &str {
+        &self.labels
+    }
+
+    /// Growth per second.
+    pub(super) fn rate(&self, window: usize, windows: &Windows) -> Option<f64> {
+        let Cells::Counter(cells) = &self.cells else { return None };
+        let cell = cells.get(window)?;
+        let covered = f64::from(cell.covered);
+        // Not a number when it was reset: then this does not hold, either.
+        (covered > 0.0 && covered >= windows.length(window) * SEEN).then(|| f64::from(cell.by) * self.scale / covered)
+    }
+
+    pub(super) fn mean(&self, window: usize) -> Option<f64> {
+        self.level(window).map(|level| f64::from(level.sum) / f64::from(level.readings) * self.scale)
+    }
+
+    pub(super) fn least(&self, window: usize) -> Option<f64> {
+        self.level(window).map(|level| f64::from(level.least) * self.scale)
+    }
+
+    fn level(&self, window: usize) -> Option<&Level> {
+        let Cells::Level(cells) = &self.cells else { return None };
+        cells.get(window).filter(|level| level.readings > 0)
+    }
+
+    pub(super) fn growth(&self) -> Option<f64> {
+        (matches!(self.cells, Cells::Counter(_)) && self.has_grown).then_some(self.total * self.scale)
+    }
+
+    pub(super) fn last(&self) -> Option<f64> {
+        let (_, value) = self.last.filter(|_| matches!(self.cells, Cells::Level(_)))?;
+        Some(value as i64 as f64 * self.scale)
+    }
+
+    /// One reading.
+    fn read(&mut self, at: u64, value: u64, clock: &Clock) {
+        match &mut self.cells {
+            Cells::Counter(cells) => {
+                if let Some((before_at, before)) = self.last {
+                    let (Some(window), true) = (clock.window_ending(at), at > before_at) else {
+                        self.last = Some((at, value));
+                        return;
+                    };
+                    let grown = growth(before, value);
+                    self.total += grown.unwrap_or(0) as f64;
+                    self.has_grown |= grown.is_some();
+                    // What grew during a hole cannot be laid into a window.
+                    if at - before_at <= clock.width {
+                        if cells.len() <= window {
+                            cells.resize(window + 1, Grown::default());
+                        }
+                        let cell = &mut cells[window];
+                        let covered = ((at - before_at) as f64 * super::SECOND) as f32;
+                        cell.by += grown.unwrap_or(0) as f32;
+                        cell.covered += if grown.is_some() { covered } else { f32::NAN };
+                    }
+                }
+            }
+            Cells::Level(cells) => {
+                let Some(window) = clock.window_of(at) else { return };
+                if cells.len() <= window {
+                    cells.resize(window + 1, Level::default());
+                }
+                let value = value as i64 as f32;
+                let cell = &mut cells[window];
+                *cell = Level {
+                    sum: cell.sum + value,
+                    least: cell.least.min(value),
+                    most: cell.most.max(value),
+                    readings: cell.readings.saturating_add(1),
+                };
+            }
+        }
+        self.last = Some((at, value));
+    }
+
+    /// The short rest at the end belongs to the window before it.
+    fn merge_from(&mut self, count: usize) {
+        match &mut self.cells {
+            Cells::Counter(cells) => {
+                for rest in cells.split_off(count.min(cells.len())) {
+                    if let Some(cell) = cells.last_mut().filter(|_| rest.covered != 0.0) {
+                        *cell = Grown { by: cell.by + rest.by, covered: cell.covered + rest.covered };
+                    }
+                }
+            }
+            Cells::Level(cells) => {
+                for rest in cells.split_off(count.min(cells.len())) {
+                    if let Some(cell) = cells.last_mut() {
+                        *cell = Level {
+                            sum: cell.sum + rest.sum,
+                            least: cell.least.min(rest.least),
+                            most: cell.most.max(rest.most),
+                            readings: cell.readings.saturating_add(rest.readings),
+                        };
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Which window an instant lies in.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    start: u64,
+    width: u64,
+}
+
+impl Clock {
+    /// Of a reading.
+    fn window_of(&self, at: u64) -> Option<usize> {
+        Some((at.checked_sub(self.start)? / self.width).min(MOST_WINDOWS) as usize)
+    }
+
+    /// Of what grew until then: an instant on the border belongs to the window it ends.
+    fn window_ending(&self, at: u64) -> Option<usize> {
+        self.window_of(at.checked_sub(1)?.max(self.start))
+    }
+}
+
+/// What folding gave.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) windows: Windows,
+    pub(super) ticks: u64,
+    pub(super) late: u64,
+    pub(super) wall_offset: i64,
+    pub(super) folded: Vec<Folded>,
+}
+
+/// A fold that is under way.
+#[derive(Debug)]
+pub(super) struct Folding {
+    /// With the source and the column to read it from.
+    wanted: Vec<(Series, Folded)>,
+    hz: Option<f64>,
+    clock: Option<Clock>,
+    end: u64,
+    ticks: u64,
+    late: u64,
+    wall_offset: i64,
+}
+
+/// Ticks later than this are late, as the recorder marks them. In µs.
+const LATE: i64 = 50_000;
+
+impl Folding {
+    pub(super) fn new(series: &[Series], signals: &[Signal], hz: Option<f64>) -> Folding {
+        let is_wanted = |series: &&Series| {
+            signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels))
+        };
+        let wanted = series.iter().filter(is_wanted).map(|series| (series.clone(), Folded::of(series))).collect();
+        Folding { wanted, hz, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
+    }
+
+    pub(super) fn add(&mut self, block: &Block) {
+        let (Some(first), Some(last)) = (block.ticks.first(), block.ticks.last()) else { return };
+        if self.clock.is_none() {
+            self.wall_offset = first.wall_offset;
+            self.clock = Some(Clock { start: first.begin, width: self.width(&block.ticks) });
+        }
+        let Some(clock) = self.clock else { return };
+        self.end = self.end.max(last.begin);
+        self.ticks += block.ticks.len() as u64;
+        self.late += block.ticks.iter().filter(|tick| tick.late > LATE).count() as u64;
+        for (series, folded) in &mut self.wanted {
+            let Some(source) = block.sources.iter().find(|source| source.source == series.source) else { continue };
+            let Some(column) = source.data.columns.get(series.column as usize) else { continue };
+            if matches!(column, Column::Never) {
+                continue;
+            }
+            let read = block.ticks.iter().zip(&source.data.took).filter(|(_, took)| took.is_some());
+            for (reading, (tick, _)) in read.enumerate() {
+                if let Some(value) = column.at(reading) {
+                    folded.read(tick.begin, value, &clock);
+                }
+            }
+        }
+    }
+
+    /// Ten seconds, or two samples where they are further apart; more for a recording of weeks is not needed, its last
+    /// window takes the rest.
+    fn width(&self, ticks: &[Tick]) -> u64 {
+        let seen = ticks.first().zip(ticks.last()).map(|(first, last)| last.begin.saturating_sub(first.begin));
+        let between = seen.filter(|_| ticks.len() > 1).map(|length| length / (ticks.len() as u64 - 1));
+        let said = self.hz.map(|hz| (1e9 / hz).clamp(1.0, 1e15) as u64);
+        WINDOW.max(said.or(between).unwrap_or(0).saturating_mul(2))
+    }
+
+    pub(super) fn finish(mut self) -> Seen {
+        let clock = self.clock.unwrap_or(Clock { start: 0, width: WINDOW });
+        let end = self.end.max(clock.start);
+        let length = end - clock.start;
+        let count = (length.saturating_add(clock.width / 2) / clock.width).clamp(1, MOST_WINDOWS) as usize;
+        let count = if self.ticks == 0 { 0 } else { count };
+        for (_, folded) in &mut self.wanted {
+            folded.merge_from(count);
+        }
+        Seen {
+            windows: Windows { start: clock.start, end, width: clock.width, count },
+            ticks: self.ticks,
+            late: self.late,
+            wall_offset: self.wall_offset,
+            folded: self.wanted.into_iter().map(|(_, folded)| folded).collect(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! A quantity window by window, what a threshold makes of it, and what is missing.
+
+use super::Windows;
+use crate::finding::answer::Answer;
+
+/// Something that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Missing {
+    /// What.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A quantity, window by window. `None`: unknown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    values: Vec<Option<f64>>,
+    missing: Vec<Missing>,
+}
+
+impl Track {
+    /// From values, with what is missing where one is unknown.
+    #[must_use]
+    pub fn new(values: Vec<Option<f64>>, missing: Option<Missing>) -> Track {
+        Track { values, missing: missing.into_iter().collect() }
+    }
+
+    /// Known in none of so many windows.
+    #[must_use]
+    pub fn unknown(count: usize, missing: Missing) -> Track {
+        Track { values: vec![None; count], missing: vec![missing] }
+    }
+
+    /// The same in each of so many windows.
+    #[must_use]
+    pub fn constant(value: f64, count: usize) -> Track {
+        Track { values: vec![Some(value); count], missing: Vec::new() }
+    }
+
+    /// By window.
+    #[must_use]
+    pub fn values(&self) -> &[Option<f64>] {
+        &self.values
+    }
+
+    /// What is missing.
+    #[must_use]
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
+    }
+
+    /// Each known value changed.
+    #[must_use]
+    pub fn map(&self, of: impl Fn(f64) -> f64) -> Track {
+        let values = self.values.iter().map(|value| value.map(&of).filter(|value| value.is_finite())).collect();
+        Track { values, missing: self.missing.clone() }
+    }
+
+    /// Unknown counts as nothing: for a part of a sum that old kernels lack.
+    #[must_use]
+    pub fn or_zero(self) -> Track {
+        Track { values: self.values.into_iter().map(|value| Some(value.unwrap_or(0.0))).collect(), missing: Vec::new() }
+    }
+
+    /// Both, joined where both are known.
+    #[must_use]
+    pub fn with(&self, other: &Track, of: impl Fn(f64, f64) -> Option<f64>) -> Track {
+        let pair = |(a, b): (&Option<f64>, &Option<f64>)| of((*a)?, (*b)?).filter(|value| value.is_finite());
+        let mut missing = self.missing.clone();
+        missing.extend(other.missing.iter().filter(|missing| !self.missing.contains(missing)).cloned());
+        Track { values: self.values.iter().zip(&other.values).map(pair).collect(), missing }
+    }
+
+    /// Their sum.
+    #[must_use]
+    pub fn plus(&self, other: &Track) -> Track {
+        self.with(other, |a, b| Some(a + b))
+    }
+
+    /// This as a part of that. Where there is nothing to be a part of, it is none: 0.
+    #[must_use]
+    pub fn share_of(&self, whole: &Track) -> Track {
+        self.with(whole, |part, whole| if whole > 0.0 { Some(part / whole) } else { Some(0.0) })
+    }
+
+    /// This for each of that; unknown where there is none.
+    #[must_use]
+    pub fn per(&self, other: &Track) -> Track {
+        self.with(other, |a, b| (b > 0.0).then(|| a / b))
+    }
+
+    /// Its mean over the windows that are `Yes`, or over all that are known when none is. Each counts by its length.
+    #[must_use]
+    pub fn mean(&self, over: &Hits, windows: &Windows) -> Option<f64> {
+        let hit = |window: usize| over.answers.get(window) == Some(&Answer::Yes);
+        self.mean_where(hit, windows).or_else(|| self.mean_where(|_| true, windows))
+    }
+
+    /// Its mean over all windows that are known.
+    #[must_use]
+    pub fn mean_of_all(&self, windows: &Windows) -> Option<f64> {
+        self.mean_where(|_| true, windows)
+    }
+
+    fn mean_where(&self, takes: impl Fn(usize) -> bool, windows: &Windows) -> Option<f64> {
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for (window, value) in self.values.iter().enumerate().filter(|(window, _)| takes(*window)) {
+            // A look of one sample has a window without length.
+            let length = windows.length(window).max(1e-9);
+            sum += value.map_or(0.0, |value| value * length);
+            weight += value.map_or(0.0, |_| length);
+        }
+        (weight > 0.0).then(|| sum / weight)
+    }
+
+    /// The largest known value.
+    #[must_use]
+    pub fn most(&self) -> Option<f64> {
+        self.values.iter().flatten().copied().reduce(f64::max)
+    }
+
+    /// The smallest known value.
+    #[must_use]
+    pub fn least(&self) -> Option<f64> {
+        self.values.iter().flatten().copied().reduce(f64::min)
+    }
+
+    /// The first and the last known value.
+    #[must_use]
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        let mut known = self.values.iter().flatten().copied();
+        let first = known.next()?;
+        Some((first, known.next_back().unwrap_or(first)))
+    }
+
+    /// Where it holds.
+    #[must_use]
+    pub fn hits(&self, holds: impl Fn(f64) -> bool) -> Hits {
+        let answers = self.values.iter().map(|value| Answer::of(value.map(&holds))).collect();
+        Hits { answers, missing: self.missing.clone() }
+    }
+}
+
+/// Whether something holds, window by window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hits {
+    /// By window.
+    pub answers: Vec<Answer>,
+    /// What is missing where it is unknown.
+    pub missing: Vec<Missing>,
+}
+
+impl Hits {
+    /// The same in each of so many windows.
+    #[must_use]
+    pub fn always(answer: Answer, count: usize) -> Hits {
+        Hits { answers: vec![answer; count], missing: Vec::new() }
+    }
+
+    /// Where both hold.
+    #[must_use]
+    pub fn and(&self, other: &Hits) -> Hits {
+        self.join(other, Answer::and)
+    }
+
+    /// Where either holds.
+    #[must_use]
+    pub fn or(&self, other: &Hits) -> Hits {
+        self.join(other, Answer::or)
+    }
+
+    fn join(&self, other: &Hits, of: impl Fn(Answer, Answer) -> Answer) -> Hits {
+        let mut missing = self.missing.clone();
+        missing.extend(other.missing.iter().filter(|missing| !self.missing.contains(missing)).cloned());
+        Hits { answers: self.answers.iter().zip(&other.answers).map(|(a, b)| of(*a, *b)).collect(), missing }
+    }
+
+    /// How long it held, in seconds.
+    #[must_use]
+    pub fn seconds(&self, windows: &Windows) -> f64 {
+        let hit = self.answers.iter().enumerate().filter(|(_, answer)| **answer == Answer::Yes);
+        hit.map(|(window, _)| windows.length(window)).sum()
+    }
+
+    /// The longest run of windows of which `takes` holds: the first, and how many.
+    #[must_use]
+    pub fn longest(&self, takes: impl Fn(Answer) -> bool) -> (usize, usize) {
+        let (mut best, mut start, mut length) = ((0, 0), 0, 0);
+        for (window, answer) in self.answers.iter().enumerate() {
+            if takes(*answer) {
+                if length == 0 {
+                    start = window;
+                }
+                length += 1;
+                if length > best.1 {
+                    best = (start, length);
+                }
+            } else {
+                length = 0;
+            }
+        }
+        best
+    }
+}

@@ -1,0 +1,182 @@
+//! What is wrong, from what was recorded: named causes with evidence, what was ruled out, what to change first, and how to
+//! find out whether it helped.
+//!
+//! [`look`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show; each file of
+//! [`rules`] declares one thing that can be wrong and judges it with the tools of [`case`]; [`diagnose`] asks them all.
+
+pub mod answer;
+pub mod case;
+pub mod document;
+pub mod families;
+pub mod look;
+mod propose;
+
+pub mod reference;
+pub mod rule;
+pub mod rules;
+pub mod signal;
+pub mod stalls;
+pub mod words;
+
+pub use answer::Answer;
+pub use document::{
+    Confidence, Cost, Diagnosis, Evidence, Finding, MissingView, NotDecided, NotFound, Proposal, RuledOut, SCHEMA,
+    Severity, Tier,
+};
+pub use look::Look;
+pub use propose::Options;
+
+use case::{Case, Draft, Verdict};
+use document::{LookView, TierView};
+use jiff::Timestamp;
+use look::Missing;
+use rule::Rule;
+
+/// A part from which on something is severe, and one from which on it matters. Ours.
+const SEVERE: f64 = 0.25;
+const NOTEWORTHY: f64 = 0.05;
+
+/// Asks every rule.
+#[must_use]
+pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
+    let mut judged: Vec<(&'static Rule, Verdict)> = Vec::with_capacity(rules::ALL.len());
+    let mut found: Vec<&'static str> = Vec::new();
+    for rule in rules::ALL {
+        let verdict = (rule.judge)(&Case { look, rule, found: &found });
+        if matches!(verdict, Verdict::Found(_)) {
+            found.push(rule.id);
+        }
+        judged.push((rule, verdict));
+    }
+    let mut findings = Vec::new();
+    let mut not_found = Vec::new();
+    let mut not_decided = Vec::new();
+    for (rule, verdict) in &judged {
+        let (id, title) = (rule.id.to_owned(), rule.title.to_owned());
+        match verdict {
+            Verdict::Found(draft) => findings.push(finding(rule, draft, &judged, look, options)),
+            Verdict::NotFound(because) => not_found.push(NotFound { id, title, because: because.clone() }),
+            Verdict::NotDecided { missing, needs_seconds, evidence } => not_decided.push(NotDecided {
+                id,
+                title,
+                missing: views(missing),
+                needs_seconds: *needs_seconds,
+                evidence: evidence.clone(),
+            }),
+        }
+    }
+    let order = |finding: &Finding| (std::cmp::Reverse(finding.severity), std::cmp::Reverse(finding.confidence));
+    findings.sort_by_key(order);
+    Diagnosis { schema: SCHEMA.to_owned(), look: look_view(look, subject), findings, not_found, not_decided }
+}
+
+fn finding(
+    rule: &Rule,
+    draft: &Draft,
+    judged: &[(&'static Rule, Verdict)],
+    look: &Look,
+    options: Options,
+) -> Finding {
+    let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
+    let since = (length > 0).then(|| look.windows.from(first)).and_then(|at| instant(look, at));
+    let rivals = judged.iter().filter(|(other, _)| rule.rivals.contains(&other.id));
+    let ruled_out = rivals.filter_map(|(other, verdict)| match verdict {
+        Verdict::NotFound(because) => {
+            Some(RuledOut { id: other.id.to_owned(), title: other.title.to_owned(), because: because.clone() })
+        }
+        _ => None,
+    });
+    let mut changes = draft.changes.clone();
+    changes.extend(propose::proposals(rule, look, options));
+    // What can be set comes first; advice alone is better than nothing.
+    let to_try = changes.iter().position(|change| change.tunable.is_some()).or((!changes.is_empty()).then_some(0));
+    let change = to_try.map(|at| changes.remove(at));
+    let mut counterindications: Vec<String> = draft.watch.clone();
+    counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
+    Finding {
+        id: rule.id.to_owned(),
+        title: rule.title.to_owned(),
+        summary: draft.summary.clone(),
+        meaning: rule.meaning.to_owned(),
+        severity: severity(draft),
+        cost: draft.cost.clone(),
+        confidence: draft.confidence.unwrap_or(Confidence::Low),
+        tiers: draft.tiers.clone(),
+        since,
+        seconds: draft.hits.seconds(&look.windows),
+        of_seconds: look.windows.seconds(),
+        who: draft.who.clone(),
+        evidence: draft.evidence.clone(),
+        missing: views(&draft.missing),
+        ruled_out: ruled_out.collect(),
+        change,
+        alternatives: changes,
+        counterindications,
+        docs: rule.docs.iter().map(|text| (*text).to_owned()).collect(),
+    }
+}
+
+fn severity(draft: &Draft) -> Severity {
+    let Cost { cpu_share, stalled_share, memory_share } = &draft.cost;
+    let most = [cpu_share, stalled_share, memory_share].into_iter().flatten().copied().fold(0.0, f64::max);
+    let by_cost = if most >= SEVERE {
+        Severity::High
+    } else if most >= NOTEWORTHY {
+        Severity::Medium
+    } else {
+        Severity::Low
+    };
+    by_cost.max(draft.at_least.unwrap_or(Severity::Low))
+}
+
+fn views(missing: &[Missing]) -> Vec<MissingView> {
+    missing.iter().map(|missing| MissingView { what: missing.what.clone(), why: missing.why.clone() }).collect()
+}
+
+/// An instant of the recording as people write it; `None` where its clock says nothing that is one.
+fn instant(look: &Look, at: u64) -> Option<String> {
+    let nanoseconds = i128::from(at) + i128::from(look.wall_offset);
+    let milliseconds = nanoseconds.div_euclid(1_000_000);
+    Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok().map(|instant| format!("{instant:.0}"))
+}
+
+fn look_view(look: &Look, subject: &str) -> LookView {
+    let has_samples = look.ticks > 0;
+    LookView {
+        subject: subject.to_owned(),
+        from: has_samples.then(|| instant(look, look.windows.start)).flatten(),
+        to: has_samples.then(|| instant(look, look.windows.end)).flatten(),
+        seconds: look.windows.seconds(),
+        samples: look.ticks,
+        window_seconds: look.windows.width as f64 * 1e-9,
+        kernel: look.kernel.clone(),
+        cpus: look.cpus(),
+        memory_bytes: look.memory(),
+        tiers: vec![
+            TierView {
+                tier: Tier::Counters,
+                looked: has_samples,
+                words: if has_samples { "kernel counters and settings" } else { "there is no sample" }.to_owned(),
+            },
+            stacks_view(look),
+            TierView {
+                tier: Tier::Stalls,
+                looked: look.stalls.is_some(),
+                words: if look.stalls.is_some() { "how long tasks were held up" } else { "not recorded" }.to_owned(),
+            },
+            TierView { tier: Tier::Hardware, looked: false, words: "not recorded".to_owned() },
+        ],
+    }
+}
+
+fn stacks_view(look: &Look) -> TierView {
+    let words = match &look.profile {
+        None => "not recorded".to_owned(),
+        Some(profile) => {
+            let event = profile.event().map_or("an unknown event", |event| event.word());
+            let depth = if profile.is_flat() { "functions without their callers" } else { "stacks" };
+            format!("{depth}, sampled by {event}")
+        }
+    };
+    TierView { tier: Tier::Stacks, looked: look.profile.is_some(), words }
+}

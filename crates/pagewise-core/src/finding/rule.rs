@@ -1,0 +1,165 @@
+//! What a rule declares about itself: the one table behind verdicts, the reference page and alert rules.
+
+use super::case::{Case, Verdict};
+use super::document::{Compare, OriginView, Quantity, Tier};
+use super::look::Look;
+use super::signal::Signal;
+
+/// Where a threshold comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Written down there.
+    Documented(&'static str),
+    /// Proposed here, to be calibrated.
+    Ours,
+}
+
+impl Origin {
+    /// For the document.
+    #[must_use]
+    pub fn view(self) -> OriginView {
+        match self {
+            Origin::Documented(place) => OriginView::Documented(place.to_owned()),
+            Origin::Ours => OriginView::Ours,
+        }
+    }
+}
+
+/// A number something is held against.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// What is held against it.
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Quantity,
+    /// How.
+    pub compare: Compare,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+impl Threshold {
+    /// It holds from here on.
+    #[must_use]
+    pub const fn at_least(name: &'static str, value: f64, unit: Quantity) -> Threshold {
+        Threshold { name, value, unit, compare: Compare::AtLeast, origin: Origin::Ours }
+    }
+
+    /// It holds above this.
+    #[must_use]
+    pub const fn above(name: &'static str, value: f64, unit: Quantity) -> Threshold {
+        Threshold { name, value, unit, compare: Compare::Above, origin: Origin::Ours }
+    }
+
+    /// It holds below this.
+    #[must_use]
+    pub const fn below(name: &'static str, value: f64, unit: Quantity) -> Threshold {
+        Threshold { name, value, unit, compare: Compare::Below, origin: Origin::Ours }
+    }
+
+    /// And it is written down there.
+    #[must_use]
+    pub const fn documented(self, place: &'static str) -> Threshold {
+        Threshold { origin: Origin::Documented(place), ..self }
+    }
+
+    /// Whether a value holds against it.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
+        match self.compare {
+            Compare::AtLeast => value >= self.value,
+            Compare::Above => value > self.value,
+            Compare::Below => value < self.value,
+        }
+    }
+}
+
+/// What a change sets.
+#[derive(Clone, Copy, Debug)]
+pub enum To {
+    /// The first of these values that the kernel has.
+    First(&'static [&'static str]),
+    /// So many times what it is, and at most so much.
+    Times(f64, f64),
+    /// What is worked out from the look, and what that is in words. `None`: nothing to propose.
+    Worked(fn(&Look) -> Option<String>, &'static str),
+    /// Nothing that can be set.
+    Advice,
+}
+
+/// A change, in the order of what it can break.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The tunable; empty for advice.
+    pub tunable: &'static str,
+    /// What to set.
+    pub to: To,
+    /// Only while it has one of these values; empty: whatever it is.
+    pub only_from: &'static [&'static str],
+    /// What it does, or the advice itself. A sentence without a full stop.
+    pub why: &'static str,
+    /// Whether the job must be started anew for it, beyond what the tunable's class says.
+    pub restart: bool,
+}
+
+impl Step {
+    /// Sets a tunable.
+    #[must_use]
+    pub const fn set(tunable: &'static str, to: To, why: &'static str) -> Step {
+        Step { tunable, to, only_from: &[], why, restart: false }
+    }
+
+    /// Something to do that is no setting.
+    #[must_use]
+    pub const fn advice(why: &'static str) -> Step {
+        Step { tunable: "", to: To::Advice, only_from: &[], why, restart: false }
+    }
+
+    /// Only from these values.
+    #[must_use]
+    pub const fn from(self, values: &'static [&'static str]) -> Step {
+        Step { only_from: values, ..self }
+    }
+
+    /// And the job has to be started anew.
+    #[must_use]
+    pub const fn after_restart(self) -> Step {
+        Step { restart: true, ..self }
+    }
+}
+
+/// One thing that can be wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Stable id.
+    pub id: &'static str,
+    /// A title of a few words.
+    pub title: &'static str,
+    /// What it means, in two sentences.
+    pub meaning: &'static str,
+    /// Its thresholds.
+    pub thresholds: &'static [Threshold],
+    /// How long it has to last, in seconds.
+    pub lasts: f64,
+    /// Whether all of a look shorter than that, but of a window at least, is enough.
+    pub may_be_shorter: bool,
+    /// Signals without which it cannot be decided.
+    pub needs: &'static [&'static Signal],
+    /// Kinds of evidence that can show it.
+    pub tiers: &'static [Tier],
+    /// Rules that explain the same symptom.
+    pub rivals: &'static [&'static str],
+    /// Changes in the order of what they can break.
+    pub changes: &'static [Step],
+    /// When not to, and what to watch.
+    pub counterindications: &'static [&'static str],
+    /// Where it is written down.
+    pub docs: &'static [&'static str],
+    /// Reads the look.
+    pub judge: fn(&Case<'_>) -> Verdict,
+}
+
+/// What must be the same in most rules.
+pub(super) const THREE_WINDOWS: f64 = 30.0;

@@ -1,0 +1,70 @@
+//! Programs that have to free memory themselves before they get any.
+
+use super::super::rule::{Step, To};
+use super::kswapd_saturation::wider;
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "direct-reclaim-stalls",
+    title: "Direct reclaim stalls",
+    meaning: "Programs that ask for memory have to free some first, and wait for it. kswapd should do that for them in the \
+              background; it starts too late or cannot keep up.",
+    thresholds: &[
+        Threshold::above("allocations that had to reclaim", 0.1, PerSecond),
+        Threshold::at_least("freed by programs themselves", 0.10, Fraction),
+        Threshold::at_least("99 of 100 reclaims are shorter than", 0.010, Seconds),
+        Threshold::at_least("samples in direct reclaim", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::ALLOCSTALL, &signal::STEAL_DIRECT, &signal::STEAL_KSWAPD],
+    tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
+    rivals: &["compaction-storm", "swap-thrash", "dirty-throttling", "memcg-limit-thrash"],
+    changes: &[
+        Step::set("vm.watermark_scale_factor", To::Worked(wider, "five times what it is, 50 to 200"), "kswapd starts earlier and frees more at a time"),
+        Step::advice("limit the job that takes the memory, with memory.high of its control group"),
+        Step::set("vm.min_free_kbytes", To::Worked(twice_free, "twice what it is, at most 2 % of memory"), "more is kept free for bursts"),
+    ],
+    counterindications: &["vm.min_free_kbytes that is too high can make the host run out of memory at once."],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, watermark_scale_factor and min_free_kbytes"],
+    judge,
+};
+
+fn twice_free(look: &Look) -> Option<String> {
+    let now = look.settings.number("vm.min_free_kbytes")?;
+    let most = look.memory()? / 1024.0 * 0.02;
+    (now < most).then(|| format!("{:.0}", (now * 2.0).min(most)))
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let often = case.rate("allocations that had to reclaim", &signal::ALLOCSTALL);
+    let symptom = case.lasting(&[&often]);
+    let hits = symptom.hits.clone();
+    let direct = look.rate(&signal::STEAL_DIRECT);
+    let part = direct.share_of(&direct.plus(&look.rate(&signal::STEAL_KSWAPD)));
+    let part = case.clause("freed by programs themselves", "vmstat pgsteal_direct", part);
+    let counters = case.counters(&[&part], &hits);
+    let not = [Family::Kswapd, Family::CgroupReclaim];
+    let stacks = case.stacks("samples in direct reclaim", Family::Reclaim, &not, &hits);
+    let stalls = case.stall_lengths("99 of 100 reclaims are shorter than", StallKind::DirectReclaim, &hits);
+    let in_reclaim = stacks.share;
+    case.decide(symptom, vec![counters, stacks, stalls]).found(|draft| {
+        draft.cost.cpu_share = in_reclaim;
+        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        let throttled = case.stalled(StallKind::Throttled, &hits);
+        if let Some((reason, share)) = throttled.and_then(|stalled| stalled.outcomes.first().cloned()) {
+            let name = format!("put to sleep for {reason}");
+            draft.evidence.push(said("stalls: throttled", &name, Some(share), Fraction));
+        }
+        draft.summary = format!(
+            "{} allocations a second had to free memory first; programs freed {} of what was freed.",
+            words::number(often.value(&hits, windows).unwrap_or(0.0)),
+            part.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
+        );
+        if let Some(share) = draft.cost.stalled_share {
+            draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
+        }
+    })
+}

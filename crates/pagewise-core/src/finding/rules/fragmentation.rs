@@ -1,0 +1,187 @@
+//! Free memory lies in pieces too small for what is asked for.
+
+use super::super::look::label;
+use super::super::rule::{Step, To};
+use super::prelude::*;
+use std::collections::BTreeMap;
+
+pub(super) const RULE: Rule = Rule {
+    id: "fragmentation",
+    title: "Fragmented memory",
+    meaning: "What is free lies in pieces too small for a huge page, so the kernel compacts or gives small pages instead. \
+              It grows worse with uptime and with a full page cache.",
+    thresholds: &[
+        Threshold::above("fragmentation index for a huge page", 0.5, Fraction)
+            .documented("vm.extfrag_threshold, Documentation/admin-guide/sysctl/vm.rst"),
+        Threshold::above("free memory unusable for a huge page", 0.90, Fraction)
+            .documented("the mark of proactive compaction at its default, mm/compaction.c (6.12)"),
+        Threshold::at_least("huge pages refused at faults", 0.5, Fraction),
+        Threshold::at_least("huge pages refused", 0.1, PerSecond),
+        Threshold::at_least("free memory", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::FREE_BLOCKS, &signal::THP_FAULT_FALLBACK],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["direct-reclaim-stalls", "oom-risk"],
+    changes: &[
+        Step::set(
+            "vm.compaction_proactiveness",
+            To::Worked(more_proactive, "twice what it is, at most 60"),
+            "kcompactd joins free memory earlier, in the background",
+        ),
+        Step::set(
+            "vm.min_free_kbytes",
+            To::Worked(more_free, "a quarter more, at most 3 % of memory"),
+            "more is kept free, so that fewer kinds of pages share a block",
+        ),
+        Step::set("vm.defrag_mode", To::First(&["1"]), "the kernel defends free huge blocks (6.15)"),
+        Step::advice("reserve huge pages at boot for programs that need them for certain (vm.nr_hugepages)"),
+    ],
+    counterindications: &[
+        "Writing anything but 0 to vm.compaction_proactiveness starts a compaction of every node at once.",
+        "Compacting by hand (compact_memory) relieves for a while and fixes nothing.",
+    ],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, compaction_proactiveness and extfrag_threshold"],
+    judge,
+};
+
+/// Order of a huge page on the architectures where pages have 4 KiB.
+const HUGE: usize = 9;
+
+fn more_proactive(look: &Look) -> Option<String> {
+    let now = look.settings.number("vm.compaction_proactiveness")?;
+    (now < 60.0).then(|| format!("{:.0}", (now * 2.0).clamp(20.0, 60.0)))
+}
+
+fn more_free(look: &Look) -> Option<String> {
+    let now = look.settings.number("vm.min_free_kbytes")?;
+    let most = look.memory()? / 1024.0 * 0.03;
+    (now < most).then(|| format!("{:.0}", (now * 1.25).min(most)))
+}
+
+/// Free blocks of a zone by order, window by window.
+struct Zone {
+    orders: Vec<Track>,
+}
+
+impl Zone {
+    /// Free pages, free blocks, and free blocks of a huge page and more, counted in huge pages.
+    fn at(&self, window: usize) -> Option<(f64, f64, f64)> {
+        let (mut pages, mut blocks, mut huge) = (0.0, 0.0, 0.0);
+        for (order, track) in self.orders.iter().enumerate() {
+            let count = (*track.values().get(window)?)?;
+            let size = (1u64 << order.min(40)) as f64;
+            pages += count * size;
+            blocks += count;
+            if order >= HUGE {
+                huge += count * size / (1u64 << HUGE) as f64;
+            }
+        }
+        Some((pages, blocks, huge))
+    }
+
+    /// `fragmentation_index` of `mm/vmstat.c` (6.12): towards 1 for want of large blocks, towards 0 for want of memory,
+    /// -1 where there is a block.
+    fn index(&self, window: usize) -> Option<f64> {
+        let (pages, blocks, huge) = self.at(window)?;
+        if huge > 0.0 {
+            Some(-1.0)
+        } else if blocks <= 0.0 {
+            Some(0.0)
+        } else {
+            Some(1.0 - (1.0 + pages / (1u64 << HUGE) as f64) / blocks)
+        }
+    }
+
+    /// The part of free memory that lies in smaller blocks.
+    fn unusable(&self, window: usize) -> Option<f64> {
+        let (pages, _, huge) = self.at(window)?;
+        Some(if pages > 0.0 { (pages - huge * (1u64 << HUGE) as f64) / pages } else { 0.0 })
+    }
+}
+
+/// Zones that hold a tenth of the host's free pages at least, the small ones for old devices left out.
+fn zones(look: &Look) -> Vec<Zone> {
+    let mut by_zone: BTreeMap<(String, String), BTreeMap<usize, Track>> = BTreeMap::new();
+    for (labels, track) in look.each_level(&signal::FREE_BLOCKS) {
+        let zone = (label(labels, "node").unwrap_or("").to_owned(), label(labels, "zone").unwrap_or("").to_owned());
+        if let Some(order) = label(labels, "order").and_then(|order| order.parse().ok()) {
+            by_zone.entry(zone).or_default().insert(order, track);
+        }
+    }
+    let is_usual = |name: &str| name != "DMA" && name != "DMA32";
+    let has_usual = by_zone.keys().any(|(_, zone)| is_usual(zone));
+    let complete = by_zone.into_iter().filter(|(_, orders)| orders.keys().copied().eq(0..orders.len()));
+    complete
+        .filter(|((_, zone), _)| !has_usual || is_usual(zone))
+        .map(|(_, orders)| Zone { orders: orders.into_values().collect() })
+        .collect()
+}
+
+fn worst(look: &Look, of: impl Fn(&Zone, usize) -> Option<f64>) -> Track {
+    let zones = zones(look);
+    if zones.is_empty() {
+        return Track::unknown(look.windows.count, look.missing(&signal::FREE_BLOCKS));
+    }
+    // A program can take from any zone: the best one decides whether there is a block.
+    let value = |window| zones.iter().map(|zone| of(zone, window)).collect::<Option<Vec<f64>>>();
+    let least = |values: Vec<f64>| values.into_iter().reduce(f64::min);
+    Track::new((0..look.windows.count).map(|window| value(window).and_then(least)).collect(), None)
+}
+
+/// The fragmentation index for a huge page on average, in the zone that has it best. `None` where it is not known.
+pub(super) fn huge_page_index(look: &Look) -> Option<f64> {
+    worst(look, Zone::index).mean_of_all(&look.windows)
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let index = case.clause("fragmentation index for a huge page", "buddyinfo", worst(look, Zone::index));
+    let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(look, Zone::unusable));
+    let free = look.share_of_memory(&look.level(&signal::MEM_FREE));
+    let free = case.clause("free memory", "meminfo MemFree", free);
+    let pieces = index.hits.or(&unusable.hits).and(&free.hits);
+    let mut symptom = case.lasting_hits(pieces);
+    symptom.evidence =
+        [&index, &unusable, &free].map(|clause| clause.evidence(&symptom.hits, windows)).into_iter().collect();
+    // Pieces alone harm nobody: somebody has to want a large block and not get it.
+    let fallback = look.rate(&signal::THP_FAULT_FALLBACK);
+    let wanted = fallback.plus(&look.rate(&signal::THP_FAULT_ALLOC));
+    let refused = case.clause("huge pages refused at faults", "vmstat thp_fault_fallback", fallback.share_of(&wanted));
+    let often = case.rate("huge pages refused", &signal::THP_FAULT_FALLBACK);
+    let hits = symptom.hits.clone();
+    let mechanism = case.counters(&[&refused, &often], &hits);
+    case.decide(symptom, vec![mechanism]).found(|draft| {
+        let share = refused.value(&hits, windows).unwrap_or(0.0);
+        draft.summary = format!(
+            "{} of the free memory was in pieces smaller than a huge page, and {} of the page faults that wanted one got \
+             small pages ({} a second).",
+            unusable.value(&hits, windows).map_or_else(|| "Most".to_owned(), words::percent),
+            words::percent(share),
+            words::number(often.value(&hits, windows).unwrap_or(0.0)),
+        );
+        draft.at_least = Some(Severity::Medium).filter(|_| share >= 0.9);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zone(blocks: &[f64]) -> Zone {
+        Zone { orders: blocks.iter().map(|count| Track::constant(*count, 1)).collect() }
+    }
+
+    #[test]
+    fn the_index_is_the_kernels_own() {
+        let small = zone(&[5000.0, 1000.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        // 7000 pages in 6000 blocks: 1 - (1 + 7000 / 512) / 6000.
+        assert!((small.index(0).unwrap() - (1.0 - (1.0 + 7000.0 / 512.0) / 6000.0)).abs() < 1e-12);
+        assert_eq!(small.unusable(0), Some(1.0));
+        let large = zone(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 1.0]);
+        assert_eq!((large.index(0), large.unusable(0)), (Some(-1.0), Some(0.0)));
+        assert_eq!(zone(&[0.0; 11]).index(0), Some(0.0));
+    }
+}

@@ -1,0 +1,62 @@
+//! Background reclaim that uses a core and frees little.
+
+use super::super::rule::{Step, To};
+use super::prelude::*;
+use super::threads;
+
+pub(super) const RULE: Rule = Rule {
+    id: "kswapd-saturation",
+    title: "kswapd is saturated",
+    meaning: "The thread that frees memory in the background uses a whole core and cannot keep up. When it falls behind, \
+              programs have to free memory themselves.",
+    thresholds: &[
+        Threshold::at_least("kswapd, of one core", 0.80, Fraction),
+        Threshold::at_least("samples in kswapd", 0.10, Fraction),
+        Threshold::below("freed, of what kswapd looked at", 0.30, Fraction),
+        Threshold::above("woken again at once", 1.0, PerSecond)
+            .documented("vm.watermark_scale_factor, Documentation/admin-guide/sysctl/vm.rst"),
+    ],
+    lasts: 10.0,
+    may_be_shorter: true,
+    needs: &[&signal::KERNEL_THREAD_CPU, &signal::SCAN_KSWAPD, &signal::STEAL_KSWAPD],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["watermark-boost", "swap-thrash"],
+    changes: &[
+        Step::set("vm.watermark_scale_factor", To::Worked(wider, "five times what it is, 50 to 200"), "kswapd starts earlier and frees more at a time"),
+        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU finds what to free with less CPU"),
+        Step::advice("give the jobs less memory, or the host more: the working set does not fit"),
+    ],
+    counterindications: &["More memory is kept free: a host that just fits may begin to swap."],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, watermark_scale_factor", "Documentation/admin-guide/mm/multigen_lru.rst"],
+    judge,
+};
+
+/// Within what the documentation and common practice use; the kernel takes up to 3000.
+pub(super) fn wider(look: &Look) -> Option<String> {
+    let now = look.settings.number("vm.watermark_scale_factor")?;
+    (now < 200.0).then(|| format!("{:.0}", (now * 5.0).clamp(50.0, 200.0)))
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let burn = threads::cpu(case, "kswapd, of one core", "kswapd", "samples in kswapd", Family::Kswapd);
+    let cores = burn.cores;
+    let hits = burn.hits().clone();
+    let freed = look.rate(&signal::STEAL_KSWAPD).per(&look.rate(&signal::SCAN_KSWAPD));
+    let freed = case.clause("freed, of what kswapd looked at", "vmstat pgsteal/pgscan_kswapd", freed);
+    let woken = case.rate("woken again at once", &signal::LOW_HIT_QUICKLY);
+    burn.decide(case).found(|draft| {
+        draft.evidence.extend([&freed, &woken].map(|clause| clause.evidence(&hits, windows)));
+        draft.cost.cpu_share = cores.zip(look.cpus()).map(|(cores, cpus)| cores / cpus);
+        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.at_least = Some(Severity::Medium);
+        draft.summary = format!(
+            "kswapd used {} of a core{}.",
+            cores.map_or_else(|| "most".to_owned(), words::percent),
+            freed.value(&hits, windows).map_or_else(String::new, |part| {
+                format!(" and freed {} of the pages it looked at", words::percent(part))
+            }),
+        );
+    })
+}

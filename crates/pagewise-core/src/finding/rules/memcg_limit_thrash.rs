@@ -1,0 +1,94 @@
+//! A control group at its limit, on a host that looks healthy.
+
+use super::super::look::label;
+use super::super::propose::advice;
+use super::super::rule::Step;
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "memcg-limit-thrash",
+    title: "A control group at its memory limit",
+    meaning: "A group of processes is at the memory limit of its control group, so each of its allocations frees memory or \
+              is delayed. The host as a whole looks healthy.",
+    thresholds: &[
+        Threshold::above("times over memory.high or at memory.max", 1.0, PerSecond),
+        Threshold::at_least("time in which the whole group waited", 0.05, Fraction),
+        Threshold::at_least("samples in a group's limit", 0.05, Fraction),
+        Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::CGROUP_HIGH, &signal::CGROUP_MAX, &signal::CGROUP_FULL],
+    tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
+    rivals: &["direct-reclaim-stalls", "swap-thrash"],
+    changes: &[
+        Step::advice("raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)"),
+        Step::advice("protect it with memory.low where other groups take its memory"),
+    ],
+    counterindications: &["memory.high delays a task by up to two seconds each time: it is meant to hurt the one that grows."],
+    docs: &["Documentation/admin-guide/cgroup-v2.rst, memory.high", "mm/memcontrol.c (6.12), mem_cgroup_handle_over_high"],
+    judge,
+};
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let all = Hits::always(Answer::Yes, windows.count);
+    let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], &all);
+    let stalls = case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, &all);
+    let highs = look.each_rate(&signal::CGROUP_HIGH);
+    let maxes = look.each_rate(&signal::CGROUP_MAX);
+    let over = |labels: &str| {
+        let of = |tracks: &[(&str, Track)]| {
+            tracks.iter().find(|(other, _)| *other == labels).map(|(_, track)| track.clone())
+        };
+        match (of(&highs), of(&maxes)) {
+            (Some(high), Some(max)) => Some(high.plus(&max)),
+            (one, other) => one.or(other),
+        }
+    };
+    let groups: Vec<(&str, Clause)> = highs
+        .iter()
+        .chain(&maxes)
+        .filter_map(|(labels, _)| {
+            let track = over(labels)?;
+            Some((*labels, case.clause("times over memory.high or at memory.max", "cgroup memory.events", track)))
+        })
+        .collect();
+    let share = stacks.share;
+    let Some((labels, clause)) = groups.into_iter().max_by(|(_, a), (_, b)| {
+        let rate = |clause: &Clause| clause.track.mean_of_all(windows).unwrap_or(-1.0);
+        rate(a).total_cmp(&rate(b))
+    }) else {
+        // Without the groups' counters stacks and stalls can still show it.
+        let shows = stacks.answer.or(stalls.answer);
+        let mut symptom = case.lasting_hits(Hits::always(shows, windows.count));
+        symptom.hits.missing.push(look.missing(&signal::CGROUP_HIGH));
+        return case.decide(symptom, vec![stacks, stalls]).found(|draft| {
+            draft.cost.cpu_share = share;
+            draft.summary = "Programs free memory within the limit of their control group.".to_owned();
+        });
+    };
+    let group = label(labels, "cgroup").or_else(|| label(labels, "path")).unwrap_or(labels).to_owned();
+    let symptom = case.lasting(&[&clause]);
+    let hits = symptom.hits.clone();
+    let full = look.each_rate(&signal::CGROUP_FULL).into_iter().find(|(other, _)| *other == labels);
+    let mut mechanisms = vec![stacks, stalls];
+    if let Some((_, full)) = full {
+        let full = case.clause("time in which the whole group waited", "cgroup memory.pressure", full);
+        mechanisms.insert(0, case.counters(&[&full], &hits));
+    } else {
+        mechanisms.insert(0, case.counters(&[], &hits));
+    }
+    case.decide(symptom, mechanisms).found(|draft| {
+        draft.cost.cpu_share = share;
+        draft.at_least = Some(Severity::Medium);
+        draft.who.insert(0, Who { name: group.clone(), pid: None, share: None, of: "control group".to_owned() });
+        let raise = format!("raise memory.high and memory.max of {group}, or give the job in it less memory");
+        draft.changes.push(advice(&raise, false));
+        draft.summary = format!(
+            "The control group {group} met its memory limit {} times a second.",
+            words::number(clause.value(&hits, windows).unwrap_or(0.0)),
+        );
+    })
+}

@@ -1,0 +1,79 @@
+//! A file per thing that can be wrong, and the one list of them.
+//!
+//! `needs` and thresholds are declared in each file and shown in `docs/reference/findings.md`; tests hold each rule to
+//! its table. The order is that in which they are asked: one that explains another comes before it.
+
+use super::rule::Rule;
+
+mod compaction_storm;
+mod direct_reclaim_stalls;
+mod dirty_throttling;
+mod fork_cow_thp;
+mod fragmentation;
+mod hugetlb_waste;
+mod kcompactd_burn;
+mod khugepaged_burn;
+mod kswapd_saturation;
+mod measurement_caveat;
+mod memcg_limit_thrash;
+mod mmap_lock_contention;
+mod mthp_misset;
+mod numa_imbalance;
+mod oom_risk;
+mod page_cache_thrash;
+mod slab_bloat;
+mod swap_thrash;
+mod swappiness_misuse;
+mod thp_bloat;
+mod thp_fault_cost;
+mod threads;
+mod tlb_bound;
+mod unevictable_memory;
+mod unexplained_system_time;
+mod watermark_boost;
+
+/// What every rule uses.
+mod prelude {
+    pub(super) use super::super::answer::Answer;
+    pub(super) use super::super::case::{Case, Clause, Draft, Verdict, said};
+    pub(super) use super::super::document::Quantity::{
+        Bytes, BytesPerSecond, Fraction, Number, PagesPerSecond, PerSecond, Seconds,
+    };
+    pub(super) use super::super::document::{Confidence, Evidence, Severity, Tier, Who};
+    pub(super) use super::super::families::Family;
+    pub(super) use super::super::look::{Hits, Look, Missing, Track};
+    pub(super) use super::super::rule::{Rule, THREE_WINDOWS, Threshold};
+    pub(super) use super::super::signal;
+    pub(super) use super::super::words;
+    pub(super) use super::fragmentation;
+    pub(super) use crate::recording::StallKind;
+}
+
+/// Every rule, in the order in which they are asked.
+pub const ALL: &[&Rule] = &[
+    &compaction_storm::RULE,
+    &thp_fault_cost::RULE,
+    &khugepaged_burn::RULE,
+    &thp_bloat::RULE,
+    &kswapd_saturation::RULE,
+    &direct_reclaim_stalls::RULE,
+    &swap_thrash::RULE,
+    &fragmentation::RULE,
+    &page_cache_thrash::RULE,
+    &swappiness_misuse::RULE,
+    &dirty_throttling::RULE,
+    &slab_bloat::RULE,
+    &numa_imbalance::RULE,
+    &kcompactd_burn::RULE,
+    &watermark_boost::RULE,
+    &memcg_limit_thrash::RULE,
+    &mthp_misset::RULE,
+    &tlb_bound::RULE,
+    &hugetlb_waste::RULE,
+    &unevictable_memory::RULE,
+    &oom_risk::RULE,
+    &fork_cow_thp::RULE,
+    &mmap_lock_contention::RULE,
+    &measurement_caveat::RULE,
+    &unexplained_system_time::RULE,
+];

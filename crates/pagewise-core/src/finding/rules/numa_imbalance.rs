@@ -1,0 +1,125 @@
+//! Memory on the wrong node, or moved between nodes all the time.
+
+use super::super::look::label;
+use super::super::rule::{Step, To};
+use super::prelude::*;
+use std::collections::BTreeMap;
+
+pub(super) const RULE: Rule = Rule {
+    id: "numa-imbalance",
+    title: "Memory on the wrong node",
+    meaning: "Programs use memory of another NUMA node than their own, or the kernel moves it back and forth, or one node \
+              is full while another has room. Each access then costs more.",
+    thresholds: &[
+        Threshold::at_least("allocations that missed their node", 0.05, Fraction),
+        Threshold::below("hint faults on the own node", 0.80, Fraction),
+        Threshold::at_least("hint faults", 100.0, PerSecond),
+        Threshold::at_least("memory moved between nodes", 100e6, BytesPerSecond),
+        Threshold::at_least("reclaim of the own node", 1.0, PerSecond),
+        Threshold::at_least("free on another node while one is short", 0.20, Fraction),
+        Threshold::at_least("samples in NUMA balancing", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::NUMA_HIT, &signal::NUMA_MISS, &signal::NUMA_HINT_FAULTS, &signal::ZONE_FREE],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["direct-reclaim-stalls"],
+    changes: &[
+        Step::set("vm.zone_reclaim_mode", To::First(&["0"]), "a node takes memory of another before it reclaims its own"),
+        Step::advice("bind the job to a node, or interleave its memory (numactl)"),
+        Step::set("kernel.numa_balancing", To::First(&["0"]), "the kernel moves no pages between nodes by itself").from(&["1", "2", "3"]),
+    ],
+    counterindications: &["Advice on kernel.numa_balancing contradicts itself, and rightly: it depends on the job. Prove it."],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, zone_reclaim_mode", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing"],
+    judge,
+};
+
+/// Of the windows: free memory of the node that has most, where another is below its low watermark.
+fn lopsided(look: &Look) -> Track {
+    let by_node = |signal: &signal::Signal| {
+        let mut nodes: BTreeMap<String, Track> = BTreeMap::new();
+        for (labels, track) in look.each_level(signal) {
+            let node = label(labels, "node").unwrap_or("").to_owned();
+            let sum = nodes.get(&node).map_or_else(|| track.clone(), |sum| sum.plus(&track));
+            nodes.insert(node, sum);
+        }
+        nodes
+    };
+    let (free, low, size) = (by_node(&signal::ZONE_FREE), by_node(&signal::ZONE_LOW), by_node(&signal::ZONE_MANAGED));
+    let at = |nodes: &BTreeMap<String, Track>, node: &String, window: usize| {
+        nodes.get(node).and_then(|track| track.values().get(window).copied().flatten())
+    };
+    let value = |window: usize| {
+        let mut is_short = false;
+        let mut most = 0.0f64;
+        for node in free.keys() {
+            let (free, low, size) = (at(&free, node, window)?, at(&low, node, window)?, at(&size, node, window)?);
+            is_short |= free < low;
+            most = most.max(if size > 0.0 { free / size } else { 0.0 });
+        }
+        Some(if is_short { most } else { 0.0 })
+    };
+    Track::new((0..look.windows.count).map(value).collect(), None)
+}
+
+/// `None` where no zone is recorded.
+fn nodes(look: &Look) -> Option<usize> {
+    let zones = look.each_level(&signal::ZONE_FREE);
+    let mut nodes: Vec<&str> = zones.iter().filter_map(|(labels, _)| label(labels, "node")).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    (!nodes.is_empty()).then_some(nodes.len())
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    if nodes(look) == Some(1) {
+        return case.absent("NUMA nodes", Some(1.0), Number);
+    }
+    let (hit, miss) = (look.rate(&signal::NUMA_HIT), look.rate(&signal::NUMA_MISS));
+    let misses = case.clause("allocations that missed their node", "vmstat numa_miss", miss.share_of(&hit.plus(&miss)));
+    let faults = look.rate(&signal::NUMA_HINT_FAULTS);
+    let often = case.rate("hint faults", &signal::NUMA_HINT_FAULTS);
+    let local = look.rate(&signal::NUMA_HINT_LOCAL).per(&faults);
+    let local = case.clause("hint faults on the own node", "vmstat numa_hint_faults_local", local);
+    let page = look.page_size;
+    let moved = look.rate(&signal::NUMA_MIGRATED).map(|pages| pages * page);
+    let moved = case.clause("memory moved between nodes", "vmstat numa_pages_migrated", moved);
+    let own = look.rate(&signal::ZONE_RECLAIM_SUCCESS).plus(&look.rate(&signal::ZONE_RECLAIM_FAILED));
+    let own = case.clause("reclaim of the own node", "vmstat zone_reclaim_*", own);
+    let uneven = case.clause("free on another node while one is short", "zoneinfo", lopsided(look));
+    let balancing = often.hits.and(&local.hits);
+    let all = [&misses.hits, &balancing, &moved.hits, &own.hits, &uneven.hits];
+    let none = Hits::always(Answer::No, windows.count);
+    // Kernels built without a part of it lack its counters: what is not there does not leave the rest open.
+    let known = |hits: &&&Hits| hits.answers.iter().any(|answer| *answer != Answer::Unknown);
+    let mut any = all.iter().filter(known).fold(none, |sum, hits| sum.or(hits));
+    if !all.iter().any(|hits| known(&hits)) {
+        any = misses.hits.clone();
+    }
+    let mut symptom = case.lasting_hits(any);
+    let hits = symptom.hits.clone();
+    symptom.evidence =
+        [&misses, &local, &often, &moved, &own, &uneven].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    let counters = case.counters(&[], &hits);
+    let stacks = case.stacks("samples in NUMA balancing", Family::Numa, &[], &hits);
+    let share = stacks.share;
+    // Wrong placement costs memory accesses, which stacks do not show: their silence speaks against nothing.
+    let mechanisms = if stacks.answer == Answer::Yes { vec![counters, stacks] } else { vec![counters] };
+    case.decide(symptom, mechanisms).found(|draft| {
+        draft.cost.cpu_share = share;
+        let lasts = |clause: &&Clause| case.lasting(&[clause]).answer == Answer::Yes;
+        let says = [
+            (&misses, "allocations got memory of another node"),
+            (&moved, "memory is moved between nodes"),
+            (&own, "nodes reclaim their own memory while others have room"),
+            (&uneven, "one node is short of memory while another has room"),
+        ];
+        let mut text: Vec<&str> = says.iter().filter(|(clause, _)| lasts(clause)).map(|(_, text)| *text).collect();
+        if case.lasting_hits(often.hits.and(&local.hits)).answer == Answer::Yes {
+            text.push("programs use memory of another node");
+        }
+        draft.summary = format!("On {} nodes: {}.", nodes(look).unwrap_or(0), text.join("; "));
+    })
+}

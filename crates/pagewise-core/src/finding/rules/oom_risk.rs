@@ -1,0 +1,101 @@
+//! Memory is about to run out, or did.
+
+use super::super::rule::{Step, To};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "oom-risk",
+    title: "Memory runs out",
+    meaning: "Memory and swap are nearly used up, or programs were killed for want of it. The next allocation may cost the \
+              job its life.",
+    thresholds: &[
+        Threshold::at_least("processes killed", 1.0, Number),
+        Threshold::below("memory and swap to be had", 0.05, Fraction),
+        Threshold::below("time until nothing is left", 600.0, Seconds),
+        Threshold::at_least("promised, of the limit", 0.95, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::OOM_KILL, &signal::MEM_AVAILABLE, &signal::MEM_TOTAL, &signal::SWAP_FREE],
+    tiers: &[Tier::Counters],
+    rivals: &["memcg-limit-thrash"],
+    changes: &[
+        Step::advice("give the job less memory (smaller heaps, fewer tasks at once), or the host more"),
+        Step::set("swap", To::Worked(some_swap, "a zram area of a quarter of memory where there is no swap"), "what is not in use makes room"),
+        Step::advice("bound each job with memory.max of its control group, so that it fails alone"),
+    ],
+    counterindications: &["With vm.overcommit_memory at 1 (Redis asks for it) promises say nothing; they are not counted then."],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, overcommit_memory", "oomd.conf(5)"],
+    judge,
+};
+
+fn some_swap(look: &Look) -> Option<String> {
+    let (swap, _) = look.swap()?;
+    let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
+    (swap <= 0.0 && quarter >= 1.0).then(|| format!("zram:{quarter:.0}G"))
+}
+
+/// Seconds until nothing is left if it goes on as it did, by the first and the last window.
+fn time_left(look: &Look, left: &Track) -> Option<f64> {
+    let (first, last) = left.ends()?;
+    let windows = &look.windows;
+    // From the middle of the first window to that of the last.
+    let between = windows.seconds() - windows.width as f64 * 1e-9;
+    let per_second = (first - last) / between;
+    (between > 0.0 && per_second > 0.0).then(|| last / per_second)
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let kills = look.growth(&signal::OOM_KILL);
+    let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
+    let left = look.available().plus(&look.level(&signal::SWAP_FREE));
+    let whole = look.memory().zip(look.last(&signal::SWAP_TOTAL)).map(|(memory, swap)| memory + swap);
+    let little = match whole {
+        Some(whole) => left.map(|bytes| bytes / whole),
+        None => look.share_of_memory(&left),
+    };
+    let little = case.clause("memory and swap to be had", "meminfo MemAvailable, SwapFree", little);
+    let lasts = case.lasting(&[&little]);
+    let seconds = time_left(look, &left);
+    let (soon, soon_line) = case.whole("time until nothing is left", "meminfo MemAvailable, SwapFree", seconds);
+    // What does not fall has no end.
+    let soon = if soon == Answer::Unknown && left.ends().is_some() { Answer::No } else { soon };
+    let mode = look.settings.value("vm.overcommit_memory");
+    let promised = look.level(&signal::COMMITTED).share_of(&look.level(&signal::COMMIT_LIMIT));
+    let promised = case.clause("promised, of the limit", "meminfo Committed_AS / CommitLimit", promised);
+    let refuses = if mode == Some("2") { case.lasting(&[&promised]).answer } else { Answer::No };
+    let answer = killed.or(lasts.answer.and(soon)).or(refuses);
+    let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
+    let hits = if lasts.answer == Answer::Yes { lasts.hits.clone() } else { symptom.hits.clone() };
+    symptom.hits.missing = lasts.hits.missing.clone();
+    if kills.is_none() {
+        symptom.hits.missing.push(look.missing(&signal::OOM_KILL));
+    }
+    symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
+    if mode == Some("2") {
+        symptom.evidence.push(promised.evidence(&hits, windows));
+    }
+    case.decide(symptom, Vec::new()).found(|draft| {
+        draft.at_least = Some(Severity::High);
+        let mut says = Vec::new();
+        if let Some(kills) = kills.filter(|_| killed == Answer::Yes) {
+            says.push(format!("{} processes were killed for want of memory", words::number(kills)));
+        }
+        if lasts.answer == Answer::Yes {
+            let share = little.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
+            says.push(format!("{share} of memory and swap were to be had"));
+        }
+        if let Some(seconds) = seconds.filter(|_| soon == Answer::Yes) {
+            says.push(format!("at this pace nothing is left in {}", words::seconds(seconds)));
+        }
+        if refuses == Answer::Yes {
+            says.push("nearly all that may be promised is promised".to_owned());
+        }
+        let text = says.join("; ");
+        draft.summary = text.chars().next().map(|c| c.to_uppercase().to_string()).unwrap_or_default()
+            + text.chars().skip(1).collect::<String>().as_str()
+            + ".";
+    })
+}

@@ -1,0 +1,72 @@
+//! File data that is dropped and read again.
+
+use super::super::rule::{Step, To};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "page-cache-thrash",
+    title: "Page cache thrash",
+    meaning: "File data is dropped from memory and read from disk again soon after. The cache has too little room for what \
+              is read.",
+    thresholds: &[
+        Threshold::at_least("of what is read from disk, read again", 0.20, Fraction),
+        Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
+        Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
+        Threshold::at_least("time in which some task waited for memory", 0.05, Fraction),
+        Threshold::at_least("of those that came back, in use before", 0.5, Fraction),
+        Threshold::at_least("samples waiting for page cache", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::REFAULT_FILE, &signal::PAGE_IN, &signal::PSI_IO_SOME, &signal::PSI_MEMORY_SOME],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["swap-thrash", "dirty-throttling"],
+    changes: &[
+        Step::advice("give the cache room: smaller heaps or less executor memory"),
+        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU keeps what is used more often"),
+        Step::advice("protect the reader with memory.low of its control group"),
+    ],
+    counterindications: &["vm.swappiness is not the first thing to turn here: it trades this for swap."],
+    docs: &["mm/workingset.c (6.12), the comment at its head", "Documentation/admin-guide/mm/multigen_lru.rst"],
+    judge,
+};
+
+/// Where it lasts; also for a rule that builds on it.
+pub(super) fn thrashes(case: &Case<'_>) -> (Clause, Clause, Hits) {
+    let look = case.look;
+    let back = look.rate(&signal::REFAULT_FILE);
+    let page = look.page_size;
+    let again = back.map(|pages| pages * page).share_of(&look.rate(&signal::PAGE_IN));
+    let again = case.clause("of what is read from disk, read again", "vmstat workingset_refault_file, pgpgin", again);
+    let often = case.rate("file pages that came back", &signal::REFAULT_FILE);
+    let hits = again.hits.and(&often.hits);
+    (again, often, hits)
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let (again, often, hits) = thrashes(case);
+    let mut symptom = case.lasting_hits(hits.clone());
+    symptom.evidence = [&again, &often].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    let io = case.rate("time in which some task waited for I/O", &signal::PSI_IO_SOME);
+    let memory = case.rate("time in which some task waited for memory", &signal::PSI_MEMORY_SOME);
+    let mut counters = case.counters(&[&io], &hits);
+    let by_memory = case.counters(&[&memory], &hits);
+    counters.answer = counters.answer.or(by_memory.answer);
+    counters.evidence.extend(by_memory.evidence);
+    counters.missing.extend(by_memory.missing);
+    let stacks = case.stacks("samples waiting for page cache", Family::CacheWait, &[], &hits);
+    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+        let used = look.rate(&signal::ACTIVATE_FILE).share_of(&look.rate(&signal::REFAULT_FILE));
+        let used = case.clause("of those that came back, in use before", "vmstat workingset_activate_file", used);
+        draft.evidence.push(used.evidence(&hits, windows));
+        let waits = [&io, &memory].into_iter().filter_map(|clause| clause.value(&hits, windows));
+        draft.cost.stalled_share = waits.reduce(f64::max);
+        draft.summary = format!(
+            "{} a second were read that had been in memory shortly before: {} of all that was read from disk.",
+            words::bytes(often.value(&hits, windows).unwrap_or(0.0) * look.page_size),
+            again.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
+        );
+    })
+}

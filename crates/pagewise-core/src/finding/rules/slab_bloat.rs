@@ -1,0 +1,72 @@
+//! The kernel's own object caches hold much of the memory.
+
+use super::super::rule::{Step, To};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "slab-bloat",
+    title: "Kernel caches hold much memory",
+    meaning: "The kernel's caches of small objects take memory that programs and file data lack. Many names of files that \
+              were looked up and do not exist are a common reason; objects that cannot be reclaimed may be a leak.",
+    thresholds: &[
+        Threshold::at_least("unreclaimable slab", 0.10, Fraction),
+        Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
+        Threshold::at_least("reclaimable slab", 0.25, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::SLAB_UNRECLAIMABLE, &signal::SLAB_RECLAIMABLE, &signal::MEM_TOTAL],
+    tiers: &[Tier::Counters],
+    rivals: &["thp-bloat", "unevictable-memory", "hugetlb-waste"],
+    changes: &[
+        Step::advice("find the cache that grows (slabtop) and the program behind it: most often one that looks up files that do not exist"),
+        Step::set("vm.vfs_cache_pressure", To::Worked(more_pressure, "150"), "names of files and inodes are reclaimed sooner"),
+    ],
+    counterindications: &[
+        "Large values of vm.vfs_cache_pressure cost CPU time in looking for something to free.",
+        "Dropping caches by hand only confirms the finding; it is no cure.",
+    ],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, vfs_cache_pressure", "https://github.com/apache/druid/issues/7508"],
+    judge,
+};
+
+fn more_pressure(look: &Look) -> Option<String> {
+    (look.settings.number("vm.vfs_cache_pressure")? < 150.0).then(|| "150".to_owned())
+}
+
+/// A trend of less than this is not told from noise.
+const LONG_ENOUGH: f64 = 1800.0;
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let hard = look.share_of_memory(&look.level(&signal::SLAB_UNRECLAIMABLE));
+    let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
+    let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
+    let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft);
+    let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
+    let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
+    let (grows, growing) = case.whole("unreclaimable slab, growth per hour", "meminfo SUnreclaim", growth);
+    // A look that is too short for a trend does not leave the rest open.
+    let grows = Hits::always(if grows == Answer::Yes { Answer::Yes } else { Answer::No }, windows.count);
+    let mut symptom = case.lasting_hits(large.hits.or(&cached.hits).or(&grows));
+    let hits = symptom.hits.clone();
+    symptom.evidence = [&large, &cached].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    symptom.evidence.push(growing);
+    case.decide(symptom, Vec::new()).found(|draft| {
+        let (hard, soft) = (large.value(&hits, windows).unwrap_or(0.0), cached.value(&hits, windows).unwrap_or(0.0));
+        draft.cost.memory_share = Some(hard + soft);
+        draft.summary = format!(
+            "The kernel's caches hold {} of the memory; {} of it cannot be reclaimed.",
+            words::percent(hard + soft),
+            words::percent(hard),
+        );
+        if let Some(growth) = growth.filter(|growth| *growth >= 0.01) {
+            draft.summary.push_str(&format!(" That part grows by {} of the memory in an hour.", words::percent(growth)));
+        }
+        draft.missing.push(Missing {
+            what: "names of the caches".to_owned(),
+            why: "/proc/slabinfo is not polled: reading it takes locks".to_owned(),
+        });
+    })
+}

@@ -1,0 +1,69 @@
+//! Memory that goes to swap and comes straight back.
+
+use super::super::rule::{Step, To};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "swap-thrash",
+    title: "Swap thrash",
+    meaning: "Memory is written to swap and read back all the time: what programs use does not fit. They wait for the disk \
+              at memory accesses.",
+    thresholds: &[
+        Threshold::above("read from swap", 10.0, PagesPerSecond),
+        Threshold::above("written to swap", 10.0, PagesPerSecond).documented("critical in atop, man atop(1)"),
+        Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
+        Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
+        Threshold::at_least("samples in swap", 0.05, Fraction),
+    ],
+    lasts: 60.0,
+    may_be_shorter: false,
+    needs: &[&signal::SWAP_IN, &signal::SWAP_OUT, &signal::REFAULT_ANON, &signal::PSI_MEMORY_FULL],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["page-cache-thrash", "memcg-limit-thrash", "oom-risk"],
+    changes: &[
+        Step::advice("give the job less memory (smaller heaps, fewer tasks at once), or the host more"),
+        Step::set("vm.page-cluster", To::Worked(one_page, "0 where all swap is compressed memory"), "one page is read at a time: reading ahead gains nothing in memory"),
+        Step::set("swap", To::Worked(zram, "zram of a quarter of memory where there is room for it"), "swap goes to compressed memory, which is much faster than a disk"),
+        Step::advice("protect the job that matters with memory.low of its control group"),
+    ],
+    counterindications: &["Compressed swap takes CPU time and memory; incompressible data gains nothing."],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, swappiness and page-cluster", "oomd.conf(5)"],
+    judge,
+};
+
+fn one_page(look: &Look) -> Option<String> {
+    (look.swap()?.1? && look.settings.number("vm.page-cluster")? > 0.0).then(|| "0".to_owned())
+}
+
+fn zram(look: &Look) -> Option<String> {
+    let (_, compressed) = look.swap()?;
+    let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
+    (compressed == Some(false) && quarter >= 1.0).then(|| format!("zram:{quarter:.0}G"))
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let inward = case.rate("read from swap", &signal::SWAP_IN);
+    let outward = case.rate("written to swap", &signal::SWAP_OUT);
+    let symptom = case.lasting(&[&inward, &outward]);
+    let hits = symptom.hits.clone();
+    let back = case.rate("pages that came back soon", &signal::REFAULT_ANON);
+    let full = case.rate("time in which every task waited for memory", &signal::PSI_MEMORY_FULL);
+    let mut counters = case.counters(&[&back], &hits);
+    let pressure = case.counters(&[&full], &hits);
+    counters.answer = counters.answer.or(pressure.answer);
+    counters.evidence.extend(pressure.evidence);
+    counters.missing.extend(pressure.missing);
+    let stacks = case.stacks("samples in swap", Family::Swap, &[], &hits);
+    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+        let some = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.cost.stalled_share = some;
+        draft.at_least = Some(Severity::Medium);
+        let bytes = |clause: &Clause| words::bytes(clause.value(&hits, windows).unwrap_or(0.0) * look.page_size);
+        draft.summary = format!("{} a second went to swap and {} came back.", bytes(&outward), bytes(&inward));
+        if let Some(share) = some {
+            draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
+        }
+    })
+}

@@ -1,0 +1,109 @@
+//! `vm.swappiness` that does what nobody wanted.
+
+use super::super::rule::{Step, To};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "swappiness-misuse",
+    title: "Swappiness that does harm",
+    meaning: "With vm.swappiness at 0 the kernel drops file data, and may kill programs, before it uses the swap there is. \
+              Above 100 it swaps sooner than it drops file data, which only pays where swap is faster than the disk.",
+    thresholds: &[
+        Threshold::below("vm.swappiness, too low", 1.0, Number)
+            .documented("Documentation/admin-guide/sysctl/vm.rst; kernel commit fe35004fbf9e"),
+        Threshold::above("vm.swappiness, too high for a disk", 100.0, Number)
+            .documented("Documentation/admin-guide/sysctl/vm.rst"),
+        Threshold::below("anonymous pages looked at", 1.0, PagesPerSecond),
+        Threshold::at_least("of what is read from disk, read again", 0.20, Fraction),
+        Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
+        Threshold::above("written to swap", 10.0, PagesPerSecond),
+        Threshold::at_least("processes killed", 1.0, Number),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::SWAP_TOTAL, &signal::REFAULT_FILE, &signal::SCAN_ANON, &signal::OOM_KILL, &signal::SWAP_OUT],
+    tiers: &[Tier::Counters],
+    rivals: &["swap-thrash"],
+    changes: &[Step::set("vm.swappiness", To::Worked(usual, "10 for swap on a disk, 100 where all of it is compressed memory"), "the kernel weighs anonymous memory against file data again")],
+    counterindications: &["Some databases ask for a low value: 1 still lets the kernel swap before it kills."],
+    docs: &["Documentation/admin-guide/sysctl/vm.rst, swappiness"],
+    judge,
+};
+
+fn usual(look: &Look) -> Option<String> {
+    let now = look.settings.number("vm.swappiness")?;
+    let compressed = look.swap()?.1 == Some(true);
+    match (now, compressed) {
+        (now, true) if now < 1.0 => Some("100".to_owned()),
+        (now, false) if now < 1.0 => Some("10".to_owned()),
+        (now, false) if now > 100.0 => Some("60".to_owned()),
+        _ => None,
+    }
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let missing = |what: &str, why: &str| Verdict::NotDecided {
+        missing: vec![Missing { what: what.to_owned(), why: why.to_owned() }],
+        needs_seconds: None,
+        evidence: Vec::new(),
+    };
+    let Some(now) = look.settings.number("vm.swappiness") else {
+        return missing("vm.swappiness", "no setting is recorded");
+    };
+    let (low, too_low) = case.whole("vm.swappiness, too low", "setting", Some(now));
+    let (high, too_high) = case.whole("vm.swappiness, too high for a disk", "setting", Some(now));
+    if low == Answer::No && high == Answer::No {
+        return Verdict::NotFound(vec![too_low, too_high]);
+    }
+    let Some((swap, compressed)) = look.swap() else {
+        return missing("meminfo.SwapTotal", "it is not in the recording");
+    };
+    if swap <= 0.0 {
+        return case.absent("swap", Some(swap), Bytes);
+    }
+    if high == Answer::Yes {
+        if compressed == Some(true) {
+            return Verdict::NotFound(vec![said("setting", "all swap is compressed memory", None, Number)]);
+        }
+        let out = case.rate("written to swap", &signal::SWAP_OUT);
+        let mut symptom = case.lasting(&[&out]);
+        symptom.evidence.insert(0, too_high);
+        let hits = symptom.hits.clone();
+        return case.decide(symptom, Vec::new()).found(|draft| {
+            draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+            draft.summary = format!(
+                "vm.swappiness is {now:.0}, swap lies on a disk, and {} a second were written to it.",
+                words::bytes(out.value(&hits, windows).unwrap_or(0.0) * look.page_size),
+            );
+            if compressed.is_none() {
+                let why = "what swap lies on is not recorded".to_owned();
+                draft.missing.push(Missing { what: "swap".to_owned(), why });
+                draft.confidence = Some(Confidence::Low);
+            }
+        });
+    }
+    let (again, often, thrash) = super::page_cache_thrash::thrashes(case);
+    let unscanned = case.rate("anonymous pages looked at", &signal::SCAN_ANON);
+    let kills = look.growth(&signal::OOM_KILL);
+    let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
+    let hits = if killed == Answer::Yes {
+        Hits::always(Answer::Yes, windows.count)
+    } else {
+        thrash.and(&unscanned.hits)
+    };
+    let mut symptom = case.lasting_hits(hits);
+    let hits = symptom.hits.clone();
+    symptom.evidence = vec![too_low, kill_line];
+    symptom.evidence.extend([&again, &often, &unscanned].map(|clause| clause.evidence(&hits, windows)));
+    case.decide(symptom, Vec::new()).found(|draft| {
+        draft.cost.stalled_share = look.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
+        draft.at_least = (killed == Answer::Yes).then_some(Severity::High);
+        draft.summary = format!(
+            "vm.swappiness is 0 with {} of swap, and {}.",
+            words::bytes(swap),
+            if killed == Answer::Yes { "processes were killed" } else { "file data is dropped and read again" },
+        );
+    })
+}

@@ -1,0 +1,123 @@
+//! The kernel has much of the CPU, and nothing at hand says why. Judged last.
+
+use super::super::rule::Step;
+use super::prelude::*;
+
+/// Findings that explain a high system share by themselves.
+const EXPLAIN: [&str; 17] = [
+    "compaction-storm",
+    "thp-fault-cost",
+    "khugepaged-burn",
+    "kswapd-saturation",
+    "direct-reclaim-stalls",
+    "swap-thrash",
+    "page-cache-thrash",
+    "numa-imbalance",
+    "kcompactd-burn",
+    "watermark-boost",
+    "memcg-limit-thrash",
+    "fork-cow-thp",
+    "mmap-lock-contention",
+    "dirty-throttling",
+    "oom-risk",
+    "mthp-misset",
+    "fragmentation",
+];
+
+pub(super) const RULE: Rule = Rule {
+    id: "unexplained-system-time",
+    title: "Unexplained system time",
+    meaning: "The kernel uses a large part of the busy CPU, and the evidence at hand does not name the cause. Counters say \
+              that something is wrong; stacks say what.",
+    thresholds: &[
+        Threshold::at_least("system share of busy CPU", 0.30, Fraction)
+            .documented("Cloudera's performance guide, transparent huge page compaction"),
+        Threshold::at_least("busy CPU", 0.05, Fraction),
+        Threshold::at_least("available memory", 0.10, Fraction),
+        Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::CPU_SYSTEM, &signal::CPU_USER],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["compaction-storm", "direct-reclaim-stalls", "swap-thrash", "kswapd-saturation", "mmap-lock-contention"],
+    changes: &[Step::advice(
+        "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand in \
+         what perf says (pagewise diagnose --import)",
+    )],
+    counterindications: &["Do not switch huge pages off on this alone: other storms of locks look the same in counters."],
+    docs: &["Documentation/admin-guide/mm/transhuge.rst"],
+    judge,
+};
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let share = case.clause("system share of busy CPU", "stat", look.system_share());
+    // A tenth of a busy second in the kernel on an idle host is no trouble.
+    let busy = case.clause("busy CPU", "stat", busy(look));
+    let symptom = case.lasting(&[&share, &busy]);
+    let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
+    if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
+        let name = format!("explained by {id}");
+        return Verdict::NotFound(vec![said("findings", &name, None, Number)]);
+    }
+    let verdict = case.decide(symptom, Vec::new());
+    verdict.found(|draft| {
+        let windows = case.windows();
+        let hits = draft.hits.clone();
+        let of_all = look.system_share_of_all().mean(&hits, windows);
+        draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
+        draft.cost.cpu_share = of_all;
+        let free = look.available().mean(&hits, windows);
+        draft.evidence.push(said("meminfo", "memory that could be had", free, Bytes));
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "For {} of {} the kernel used {} of the busy CPU{}.",
+            words::seconds(hits.seconds(windows)),
+            words::seconds(windows.seconds()),
+            share.value(&hits, windows).map_or_else(|| "much".to_owned(), words::percent),
+            of_all.map_or_else(String::new, |share| format!(" ({} of all CPU)", words::percent(share))),
+        );
+        if let Some(free) = free.filter(|_| is_ample(case)) {
+            draft.summary.push_str(&format!(" Memory is ample: {} could still be had.", words::bytes(free)));
+        }
+        match &look.profile {
+            Some(profile) => {
+                let top = profile.top_kernel(&hits, windows);
+                for (name, share) in &top {
+                    draft.evidence.push(said("stacks", name, Some(*share), Fraction));
+                }
+                let names: Vec<String> =
+                    top.iter().map(|(name, share)| format!("{name} ({})", words::percent(*share))).collect();
+                if !names.is_empty() {
+                    let text = format!(" It is mostly in {}, which no rule here knows as trouble.", names.join(", "));
+                    draft.summary.push_str(&text);
+                    draft.tiers.push(Tier::Stacks);
+                }
+            }
+            None => {
+                let why = "nobody looked where CPUs were".to_owned();
+                draft.missing.push(Missing { what: "stacks".to_owned(), why });
+            }
+        }
+    })
+}
+
+fn busy(look: &Look) -> Track {
+    if look.has(&signal::CPU_IDLE) || !look.has(&signal::IMPORTED_BUSY) {
+        let idle = look.rate(&signal::CPU_IDLE).plus(&look.rate(&signal::CPU_IOWAIT).or_zero());
+        return idle.share_of(&look.cpu_time()).map(|idle| 1.0 - idle);
+    }
+    look.level(&signal::IMPORTED_BUSY)
+}
+
+/// Whether memory was to be had all the while.
+fn is_ample(case: &Case<'_>) -> bool {
+    let look = case.look;
+    let ample = if look.memory().is_some() {
+        case.clause("available memory", "meminfo", look.share_of_memory(&look.available()))
+    } else {
+        case.clause("free memory", "meminfo MemFree", look.level(&signal::MEM_FREE))
+    };
+    case.lasting(&[&ample]).answer == Answer::Yes
+}

@@ -1,0 +1,270 @@
+//! A diagnosis on a terminal: what was found, the costliest first, with the change to try; then what was not there and
+//! what could not be told. Readable at 80 columns, without colour and without UTF-8.
+
+use super::printable::{ascii, printable};
+use super::text::{BOLD, Style, WARNING, wrap};
+use crate::finding::document::{
+    Compare, Diagnosis, Evidence, Finding, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity, Who,
+};
+use crate::finding::words;
+use unicode_width::UnicodeWidthStr;
+
+/// The diagnosis as text, ending in a newline.
+#[must_use]
+pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
+    let mut page = Page { style, out: String::new() };
+    page.head(diagnosis);
+    for (place, finding) in diagnosis.findings.iter().enumerate() {
+        page.finding(place + 1, finding);
+    }
+    page.undecided(&diagnosis.not_decided);
+    page.not_found(diagnosis);
+    page.looked_at(&diagnosis.look);
+    if style.unicode { page.out } else { ascii(&page.out) }
+}
+
+struct Page {
+    style: Style,
+    out: String,
+}
+
+/// Evidence in the text; JSON has all.
+const MOST_EVIDENCE: usize = 9;
+
+impl Page {
+    fn columns(&self) -> usize {
+        usize::from(self.style.width.clamp(40, 100))
+    }
+
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn paragraph(&mut self, text: &str, indent: usize) {
+        let blanks = " ".repeat(indent);
+        self.out.push_str(&wrap(&printable(text), self.columns(), &blanks, &blanks));
+    }
+
+    /// A label in a column of its own and words beside it.
+    fn labelled(&mut self, label: &str, text: &str) {
+        const WIDTH: usize = 15;
+        let first = format!("  {label}{}", " ".repeat(WIDTH.saturating_sub(label.width()).max(1)));
+        self.out.push_str(&wrap(&printable(text), self.columns(), &first, &" ".repeat(WIDTH + 2)));
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.out.push('\n');
+        let painted = self.style.paint(BOLD, text);
+        self.line(&painted);
+    }
+
+    fn head(&mut self, diagnosis: &Diagnosis) {
+        let (found, open) = (diagnosis.findings.len(), diagnosis.not_decided.len());
+        let word = match found {
+            0 if open == 0 => "Nothing found.".to_owned(),
+            0 => "Nothing found in what could be decided.".to_owned(),
+            1 => "1 finding.".to_owned(),
+            n => format!("{n} findings."),
+        };
+        let painted = if found == 0 { self.style.paint(BOLD, &word) } else { self.style.paint(WARNING, &word) };
+        self.line(&painted);
+        let look = &diagnosis.look;
+        let when = look.from.as_deref().map_or_else(String::new, |from| format!(" from {from}"));
+        let mut said = vec![format!(
+            "Looked at {} for {}{when}: {} samples",
+            look.subject,
+            words::seconds(look.seconds),
+            look.samples
+        )];
+        said.extend(look.kernel.as_deref().map(|kernel| format!("kernel {kernel}")));
+        said.extend(look.cpus.map(|cpus| format!("{cpus:.0} CPUs")));
+        said.extend(look.memory_bytes.map(|memory| format!("{} of memory", words::bytes(memory))));
+        self.paragraph(&format!("{}.", said.join(", ")), 0);
+    }
+
+    fn finding(&mut self, place: usize, finding: &Finding) {
+        self.out.push('\n');
+        let title = format!("{place}. {}", finding.title);
+        let id = format!("({})", finding.id);
+        let painted = self.style.paint(colour_of(finding.severity), &title);
+        self.line(&format!("{painted} {id}"));
+        let tiers: Vec<&str> = finding.tiers.iter().map(|tier| tier.word()).collect();
+        let mut sure = format!("severity {}, confidence {}", finding.severity.word(), finding.confidence.word());
+        if !tiers.is_empty() {
+            sure.push_str(&format!(" ({})", tiers.join(" and ")));
+        }
+        if let Some(since) = &finding.since {
+            sure.push_str(&format!(", since {since}"));
+        }
+        self.paragraph(&sure, 3);
+        self.paragraph(&finding.summary, 3);
+        self.paragraph(&finding.meaning, 3);
+        if !finding.who.is_empty() {
+            self.labelled("Who", &who(&finding.who));
+        }
+        match &finding.change {
+            Some(change) => self.change("Try first", change),
+            None => self.labelled("Try first", "nothing: there is no setting here that would help"),
+        }
+        for (place, change) in finding.alternatives.iter().enumerate() {
+            self.change(if place == 0 { "If not enough" } else { "" }, change);
+        }
+        if let Some(change) = finding.change.as_ref().filter(|change| !change.verify.is_empty()) {
+            self.commands("Prove it", &change.verify);
+        }
+        for (place, text) in finding.counterindications.iter().enumerate() {
+            self.labelled(if place == 0 { "Watch out" } else { "" }, text);
+        }
+        self.evidence(&finding.evidence);
+        if !finding.ruled_out.is_empty() {
+            self.labelled("Not the cause", &ruled_out(&finding.ruled_out));
+        }
+        if !finding.missing.is_empty() {
+            let missing: Vec<String> =
+                finding.missing.iter().map(|missing| format!("{} ({})", missing.what, missing.why)).collect();
+            self.labelled("Not seen", &missing.join("; "));
+        }
+        if !finding.docs.is_empty() {
+            self.labelled("Read", &finding.docs.join("; "));
+        }
+    }
+
+    fn change(&mut self, label: &str, change: &Proposal) {
+        let Some((tunable, to)) = change.tunable.as_ref().zip(change.to.as_ref()) else {
+            self.labelled(label, &change.words);
+            return;
+        };
+        let from = change.from.as_deref().map_or_else(|| "?".to_owned(), printable);
+        let arrow = if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
+        self.labelled(label, &arrow);
+        let mut effect = format!("{}. Takes effect {}", capitalised(&change.words), change.takes_effect);
+        if !change.coupled.is_empty() {
+            effect.push_str(&format!("; moves {} along", change.coupled.join(", ")));
+        }
+        self.labelled("", &effect);
+        if let (Some(apply), Some(undo)) = (&change.apply, &change.undo) {
+            self.labelled("", &format!("{apply}    undo: {undo}"));
+        }
+    }
+
+    /// Commands are never wrapped: they are there to be copied.
+    fn commands(&mut self, label: &str, commands: &[String]) {
+        for (place, command) in commands.iter().enumerate() {
+            let label = if place == 0 { label } else { "" };
+            let line = format!("  {label}{}{}", " ".repeat(15usize.saturating_sub(label.width())), printable(command));
+            self.line(&line);
+        }
+    }
+
+    fn evidence(&mut self, evidence: &[Evidence]) {
+        for (place, line) in evidence.iter().filter(|line| line.value.is_some()).take(MOST_EVIDENCE).enumerate() {
+            self.labelled(if place == 0 { "Evidence" } else { "" }, &evidence_words(line));
+        }
+    }
+
+    fn undecided(&mut self, open: &[NotDecided]) {
+        if open.is_empty() {
+            return;
+        }
+        self.heading("Not decided");
+        // What lacks the same for the same reason stands together.
+        let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+        for rule in open {
+            let why = why_open(rule);
+            match groups.iter_mut().find(|(other, _)| *other == why) {
+                Some((_, ids)) => ids.push(&rule.id),
+                None => groups.push((why, vec![&rule.id])),
+            }
+        }
+        for (why, ids) in groups {
+            let text = printable(&format!("{}: {why}", ids.join(", ")));
+            self.out.push_str(&wrap(&text, self.columns(), "  - ", "    "));
+        }
+    }
+
+    fn not_found(&mut self, diagnosis: &Diagnosis) {
+        if diagnosis.not_found.is_empty() {
+            return;
+        }
+        self.heading("Looked for and not there");
+        let ids: Vec<&str> = diagnosis.not_found.iter().map(|rule| rule.id.as_str()).collect();
+        self.paragraph(&ids.join(", "), 2);
+    }
+
+    fn looked_at(&mut self, look: &LookView) {
+        self.heading("Looked at");
+        for tier in &look.tiers {
+            self.labelled(tier.tier.word(), &tier.words);
+        }
+    }
+}
+
+fn colour_of(severity: Severity) -> &'static str {
+    match severity {
+        Severity::High => "1;31",
+        Severity::Medium => WARNING,
+        Severity::Low => BOLD,
+    }
+}
+
+fn who(who: &[Who]) -> String {
+    let one = |who: &Who| {
+        let pid = who.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+        let share = who.share.map_or_else(String::new, |share| format!(" {}", words::percent(share)));
+        format!("{}{pid}{share}", if who.name.is_empty() { "?" } else { who.name.as_str() })
+    };
+    let named: Vec<String> = who.iter().map(one).collect();
+    let of = who.first().map_or("", |who| who.of.as_str());
+    if of.is_empty() { named.join(", ") } else { format!("{} of the {of}", named.join(", ")) }
+}
+
+fn ruled_out(rules: &[RuledOut]) -> String {
+    let one = |rule: &RuledOut| {
+        let why = rule.because.iter().find(|line| line.value.is_some()).map(short_words);
+        why.map_or_else(|| rule.id.clone(), |why| format!("{} ({why})", rule.id))
+    };
+    rules.iter().map(one).collect::<Vec<String>>().join(", ")
+}
+
+fn value_words(value: Option<f64>, unit: Quantity) -> String {
+    value.map_or_else(|| "not known".to_owned(), |value| words::quantity(value, unit))
+}
+
+fn short_words(line: &Evidence) -> String {
+    format!("{}: {}", line.name, value_words(line.value, line.unit))
+}
+
+fn evidence_words(line: &Evidence) -> String {
+    let mut text = short_words(line);
+    if let (Some(threshold), Some(compare)) = (line.threshold, line.compare) {
+        let sign = match compare {
+            Compare::AtLeast => "from",
+            Compare::Above => "above",
+            Compare::Below => "below",
+        };
+        let origin = match &line.origin {
+            Some(OriginView::Documented(_)) => "documented",
+            _ => "ours",
+        };
+        let not = if line.holds == Some(false) { "not " } else { "" };
+        text.push_str(&format!(" ({not}{sign} {}, {origin})", words::quantity(threshold, line.unit)));
+    }
+    text.push_str(&format!(" [{}]", line.source));
+    text
+}
+
+fn why_open(rule: &NotDecided) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    reasons.extend(rule.needs_seconds.map(|seconds| format!("needs a look of {}", words::seconds(seconds))));
+    reasons.extend(rule.missing.iter().take(3).map(|missing| format!("{} ({})", missing.what, missing.why)));
+    if rule.missing.len() > 3 {
+        reasons.push(format!("and {} more", rule.missing.len() - 3));
+    }
+    reasons.join("; ")
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

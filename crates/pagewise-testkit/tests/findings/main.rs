@@ -1,0 +1,8 @@
+//! Each rule on recordings made of the kernel's documented behaviour: one that must fire, healthy ones that must not, and
+//! ones that lack evidence and must say so.
+
+mod asking;
+mod compaction_storm;
+mod listings_of_2012;
+mod nothing_panics;
+mod others;

@@ -1,0 +1,292 @@
+//! The other rules, each: it fires on its pathology, is silent on a healthy host, and says what it lacks.
+
+use crate::asking::{ask, must_find, must_not_decide, must_not_find, steps};
+use pagewise_core::finding::{Confidence, Severity};
+use pagewise_core::recording::{Gap, GapReason, SamplingEvent, StallKind};
+use pagewise_testkit::RecordingBuilder;
+use pagewise_testkit::recordings::START;
+
+type Make = fn() -> RecordingBuilder;
+
+fn healthy() -> RecordingBuilder {
+    RecordingBuilder::healthy(120)
+}
+
+fn busy_kernel() -> RecordingBuilder {
+    healthy().cpu(4, 0.5, 0.3)
+}
+
+fn thrash() -> RecordingBuilder {
+    healthy()
+        .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+        .counter("vmstat", "pgpgin", "", |_| 40_000.0)
+        .counter("psi_io", "some_total", "", |_| 300_000.0)
+}
+
+/// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).
+fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'static str)>)> {
+    vec![
+        (
+            "thp-fault-cost",
+            || {
+                busy_kernel()
+                    .counter("vmstat", "thp_fault_alloc", "", |_| 500.0)
+                    .stack("java", Some(9), &["do_huge_pmd_anonymous_page", "clear_huge_page"], 300)
+                    .stack("java", Some(9), &["java!work"], 700)
+            },
+            Some(("vmstat", "thp_fault_alloc", "")),
+        ),
+        (
+            "khugepaged-burn",
+            || healthy().counter("threads", "cpu", "thread=khugepaged", |_| 60.0),
+            Some(("threads", "cpu", "thread=khugepaged")),
+        ),
+        (
+            "thp-bloat",
+            || {
+                healthy()
+                    .level("meminfo", "AnonPages", "", |at| (4.0 + at / 120.0 * 2.0) * 1048576.0)
+                    .level("meminfo", "AnonHugePages", "", |at| (1.5 + at / 120.0 * 2.0) * 1048576.0)
+                    .counter("vmstat", "thp_collapse_alloc", "", |_| 8.0)
+            },
+            Some(("vmstat", "thp_collapse_alloc", "")),
+        ),
+        (
+            "kswapd-saturation",
+            || {
+                healthy()
+                    .counter("threads", "cpu", "thread=kswapd0", |_| 97.0)
+                    .counter("vmstat", "pgscan_kswapd", "", |_| 90_000.0)
+                    .counter("vmstat", "pgsteal_kswapd", "", |_| 9_000.0)
+            },
+            Some(("threads", "cpu", "thread=kswapd0")),
+        ),
+        (
+            "direct-reclaim-stalls",
+            || {
+                healthy()
+                    .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+                    .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+                    .counter("vmstat", "pgsteal_kswapd", "", |_| 9_000.0)
+            },
+            Some(("vmstat", "pgsteal_direct", "")),
+        ),
+        (
+            "swap-thrash",
+            || {
+                healthy()
+                    .counter("vmstat", "pswpin", "", |_| 2_000.0)
+                    .counter("vmstat", "pswpout", "", |_| 2_000.0)
+                    .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)
+                    .counter("psi_memory", "some_total", "", |_| 400_000.0)
+            },
+            Some(("vmstat", "pswpin", "")),
+        ),
+        (
+            "fragmentation",
+            || {
+                let mut made = healthy().counter("vmstat", "thp_fault_fallback", "", |_| 50.0);
+                for order in 0..11u32 {
+                    let blocks = if order < 4 { 80_000.0 } else { 0.0 };
+                    let labels = format!("node=0,zone=Normal,order={order}");
+                    made = made.level("buddyinfo", "free_blocks", &labels, move |_| blocks);
+                }
+                made
+            },
+            Some(("buddyinfo", "free_blocks", "node=0,zone=Normal,order=0")),
+        ),
+        ("page-cache-thrash", thrash, Some(("vmstat", "pgpgin", ""))),
+        ("swappiness-misuse", || thrash().setting("vm.swappiness", "0"), Some(("vmstat", "workingset_refault_file", ""))),
+        (
+            "dirty-throttling",
+            || {
+                healthy()
+                    .level("vmstat", "nr_dirty", "", |_| 480_000.0)
+                    .counter("vmstat", "pgpgout", "", |_| 100_000.0)
+                    .counter("psi_io", "some_total", "", |_| 500_000.0)
+            },
+            Some(("vmstat", "nr_dirty_threshold", "")),
+        ),
+        ("slab-bloat", || healthy().gib("SUnreclaim", 3.0), Some(("meminfo", "MemTotal", ""))),
+        (
+            "numa-imbalance",
+            || two_nodes().counter("vmstat", "numa_miss", "", |_| 4_000.0),
+            None,
+        ),
+        (
+            "kcompactd-burn",
+            || healthy().counter("threads", "cpu", "thread=kcompactd0", |_| 70.0),
+            Some(("threads", "cpu", "thread=kcompactd0")),
+        ),
+        (
+            "watermark-boost",
+            || {
+                healthy()
+                    .level("zoneinfo", "boost", "node=0,zone=Normal", |_| 8_000.0)
+                    .counter("vmstat", "pgsteal_kswapd", "", |_| 3_000.0)
+            },
+            Some(("zoneinfo", "boost", "node=0,zone=Normal")),
+        ),
+        (
+            "memcg-limit-thrash",
+            || {
+                healthy()
+                    .counter("cgroup", "events_high", "cgroup=/job", |_| 40.0)
+                    .counter("cgroup", "pressure_full_total", "cgroup=/job", |_| 400_000.0)
+            },
+            Some(("cgroup", "events_high", "cgroup=/job")),
+        ),
+        (
+            "mthp-misset",
+            || healthy().setting("thp.enabled", "never").setting("mthp[64k].enabled", "always"),
+            None,
+        ),
+        ("unevictable-memory", || healthy().gib("Unevictable", 10.0), Some(("meminfo", "MemTotal", ""))),
+        ("oom-risk", || healthy().counter("vmstat", "oom_kill", "", |at| if at < 60.0 { 0.1 } else { 0.0 }), Some(("vmstat", "oom_kill", ""))),
+        (
+            "fork-cow-thp",
+            || {
+                healthy()
+                    .stack("redis", Some(3), &["do_huge_pmd_wp_page", "__split_huge_pmd"], 200)
+                    .stack("redis", Some(3), &["redis!work"], 800)
+            },
+            None,
+        ),
+        (
+            "mmap-lock-contention",
+            || {
+                healthy()
+                    .stack("java", Some(3), &["do_user_addr_fault", "down_read_killable", "rwsem_down_read_slowpath"], 300)
+                    .stack("java", Some(3), &["java!work"], 700)
+            },
+            None,
+        ),
+    ]
+}
+
+fn two_nodes() -> RecordingBuilder {
+    [("free", 1.5e6), ("low", 20e3), ("high", 25e3), ("managed", 4.1e6)].into_iter().fold(healthy(), |made, (name, pages)| {
+        made.level("zoneinfo", name, "node=1,zone=Normal", move |_| pages)
+    })
+}
+
+#[test]
+fn each_rule_finds_its_pathology() {
+    for (id, make, _) in cases() {
+        let finding = must_find(&make(), id);
+        assert!(!finding.summary.is_empty() && finding.summary.ends_with('.'), "{id}: {}", finding.summary);
+        assert!(finding.change.is_some(), "{id} proposes something");
+        assert!(finding.since.is_some() && finding.seconds > 0.0, "{id}");
+    }
+}
+
+#[test]
+fn without_its_evidence_a_rule_says_what_it_lacks() {
+    for (id, make, lacks) in cases() {
+        let Some((source, name, labels)) = lacks else { continue };
+        let open = must_not_decide(&make().without(source, name, labels), id);
+        assert!(!open.missing.is_empty(), "{id}: {open:?}");
+    }
+}
+
+#[test]
+fn a_healthy_host_has_nothing() {
+    let diagnosis = ask(&RecordingBuilder::healthy(700));
+    assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
+    let with_tiers = two_nodes().stack("java", Some(1), &["java!work"], 1000).looked_for_stalls();
+    let diagnosis = ask(&with_tiers);
+    assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
+    let open: Vec<&str> = diagnosis.not_decided.iter().map(|rule| rule.id.as_str()).collect();
+    assert_eq!(open, ["tlb-bound"], "everything else is decided: {:#?}", diagnosis.not_decided);
+}
+
+#[test]
+fn a_burn_needs_a_minute_and_a_short_look_says_so() {
+    let short = RecordingBuilder::healthy(30).counter("threads", "cpu", "thread=khugepaged", |_| 60.0);
+    assert_eq!(must_not_decide(&short, "khugepaged-burn").needs_seconds, Some(60.0));
+    let pool = |seconds| {
+        let made = RecordingBuilder::healthy(seconds).level("meminfo", "HugePages_Total", "", |_| 1024.0);
+        made.level("meminfo", "HugePages_Free", "", |_| 900.0).setting("vm.nr_hugepages", "1024")
+    };
+    assert_eq!(must_not_decide(&pool(60), "hugetlb-waste").needs_seconds, Some(600.0));
+    let finding = must_find(&pool(700), "hugetlb-waste");
+    assert_eq!(steps(&finding)[0], "vm.nr_hugepages=124");
+    assert_eq!(steps(&finding)[1], "vm.nr_overcommit_hugepages=900");
+}
+
+#[test]
+fn no_step_goes_over_a_ceiling() {
+    let small = healthy().gib("MemTotal", 0.5).gib("MemAvailable", 0.3).setting("vm.min_free_kbytes", "26000");
+    let stalls = small.counter("vmstat", "allocstall_normal", "", |_| 20.0).counter("vmstat", "pgsteal_direct", "", |_| 5_000.0);
+    let all = steps(&must_find(&stalls, "direct-reclaim-stalls"));
+    assert!(all.iter().all(|step| !step.starts_with("vm.min_free_kbytes")), "{all:?}");
+}
+
+#[test]
+fn two_kinds_of_evidence_agree_on_direct_reclaim() {
+    let stalls = healthy()
+        .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+        .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+        .stall(StallKind::DirectReclaim, "python", 77, None, 30.0, 900);
+    let finding = must_find(&stalls, "direct-reclaim-stalls");
+    assert_eq!(finding.confidence, Confidence::High);
+    assert_eq!((finding.who[0].name.as_str(), finding.who[0].pid), ("python", Some(77)));
+}
+
+#[test]
+fn too_much_swappiness_matters_on_a_disk_and_not_on_compressed_memory() {
+    let swaps = |area: &str| {
+        let made = healthy().counter("vmstat", "pswpout", "", |_| 500.0).setting("vm.swappiness", "150");
+        made.setting("swap", area)
+    };
+    assert_eq!(steps(&must_find(&swaps("partition:4294967296@/dev/vdb"), "swappiness-misuse")), ["vm.swappiness=60"]);
+    must_not_find(&swaps("zram:4294967296:lzo-rle@/dev/zram0,prio=100"), "swappiness-misuse");
+    must_not_find(&healthy(), "swappiness-misuse");
+}
+
+#[test]
+fn memory_that_is_running_out_is_high_whatever_it_costs() {
+    let falling = healthy()
+        .level("meminfo", "MemAvailable", "", |at| (0.9 - at / 120.0 * 0.5) * 1048576.0)
+        .gib("SwapFree", 0.0);
+    assert_eq!(must_find(&falling, "oom-risk").severity, Severity::High);
+    let promised = healthy().setting("vm.overcommit_memory", "2").gib("Committed_AS", 11.9);
+    must_find(&promised, "oom-risk");
+    must_not_find(&healthy().setting("vm.overcommit_memory", "1").gib("Committed_AS", 30.0), "oom-risk");
+}
+
+#[test]
+fn one_numa_node_has_no_wrong_node() {
+    must_not_find(&healthy().counter("vmstat", "numa_miss", "", |_| 4_000.0), "numa-imbalance");
+}
+
+#[test]
+fn what_is_wrong_with_the_measurement_is_said() {
+    let stolen = healthy().counter("stat", "steal", "", |_| 100.0);
+    assert!(must_find(&stolen, "measurement-caveat").summary.contains("hypervisor"));
+    let by_timer = healthy().stack("java", Some(1), &["java!work"], 1000).sampled_by(SamplingEvent::CpuClock).lost(50);
+    let said = must_find(&by_timer, "measurement-caveat").summary;
+    assert!(said.contains("cpu-clock") && said.contains("lost"), "{said}");
+    let gap = Gap {
+        from: START,
+        to: Some(START + 30_000_000_000),
+        source: None,
+        reason: GapReason::Suspended,
+        ticks: None,
+        detail: String::new(),
+    };
+    assert!(must_find(&healthy().gap(gap), "measurement-caveat").summary.contains("not seen"));
+    let without_psi = healthy().without_source("psi_memory");
+    assert!(must_find(&without_psi, "measurement-caveat").summary.contains("psi=1"));
+    must_not_find(&healthy(), "measurement-caveat");
+}
+
+#[test]
+fn a_counter_that_is_reset_makes_its_window_unknown_and_not_zero() {
+    let reset = healthy().total("vmstat", "pswpin", "", |at| Some(if at < 65.0 { 1_000_000 } else { at as u64 }));
+    let Ok(look) = pagewise_core::finding::Look::of(&reset);
+    let rate = look.rate(&pagewise_core::finding::signal::SWAP_IN);
+    assert_eq!(rate.values()[2], Some(0.0));
+    assert_eq!(rate.values()[6], None, "{rate:?}");
+    assert!(!rate.missing().is_empty());
+}

@@ -1,0 +1,205 @@
+//! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
+
+use crate::cli::{Cli, Global};
+use crate::failure::Failure;
+use crate::output;
+use anyhow::anyhow;
+use clap::{Args, CommandFactory};
+use pagewise_core::finding::{self, Diagnosis, Look, Options, Severity};
+use pagewise_core::recording::Recorded;
+use pagewise_core::report::findings;
+use pagewise_core::unit::Seconds;
+use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
+use pagewise_host::record::{Options as RecordOptions, Recorder};
+use pagewise_host::store::recording::Recording;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Name what memory management costs here, with evidence, and the smallest change to try first
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct DiagnoseArgs {
+    /// A recording; without one this host is looked at
+    #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command"])]
+    file: Option<PathBuf>,
+    /// How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
+    #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
+    length: Option<Seconds>,
+    /// Exit 1 when a finding is at least this severe
+    #[arg(long, value_name = "SEVERITY", value_parser = ["low", "medium", "high"])]
+    fail_on: Option<String>,
+    /// Look while this runs
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage · 3 not \
+                          possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
+                          Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
+                          pagewise diagnose --fail-on medium -- ./job";
+
+/// A look in which every rule that needs no more than three windows can decide.
+const DEFAULT_SECONDS: f64 = 30.0;
+
+/// How often it is looked whether to end.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let diagnosis = match &args.file {
+        Some(file) => of_file(file)?,
+        None => of_host(args, global)?,
+    };
+    if global.json {
+        output::json(&diagnosis);
+    } else {
+        output::data(&findings::text(&diagnosis, output::style(&global.color)));
+    }
+    let fails = args.fail_on.as_deref().is_some_and(|word| {
+        let least = [Severity::Low, Severity::Medium, Severity::High].into_iter().find(|one| one.word() == word);
+        least.is_some_and(|least| diagnosis.findings.iter().any(|finding| finding.severity >= least))
+    });
+    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn of_file(file: &Path) -> Result<Diagnosis, Failure> {
+    diagnosis(&Recording::open(file)?, &file.display().to_string())
+}
+
+/// Records into a file that is gone afterwards, with every kind of evidence that `record` can take.
+fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
+    let folder = tempfile::Builder::new().prefix("pagewise-diagnose-").tempdir();
+    let folder = folder.map_err(|error| Failure::NotPossible(anyhow!("cannot make a folder to record in: {error}")))?;
+    let file = folder.path().join("look.pgw");
+    record(&file, args, global)?;
+    let subject = if args.command.is_empty() { "this host".to_owned() } else { args.command.join(" ") };
+    diagnosis(&Recording::open(&file)?, &subject)
+}
+
+/// The one place that says what a look records. Stacks and stalls belong here as soon as the recorder takes them.
+fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failure> {
+    let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    if let Some(program) = args.command.first() {
+        process::find_program(program)?;
+    }
+    let recorder = Recorder::start(&global.root(), file, &RecordOptions { hz: 1.0, ..RecordOptions::default() })?;
+    let ran = if args.command.is_empty() {
+        wait(args.length.map_or(DEFAULT_SECONDS, |length| length.0), &interrupt, &recorder);
+        Ok(interrupt.is_set())
+    } else {
+        run_command(args, &interrupt)
+    };
+    let summary = recorder.finish()?;
+    if ran? {
+        return Err(Failure::Interrupted(anyhow!("interrupted; look for longer, or record to a file and diagnose that")));
+    }
+    match summary.ended {
+        Some(reason) => Err(Failure::Partial(anyhow!("the look ended early: {reason}"))),
+        None => Ok(()),
+    }
+}
+
+fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {
+    output::note(&format!("looking for {}; Ctrl-C ends it", Seconds(seconds)));
+    let started = Instant::now();
+    let left = || seconds - started.elapsed().as_secs_f64();
+    while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {
+        thread::sleep(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
+    }
+}
+
+/// Whether it was interrupted. The status of the command is its own affair: what it cost is what is asked.
+fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<bool, Failure> {
+    struct Waiting;
+    impl Watch for Waiting {
+        fn tick(&mut self, _running: &[u32]) -> bool {
+            true
+        }
+    }
+    let command = Command { argv: args.command.clone(), output: Output::Inherit, ..Command::default() };
+    let limits = Limits { interrupt: Some(interrupt), ..Limits::default() };
+    let ended = process::run(&[command], limits, &mut Waiting)?;
+    Ok(ended.stopped == Some(Stopped::Interrupted))
+}
+
+fn diagnosis<R: Recorded>(recorded: &R, subject: &str) -> Result<Diagnosis, Failure>
+where
+    Failure: From<R::Error>,
+{
+    let look = Look::of(recorded)?;
+    Ok(finding::diagnose(&look, subject, Options { live_proof: has_live_proof() }))
+}
+
+/// Whether this binary's `prove` has `--live`: its lines are proposed only where they work.
+fn has_live_proof() -> bool {
+    let cli = Cli::command();
+    let prove = cli.get_subcommands().find(|verb| verb.get_name() == "prove");
+    prove.is_some_and(|prove| prove.get_arguments().any(|argument| argument.get_long() == Some("live")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use pagewise_core::finding::rules;
+    use pagewise_core::tunable::policy::Policy;
+    use pagewise_testkit::RecordingBuilder;
+
+    /// Every recording that makes a rule propose something: each rule's steps are there once.
+    fn proposing() -> Vec<RecordingBuilder> {
+        let host = || RecordingBuilder::healthy(700);
+        vec![
+            host()
+                .cpu(4, 0.28, 0.60)
+                .counter("vmstat", "compact_stall", "", |_| 40.0)
+                .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+                .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+                .counter("threads", "cpu", "thread=kswapd0", |_| 97.0)
+                .counter("threads", "cpu", "thread=kcompactd0", |_| 97.0)
+                .counter("threads", "cpu", "thread=khugepaged", |_| 97.0)
+                .setting("thp.enabled", "always")
+                .setting("thp.defrag", "always"),
+            host()
+                .counter("vmstat", "pswpin", "", |_| 2_000.0)
+                .counter("vmstat", "pswpout", "", |_| 2_000.0)
+                .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)
+                .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+                .counter("vmstat", "pgpgout", "", |_| 100_000.0)
+                .counter("psi_io", "some_total", "", |_| 500_000.0)
+                .level("vmstat", "nr_dirty", "", |_| 480_000.0)
+                .setting("vm.swappiness", "150"),
+            host()
+                .level("meminfo", "HugePages_Total", "", |_| 1024.0)
+                .level("meminfo", "HugePages_Free", "", |_| 900.0)
+                .setting("vm.nr_hugepages", "1024")
+                .setting("thp.enabled", "never")
+                .setting("mthp[64k].enabled", "always")
+                .gib("SUnreclaim", 3.0),
+        ]
+    }
+
+    #[test]
+    fn every_line_that_would_prove_a_change_is_one_this_binary_takes() {
+        let mut seen = 0;
+        for recording in proposing() {
+            let Ok(look) = Look::of(&recording);
+            let diagnosis = finding::diagnose(&look, "a test", Options { live_proof: has_live_proof() });
+            for finding in &diagnosis.findings {
+                for change in finding.change.iter().chain(&finding.alternatives) {
+                    for line in change.verify.iter().chain(&change.apply) {
+                        let words = shlex::split(line).unwrap_or_else(|| panic!("{line}"));
+                        Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                        let policy = words.iter().find(|word| word.contains('=')).unwrap_or_else(|| panic!("{line}"));
+                        let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
+                        assert_eq!(Some(&policy.settings[0].tunable), change.tunable.as_ref(), "{line}");
+                        assert_eq!(Some(&policy.settings[0].value), change.to.as_ref(), "{line}");
+                        seen += 1;
+                    }
+                }
+            }
+        }
+        assert!(seen >= 20, "only {seen} lines were seen");
+        assert_eq!(rules::ALL.len(), 25);
+    }
+}

@@ -1,0 +1,52 @@
+//! `pagewise diagnose` from outside: what it says of a recording and of this host, and what it returns.
+
+use assert_cmd::cargo::CommandCargoExt;
+use pagewise_testkit::host_lock;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn pagewise(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::cargo_bin("pagewise").unwrap();
+    command.current_dir(folder).args(args).stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn a_recording_and_this_host_are_diagnosed_and_say_what_they_could_not_decide() {
+    let _lock = host_lock();
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = pagewise(folder.path(), &["record", "-o", "a.pgw", "--for", "2s"]);
+    assert!(recorded.status.success(), "{recorded:?}");
+    let output = pagewise(folder.path(), &["diagnose", "a.pgw"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("Looked at a.pgw") && text.contains("Not decided"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80 || line.contains("pagewise ")), "{text}");
+    let output = pagewise(folder.path(), &["diagnose", "--json", "a.pgw"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "pagewise.findings/1");
+    let length = |field: &str| document[field].as_array().unwrap().len();
+    assert_eq!(length("findings") + length("not_found") + length("not_decided"), 25);
+
+    let output = pagewise(folder.path(), &["diagnose", "--json", "--", "sleep", "1"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["look"]["subject"], "sleep 1", "{output:?}");
+    let output = pagewise(folder.path(), &["diagnose", "--for", "1s"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let left = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 1, "only the recording that was asked for is left");
+}
+
+#[test]
+fn what_cannot_be_diagnosed_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = |args: &[&str]| pagewise(folder.path(), args).status.code();
+    assert_eq!(code(&["diagnose", "no-such-file.pgw"]), Some(3));
+    assert_eq!(code(&["diagnose", "a.pgw", "--for", "1s"]), Some(2));
+    assert_eq!(code(&["diagnose", "--fail-on", "dreadful"]), Some(2));
+    assert_eq!(code(&["diagnose", "--", "no-such-command-here"]), Some(3));
+    std::fs::write(folder.path().join("text.pgw"), "no recording").unwrap();
+    let output = pagewise(folder.path(), &["diagnose", "text.pgw"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("text.pgw is no recording"), "{output:?}");
+}
