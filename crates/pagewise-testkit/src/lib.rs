@@ -18,5 +18,5 @@ pub mod studies;
 pub mod trouble;
 
 pub use fake_host::FakeHost;
-pub use recordings::RecordingBuilder;
 pub use host_lock::{HostUnchanged, host_lock};
+pub use recordings::RecordingBuilder;

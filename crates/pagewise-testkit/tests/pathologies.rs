@@ -100,7 +100,8 @@ fn committed_recordings_tell_of_a_host_only_what_is_allowed() {
             let rows = statement.query_map([], |row| row.get(0)).unwrap();
             rows.collect::<Result<_, _>>().unwrap()
         };
-        let foreign: Vec<String> = all("SELECT name FROM source").into_iter().filter(|name| !SOURCES.contains(&name.as_str())).collect();
+        let foreign: Vec<String> =
+            all("SELECT name FROM source").into_iter().filter(|name| !SOURCES.contains(&name.as_str())).collect();
         assert_eq!(foreign, Vec::<String>::new(), "{}", file.display());
         for table in all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'") {
             assert!(TABLES.contains(&table.as_str()), "{} has a table {table}", file.display());

@@ -144,7 +144,13 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
     for row in &rows {
         let found: Vec<String> = row.found.iter().map(|(id, confidence)| format!("{id} ({confidence})")).collect();
         let mark = match (row.label.healthy, row.label.made, row.is_found()) {
-            (true, ..) => if row.beside().next().is_none() { "silent" } else { "FALSE ALARM" },
+            (true, ..) => {
+                if row.beside().next().is_none() {
+                    "silent"
+                } else {
+                    "FALSE ALARM"
+                }
+            }
             (_, false, _) => "not made",
             (_, _, true) => "found",
             _ if row.not_decided.contains(&row.label.id) => "NOT DECIDED",

@@ -41,7 +41,11 @@ fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
             Some(reader) => reader.lock().map_or(Ok(()), |mut reader| reader.read(stage, 32 << 20)),
             None => {
                 let mut mapping = Mapping::new(each, HUGE, PageAdvice::Base)?;
-                mapping.bytes().chunks_mut(16 << 20).take_while(|_| stage.goes_on()).for_each(|bytes| touch(bytes, PAGE));
+                mapping
+                    .bytes()
+                    .chunks_mut(16 << 20)
+                    .take_while(|_| stage.goes_on())
+                    .for_each(|bytes| touch(bytes, PAGE));
                 Ok(())
             }
         })

@@ -6,7 +6,8 @@ use std::io;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "hugetlb-waste",
-    what: "vm.nr_hugepages reserves huge pages of 2 MiB that no program asks for",
+    what: "vm.nr_hugepages reserves huge pages of 2 MiB that no program asks for; its rule looks for ten minutes, so a short \
+           recording is not decided (`--seconds 610`)",
     doses: &[
         Dose { does: "640 of them, 1.25 GiB", policy: "vm.nr_hugepages=640" },
         Dose { does: "2,048 of them, 4 GiB", policy: "vm.nr_hugepages=2048" },

@@ -52,7 +52,8 @@ fn found(out: &mut String, result: Option<&Result>) {
 fn cell(rows: &[Row], id: &str, severity: Severity) -> String {
     let of = |set| {
         let count = count(rows, id, severity, Some(set));
-        let undecided = if count.not_decided > 0 { format!(", {} not decided", count.not_decided) } else { String::new() };
+        let undecided =
+            if count.not_decided > 0 { format!(", {} not decided", count.not_decided) } else { String::new() };
         match count {
             Count { made: 0, not_made: 0, .. } => "–".to_owned(),
             Count { made: 0, .. } => "not made".to_owned(),

@@ -295,9 +295,9 @@ impl Session {
         };
         let end = end.trim_start_matches(&self.runner.host).trim_start_matches('_').to_owned();
         let names = fs::read_dir(&self.out).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        names.map(|name| name.to_string_lossy().into_owned()).any(|name| {
-            name.starts_with(&format!("{}_", self.runner.host)) && name.ends_with(&format!("_{end}"))
-        })
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .any(|name| name.starts_with(&format!("{}_", self.runner.host)) && name.ends_with(&format!("_{end}")))
     }
 
     /// Makes what is not there yet and tells `tell` a line for each. Returns whether all is there that can be.

@@ -135,12 +135,7 @@ impl Stage {
     ///
     /// # Errors
     /// The first step that failed.
-    pub fn work(
-        &self,
-        threads: usize,
-        percent: u32,
-        step: impl Fn(usize) -> io::Result<()> + Sync,
-    ) -> io::Result<()> {
+    pub fn work(&self, threads: usize, percent: u32, step: impl Fn(usize) -> io::Result<()> + Sync) -> io::Result<()> {
         self.ready();
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads)
