@@ -107,10 +107,6 @@ fn main() {
     seconds.sort_by(f64::total_cmp);
     let median = seconds[LOOKS / 2];
     println!("a day at 1 Hz with {SERIES} series, {packed} bytes unpacked from zstd");
-    println!(
-        "look and all rules: {median:.3} s (from {:.3} to {:.3}), bound {BOUND} s",
-        seconds[0],
-        seconds[LOOKS - 1]
-    );
+    println!("look and all rules: {median:.3} s (from {:.3} to {:.3}), bound {BOUND} s", seconds[0], seconds[LOOKS - 1]);
     assert!(median <= BOUND, "over the bound");
 }

@@ -269,12 +269,7 @@ impl<'a> Case<'a> {
                 holds = true;
                 shown = lock_share + share;
                 evidence.clear();
-                evidence.push(said(
-                    "stacks",
-                    "waiting for locks, callers not recorded",
-                    Some(lock_share),
-                    Quantity::Fraction,
-                ));
+                evidence.push(said("stacks", "waiting for locks, callers not recorded", Some(lock_share), Quantity::Fraction));
                 let name = format!("{}, of what the kernel does beside waiting", family.words());
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
@@ -382,8 +377,11 @@ impl<'a> Case<'a> {
     /// Without any mechanism the symptom is the thing itself, and counters are what shows it.
     #[must_use]
     pub fn decide(&self, symptom: Lasting, mechanisms: Vec<Says>) -> Verdict {
-        let shown =
-            if mechanisms.is_empty() { Answer::Yes } else { Answer::any(mechanisms.iter().map(|says| says.answer)) };
+        let shown = if mechanisms.is_empty() {
+            Answer::Yes
+        } else {
+            Answer::any(mechanisms.iter().map(|says| says.answer))
+        };
         let mut missing = symptom.hits.missing.clone();
         for says in &mechanisms {
             missing.extend(says.missing.iter().filter(|new| !missing.contains(new)).cloned().collect::<Vec<_>>());
@@ -456,7 +454,14 @@ fn who_of(share: Share, of: &str) -> Who {
 impl Says {
     /// It holds and has nothing to say yet.
     fn nothing(tier: Tier) -> Says {
-        Says { tier, answer: Answer::Yes, evidence: Vec::new(), missing: Vec::new(), who: Vec::new(), share: None }
+        Says {
+            tier,
+            answer: Answer::Yes,
+            evidence: Vec::new(),
+            missing: Vec::new(),
+            who: Vec::new(),
+            share: None,
+        }
     }
 
     /// Nobody looked.

@@ -4,8 +4,7 @@
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity,
-    Who,
+    Compare, Diagnosis, Evidence, Finding, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity, Who,
 };
 use crate::finding::words;
 use unicode_width::UnicodeWidthStr;
@@ -137,8 +136,7 @@ impl Page {
             return;
         };
         let from = change.from.as_deref().map_or_else(|| "?".to_owned(), printable);
-        let arrow =
-            if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
+        let arrow = if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
         self.labelled(label, &arrow);
         let mut effect = format!("{}. Takes effect {}", capitalised(&change.words), change.takes_effect);
         if !change.coupled.is_empty() {

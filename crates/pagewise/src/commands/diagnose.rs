@@ -92,9 +92,7 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     };
     let summary = recorder.finish()?;
     if ran? {
-        return Err(Failure::Interrupted(anyhow!(
-            "interrupted; look for longer, or record to a file and diagnose that"
-        )));
+        return Err(Failure::Interrupted(anyhow!("interrupted; look for longer, or record to a file and diagnose that")));
     }
     match summary.ended {
         Some(reason) => Err(Failure::Partial(anyhow!("the look ended early: {reason}"))),

@@ -224,8 +224,9 @@ const LATE: i64 = 50_000;
 
 impl Folding {
     pub(super) fn new(series: &[Series], signals: &[Signal], hz: Option<f64>) -> Folding {
-        let is_wanted =
-            |series: &&Series| signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels));
+        let is_wanted = |series: &&Series| {
+            signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels))
+        };
         let wanted = series.iter().filter(is_wanted).map(|series| (series.clone(), Folded::of(series))).collect();
         Folding { wanted, hz, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
     }

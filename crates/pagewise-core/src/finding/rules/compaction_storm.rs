@@ -77,11 +77,9 @@ fn judge(case: &Case<'_>) -> Verdict {
                 draft.evidence.push(Evidence { value: Some(value), ..clause.evidence(&hits, windows) });
             }
         }
-        draft
-            .evidence
-            .extend(fragmentation::huge_page_index(look).map(|index| {
-                said("buddyinfo", "fragmentation index for a huge page, worst zone", Some(index), Number)
-            }));
+        draft.evidence.extend(fragmentation::huge_page_index(look).map(|index| {
+            said("buddyinfo", "fragmentation index for a huge page, worst zone", Some(index), Number)
+        }));
         let of_all = look.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
