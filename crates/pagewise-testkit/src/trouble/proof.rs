@@ -152,7 +152,7 @@ impl Proof {
 
 /// Whether any zone's watermark is raised now. A kernel that does not say so (before 6.1) raises none that can be seen.
 #[must_use]
-pub fn is_boosted() -> bool {
+pub(super) fn is_boosted() -> bool {
     let text = Root::live().read(pagewise_host::source::zoneinfo::PATH).unwrap_or_default();
     text.lines().any(|line| line.trim().strip_prefix("boost").is_some_and(|pages| pages.trim() != "0"))
 }
