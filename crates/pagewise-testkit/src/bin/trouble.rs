@@ -45,6 +45,9 @@ enum Verb {
         /// Shorter or longer than its rule asks for, for a try
         #[arg(long)]
         seconds: Option<u32>,
+        /// Do not wait for the host to come to rest: a try, whose figures mean nothing
+        #[arg(long)]
+        at_once: bool,
         /// A name for this host that says nothing about it [default: made of its facts]
         #[arg(long)]
         host: Option<String>,
@@ -100,7 +103,7 @@ fn run(cli: Cli) -> Result<bool, String> {
             list();
             Ok(true)
         }
-        Verb::Record { only, severity, out, minutes, seconds, host, record_args, .. } => {
+        Verb::Record { only, severity, out, minutes, seconds, at_once, host, record_args, .. } => {
             if let Some(unknown) = only.iter().find(|id| pagewise_testkit::trouble::find(id).is_none()) {
                 return Err(format!("there is no trouble '{unknown}'; `trouble list` names all"));
             }
@@ -112,7 +115,7 @@ fn run(cli: Cli) -> Result<bool, String> {
                 record_args,
             };
             let budget = Duration::from_secs(minutes * 60);
-            let session = Session { runner, out, only, severities: severity, seconds, budget };
+            let session = Session { runner, out, only, severities: severity, seconds, budget, at_once };
             let lock = host_lock();
             let unchanged = HostUnchanged::watch(&lock);
             let whole = session.run(&mut |line| println!("{line}"))?;

@@ -10,8 +10,8 @@ pub(super) const TROUBLE: Trouble = Trouble {
            recording is not decided (`--seconds 610`)",
     doses: &[
         Dose { does: "640 of them, 1.25 GiB", policy: "vm.nr_hugepages=640" },
-        Dose { does: "2,048 of them, 4 GiB", policy: "vm.nr_hugepages=2048" },
-        Dose { does: "6,144 of them, 12 GiB", policy: "vm.nr_hugepages=6144" },
+        Dose { does: "1,280 of them, 2.5 GiB", policy: "vm.nr_hugepages=1280" },
+        Dose { does: "2,560 of them, 5 GiB", policy: "vm.nr_hugepages=2560" },
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::sysctl],

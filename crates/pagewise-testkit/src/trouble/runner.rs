@@ -262,6 +262,8 @@ pub struct Session {
     pub seconds: Option<u32>,
     /// No new one is begun after this long.
     pub budget: Duration,
+    /// Does not wait for the host to come to rest: for a try on a busy host.
+    pub at_once: bool,
 }
 
 impl Session {
@@ -324,7 +326,10 @@ impl Session {
                 tell("the time is up; the same command goes on from here");
                 return Ok(false);
             }
-            let rest = gate.wait("trouble", &Root::live(), &interrupt, &mut || None).map_err(|e| e.to_string())?;
+            let rest = match self.at_once {
+                true => Decision::Open,
+                false => gate.wait("trouble", &Root::live(), &interrupt, &mut || None).map_err(|e| e.to_string())?,
+            };
             if let Decision::GivenUp(why) = rest {
                 tell(&format!("{name}: the host did not come to rest: {why}"));
                 if trouble.is_healthy() {
@@ -373,7 +378,8 @@ mod tests {
             record_args: Vec::new(),
         };
         let (only, severities) = (Vec::new(), Vec::new());
-        Session { runner, out: out.to_owned(), only, severities, seconds: None, budget: Duration::from_secs(1) }
+        let (seconds, budget, at_once) = (None, Duration::from_secs(1), false);
+        Session { runner, out: out.to_owned(), only, severities, seconds, budget, at_once }
     }
 
     #[test]
