@@ -56,9 +56,17 @@ impl<'lock> HostUnchanged<'lock> {
     }
 }
 
+impl HostUnchanged<'_> {
+    /// What differs now from the start.
+    #[must_use]
+    pub fn differences(&self) -> Vec<String> {
+        differences(&self.before, &settings())
+    }
+}
+
 impl Drop for HostUnchanged<'_> {
     fn drop(&mut self) {
-        let differences = differences(&self.before, &settings());
+        let differences = self.differences();
         // A second panic while the first unwinds would abort and hide the first.
         if !differences.is_empty() && !std::thread::panicking() {
             panic!("the test left the host changed:\n{}", differences.join("\n"));

@@ -17,6 +17,8 @@ pub mod scripted;
 
 pub mod studies;
 
+pub mod trouble;
+
 pub use fake_host::FakeHost;
 pub use made_up_day::MadeUpDay;
 pub use host_lock::{HostUnchanged, host_lock};

@@ -140,6 +140,12 @@ needs! {
     virtme_ng => program("vng", "virtme-ng");
     /// Another benchmark runner to compare with.
     hyperfine => program("hyperfine", "hyperfine");
+    /// A process that forks and goes on writing.
+    perl => program("perl", "perl-base");
+    /// A compiler at work is a healthy load.
+    cargo => program("cargo", "cargo");
+    /// A copy of a large tree is a healthy load.
+    tar => program("tar", "tar");
     /// The tool that runs a command as another user.
     setpriv => program("setpriv", "util-linux");
 }

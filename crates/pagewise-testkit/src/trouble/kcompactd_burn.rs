@@ -1,0 +1,29 @@
+//! The kernel compacts in the background what cannot be compacted.
+
+use super::memory::fault_huge_pages;
+use super::stage::cpus;
+use super::{Dose, LASTING, Proof, Severity, Stage, Trouble};
+use crate::requires::need;
+use std::io;
+
+pub(super) const TROUBLE: Trouble = Trouble {
+    id: "kcompactd-burn",
+    what: "free memory is broken up (memory_state), vm.compaction_proactiveness is 100, thp.defrag is defer, and threads ask \
+           for huge pages: each that they do not get wakes kcompactd",
+    doses: &[
+        Dose { does: "one thread at work 5 % of the time", policy: POLICY },
+        Dose { does: "one thread at work 30 % of the time", policy: POLICY },
+        Dose { does: "a thread for each CPU without pause", policy: POLICY },
+    ],
+    seconds: LASTING,
+    needs: &[need::root, need::thp, need::sysctl],
+    proof: &[Proof::Thread("kcompactd", 0.05), Proof::Grows("compact_daemon_wake", 0.1)],
+    make,
+};
+
+const POLICY: &str = "memory_state=aged(97%),thp.defrag=defer,vm.compaction_proactiveness=100";
+
+fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
+    let (threads, percent) = severity.of([(1, 5), (1, 30), (cpus(), 100)]);
+    stage.work(threads, percent, |_| fault_huge_pages(1 << 30))
+}

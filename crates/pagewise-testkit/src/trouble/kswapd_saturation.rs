@@ -1,0 +1,50 @@
+//! Streams through a full page cache, in single pages: kswapd has to free as fast as they come.
+
+use super::memory::leave;
+use super::streams::{Reader, holes, in_single_pages, part};
+use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
+use crate::requires::need;
+use std::io;
+use std::sync::Mutex;
+
+pub(super) const TROUBLE: Trouble = Trouble {
+    id: "kswapd-saturation",
+    what: "memory is taken until 4.5 GiB are available, and streams of single-page reads (POSIX_FADV_RANDOM, a file of \
+           holes of 64 GiB) go through the page cache that is left",
+    doses: &[
+        Dose { does: "one stream at work 40 % of the time", policy: "" },
+        Dose { does: "one stream without pause", policy: "" },
+        Dose { does: "three streams without pause", policy: "" },
+    ],
+    seconds: ORDINARY,
+    needs: &[need::root],
+    proof: &[Proof::Grows("pgscan_kswapd", 10_000.0), Proof::Thread("kswapd", 0.05)],
+    make,
+};
+
+const FILE: u64 = 64 << 30;
+
+fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
+    let (streams, percent) = severity.of([(1, 40), (1, 100), (3, 100)]);
+    full_cache(stage, |file| {
+        let readers: Vec<_> = (0..streams)
+            .map(|index| {
+                let (begin, end) = part(FILE, index, streams);
+                Mutex::new(Reader::of(file, begin, end))
+            })
+            .collect();
+        stage.work(streams, percent, |index| match readers[index].lock() {
+            Ok(mut reader) => reader.read(stage, 32 << 20),
+            Err(_) => Ok(()),
+        })
+    })
+}
+
+/// Fills memory: most by a holder, the rest by page cache in single pages. Then runs what meets the full cache.
+pub(super) fn full_cache(stage: &Stage, then: impl FnOnce(&std::fs::File) -> io::Result<()>) -> io::Result<()> {
+    let _held = leave(stage, 9 << 29)?;
+    let file = holes(stage, FILE)?;
+    in_single_pages(&file)?;
+    Reader::of(&file, 0, FILE).read(stage, 5 << 30)?;
+    then(&file)
+}

@@ -1,0 +1,407 @@
+//! Induces and records: a generator under its settings, then the real recorder beside it, then what the kernel's counters
+//! prove, written into the recording.
+
+use super::proof::{Shown, Snapshot, is_boosted};
+use super::{Severity, Trouble, stage};
+use pagewise_host::process::Interrupt;
+use pagewise_host::root::Root;
+use pagewise_host::trial::gate::{Decision, Gate};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Where the generators find the program under test.
+pub(super) const PAGEWISE: &str = "PAGEWISE_TROUBLE_BINARY";
+
+/// How long settings, set-up and the undo of both may take beside the recording.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Key of `meta` under which a recording says what it is of.
+pub const META: &str = "trouble";
+
+/// Makes recordings.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// The program under test.
+    pub pagewise: PathBuf,
+    /// The command that calls [`super::make_what_is_asked`].
+    pub maker: Vec<OsString>,
+    /// Where its change journal lies; its own place by default.
+    pub state_dir: Option<PathBuf>,
+    /// A name for this host that says nothing about it.
+    pub host: String,
+    /// More arguments of `pagewise record`.
+    pub record_args: Vec<String>,
+}
+
+/// What a recording is of: the truth that its findings are held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Label {
+    /// The finding that must be made, or the healthy load.
+    pub id: String,
+    /// How bad.
+    pub severity: Severity,
+    /// Nothing was wrong.
+    pub healthy: bool,
+    /// What it did, in numbers.
+    pub does: String,
+    /// The settings it was made under.
+    pub policy: String,
+    /// The host's name.
+    pub host: String,
+    /// The day, UTC.
+    pub day: String,
+    /// Whether the kernel's counters show that it happened. Always, for a healthy load.
+    pub made: bool,
+    /// What they show.
+    pub proof: Vec<Shown>,
+}
+
+impl Runner {
+    /// Makes one and records it to `file`, `seconds` long (as long as its rule asks for, by default).
+    ///
+    /// # Errors
+    /// In words; the host is as it was, and there is no file.
+    pub fn record(
+        &self,
+        trouble: &Trouble,
+        severity: Severity,
+        seconds: Option<u32>,
+        file: &Path,
+    ) -> Result<Label, String> {
+        let seconds = seconds.unwrap_or(trouble.seconds);
+        stage::sweep();
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let says = folder.path().join("says");
+        let mut maker = Maker(self.start(trouble, severity, seconds, &says)?);
+        let outcome = maker.wait_until_ready(&says).and_then(|()| self.look(trouble, seconds, file));
+        let ended = maker.end(&says);
+        stage::sweep();
+        let label = outcome.and_then(|proof| ended.map(|()| self.label(trouble, severity, proof)));
+        match label.and_then(|label| write_label(file, &label).map(|()| label)) {
+            Ok(label) => Ok(label),
+            Err(error) => {
+                let _ = fs::remove_file(file);
+                Err(error)
+            }
+        }
+    }
+
+    fn start(&self, trouble: &Trouble, severity: Severity, seconds: u32, says: &Path) -> Result<Child, String> {
+        let policy = trouble.dose(severity).policy;
+        let mut command = match (policy, self.maker.split_first()) {
+            (_, None) => return Err("no command makes trouble".to_owned()),
+            ("", Some((program, arguments))) => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+            (policy, Some(_)) => {
+                let mut command = self.pagewise();
+                command.args(["__hold", policy, "--"]).args(&self.maker);
+                command
+            }
+        };
+        command.env(stage::ASKED, format!("{},{severity},{seconds}", trouble.id)).env(stage::SAYS, says);
+        command.env(PAGEWISE, &self.pagewise).stdin(Stdio::null()).stdout(Stdio::null());
+        // Errors go to a file: nobody reads a pipe meanwhile.
+        let errors = fs::File::create(says.with_extension("errors")).map_err(|error| error.to_string())?;
+        command.stderr(errors).spawn().map_err(|error| format!("cannot start {command:?}: {error}"))
+    }
+
+    fn pagewise(&self) -> Command {
+        let mut command = Command::new(&self.pagewise);
+        if let Some(folder) = &self.state_dir {
+            command.arg("--state-dir").arg(folder);
+        }
+        command
+    }
+
+    fn look(&self, trouble: &Trouble, seconds: u32, file: &Path) -> Result<Vec<Shown>, String> {
+        let before = Snapshot::take();
+        let mut command = self.pagewise();
+        command.args(["record", "--for", &format!("{seconds}s"), "-o"]).arg(file).args(&self.record_args);
+        let mut recorder = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
+        let mut boosted = (0, 0);
+        while recorder.try_wait().map_err(|error| error.to_string())?.is_none() {
+            boosted = (boosted.0 + u32::from(is_boosted()), boosted.1 + 1);
+            std::thread::sleep(Duration::from_millis(250));
+        }
+        let output = recorder.wait_with_output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("recording failed: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        }
+        let after = Snapshot::take().looked(boosted);
+        Ok(trouble.proof.iter().map(|proof| proof.between(&before, &after)).collect())
+    }
+
+    fn label(&self, trouble: &Trouble, severity: Severity, proof: Vec<Shown>) -> Label {
+        let dose = trouble.dose(severity);
+        Label {
+            id: trouble.id.to_owned(),
+            severity,
+            healthy: trouble.is_healthy(),
+            does: dose.does.to_owned(),
+            policy: dose.policy.to_owned(),
+            host: self.host.clone(),
+            day: today(),
+            made: proof.iter().all(|shown| shown.holds),
+            proof,
+        }
+    }
+}
+
+/// The generator's process, or the one that holds its settings.
+struct Maker(Child);
+
+impl Maker {
+    fn wait_until_ready(&mut self, says: &Path) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let said = fs::read_to_string(says).unwrap_or_default();
+            if said.lines().any(|line| line == stage::READY) {
+                return Ok(());
+            }
+            if let Ok(Some(status)) = self.0.try_wait() {
+                return Err(failure(says, &format!("it ended with {status} before it was ready")));
+            }
+            if Instant::now() > deadline {
+                return Err(failure(says, "it did not come to be ready"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for its end: it ends by itself, and what it held is put back by then.
+    fn end(&mut self, says: &Path) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.0.try_wait().map_err(|error| error.to_string())? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(failure(says, &format!("it ended with {status}"))),
+                None if Instant::now() > deadline => return Err(failure(says, "it did not end")),
+                None => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait()
+            && let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            // Asked, the holder puts everything back; and its watcher does when it has to be killed.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            let deadline = Instant::now() + PATIENCE;
+            while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+fn failure(says: &Path, what: &str) -> String {
+    let errors = fs::read_to_string(says.with_extension("errors")).unwrap_or_default();
+    let said = fs::read_to_string(says).unwrap_or_default();
+    let words: Vec<&str> =
+        said.lines().filter(|line| *line != stage::READY).chain(errors.lines()).map(str::trim).collect();
+    if words.is_empty() { what.to_owned() } else { format!("{what}: {}", words.join("; ")) }
+}
+
+fn write_label(file: &Path, label: &Label) -> Result<(), String> {
+    let text = serde_json::to_string(label).map_err(|error| error.to_string())?;
+    let database = rusqlite::Connection::open(file).map_err(|error| error.to_string())?;
+    let written = database.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", [META, &text]);
+    written.map(|_| ()).map_err(|error| format!("cannot label {}: {error}", file.display()))
+}
+
+/// What a recording is of.
+///
+/// # Errors
+/// In words, when it is no recording or has no label.
+pub fn label(file: &Path) -> Result<Label, String> {
+    let recording = pagewise_host::store::recording::Recording::open(file).map_err(|error| error.to_string())?;
+    let text = recording.meta().get(META).ok_or_else(|| format!("{} does not say what it is of", file.display()))?;
+    serde_json::from_str(text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Today, UTC.
+#[must_use]
+pub fn today() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
+}
+
+/// A name for this host that says nothing about it.
+#[must_use]
+pub fn name_of_this_host() -> String {
+    let root = Root::live();
+    let machine = root.read("/etc/machine-id").unwrap_or_default();
+    let facts = pagewise_host::facts::kernel::host_facts(&root, None);
+    let seed = format!("{}{:?}{:?}{:?}", machine.trim(), facts.cpu_model, facts.memory_bytes, facts.cpus);
+    blake3::hash(seed.as_bytes()).to_hex()[..6].to_owned()
+}
+
+/// A whole session: every pathology at every severity, and the healthy loads.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// How each is made.
+    pub runner: Runner,
+    /// Where the recordings go. Those that are there already are not made again.
+    pub out: PathBuf,
+    /// What to make; empty: everything.
+    pub only: Vec<String>,
+    /// The severities to make; empty: all.
+    pub severities: Vec<Severity>,
+    /// Overrides each one's own length, for a try.
+    pub seconds: Option<u32>,
+    /// No new one is begun after this long.
+    pub budget: Duration,
+    /// Does not wait for the host to come to rest: for a try on a busy host.
+    pub at_once: bool,
+}
+
+impl Session {
+    /// What is to be made, the severest of all first: a session that is cut short has the most telling ones. Healthy loads
+    /// come between severe and milder ones.
+    fn plan(&self) -> Vec<(&'static Trouble, Severity)> {
+        let of = |list: &'static [Trouble], severity: Severity| {
+            list.iter().filter(move |trouble| trouble.severities().contains(&severity)).map(move |t| (t, severity))
+        };
+        let mut plan: Vec<_> = of(super::TROUBLES, Severity::Severe).collect();
+        plan.extend(of(super::HEALTHY, Severity::Mild));
+        plan.extend(of(super::TROUBLES, Severity::Middle));
+        plan.extend(of(super::TROUBLES, Severity::Mild));
+        plan.retain(|(trouble, severity)| {
+            (self.only.is_empty() || self.only.iter().any(|id| id == trouble.id))
+                && (self.severities.is_empty() || trouble.is_healthy() || self.severities.contains(severity))
+        });
+        plan
+    }
+
+    fn file(&self, trouble: &Trouble, severity: Severity, day: &str) -> PathBuf {
+        let severity = if trouble.is_healthy() { "healthy".to_owned() } else { severity.to_string() };
+        self.out.join(format!("{}_{day}_{}_{severity}.pgw", self.runner.host, trouble.id))
+    }
+
+    /// A recording of this host, of whatever day.
+    fn is_there(&self, trouble: &Trouble, severity: Severity) -> bool {
+        let Some(end) = self.file(trouble, severity, "").file_name().map(|name| name.to_string_lossy().into_owned())
+        else {
+            return false;
+        };
+        let end = end.trim_start_matches(&self.runner.host).trim_start_matches('_').to_owned();
+        let names = fs::read_dir(&self.out).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .any(|name| name.starts_with(&format!("{}_", self.runner.host)) && name.ends_with(&format!("_{end}")))
+    }
+
+    /// Makes what is not there yet and tells `tell` a line for each. Returns whether all is there that can be.
+    ///
+    /// # Errors
+    /// In words, when the folder cannot be made or it was interrupted.
+    pub fn run(&self, tell: &mut dyn FnMut(&str)) -> Result<bool, String> {
+        fs::create_dir_all(&self.out).map_err(|error| format!("cannot make {}: {error}", self.out.display()))?;
+        let interrupt = Interrupt::on_signals().map_err(|error| error.to_string())?;
+        let begun = Instant::now();
+        let (mut gate, mut whole) = (Gate::default(), true);
+        for (trouble, severity) in self.plan() {
+            let name = format!("{} {}", trouble.id, if trouble.is_healthy() { "" } else { severity.of(WORDS) });
+            let name = name.trim();
+            if self.is_there(trouble, severity) {
+                tell(&format!("{name}: is there"));
+                continue;
+            }
+            if let Some(why) = trouble.unmet() {
+                tell(&format!("{name}: cannot be made here: {why}"));
+                continue;
+            }
+            if begun.elapsed() > self.budget {
+                tell("the time is up; the same command goes on from here");
+                return Ok(false);
+            }
+            let rest = match self.at_once {
+                true => Decision::Open,
+                false => gate.wait("trouble", &Root::live(), &interrupt, &mut || None).map_err(|e| e.to_string())?,
+            };
+            if let Decision::GivenUp(why) = rest {
+                tell(&format!("{name}: the host did not come to rest: {why}"));
+                if trouble.is_healthy() {
+                    whole = false;
+                    continue;
+                }
+            }
+            let file = self.file(trouble, severity, &today());
+            match self.runner.record(trouble, severity, self.seconds, &file) {
+                Ok(label) => tell(&format!("{name}: {}", words(&label))),
+                Err(error) => {
+                    whole = false;
+                    tell(&format!("{name}: FAILED: {error}"));
+                }
+            }
+            interrupt.check().map_err(|error| error.to_string())?;
+        }
+        Ok(whole)
+    }
+}
+
+const WORDS: [&str; 3] = ["mild", "middle", "severe"];
+
+fn words(label: &Label) -> String {
+    let shown: Vec<String> = label
+        .proof
+        .iter()
+        .map(|shown| {
+            let value = shown.value.map_or("not told".to_owned(), |value| format!("{value:.3}"));
+            format!("{} {value}{}", shown.what, if shown.holds { "" } else { " (too little)" })
+        })
+        .collect();
+    format!("{}{}", if label.made { "made; " } else { "NOT MADE; " }, shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(out: &Path) -> Session {
+        let runner = Runner {
+            pagewise: "pagewise".into(),
+            maker: vec!["trouble".into()],
+            state_dir: None,
+            host: "h1".to_owned(),
+            record_args: Vec::new(),
+        };
+        let (only, severities) = (Vec::new(), Vec::new());
+        let (seconds, budget, at_once) = (None, Duration::from_secs(1), false);
+        Session { runner, out: out.to_owned(), only, severities, seconds, budget, at_once }
+    }
+
+    #[test]
+    fn the_severest_come_first_and_nothing_comes_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = session(folder.path()).plan();
+        assert_eq!(plan.len(), super::super::TROUBLES.len() * 3 + super::super::HEALTHY.len());
+        assert!(plan[..super::super::TROUBLES.len()].iter().all(|(_, severity)| *severity == Severity::Severe));
+        let names: std::collections::BTreeSet<_> = plan.iter().map(|(t, s)| (t.id, *s as usize)).collect();
+        assert_eq!(names.len(), plan.len());
+    }
+
+    #[test]
+    fn what_is_there_is_not_made_again_on_another_day_but_on_another_host() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = session(folder.path());
+        let trouble = super::super::find("swap-thrash").unwrap();
+        assert!(!session.is_there(trouble, Severity::Mild));
+        fs::write(session.file(trouble, Severity::Mild, "2026-11-20"), "").unwrap();
+        assert!(session.is_there(trouble, Severity::Mild));
+        assert!(!session.is_there(trouble, Severity::Severe));
+        session.runner.host = "h2".to_owned();
+        assert!(!session.is_there(trouble, Severity::Mild));
+    }
+}
