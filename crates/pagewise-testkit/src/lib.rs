@@ -6,8 +6,8 @@ pub mod fake_host;
 pub mod host_lock;
 
 pub mod kills;
-pub mod recordings;
 pub mod made_up_day;
+pub mod recordings;
 
 pub mod reports;
 
@@ -20,6 +20,6 @@ pub mod studies;
 pub mod trouble;
 
 pub use fake_host::FakeHost;
-pub use made_up_day::MadeUpDay;
 pub use host_lock::{HostUnchanged, host_lock};
+pub use made_up_day::MadeUpDay;
 pub use recordings::RecordingBuilder;

@@ -62,13 +62,8 @@ fn main() {
     }
     let folder = std::env::temp_dir().join(format!("pagewise-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a temporary folder");
-    let contender = |name, command| Contender {
-        name,
-        command,
-        cpu: Vec::new(),
-        bytes_per_second: Vec::new(),
-        resident_bytes: 0,
-    };
+    let contender =
+        |name, command| Contender { name, command, cpu: Vec::new(), bytes_per_second: Vec::new(), resident_bytes: 0 };
     let mut contenders = [
         contender("pagewise", pagewise as fn(&Path) -> Option<Command>),
         contender("floor", floor),
@@ -270,7 +265,11 @@ fn peak_resident(pid: u32) -> Option<u64> {
 fn size(path: &Path) -> u64 {
     let Ok(metadata) = fs::metadata(path) else {
         let beside = [PathBuf::from("pgw"), PathBuf::from("pgw-wal")];
-        return beside.iter().filter_map(|end| fs::metadata(path.with_extension(end)).ok()).map(|file| file.len()).sum();
+        return beside
+            .iter()
+            .filter_map(|end| fs::metadata(path.with_extension(end)).ok())
+            .map(|file| file.len())
+            .sum();
     };
     if !metadata.is_dir() {
         return metadata.len();

@@ -117,7 +117,9 @@ impl From<TunableError> for Failure {
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         match error {
-            RecordError::Rate(_) | RecordError::StackRate(_) | RecordError::File(RecordingError::Exists(_)) => Failure::Usage(error.into()),
+            RecordError::Rate(_) | RecordError::StackRate(_) | RecordError::File(RecordingError::Exists(_)) => {
+                Failure::Usage(error.into())
+            }
             RecordError::File(_) | RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
         }
     }
@@ -141,15 +143,6 @@ impl From<ExportError> for Failure {
             ExportError::NoStacks(_) | ExportError::File { .. } | ExportError::Recording(_) => {
                 Failure::NotPossible(error.into())
             }
-        }
-    }
-}
-
-impl From<RecordingError> for Failure {
-    fn from(error: RecordingError) -> Self {
-        match error {
-            RecordingError::Exists(_) | RecordingError::NotARecording { .. } => Failure::Usage(error.into()),
-            _ => Failure::NotPossible(error.into()),
         }
     }
 }

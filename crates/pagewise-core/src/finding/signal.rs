@@ -49,7 +49,9 @@ impl Signal {
     /// Whether a series is a part of it.
     #[must_use]
     pub fn takes(&self, source: &str, name: &str, labels: &str) -> bool {
-        self.source == source && self.labelled != labels.is_empty() && self.names.iter().any(|own| own.matches(name))
+        // Of several things of a kind, such as control groups, each is a source of its own: `cgroup_events[/batch]`.
+        let kind = source.split_once('[').map_or(source, |(kind, _)| kind);
+        self.source == kind && self.labelled != labels.is_empty() && self.names.iter().any(|own| own.matches(name))
     }
 }
 
@@ -255,13 +257,15 @@ signals! {
     /// CPU time of kernel threads by name.
     KERNEL_THREAD_CPU = "threads" each: Is("cpu");
     /// How often a control group went over its `memory.high`.
-    CGROUP_HIGH = "cgroup" each: Is("events_high");
+    CGROUP_HIGH = "cgroup_events" each: Is("high");
     /// And met its `memory.max`.
-    CGROUP_MAX = "cgroup" each: Is("events_max");
+    CGROUP_MAX = "cgroup_events" each: Is("max");
+    /// The same by version 1: allocations that met the limit.
+    CGROUP_FAILCNT = "cgroup_memory" each: Is("failcnt");
     /// Processes killed within it.
-    CGROUP_OOM = "cgroup" each: Is("events_oom_kill");
+    CGROUP_OOM = "cgroup_events" each: Is("oom_kill");
     /// Time in which every task of the group waited for memory.
-    CGROUP_FULL = "cgroup" each: Is("pressure_full_total");
+    CGROUP_FULL = "cgroup_pressure" each: Is("full_total");
     /// CPU time that recording itself took.
     OWN_CPU = "self": Begins("", "");
 }

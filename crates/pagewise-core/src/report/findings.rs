@@ -210,7 +210,7 @@ fn colour_of(severity: Severity) -> &'static str {
     }
 }
 
-fn who(who: &[Who]) -> String {
+pub(super) fn who(who: &[Who]) -> String {
     let one = |who: &Who| {
         let pid = who.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
         let share = who.share.map_or_else(String::new, |share| format!(" {}", words::percent(share)));
@@ -221,7 +221,7 @@ fn who(who: &[Who]) -> String {
     if of.is_empty() { named.join(", ") } else { format!("{} of the {of}", named.join(", ")) }
 }
 
-fn ruled_out(rules: &[RuledOut]) -> String {
+pub(super) fn ruled_out(rules: &[RuledOut]) -> String {
     let one = |rule: &RuledOut| {
         let why = rule.because.iter().find(|line| line.value.is_some()).map(short_words);
         why.map_or_else(|| rule.id.clone(), |why| format!("{} ({why})", rule.id))
@@ -237,7 +237,7 @@ fn short_words(line: &Evidence) -> String {
     format!("{}: {}", line.name, value_words(line.value, line.unit))
 }
 
-fn evidence_words(line: &Evidence) -> String {
+pub(super) fn evidence_words(line: &Evidence) -> String {
     let mut text = short_words(line);
     if let (Some(threshold), Some(compare)) = (line.threshold, line.compare) {
         let sign = match compare {
@@ -266,7 +266,7 @@ fn why_open(rule: &NotDecided) -> String {
     reasons.join("; ")
 }
 
-fn capitalised(text: &str) -> String {
+pub(super) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }

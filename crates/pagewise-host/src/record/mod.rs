@@ -7,9 +7,9 @@
 
 mod clock;
 mod flight;
+pub mod live;
 mod look;
 mod looking;
-pub mod live;
 mod ring;
 mod sampler;
 mod schedule;
@@ -293,7 +293,8 @@ fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
     };
     let none = "this kernel has no statistics of transparent huge pages that we may read";
     opened.push(numbers(THP, thp::number_files(root), none, true));
-    let none = "kswapd, kcompactd and khugepaged cannot be seen from here, or the kernel does not say how long they ran";
+    let none =
+        "kswapd, kcompactd and khugepaged cannot be seen from here, or the kernel does not say how long they ran";
     opened.push(numbers(THREADS, kernel_threads::number_files(root), none, false));
     for group in groups {
         let name = |source: &str| format!("{source}[{}]", group.path);
@@ -339,13 +340,24 @@ fn meta(root: &Root, options: &Options, now: u64, locked: &io::Result<()>) -> Ve
         ("loses_at_most_seconds", LOSES_AT_MOST_SECONDS.to_string()),
         ("ring_locked", locked),
     ];
-    let own: Vec<(String, String)> = own.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let own = own.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let own: Vec<(String, String)> = own.chain(choices(root)).collect();
     // A caller's pair must neither hide one of these nor make the insertion fail.
     let is_free = |key: &str| key != "complete" && key != "ended" && own.iter().all(|(other, _)| other != key);
     let mut theirs: Vec<(String, String)> = options.meta.iter().filter(|(key, _)| is_free(key)).cloned().collect();
     theirs.sort();
     theirs.dedup_by(|a, b| a.0 == b.0);
     own.into_iter().chain(theirs).collect()
+}
+
+/// What can be chosen on this kernel: a proposal must not name what it does not have, and distributions backport.
+fn choices(root: &Root) -> impl Iterator<Item = (String, String)> {
+    const FILES: [(&str, &str); 3] =
+        [("thp.enabled", "enabled"), ("thp.defrag", "defrag"), ("thp.shmem_enabled", "shmem_enabled")];
+    FILES.into_iter().filter_map(|(tunable, file)| {
+        let text = root.read(&format!("/sys/kernel/mm/transparent_hugepage/{file}")).ok()?;
+        Some((format!("allowed.{tunable}"), text.trim().to_owned()))
+    })
 }
 
 /// A gap of a source whose end is not known yet.

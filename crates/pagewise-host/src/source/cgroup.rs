@@ -48,7 +48,9 @@ pub enum GroupError {
         why: String,
     },
     /// There is no such group.
-    #[error("there is no memory cgroup {path}: {folder} does not exist; `cat /proc/PID/cgroup` names that of a process")]
+    #[error(
+        "there is no memory cgroup {path}: {folder} does not exist; `cat /proc/PID/cgroup` names that of a process"
+    )]
     Missing {
         /// As it was given.
         path: String,

@@ -135,14 +135,14 @@ fn cases() -> Vec<Pathology> {
         (
             "memcg-limit-thrash",
             || {
-                healthy().counter("cgroup", "events_high", "cgroup=/job", |_| 40.0).counter(
-                    "cgroup",
-                    "pressure_full_total",
+                healthy().counter("cgroup_events[/job]", "high", "cgroup=/job", |_| 40.0).counter(
+                    "cgroup_pressure[/job]",
+                    "full_total",
                     "cgroup=/job",
                     |_| 400_000.0,
                 )
             },
-            Some(("cgroup", "events_high", "cgroup=/job")),
+            Some(("cgroup_events[/job]", "high", "cgroup=/job")),
         ),
         ("mthp-misset", || healthy().setting("thp.enabled", "never").setting("mthp[64k].enabled", "always"), None),
         ("unevictable-memory", || healthy().gib("Unevictable", 10.0), Some(("meminfo", "MemTotal", ""))),

@@ -1,6 +1,7 @@
 //! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
 
 use crate::cli::{Cli, Global};
+use crate::commands::import::Known;
 use crate::failure::Failure;
 use crate::output;
 use anyhow::anyhow;
@@ -8,12 +9,13 @@ use clap::{Args, CommandFactory};
 use pagewise_core::finding::{self, Diagnosis, Look, Options, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::unit::Seconds;
+use pagewise_host::import::{self, KindFile};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
-use pagewise_host::record::{Options as RecordOptions, RecordError, Recorder};
+use pagewise_host::record::{Looking, Options as RecordOptions, RecordError, Recorder};
+use pagewise_host::source::cgroup;
 use pagewise_host::store::recording::Recording;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// Name what memory management costs here, with evidence, and the smallest change to try first
@@ -21,8 +23,13 @@ use std::time::{Duration, Instant};
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct DiagnoseArgs {
     /// A recording; without one this host is looked at
-    #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command"])]
+    #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command", "imports"])]
     file: Option<PathBuf>,
+    /// Judge what another tool wrote, such as collectl:listing.txt or perf-top:top.txt; may be given several times
+    #[arg(long = "import", value_name = "KIND:FILE", conflicts_with_all = ["length", "command"])]
+    imports: Vec<KindFile>,
+    #[command(flatten)]
+    known: Known,
     /// How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
     length: Option<Seconds>,
@@ -37,17 +44,19 @@ pub(crate) struct DiagnoseArgs {
 const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage · 3 not \
                           possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
                           Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
+                          pagewise diagnose --import collectl:listing.txt --import perf-top:top.txt\n  \
                           pagewise diagnose --fail-on medium -- ./job";
 
 /// A look in which every rule that needs no more than three windows can decide.
 const DEFAULT_SECONDS: f64 = 30.0;
 
-/// How often it is looked whether to end.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How often it is looked whether the disk has ended the look. Ctrl-C needs no looking.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Failure> {
     let diagnosis = match &args.file {
         Some(file) => of_file(file)?,
+        None if !args.imports.is_empty() => of_imports(args)?,
         None => of_host(args, global)?,
     };
     if global.json {
@@ -66,6 +75,13 @@ fn of_file(file: &Path) -> Result<Diagnosis, Failure> {
     Ok(diagnosis(&look(file)?, &file.display().to_string()))
 }
 
+fn of_imports(args: &DiagnoseArgs) -> Result<Diagnosis, Failure> {
+    let imported = import::open(&args.imports, &args.known.assumed()?)?;
+    let Ok(look) = Look::of(&imported);
+    let names: Vec<String> = args.imports.iter().map(|file| file.path.display().to_string()).collect();
+    Ok(diagnosis(&look, &names.join(", ")))
+}
+
 /// Records into a file that is gone afterwards, with every kind of evidence that `record` can take.
 fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     let folder = tempfile::Builder::new().prefix("pagewise-diagnose-").tempdir();
@@ -76,13 +92,26 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     Ok(diagnosis(&look(&file)?, &subject))
 }
 
-/// The one place that says what a look records. Stacks and stalls belong here as soon as the recorder takes them.
+/// Samples a second and CPU while a look lasts: enough to name a cause in ten seconds, and not a round number that would
+/// beat with a timer.
+const STACKS_HZ: u32 = 49;
+
+/// The one place that says what a look records: numbers, stacks and stalls. Where those are refused, the recording says so.
 fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failure> {
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Some(program) = args.command.first() {
         process::find_program(program)?;
     }
-    let recorder = Recorder::start(&global.root(), file, &RecordOptions { hz: 1.0, ..RecordOptions::default() })?;
+    let looking = Looking {
+        stacks: Some(STACKS_HZ),
+        stalls: true,
+        with_command: !args.command.is_empty(),
+        ..Looking::default()
+    };
+    let root = global.root();
+    // A control group's own limit is the first thing to suspect of a job that runs in one.
+    let groups = cgroup::own(&root).into_iter().collect();
+    let recorder = Recorder::start(&root, file, &RecordOptions { groups, looking, ..RecordOptions::default() })?;
     let ran = if args.command.is_empty() {
         wait(args.length.map_or(DEFAULT_SECONDS, |length| length.0), &interrupt, &recorder);
         Ok(interrupt.is_set())
@@ -106,7 +135,7 @@ fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {
     let started = Instant::now();
     let left = || seconds - started.elapsed().as_secs_f64();
     while left() > 0.0 && !interrupt.is_set() && !recorder.has_ended() {
-        thread::sleep(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
+        interrupt.wait(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
     }
 }
 
@@ -124,13 +153,12 @@ fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<bool, Failu
     Ok(ended.stopped == Some(Stopped::Interrupted))
 }
 
-/// Imports, which are recordings in memory, belong here: [`Look::of`] takes anything that is recorded.
 fn look(file: &Path) -> Result<Look, Failure> {
     let recording = Recording::open(file).map_err(RecordError::from)?;
     Ok(Look::of(&recording).map_err(RecordError::from)?)
 }
 
-fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
+pub(super) fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
     finding::diagnose(look, subject, Options { live_proof: has_live_proof() })
 }
 

@@ -102,13 +102,8 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
     };
     let meta = if args.redact { vec![("redacted".to_owned(), "1".to_owned())] } else { Vec::new() };
     let started = Instant::now();
-    let options = Options {
-        hz: args.hz,
-        size_cap: args.size_cap.map(|cap| cap.0),
-        groups: groups(args, &root)?,
-        meta,
-        looking,
-    };
+    let options =
+        Options { hz: args.hz, size_cap: args.size_cap.map(|cap| cap.0), groups: groups(args, &root)?, meta, looking };
     Ok((Recorder::start(&root, &args.output, &options)?, started))
 }
 

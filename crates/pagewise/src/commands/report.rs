@@ -1,12 +1,14 @@
 //! `pagewise report BUNDLE`: what a trial found, said again from its bundle alone; `pagewise report FILE.pgw`: a recording
 //! as one page.
 
+use super::diagnose::diagnosis;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::rendering::{self, Format};
 use anyhow::anyhow;
 use clap::Args;
+use pagewise_core::finding::Look;
 use pagewise_core::report::recording::{self, View};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::store::recording::Recording;
@@ -65,8 +67,9 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
     }
     let view = view(&args.what)?;
     let against = args.against.as_deref().map(self::view).transpose()?;
-    // Findings go here: one function from the findings of a recording to `recording::html::Said`.
-    let page = recording::html(&view, against.as_ref(), &[]).map_err(|error| Failure::NotPossible(error.into()))?;
+    let look = Look::of(&Recording::open(&args.what)?).map_err(Failure::from)?;
+    let found = recording::said(&diagnosis(&look, &view.sections.name));
+    let page = recording::html(&view, against.as_ref(), &found).map_err(|error| Failure::NotPossible(error.into()))?;
     let file = match &args.output {
         Some(file) => file.clone(),
         None if !io::stdout().is_terminal() => {

@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
-    needs: &[&signal::CGROUP_HIGH, &signal::CGROUP_MAX, &signal::CGROUP_FULL],
+    needs: &[&signal::CGROUP_HIGH, &signal::CGROUP_MAX, &signal::CGROUP_FAILCNT, &signal::CGROUP_FULL],
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["direct-reclaim-stalls", "swap-thrash"],
     changes: &[
@@ -44,7 +44,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], &all);
     let stalls = case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, &all);
     let highs = look.each_rate(&signal::CGROUP_HIGH);
-    let maxes = look.each_rate(&signal::CGROUP_MAX);
+    let mut maxes = look.each_rate(&signal::CGROUP_MAX);
+    maxes.extend(look.each_rate(&signal::CGROUP_FAILCNT));
     let over = |labels: &str| {
         let of = |tracks: &[(&str, Track)]| {
             tracks.iter().find(|(other, _)| *other == labels).map(|(_, track)| track.clone())

@@ -10,10 +10,12 @@ pub mod flame;
 pub mod html;
 pub mod lines;
 pub mod meter;
+mod said;
 pub mod sections;
 mod stalled;
 
 pub use html::html;
+pub use said::said;
 
 use crate::recording::{Block, Recorded};
 use decimate::{Decimator, Timeline};
