@@ -46,7 +46,14 @@ fn a_child_that_spins() {
 fn spins_in_a_named_function() {
     let own = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     while own().tv_sec < 1 {
-        (0..1_000_000u64).for_each(|number| _ = std::hint::black_box(number));
+        // No calls inside: without optimisation anything else is a function of its own.
+        let (mut left, mut mixed) = (20_000_000u64, 1u64);
+        while left > 0 {
+            mixed ^= mixed << 13;
+            mixed ^= mixed >> 7;
+            left -= 1;
+        }
+        std::hint::black_box(mixed);
     }
 }
 
@@ -177,7 +184,17 @@ fn a_killed_recorder_leaves_its_stacks_but_for_five_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let mut spins = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let mut recorder = record(folder.path(), &["--stacks", "99", "--stalls"]).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(9));
+    // Until the names of the kernel's functions have been read, which takes a busy host a while.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let has_samples = || {
+        let opened = Recording::open(&folder.path().join("a.pgw")).ok();
+        opened.and_then(|open| open.profile().ok().flatten()).is_some_and(|profile| !profile.samples.is_empty())
+    };
+    while !has_samples() {
+        assert!(Instant::now() < deadline, "no samples for a minute");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    std::thread::sleep(Duration::from_secs(5));
     recorder.kill().unwrap();
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let killed = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;

@@ -1,7 +1,7 @@
 //! Tiers 1 and 2 of a recording: the threads that look at stacks and stalls, and the one that calls them.
 
 use super::flight::Flight;
-use super::look::{self, Signal};
+use super::look::{self, Rings, Signal};
 use super::stacks::Counting;
 use super::{Event, RecordError, Shared, clock, open_gap, stacks, stalls};
 use crate::root::Root;
@@ -84,9 +84,13 @@ impl Lookers {
         let _ = events.send(Event::Gap(open_gap(clock::boot(), source, reason, detail)));
     }
 
-    fn waits(&mut self, source: &str, until: u64, events: &Sender<Event>) {
+    /// A flight recorder waits. Else looking begins now, not when the thread first runs: the beginning of a command that
+    /// is about to be started must not be missed.
+    fn begin(&self, source: &str, rings: &Rings, until: u64, events: &Sender<Event>) {
         if until == 0 {
             stacks::turn(source, false, clock::boot(), events);
+        } else {
+            rings.enable();
         }
     }
 
@@ -113,7 +117,7 @@ impl Lookers {
         let _ = events.send(Event::Meta(keys::EVENT, source.event.word().to_owned()));
         let _ = events.send(Event::Meta(keys::HZ, hz.to_string()));
         let _ = events.send(Event::Stacks(crate::store::recording::StackRows::default()));
-        self.waits(stacks::SOURCE, until, events);
+        self.begin(stacks::SOURCE, &source.rings, until, events);
         let counting = Counting::new(root, hz, looking.is_redacted, left_out);
         let signal = self.signal(until)?;
         self.spawn("record-stacks", shared, events, move |shared, cpu, events| {
@@ -140,8 +144,8 @@ impl Lookers {
             self.gap(events, &format!("{}.{kind}", stalls::SOURCE), GapReason::Missing, why.clone());
         }
         let _ = events.send(Event::Stalls(Vec::new()));
-        self.waits(stalls::SOURCE, until, events);
         let (rings, pairing) = source.into_pairing(root, looking.is_redacted);
+        self.begin(stalls::SOURCE, &rings, until, events);
         let signal = self.signal(until)?;
         self.spawn("record-stalls", shared, events, move |shared, cpu, events| {
             look::run(pairing, rings, &signal, shared, cpu, events);

@@ -253,7 +253,7 @@ impl Counting {
     fn record(&mut self, record: Record<'_>, to_boot: u64) {
         self.names.learn(&record);
         match record {
-            Record::Stack { who, kernel, user } => self.stack(who, &kernel, &user, who.time.wrapping_add(to_boot)),
+            Record::Stack { who, kernel, user } => self.stack(who, &kernel, &user, who.time.saturating_add(to_boot)),
             Record::Mapped { mapped, .. } => self.symbols.mapped(&mapped),
             Record::Named { who, is_exec: true, .. } => self.symbols.replaced(who.pid),
             Record::Started { who, parent: (parent, _) } if who.pid != parent => {
@@ -359,7 +359,7 @@ impl Look for Counting {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        let to_boot = clock::boot().wrapping_sub(clock::awake());
+        let to_boot = clock::boot().saturating_sub(clock::awake());
         by_time(bytes, Layout::Stacks).into_iter().for_each(|record| self.record(record, to_boot));
     }
 
@@ -495,7 +495,7 @@ mod tests {
         counting.take(&ring);
         let (rows, gaps) = told(&mut counting);
         let names: Vec<&str> = rows[0].frames.iter().map(|frame| frame.name.as_str()).collect();
-        assert_eq!(names, ["compact_zone", "do_syscall_64", "0x1000"]);
+        assert_eq!(names, ["compact_zone", "do_syscall_64", "0xfff"], "the call is before the address it returns to");
         assert_eq!(rows[0].nodes.len(), 3);
         let samples = &rows[0].samples;
         assert_eq!(

@@ -271,7 +271,7 @@ impl Pairing {
         let kind = if is_background { StallKind::BackgroundCompaction } else { kind };
         let shows = !self.is_redacted || super::stacks::is_kernel_thread_or_ours(&self.root, who.pid);
         let (pid, comm) = if shows { (who.pid, comm) } else { (0, Arc::from("")) };
-        let slice = who.time.wrapping_add(to_boot) / SECOND;
+        let slice = who.time.saturating_add(to_boot) / SECOND;
         let rows = self.slices.entry(slice).or_default();
         let key = (kind, pid, comm, order, Arc::from(outcome));
         if rows.len() >= MOST_ROWS && !rows.contains_key(&key) {
@@ -326,7 +326,7 @@ impl Look for Pairing {
     }
 
     fn take(&mut self, bytes: &[u8]) {
-        let to_boot = clock::boot().wrapping_sub(clock::awake());
+        let to_boot = clock::boot().saturating_sub(clock::awake());
         for record in by_time(bytes, Layout::Fields) {
             self.names.learn(&record);
             match record {

@@ -39,6 +39,9 @@ const MOST_FRAMES: usize = 1 << 18;
 /// A map of compiled functions that is larger is not read.
 const LARGEST_PERF_MAP: u64 = 64 << 20;
 
+/// Processes whose maps are kept.
+const MOST_COMPILED: usize = 256;
+
 /// How often it is looked whether a runtime compiled more.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -164,7 +167,8 @@ impl Symbols {
         let offset = (address - range.start).saturating_add(range.offset);
         let is_file = range.file.path.starts_with('/') && range.file.inode != 0;
         if !is_file && range.file.path != VDSO {
-            return Some(self.compiled_frame(stacks, pid, address));
+            let name = self.compiled_name(pid, address).unwrap_or_else(|| UNKNOWN.to_owned());
+            return Some(stacks.frame(Frame { name, module: JIT.to_owned() }));
         }
         let number = self.table(pid, &range);
         if let Some(known) = self.user_frames.get(&(number, offset)) {
@@ -176,7 +180,11 @@ impl Symbols {
         let name = match elf.map(|elf| elf.find(place)) {
             Some(Found::Name(name)) => demangled(name),
             Some(Found::Address(address)) => hex(address),
-            None => hex(offset),
+            None => match self.compiled_name(pid, address) {
+                // A runtime may compile into memory that it shares under the name of a file.
+                Some(name) => return Some(stacks.frame(Frame { name, module: JIT.to_owned() })),
+                None => hex(offset),
+            },
         };
         let frame = stacks.frame(Frame { name, module: module_of(&range.file.path) });
         if self.user_frames.len() >= MOST_FRAMES {
@@ -186,19 +194,18 @@ impl Symbols {
         Some(frame)
     }
 
-    fn compiled_frame(&mut self, stacks: &mut Stacks, pid: u32, address: u64) -> u32 {
+    /// What the runtime of that process says lies there. An address that was compiled means nothing later on, so it is not
+    /// kept.
+    fn compiled_name(&mut self, pid: u32, address: u64) -> Option<String> {
         let compiled = self.compiled.get(&pid);
         if compiled.is_none_or(|compiled| compiled.looked.elapsed() >= LOOK_AGAIN) {
-            if self.compiled.len() >= 1024 {
+            if self.compiled.len() >= MOST_COMPILED {
                 self.compiled.clear();
             }
             let before = self.compiled.remove(&pid);
             self.compiled.insert(pid, read_perf_map(&self.root, pid, before));
         }
-        let name = self.compiled.get(&pid).and_then(|compiled| compiled.map.find(address));
-        // An address that was compiled means nothing later on, so it is not kept.
-        let name = name.map_or_else(|| UNKNOWN.to_owned(), demangled);
-        stacks.frame(Frame { name, module: JIT.to_owned() })
+        self.compiled.get(&pid).and_then(|compiled| compiled.map.find(address)).map(demangled)
     }
 
     /// The number of a file's table, which is read if it is not there.

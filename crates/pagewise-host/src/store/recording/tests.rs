@@ -345,7 +345,7 @@ fn stacks_and_stalls_of_a_time_that_was_evicted_go_with_it() {
 #[test]
 fn stacks_and_stalls_that_cannot_be_are_damage() {
     let folder = tempfile::tempdir().unwrap();
-    for (change, says) in [
+    for (number, (change, says)) in [
         ("UPDATE stack SET parent = 1 WHERE id = 0", "comes before its parent"),
         ("UPDATE stack SET parent = 0 WHERE id = 0", "comes before its parent"),
         ("UPDATE stack SET frame = 9 WHERE id = 1", "frame 9, which is not there"),
@@ -367,8 +367,11 @@ fn stacks_and_stalls_that_cannot_be_are_damage() {
              INSERT INTO frame (id, module) VALUES (0, ''), (1, '')",
             "larger than any",
         ),
-    ] {
-        let path = folder.path().join(format!("{}.pgw", says.len() + change.len() * 100));
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = folder.path().join(format!("{number}.pgw"));
         let mut making = Making::start(&path, None);
         making.writer.write(looked(3)).unwrap();
         making.writer.finish(&[]).unwrap();
