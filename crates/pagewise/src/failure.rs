@@ -175,17 +175,6 @@ impl From<BundleError> for Failure {
     }
 }
 
-impl From<RecordingError> for Failure {
-    fn from(error: RecordingError) -> Self {
-        match error {
-            RecordingError::Exists(_) | RecordingError::NotARecording { .. } | RecordingError::Newer { .. } => {
-                Failure::Usage(error.into())
-            }
-            _ => Failure::NotPossible(error.into()),
-        }
-    }
-}
-
 impl From<TrialError> for Failure {
     fn from(error: TrialError) -> Self {
         match error {
