@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 9] =
+const ORDER: [&str; 10] =
     ["unit", "metric", "tunable", "recording", "change", "finding", "stats", "comparison", "experiment", "report"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

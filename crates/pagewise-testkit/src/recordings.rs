@@ -6,8 +6,8 @@ use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::series::describe;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::{
-    Block, Durations, Frame, Gap, GapReason, Kind, Mark, Profile, RawUnit, Recorded, SamplingEvent, Series, SourceBlock,
-    StackSample, Stacks, StallKind, StallRow,
+    Block, Durations, Frame, Gap, GapReason, Kind, Mark, Profile, RawUnit, Recorded, SamplingEvent, Series,
+    SourceBlock, StackSample, Stacks, StallKind, StallRow,
 };
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -89,16 +89,51 @@ impl RecordingBuilder {
             made = made.level("meminfo", name, "", |_| 0.0);
         }
         const AT_REST: [&str; 45] = [
-            "compact_stall", "compact_fail", "compact_success", "compact_migrate_scanned", "compact_free_scanned",
-            "compact_daemon_migrate_scanned", "compact_daemon_free_scanned", "thp_fault_fallback", "thp_collapse_alloc",
-            "thp_collapse_alloc_failed", "thp_underused_split_page", "allocstall_normal", "allocstall_movable",
-            "pgscan_kswapd", "pgsteal_kswapd", "pgscan_direct", "pgsteal_direct", "pgscan_anon",
-            "kswapd_low_wmark_hit_quickly", "pswpin", "pswpout", "workingset_refault_anon", "workingset_refault_file",
-            "workingset_activate_file", "oom_kill", "numa_hint_faults", "numa_hint_faults_local", "numa_pages_migrated",
-            "numa_miss", "zone_reclaim_success", "zone_reclaim_failed", "unevictable_pgs_stranded",
-            "htlb_buddy_alloc_fail", "nr_tlb_remote_flush_received", "pgmajfault", "pgpgin", "pgpgout",
-            "compact_isolated", "pgactivate", "pgdeactivate", "pginodesteal", "slabs_scanned", "drop_pagecache",
-            "pgrotated", "pgmigrate_fail",
+            "compact_stall",
+            "compact_fail",
+            "compact_success",
+            "compact_migrate_scanned",
+            "compact_free_scanned",
+            "compact_daemon_migrate_scanned",
+            "compact_daemon_free_scanned",
+            "thp_fault_fallback",
+            "thp_collapse_alloc",
+            "thp_collapse_alloc_failed",
+            "thp_underused_split_page",
+            "allocstall_normal",
+            "allocstall_movable",
+            "pgscan_kswapd",
+            "pgsteal_kswapd",
+            "pgscan_direct",
+            "pgsteal_direct",
+            "pgscan_anon",
+            "kswapd_low_wmark_hit_quickly",
+            "pswpin",
+            "pswpout",
+            "workingset_refault_anon",
+            "workingset_refault_file",
+            "workingset_activate_file",
+            "oom_kill",
+            "numa_hint_faults",
+            "numa_hint_faults_local",
+            "numa_pages_migrated",
+            "numa_miss",
+            "zone_reclaim_success",
+            "zone_reclaim_failed",
+            "unevictable_pgs_stranded",
+            "htlb_buddy_alloc_fail",
+            "nr_tlb_remote_flush_received",
+            "pgmajfault",
+            "pgpgin",
+            "pgpgout",
+            "compact_isolated",
+            "pgactivate",
+            "pgdeactivate",
+            "pginodesteal",
+            "slabs_scanned",
+            "drop_pagecache",
+            "pgrotated",
+            "pgmigrate_fail",
         ];
         for name in AT_REST {
             made = made.counter("vmstat", name, "", |_| 0.0);
@@ -107,10 +142,12 @@ impl RecordingBuilder {
         made = made.counter("vmstat", "pgfault", "", |_| 5_000.0).counter("vmstat", "pgpgin", "", |_| 200.0);
         made = made.level("vmstat", "nr_dirty", "", |_| 2_000.0).level("vmstat", "nr_writeback", "", |_| 0.0);
         made = made.level("vmstat", "nr_dirty_threshold", "", |_| 500_000.0);
-        for (source, names) in
-            [("psi_memory", &["some_total", "full_total"][..]), ("psi_io", &["some_total"]), ("psi_cpu", &["some_total"])]
-        {
-            for name in names {
+        for (source, names) in [
+            ("psi_memory", &["some_total", "full_total"][..]),
+            ("psi_io", &["some_total"][..]),
+            ("psi_cpu", &["some_total"][..]),
+        ] {
+            for name in names.iter().copied() {
                 made = made.counter(source, name, "", |_| 0.0);
             }
         }
@@ -119,7 +156,8 @@ impl RecordingBuilder {
         }
         for order in 0..11u32 {
             let blocks = if order == 10 { 1_400.0 } else { 50.0 };
-            made = made.level("buddyinfo", "free_blocks", &format!("node=0,zone=Normal,order={order}"), move |_| blocks);
+            made =
+                made.level("buddyinfo", "free_blocks", &format!("node=0,zone=Normal,order={order}"), move |_| blocks);
         }
         made = made.counter("thp", "khugepaged_full_scans", "", |_| 0.01);
         for (name, rate) in [("anon_fault_alloc", 1.0), ("anon_fault_fallback", 0.0), ("swpout_fallback", 0.0)] {

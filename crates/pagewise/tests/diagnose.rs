@@ -1,7 +1,6 @@
 //! `pagewise diagnose` from outside: what it says of a recording and of this host, and what it returns.
 
 use assert_cmd::cargo::CommandCargoExt;
-use pagewise_testkit::host_lock;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -13,7 +12,6 @@ fn pagewise(folder: &Path, args: &[&str]) -> Output {
 
 #[test]
 fn a_recording_and_this_host_are_diagnosed_and_say_what_they_could_not_decide() {
-    let _lock = host_lock();
     let folder = tempfile::tempdir().unwrap();
     let recorded = pagewise(folder.path(), &["record", "-o", "a.pgw", "--for", "2s"]);
     assert!(recorded.status.success(), "{recorded:?}");

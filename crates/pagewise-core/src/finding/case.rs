@@ -179,12 +179,13 @@ impl<'a> Case<'a> {
         self.clause(name, &signal.label(), self.look.rate(signal))
     }
 
-    /// The rate of a signal held against a threshold that grows with the number of CPUs; of one where that is not known.
+    /// The rate of a signal per CPU (of one where their number is not known), which has to be `least` on the whole host.
     #[must_use]
     pub fn rate_by_cpu(&self, name: &'static str, signal: &Signal, least: f64) -> Clause {
+        let cpus = self.look.cpus().unwrap_or(1.0);
         let mut threshold = self.threshold(name);
-        threshold.value = (threshold.value * self.look.cpus().unwrap_or(1.0)).max(least);
-        let track = self.look.rate(signal);
+        threshold.value = threshold.value.max(least / cpus);
+        let track = self.look.rate(signal).map(|rate| rate / cpus);
         let hits = track.hits(|value| threshold.holds(value));
         Clause { threshold, source: signal.label(), track, hits }
     }
@@ -269,7 +270,12 @@ impl<'a> Case<'a> {
                 holds = true;
                 shown = lock_share + share;
                 evidence.clear();
-                evidence.push(said("stacks", "waiting for locks, callers not recorded", Some(lock_share), Quantity::Fraction));
+                evidence.push(said(
+                    "stacks",
+                    "waiting for locks, callers not recorded",
+                    Some(lock_share),
+                    Quantity::Fraction,
+                ));
                 let name = format!("{}, of what the kernel does beside waiting", family.words());
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
@@ -377,11 +383,8 @@ impl<'a> Case<'a> {
     /// Without any mechanism the symptom is the thing itself, and counters are what shows it.
     #[must_use]
     pub fn decide(&self, symptom: Lasting, mechanisms: Vec<Says>) -> Verdict {
-        let shown = if mechanisms.is_empty() {
-            Answer::Yes
-        } else {
-            Answer::any(mechanisms.iter().map(|says| says.answer))
-        };
+        let shown =
+            if mechanisms.is_empty() { Answer::Yes } else { Answer::any(mechanisms.iter().map(|says| says.answer)) };
         let mut missing = symptom.hits.missing.clone();
         for says in &mechanisms {
             missing.extend(says.missing.iter().filter(|new| !missing.contains(new)).cloned().collect::<Vec<_>>());
@@ -454,14 +457,7 @@ fn who_of(share: Share, of: &str) -> Who {
 impl Says {
     /// It holds and has nothing to say yet.
     fn nothing(tier: Tier) -> Says {
-        Says {
-            tier,
-            answer: Answer::Yes,
-            evidence: Vec::new(),
-            missing: Vec::new(),
-            who: Vec::new(),
-            share: None,
-        }
+        Says { tier, answer: Answer::Yes, evidence: Vec::new(), missing: Vec::new(), who: Vec::new(), share: None }
     }
 
     /// Nobody looked.

@@ -4,8 +4,8 @@
 //! sampling event. With `cpu-clock` code that runs with interrupts off is charged to where they are allowed again, so
 //! unlocking counts as waiting for a lock there.
 
-use super::look::{Hits, Windows};
 use super::answer::Answer;
+use super::look::{Hits, Windows};
 use crate::recording::{Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
 
@@ -127,7 +127,10 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
         ],
     ),
     (Family::Kswapd, &["kswapd", "balance_pgdat"]),
-    (Family::CgroupReclaim, &["try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high", "try_charge_memcg", "reclaim_high"]),
+    (
+        Family::CgroupReclaim,
+        &["try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high", "try_charge_memcg", "reclaim_high"],
+    ),
     (Family::HugeZero, &["clear_huge_page", "folio_zero_user", "clear_subpage", "clear_gigantic_page"]),
     (Family::HugeFault, &["do_huge_pmd_anonymous_page", "__do_huge_pmd_anonymous_page", "vma_alloc_anon_folio_pmd"]),
     (
@@ -144,8 +147,21 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
         &["filemap_fault", "folio_wait_bit*", "page_cache_ra_*", "wait_on_page_bit*", "__do_page_cache_readahead"],
     ),
     (Family::DirtyBalance, &["balance_dirty_pages*"]),
-    (Family::Numa, &["do_numa_page", "do_huge_pmd_numa_page", "migrate_misplaced_*", "task_numa_work", "node_reclaim", "zone_reclaim"]),
-    (Family::Shootdown, &["flush_tlb_mm_range", "smp_call_function_many*", "native_flush_tlb_multi", "native_flush_tlb_others"]),
+    (
+        Family::Numa,
+        &[
+            "do_numa_page",
+            "do_huge_pmd_numa_page",
+            "migrate_misplaced_*",
+            "task_numa_work",
+            "node_reclaim",
+            "zone_reclaim",
+        ],
+    ),
+    (
+        Family::Shootdown,
+        &["flush_tlb_mm_range", "smp_call_function_many*", "native_flush_tlb_multi", "native_flush_tlb_others"],
+    ),
     (
         Family::MmapLock,
         &[
@@ -230,9 +246,8 @@ impl ProfileSeen {
             families.push(above | frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0));
             in_kernel.push(frame.and_then(|frame| frames.get(frame)).is_some_and(|frame| frame.is_kernel()));
         }
-        let has_caller = |sample: &StackSample| {
-            profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some())
-        };
+        let has_caller =
+            |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
         ProfileSeen { profile, families, in_kernel, is_flat }
     }

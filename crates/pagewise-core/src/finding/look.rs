@@ -203,13 +203,7 @@ impl Look {
     #[must_use]
     pub fn cpu_time(&self) -> Track {
         let parts = [&signal::CPU_USER, &signal::CPU_SYSTEM, &signal::CPU_IDLE].map(|signal| self.rate(signal));
-        let rest = [
-            &signal::CPU_NICE,
-            &signal::CPU_IOWAIT,
-            &signal::CPU_IRQ,
-            &signal::CPU_SOFTIRQ,
-            &signal::CPU_STEAL,
-        ];
+        let rest = [&signal::CPU_NICE, &signal::CPU_IOWAIT, &signal::CPU_IRQ, &signal::CPU_SOFTIRQ, &signal::CPU_STEAL];
         let rest = rest.map(|signal| self.rate(signal).or_zero());
         parts.iter().chain(&rest).fold(Track::constant(0.0, self.windows.count), |sum, part| sum.plus(part))
     }

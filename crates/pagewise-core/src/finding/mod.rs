@@ -70,13 +70,7 @@ pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
     Diagnosis { schema: SCHEMA.to_owned(), look: look_view(look, subject), findings, not_found, not_decided }
 }
 
-fn finding(
-    rule: &Rule,
-    draft: &Draft,
-    judged: &[(&'static Rule, Verdict)],
-    look: &Look,
-    options: Options,
-) -> Finding {
+fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look, options: Options) -> Finding {
     let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
     let since = (length > 0).then(|| look.windows.from(first)).and_then(|at| instant(look, at));
     let rivals = judged.iter().filter(|(other, _)| rule.rivals.contains(&other.id));

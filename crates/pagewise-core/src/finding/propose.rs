@@ -71,14 +71,21 @@ pub(super) fn advice(words: &str, restart: bool) -> Proposal {
 /// A tunable set to a value. `None` where the host lacks it, has the value already, does not take it, or a ceiling forbids
 /// it.
 #[must_use]
-pub(super) fn set(tunable: &str, to: &str, why: &str, restart: bool, look: &Look, options: Options) -> Option<Proposal> {
+pub(super) fn set(
+    tunable: &str,
+    to: &str,
+    why: &str,
+    restart: bool,
+    look: &Look,
+    options: Options,
+) -> Option<Proposal> {
     let found = find(tunable).ok()?;
     let to = found.canonical(to).ok()?;
     let is_for_job = found.is_for_job();
     let from = if is_for_job { None } else { look.settings.value(&found.name) };
     let is_there = is_for_job || look.settings.has(&found.name) != Answer::No;
-    let is_known_to_kernel = found.name != "process.thp"
-        || look.settings.release().is_none_or(|release| release >= PROCESS_THP_SINCE);
+    let is_known_to_kernel =
+        found.name != "process.thp" || look.settings.release().is_none_or(|release| release >= PROCESS_THP_SINCE);
     let takes = look.settings.takes(&found.name, &to) != Answer::No;
     let differs = from.is_none_or(|from| !same(&found.name, from, &to));
     if !(is_there && is_known_to_kernel && takes && differs && is_below_ceiling(&found, &to, look)) {
@@ -119,12 +126,13 @@ fn is_below_ceiling(found: &Tunable, to: &str, look: &Look) -> bool {
     let Ok(number) = to.parse::<f64>() else { return false };
     let unit = match found.name.as_str() {
         name if name.ends_with("kbytes") => 1024.0,
-        name if name.ends_with("hugepages") => look.last(&super::signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0),
+        name if name.ends_with("hugepages") => {
+            look.last(&super::signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0)
+        }
         _ => 1.0,
     };
     number * unit <= ceiling.share_of_memory * memory
 }
-
 
 fn escaped_value(value: &str) -> String {
     value.replace('\\', "\\\\").replace(',', "\\,")

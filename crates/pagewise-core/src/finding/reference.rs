@@ -76,11 +76,8 @@ fn step_words(step: &Step) -> String {
         To::Worked(_, words) => words.to_owned(),
         To::Advice => return format!("{}.", capitalised(step.why)),
     };
-    let from = if step.only_from.is_empty() {
-        String::new()
-    } else {
-        format!(" (from {})", step.only_from.join(" or "))
-    };
+    let from =
+        if step.only_from.is_empty() { String::new() } else { format!(" (from {})", step.only_from.join(" or ")) };
     let restart = if step.restart { "; start the job anew" } else { "" };
     format!("`{}` to {to}{from}: {}{restart}.", step.tunable, step.why)
 }

@@ -49,9 +49,7 @@ impl Signal {
     /// Whether a series is a part of it.
     #[must_use]
     pub fn takes(&self, source: &str, name: &str, labels: &str) -> bool {
-        self.source == source
-            && self.labelled != labels.is_empty()
-            && self.names.iter().any(|own| own.matches(name))
+        self.source == source && self.labelled != labels.is_empty() && self.names.iter().any(|own| own.matches(name))
     }
 }
 

@@ -4,7 +4,8 @@
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity, Who,
+    Compare, Diagnosis, Evidence, Finding, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity,
+    Who,
 };
 use crate::finding::words;
 use unicode_width::UnicodeWidthStr;
@@ -49,8 +50,8 @@ impl Page {
     /// A label in a column of its own and words beside it.
     fn labelled(&mut self, label: &str, text: &str) {
         const WIDTH: usize = 15;
-        let first = format!("  {label}{}", " ".repeat(WIDTH.saturating_sub(label.width()).max(1)));
-        self.out.push_str(&wrap(&printable(text), self.columns(), &first, &" ".repeat(WIDTH + 2)));
+        let first = format!("   {label}{}", " ".repeat(WIDTH.saturating_sub(label.width()).max(1)));
+        self.out.push_str(&wrap(&printable(text), self.columns(), &first, &" ".repeat(WIDTH + 3)));
     }
 
     fn heading(&mut self, text: &str) {
@@ -136,7 +137,8 @@ impl Page {
             return;
         };
         let from = change.from.as_deref().map_or_else(|| "?".to_owned(), printable);
-        let arrow = if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
+        let arrow =
+            if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
         self.labelled(label, &arrow);
         let mut effect = format!("{}. Takes effect {}", capitalised(&change.words), change.takes_effect);
         if !change.coupled.is_empty() {
@@ -152,7 +154,7 @@ impl Page {
     fn commands(&mut self, label: &str, commands: &[String]) {
         for (place, command) in commands.iter().enumerate() {
             let label = if place == 0 { label } else { "" };
-            let line = format!("  {label}{}{}", " ".repeat(15usize.saturating_sub(label.width())), printable(command));
+            let line = format!("   {label}{}{}", " ".repeat(15usize.saturating_sub(label.width())), printable(command));
             self.line(&line);
         }
     }

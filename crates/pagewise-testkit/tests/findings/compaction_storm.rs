@@ -5,8 +5,13 @@ use pagewise_core::finding::{Confidence, Severity, Tier};
 use pagewise_core::recording::StallKind;
 use pagewise_testkit::RecordingBuilder;
 
-const FAULT: [&str; 5] =
-    ["do_user_addr_fault", "do_huge_pmd_anonymous_page", "__alloc_pages_direct_compact", "compact_zone", "isolate_freepages"];
+const FAULT: [&str; 5] = [
+    "do_user_addr_fault",
+    "do_huge_pmd_anonymous_page",
+    "__alloc_pages_direct_compact",
+    "compact_zone",
+    "isolate_freepages",
+];
 
 fn storm(seconds: u32) -> RecordingBuilder {
     RecordingBuilder::healthy(seconds)
@@ -21,14 +26,23 @@ fn storm(seconds: u32) -> RecordingBuilder {
 
 #[test]
 fn two_kinds_of_evidence_make_it_sure() {
-    let finding = must_find(&storm(60).stack("java", Some(4711), &FAULT, 900).stack("java", Some(4711), &["java!run"], 100), "compaction-storm");
+    let finding = must_find(
+        &storm(60).stack("java", Some(4711), &FAULT, 900).stack("java", Some(4711), &["java!run"], 100),
+        "compaction-storm",
+    );
     assert_eq!((finding.confidence, finding.severity), (Confidence::High, Severity::High));
     assert_eq!(finding.tiers, [Tier::Counters, Tier::Stacks]);
     assert_eq!((finding.who[0].name.as_str(), finding.who[0].pid), ("java", Some(4711)));
     assert!((finding.seconds - 60.0).abs() < 1.5);
     assert_eq!(
         steps(&finding),
-        ["thp.defrag=defer+madvise", "thp.defrag=never", "process.thp=never", "thp.enabled=madvise", "thp.enabled=never"]
+        [
+            "thp.defrag=defer+madvise",
+            "thp.defrag=never",
+            "process.thp=never",
+            "thp.enabled=madvise",
+            "thp.enabled=never"
+        ]
     );
     assert!(finding.ruled_out.iter().any(|other| other.id == "direct-reclaim-stalls") || finding.ruled_out.is_empty());
 }
@@ -43,7 +57,8 @@ fn counters_alone_are_enough_to_find_it_but_not_to_be_sure() {
 
 #[test]
 fn stalls_alone_are_enough_where_the_counters_are_missing() {
-    let blind = storm(60).without("vmstat", "compact_stall", "").stall(StallKind::Compaction, "go", 7, Some(9), 20.0, 600);
+    let blind =
+        storm(60).without("vmstat", "compact_stall", "").stall(StallKind::Compaction, "go", 7, Some(9), 20.0, 600);
     let finding = must_find(&blind, "compaction-storm");
     assert_eq!((finding.confidence, &finding.tiers[..]), (Confidence::Medium, &[Tier::Stalls][..]));
     assert_eq!(finding.who[0].name, "go");

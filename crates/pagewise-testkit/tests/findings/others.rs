@@ -8,6 +8,8 @@ use pagewise_testkit::recordings::START;
 
 type Make = fn() -> RecordingBuilder;
 
+type Pathology = (&'static str, Make, Option<(&'static str, &'static str, &'static str)>);
+
 fn healthy() -> RecordingBuilder {
     RecordingBuilder::healthy(120)
 }
@@ -24,8 +26,8 @@ fn thrash() -> RecordingBuilder {
 }
 
 /// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).
-fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'static str)>)> {
-    vec![
+fn cases() -> Vec<Pathology> {
+    let all: [Pathology; 20] = [
         (
             "thp-fault-cost",
             || {
@@ -96,7 +98,11 @@ fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'sta
             Some(("buddyinfo", "free_blocks", "node=0,zone=Normal,order=0")),
         ),
         ("page-cache-thrash", thrash, Some(("vmstat", "pgpgin", ""))),
-        ("swappiness-misuse", || thrash().setting("vm.swappiness", "0"), Some(("vmstat", "workingset_refault_file", ""))),
+        (
+            "swappiness-misuse",
+            || thrash().setting("vm.swappiness", "0"),
+            Some(("vmstat", "workingset_refault_file", "")),
+        ),
         (
             "dirty-throttling",
             || {
@@ -108,11 +114,7 @@ fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'sta
             Some(("vmstat", "nr_dirty_threshold", "")),
         ),
         ("slab-bloat", || healthy().gib("SUnreclaim", 3.0), Some(("meminfo", "MemTotal", ""))),
-        (
-            "numa-imbalance",
-            || two_nodes().counter("vmstat", "numa_miss", "", |_| 4_000.0),
-            None,
-        ),
+        ("numa-imbalance", || two_nodes().counter("vmstat", "numa_miss", "", |_| 4_000.0), None),
         (
             "kcompactd-burn",
             || healthy().counter("threads", "cpu", "thread=kcompactd0", |_| 70.0),
@@ -121,34 +123,43 @@ fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'sta
         (
             "watermark-boost",
             || {
-                healthy()
-                    .level("zoneinfo", "boost", "node=0,zone=Normal", |_| 8_000.0)
-                    .counter("vmstat", "pgsteal_kswapd", "", |_| 3_000.0)
+                healthy().level("zoneinfo", "boost", "node=0,zone=Normal", |_| 8_000.0).counter(
+                    "vmstat",
+                    "pgsteal_kswapd",
+                    "",
+                    |_| 3_000.0,
+                )
             },
             Some(("zoneinfo", "boost", "node=0,zone=Normal")),
         ),
         (
             "memcg-limit-thrash",
             || {
-                healthy()
-                    .counter("cgroup", "events_high", "cgroup=/job", |_| 40.0)
-                    .counter("cgroup", "pressure_full_total", "cgroup=/job", |_| 400_000.0)
+                healthy().counter("cgroup", "events_high", "cgroup=/job", |_| 40.0).counter(
+                    "cgroup",
+                    "pressure_full_total",
+                    "cgroup=/job",
+                    |_| 400_000.0,
+                )
             },
             Some(("cgroup", "events_high", "cgroup=/job")),
         ),
-        (
-            "mthp-misset",
-            || healthy().setting("thp.enabled", "never").setting("mthp[64k].enabled", "always"),
-            None,
-        ),
+        ("mthp-misset", || healthy().setting("thp.enabled", "never").setting("mthp[64k].enabled", "always"), None),
         ("unevictable-memory", || healthy().gib("Unevictable", 10.0), Some(("meminfo", "MemTotal", ""))),
-        ("oom-risk", || healthy().counter("vmstat", "oom_kill", "", |at| if at < 60.0 { 0.1 } else { 0.0 }), Some(("vmstat", "oom_kill", ""))),
+        (
+            "oom-risk",
+            || healthy().counter("vmstat", "oom_kill", "", |at| if at < 60.0 { 0.1 } else { 0.0 }),
+            Some(("vmstat", "oom_kill", "")),
+        ),
         (
             "fork-cow-thp",
             || {
-                healthy()
-                    .stack("redis", Some(3), &["do_huge_pmd_wp_page", "__split_huge_pmd"], 200)
-                    .stack("redis", Some(3), &["redis!work"], 800)
+                healthy().stack("redis", Some(3), &["do_huge_pmd_wp_page", "__split_huge_pmd"], 200).stack(
+                    "redis",
+                    Some(3),
+                    &["redis!work"],
+                    800,
+                )
             },
             None,
         ),
@@ -156,18 +167,24 @@ fn cases() -> Vec<(&'static str, Make, Option<(&'static str, &'static str, &'sta
             "mmap-lock-contention",
             || {
                 healthy()
-                    .stack("java", Some(3), &["do_user_addr_fault", "down_read_killable", "rwsem_down_read_slowpath"], 300)
+                    .stack(
+                        "java",
+                        Some(3),
+                        &["do_user_addr_fault", "down_read_killable", "rwsem_down_read_slowpath"],
+                        300,
+                    )
                     .stack("java", Some(3), &["java!work"], 700)
             },
             None,
         ),
-    ]
+    ];
+    all.to_vec()
 }
 
 fn two_nodes() -> RecordingBuilder {
-    [("free", 1.5e6), ("low", 20e3), ("high", 25e3), ("managed", 4.1e6)].into_iter().fold(healthy(), |made, (name, pages)| {
-        made.level("zoneinfo", name, "node=1,zone=Normal", move |_| pages)
-    })
+    [("free", 1.5e6), ("low", 20e3), ("high", 25e3), ("managed", 4.1e6)]
+        .into_iter()
+        .fold(healthy(), |made, (name, pages)| made.level("zoneinfo", name, "node=1,zone=Normal", move |_| pages))
 }
 
 #[test]
@@ -217,7 +234,8 @@ fn a_burn_needs_a_minute_and_a_short_look_says_so() {
 #[test]
 fn no_step_goes_over_a_ceiling() {
     let small = healthy().gib("MemTotal", 0.5).gib("MemAvailable", 0.3).setting("vm.min_free_kbytes", "26000");
-    let stalls = small.counter("vmstat", "allocstall_normal", "", |_| 20.0).counter("vmstat", "pgsteal_direct", "", |_| 5_000.0);
+    let stalls =
+        small.counter("vmstat", "allocstall_normal", "", |_| 20.0).counter("vmstat", "pgsteal_direct", "", |_| 5_000.0);
     let all = steps(&must_find(&stalls, "direct-reclaim-stalls"));
     assert!(all.iter().all(|step| !step.starts_with("vm.min_free_kbytes")), "{all:?}");
 }
@@ -246,9 +264,8 @@ fn too_much_swappiness_matters_on_a_disk_and_not_on_compressed_memory() {
 
 #[test]
 fn memory_that_is_running_out_is_high_whatever_it_costs() {
-    let falling = healthy()
-        .level("meminfo", "MemAvailable", "", |at| (0.9 - at / 120.0 * 0.5) * 1048576.0)
-        .gib("SwapFree", 0.0);
+    let falling =
+        healthy().level("meminfo", "MemAvailable", "", |at| (0.9 - at / 120.0 * 0.5) * 1048576.0).gib("SwapFree", 0.0);
     assert_eq!(must_find(&falling, "oom-risk").severity, Severity::High);
     let promised = healthy().setting("vm.overcommit_memory", "2").gib("Committed_AS", 11.9);
     must_find(&promised, "oom-risk");

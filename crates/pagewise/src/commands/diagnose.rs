@@ -6,11 +6,10 @@ use crate::output;
 use anyhow::anyhow;
 use clap::{Args, CommandFactory};
 use pagewise_core::finding::{self, Diagnosis, Look, Options, Severity};
-use pagewise_core::recording::Recorded;
 use pagewise_core::report::findings;
 use pagewise_core::unit::Seconds;
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
-use pagewise_host::record::{Options as RecordOptions, Recorder};
+use pagewise_host::record::{Options as RecordOptions, RecordError, Recorder};
 use pagewise_host::store::recording::Recording;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
 }
 
 fn of_file(file: &Path) -> Result<Diagnosis, Failure> {
-    diagnosis(&Recording::open(file)?, &file.display().to_string())
+    Ok(diagnosis(&look(file)?, &file.display().to_string()))
 }
 
 /// Records into a file that is gone afterwards, with every kind of evidence that `record` can take.
@@ -74,7 +73,7 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     let file = folder.path().join("look.pgw");
     record(&file, args, global)?;
     let subject = if args.command.is_empty() { "this host".to_owned() } else { args.command.join(" ") };
-    diagnosis(&Recording::open(&file)?, &subject)
+    Ok(diagnosis(&look(&file)?, &subject))
 }
 
 /// The one place that says what a look records. Stacks and stalls belong here as soon as the recorder takes them.
@@ -92,7 +91,9 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     };
     let summary = recorder.finish()?;
     if ran? {
-        return Err(Failure::Interrupted(anyhow!("interrupted; look for longer, or record to a file and diagnose that")));
+        return Err(Failure::Interrupted(anyhow!(
+            "interrupted; look for longer, or record to a file and diagnose that"
+        )));
     }
     match summary.ended {
         Some(reason) => Err(Failure::Partial(anyhow!("the look ended early: {reason}"))),
@@ -123,12 +124,14 @@ fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<bool, Failu
     Ok(ended.stopped == Some(Stopped::Interrupted))
 }
 
-fn diagnosis<R: Recorded>(recorded: &R, subject: &str) -> Result<Diagnosis, Failure>
-where
-    Failure: From<R::Error>,
-{
-    let look = Look::of(recorded)?;
-    Ok(finding::diagnose(&look, subject, Options { live_proof: has_live_proof() }))
+/// Imports, which are recordings in memory, belong here: [`Look::of`] takes anything that is recorded.
+fn look(file: &Path) -> Result<Look, Failure> {
+    let recording = Recording::open(file).map_err(RecordError::from)?;
+    Ok(Look::of(&recording).map_err(RecordError::from)?)
+}
+
+fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
+    finding::diagnose(look, subject, Options { live_proof: has_live_proof() })
 }
 
 /// Whether this binary's `prove` has `--live`: its lines are proposed only where they work.

@@ -1,7 +1,7 @@
 //! From samples to windows: one pass over the blocks of a recording, for the series that are wanted.
 
 use super::{MOST_WINDOWS, WINDOW, Windows};
-use crate::finding::signal::Signal;
+use crate::finding::signal::{self, Signal};
 use crate::recording::block::Tick;
 use crate::recording::series::growth;
 use crate::recording::{Block, Column, Kind, Series};
@@ -134,7 +134,9 @@ impl Folded {
                 }
             }
             Cells::Level(cells) => {
-                let Some(window) = clock.window_of(at) else { return };
+                // A mean over the time until then, as other tools write it, belongs to the window it ends.
+                let window = if clock.is_import { clock.window_ending(at) } else { clock.window_of(at) };
+                let Some(window) = window else { return };
                 if cells.len() <= window {
                     cells.resize(window + 1, Level::default());
                 }
@@ -182,6 +184,7 @@ impl Folded {
 struct Clock {
     start: u64,
     width: u64,
+    is_import: bool,
 }
 
 impl Clock {
@@ -212,6 +215,7 @@ pub(super) struct Folding {
     /// With the source and the column to read it from.
     wanted: Vec<(Series, Folded)>,
     hz: Option<f64>,
+    is_import: bool,
     clock: Option<Clock>,
     end: u64,
     ticks: u64,
@@ -224,18 +228,22 @@ const LATE: i64 = 50_000;
 
 impl Folding {
     pub(super) fn new(series: &[Series], signals: &[Signal], hz: Option<f64>) -> Folding {
-        let is_wanted = |series: &&Series| {
-            signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels))
-        };
+        let is_wanted =
+            |series: &&Series| signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels));
         let wanted = series.iter().filter(is_wanted).map(|series| (series.clone(), Folded::of(series))).collect();
-        Folding { wanted, hz, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
+        let is_import = series.iter().any(|series| series.source == signal::IMPORTED_BUSY.source);
+        Folding { wanted, hz, is_import, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
     }
 
     pub(super) fn add(&mut self, block: &Block) {
         let (Some(first), Some(last)) = (block.ticks.first(), block.ticks.last()) else { return };
         if self.clock.is_none() {
             self.wall_offset = first.wall_offset;
-            self.clock = Some(Clock { start: first.begin, width: self.width(&block.ticks) });
+            let period = self.period(&block.ticks);
+            // The first line of a listing speaks of the time before it.
+            let start = first.begin.saturating_sub(if self.is_import { period } else { 0 });
+            let width = WINDOW.max(period.saturating_mul(2));
+            self.clock = Some(Clock { start, width, is_import: self.is_import });
         }
         let Some(clock) = self.clock else { return };
         self.end = self.end.max(last.begin);
@@ -256,17 +264,16 @@ impl Folding {
         }
     }
 
-    /// Ten seconds, or two samples where they are further apart; more for a recording of weeks is not needed, its last
-    /// window takes the rest.
-    fn width(&self, ticks: &[Tick]) -> u64 {
+    /// Time between two samples, in nanoseconds: as the recording says, or as its first ones are.
+    fn period(&self, ticks: &[Tick]) -> u64 {
         let seen = ticks.first().zip(ticks.last()).map(|(first, last)| last.begin.saturating_sub(first.begin));
         let between = seen.filter(|_| ticks.len() > 1).map(|length| length / (ticks.len() as u64 - 1));
         let said = self.hz.map(|hz| (1e9 / hz).clamp(1.0, 1e15) as u64);
-        WINDOW.max(said.or(between).unwrap_or(0).saturating_mul(2))
+        said.or(between).unwrap_or(0)
     }
 
     pub(super) fn finish(mut self) -> Seen {
-        let clock = self.clock.unwrap_or(Clock { start: 0, width: WINDOW });
+        let clock = self.clock.unwrap_or(Clock { start: 0, width: WINDOW, is_import: false });
         let end = self.end.max(clock.start);
         let length = end - clock.start;
         let count = (length.saturating_add(clock.width / 2) / clock.width).clamp(1, MOST_WINDOWS) as usize;

@@ -66,9 +66,9 @@ impl Settings {
 
     /// Settings that changed: name, when, and what it became.
     pub fn changes(&self) -> impl Iterator<Item = (&str, u64, Option<&str>)> {
-        self.seen.iter().flat_map(|(name, values)| {
-            values.iter().skip(1).map(|(at, value)| (name.as_str(), *at, value.as_deref()))
-        })
+        self.seen
+            .iter()
+            .flat_map(|(name, values)| values.iter().skip(1).map(|(at, value)| (name.as_str(), *at, value.as_deref())))
     }
 
     /// Names of the settings that begin so.

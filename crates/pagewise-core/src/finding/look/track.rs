@@ -12,30 +12,35 @@ pub struct Missing {
     pub why: String,
 }
 
+/// By window; `None`: unknown.
+type Values = Vec<Option<f64>>;
+
 /// A quantity, window by window. `None`: unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
     values: Vec<Option<f64>>,
     missing: Vec<Missing>,
+    /// Of a ratio: what was divided by what. Its mean over a time is the ratio of their means, not the mean of ratios.
+    ratio: Option<(Values, Values)>,
 }
 
 impl Track {
     /// From values, with what is missing where one is unknown.
     #[must_use]
     pub fn new(values: Vec<Option<f64>>, missing: Option<Missing>) -> Track {
-        Track { values, missing: missing.into_iter().collect() }
+        Track { values, missing: missing.into_iter().collect(), ratio: None }
     }
 
     /// Known in none of so many windows.
     #[must_use]
     pub fn unknown(count: usize, missing: Missing) -> Track {
-        Track { values: vec![None; count], missing: vec![missing] }
+        Track { values: vec![None; count], missing: vec![missing], ratio: None }
     }
 
     /// The same in each of so many windows.
     #[must_use]
     pub fn constant(value: f64, count: usize) -> Track {
-        Track { values: vec![Some(value); count], missing: Vec::new() }
+        Track { values: vec![Some(value); count], missing: Vec::new(), ratio: None }
     }
 
     /// By window.
@@ -54,13 +59,14 @@ impl Track {
     #[must_use]
     pub fn map(&self, of: impl Fn(f64) -> f64) -> Track {
         let values = self.values.iter().map(|value| value.map(&of).filter(|value| value.is_finite())).collect();
-        Track { values, missing: self.missing.clone() }
+        Track { values, missing: self.missing.clone(), ratio: None }
     }
 
     /// Unknown counts as nothing: for a part of a sum that old kernels lack.
     #[must_use]
     pub fn or_zero(self) -> Track {
-        Track { values: self.values.into_iter().map(|value| Some(value.unwrap_or(0.0))).collect(), missing: Vec::new() }
+        let values = self.values.into_iter().map(|value| Some(value.unwrap_or(0.0))).collect();
+        Track { values, missing: Vec::new(), ratio: None }
     }
 
     /// Both, joined where both are known.
@@ -69,7 +75,7 @@ impl Track {
         let pair = |(a, b): (&Option<f64>, &Option<f64>)| of((*a)?, (*b)?).filter(|value| value.is_finite());
         let mut missing = self.missing.clone();
         missing.extend(other.missing.iter().filter(|missing| !self.missing.contains(missing)).cloned());
-        Track { values: self.values.iter().zip(&other.values).map(pair).collect(), missing }
+        Track { values: self.values.iter().zip(&other.values).map(pair).collect(), missing, ratio: None }
     }
 
     /// Their sum.
@@ -81,13 +87,15 @@ impl Track {
     /// This as a part of that. Where there is nothing to be a part of, it is none: 0.
     #[must_use]
     pub fn share_of(&self, whole: &Track) -> Track {
-        self.with(whole, |part, whole| if whole > 0.0 { Some(part / whole) } else { Some(0.0) })
+        let share = self.with(whole, |part, whole| if whole > 0.0 { Some(part / whole) } else { Some(0.0) });
+        Track { ratio: Some((self.values.clone(), whole.values.clone())), ..share }
     }
 
     /// This for each of that; unknown where there is none.
     #[must_use]
     pub fn per(&self, other: &Track) -> Track {
-        self.with(other, |a, b| (b > 0.0).then(|| a / b))
+        let ratio = self.with(other, |a, b| (b > 0.0).then(|| a / b));
+        Track { ratio: Some((self.values.clone(), other.values.clone())), ..ratio }
     }
 
     /// Its mean over the windows that are `Yes`, or over all that are known when none is. Each counts by its length.
@@ -104,14 +112,22 @@ impl Track {
     }
 
     fn mean_where(&self, takes: impl Fn(usize) -> bool, windows: &Windows) -> Option<f64> {
-        let (mut sum, mut weight) = (0.0, 0.0);
-        for (window, value) in self.values.iter().enumerate().filter(|(window, _)| takes(*window)) {
-            // A look of one sample has a window without length.
-            let length = windows.length(window).max(1e-9);
-            sum += value.map_or(0.0, |value| value * length);
-            weight += value.map_or(0.0, |_| length);
-        }
-        (weight > 0.0).then(|| sum / weight)
+        let mean = |values: &[Option<f64>]| {
+            let (mut sum, mut weight) = (0.0, 0.0);
+            for (window, value) in values.iter().enumerate().filter(|(window, _)| takes(*window)) {
+                // Where one half of a ratio is unknown, the other must not count. A look of one sample has no length.
+                let is_known = self.values.get(window).is_some_and(Option::is_some);
+                if let Some(value) = value.filter(|_| is_known) {
+                    let length = windows.length(window).max(1e-9);
+                    sum += value * length;
+                    weight += length;
+                }
+            }
+            (weight > 0.0).then(|| sum / weight)
+        };
+        let Some((part, whole)) = &self.ratio else { return mean(&self.values) };
+        let (part, whole) = (mean(part)?, mean(whole)?);
+        Some(if whole > 0.0 { part / whole } else { 0.0 }).filter(|ratio| ratio.is_finite())
     }
 
     /// The largest known value.

@@ -77,9 +77,10 @@ fn judge(case: &Case<'_>) -> Verdict {
                 draft.evidence.push(Evidence { value: Some(value), ..clause.evidence(&hits, windows) });
             }
         }
-        draft.evidence.extend(fragmentation::huge_page_index(look).map(|index| {
-            said("buddyinfo", "fragmentation index for a huge page, worst zone", Some(index), Number)
-        }));
+        draft.evidence.extend(
+            fragmentation::huge_page_index(look)
+                .map(|index| said("buddyinfo", "fragmentation index for a huge page, best zone", Some(index), Number)),
+        );
         let of_all = look.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
@@ -134,7 +135,7 @@ fn summary(case: &Case<'_>, draft: &Draft, share: &Clause, room: &Clause, in_com
     }
     let free = case.look.available().mean(hits, windows).map(words::bytes);
     if let (Some(free), Some(_)) = (free, room.value(hits, windows)) {
-        text.push_str(&format!(" {free} could still be had: memory is not short, it lies in pieces."));
+        text.push_str(&format!(" {free} of memory could still be had."));
     }
     text
 }

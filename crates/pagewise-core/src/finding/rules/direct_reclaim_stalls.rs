@@ -21,9 +21,17 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["compaction-storm", "swap-thrash", "dirty-throttling", "memcg-limit-thrash"],
     changes: &[
-        Step::set("vm.watermark_scale_factor", To::Worked(wider, "five times what it is, 50 to 200"), "kswapd starts earlier and frees more at a time"),
+        Step::set(
+            "vm.watermark_scale_factor",
+            To::Worked(wider, "five times what it is, 50 to 200"),
+            "kswapd starts earlier and frees more at a time",
+        ),
         Step::advice("limit the job that takes the memory, with memory.high of its control group"),
-        Step::set("vm.min_free_kbytes", To::Worked(twice_free, "twice what it is, at most 2 % of memory"), "more is kept free for bursts"),
+        Step::set(
+            "vm.min_free_kbytes",
+            To::Worked(twice_free, "twice what it is, at most 2 % of memory"),
+            "more is kept free for bursts",
+        ),
     ],
     counterindications: &["vm.min_free_kbytes that is too high can make the host run out of memory at once."],
     docs: &["Documentation/admin-guide/sysctl/vm.rst, watermark_scale_factor and min_free_kbytes"],

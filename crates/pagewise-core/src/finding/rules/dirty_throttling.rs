@@ -20,8 +20,16 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["page-cache-thrash", "swap-thrash", "direct-reclaim-stalls"],
     changes: &[
-        Step::set("vm.dirty_background", To::Worked(one_second, "what the disk wrote in a second"), "writing begins earlier, so that less piles up"),
-        Step::set("vm.dirty", To::Worked(eight_seconds, "what the disk wrote in eight seconds"), "no more is let in than the disk writes in some seconds"),
+        Step::set(
+            "vm.dirty_background",
+            To::Worked(one_second, "what the disk wrote in a second"),
+            "writing begins earlier, so that less piles up",
+        ),
+        Step::set(
+            "vm.dirty",
+            To::Worked(eight_seconds, "what the disk wrote in eight seconds"),
+            "no more is let in than the disk writes in some seconds",
+        ),
         Step::advice("write less at once, or to a faster disk"),
     ],
     counterindications: &[

@@ -16,7 +16,9 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["compaction-storm", "thp-fault-cost"],
     changes: &[
         Step::set("process.thp", To::First(&["never"]), "this program alone gets no huge pages"),
-        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages").from(&["always"]).after_restart(),
+        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages")
+            .from(&["always"])
+            .after_restart(),
     ],
     counterindications: &["Huge pages that are split in reclaim look alike: see who does it."],
     docs: &["https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency/"],
@@ -31,7 +33,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     let share = stacks.share;
     let symptom = case.lasting_hits(all);
     case.decide(symptom, vec![stacks]).found(|draft| {
-        draft.cost.cpu_share = share.zip(look.system_share_of_all().mean_of_all(case.windows())).map(|(part, all)| part.min(all));
-        draft.summary = format!("{} of the samples copied or split huge pages at writes.", words::percent(share.unwrap_or(0.0)));
+        draft.cost.cpu_share =
+            share.zip(look.system_share_of_all().mean_of_all(case.windows())).map(|(part, all)| part.min(all));
+        draft.summary =
+            format!("{} of the samples copied or split huge pages at writes.", words::percent(share.unwrap_or(0.0)));
     })
 }

@@ -19,8 +19,16 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters],
     rivals: &["unevictable-memory", "slab-bloat"],
     changes: &[
-        Step::set("vm.nr_hugepages", To::Worked(in_use, "what was in use or promised at most"), "what is never used goes back to everybody"),
-        Step::set("vm.nr_overcommit_hugepages", To::Worked(on_demand, "what is given back"), "more can still be made on demand, where memory is not fragmented"),
+        Step::set(
+            "vm.nr_hugepages",
+            To::Worked(in_use, "what was in use or promised at most"),
+            "what is never used goes back to everybody",
+        ),
+        Step::set(
+            "vm.nr_overcommit_hugepages",
+            To::Worked(on_demand, "what is given back"),
+            "more can still be made on demand, where memory is not fragmented",
+        ),
     ],
     counterindications: &[
         "A program that starts later may find too few: look over a time in which all of them ran.",
@@ -32,7 +40,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// Pages that were free and promised to nobody, at the least.
 fn spare(look: &Look) -> Option<f64> {
-    let idle = look.least(&signal::HUGETLB_FREE).with(&look.level(&signal::HUGETLB_RESERVED), |free, promised| Some(free - promised));
+    let idle = look
+        .least(&signal::HUGETLB_FREE)
+        .with(&look.level(&signal::HUGETLB_RESERVED), |free, promised| Some(free - promised));
     idle.least().filter(|pages| *pages >= 1.0)
 }
 
@@ -53,9 +63,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         return case.absent("huge pages set aside", Some(0.0), Number);
     }
     let size = look.last(&signal::HUGEPAGE_SIZE).unwrap_or(2.0 * 1024.0 * 1024.0);
-    let idle = look.level(&signal::HUGETLB_FREE).with(&look.level(&signal::HUGETLB_RESERVED), |free, promised| {
-        Some((free - promised).max(0.0))
-    });
+    let idle = look
+        .level(&signal::HUGETLB_FREE)
+        .with(&look.level(&signal::HUGETLB_RESERVED), |free, promised| Some((free - promised).max(0.0)));
     let unused = case.clause("unused and unpromised", "meminfo HugePages_Free", idle.map(|pages| pages * size));
     let part = case.clause("of the pool", "meminfo HugePages_*", idle.share_of(&total));
     let symptom = case.lasting(&[&unused, &part]);

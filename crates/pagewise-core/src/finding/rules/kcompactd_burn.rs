@@ -20,14 +20,21 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["compaction-storm", "khugepaged-burn", "watermark-boost"],
     changes: &[
-        Step::set("vm.compaction_proactiveness", To::Worked(half, "half of what it is, from 10 down to 0"), "less is compacted ahead of need"),
+        Step::set(
+            "vm.compaction_proactiveness",
+            To::Worked(half, "half of what it is, from 10 down to 0"),
+            "less is compacted ahead of need",
+        ),
         Step::set("vm.compaction_proactiveness", To::First(&["0"]), "nothing is compacted ahead of need"),
     ],
     counterindications: &[
         "Writing anything but 0 starts a compaction of every node at once.",
         "Fewer huge pages may be free when a program asks.",
     ],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, compaction_proactiveness", "https://github.com/juicedata/juicefs/pull/6147"],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, compaction_proactiveness",
+        "https://github.com/juicedata/juicefs/pull/6147",
+    ],
     judge,
 };
 

@@ -20,9 +20,17 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["compaction-storm", "kcompactd-burn"],
     changes: &[
-        Step::set("khugepaged.scan_sleep_millisecs", To::Worked(sleeps, "six times what it is, at least 10 s"), "it sleeps longer between scans"),
+        Step::set(
+            "khugepaged.scan_sleep_millisecs",
+            To::Worked(sleeps, "six times what it is, at least 10 s"),
+            "it sleeps longer between scans",
+        ),
         Step::set("khugepaged.pages_to_scan", To::Times(0.25, 4096.0), "it looks at fewer pages before it sleeps"),
-        Step::set("khugepaged.defrag", To::First(&["0"]), "it takes huge pages only where they are free, and compacts none"),
+        Step::set(
+            "khugepaged.defrag",
+            To::First(&["0"]),
+            "it takes huge pages only where they are free, and compacts none",
+        ),
     ],
     counterindications: &["Jobs that run for hours profit from what it makes: prove the change on a long run."],
     docs: &["Documentation/admin-guide/mm/transhuge.rst, khugepaged"],
@@ -43,9 +51,15 @@ fn judge(case: &Case<'_>) -> Verdict {
         let hits = draft.hits.clone();
         let got = look.rate(&signal::THP_COLLAPSE);
         let failed = look.rate(&signal::THP_COLLAPSE_FAILED);
-        let in_vain = case.clause("huge pages it could not get", "vmstat thp_collapse_*", failed.share_of(&got.plus(&failed)));
+        let in_vain =
+            case.clause("huge pages it could not get", "vmstat thp_collapse_*", failed.share_of(&got.plus(&failed)));
         draft.evidence.push(in_vain.evidence(&hits, windows));
-        draft.evidence.push(said("vmstat thp_collapse_alloc", "huge pages it made", got.mean(&hits, windows), PerSecond));
+        draft.evidence.push(said(
+            "vmstat thp_collapse_alloc",
+            "huge pages it made",
+            got.mean(&hits, windows),
+            PerSecond,
+        ));
         draft.cost.cpu_share = share.zip(look.cpus()).map(|(cores, cpus)| cores / cpus);
         draft.summary = format!(
             "khugepaged used {} of a core and made {} huge pages a second.",

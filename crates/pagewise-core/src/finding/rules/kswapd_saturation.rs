@@ -22,12 +22,19 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["watermark-boost", "swap-thrash"],
     changes: &[
-        Step::set("vm.watermark_scale_factor", To::Worked(wider, "five times what it is, 50 to 200"), "kswapd starts earlier and frees more at a time"),
+        Step::set(
+            "vm.watermark_scale_factor",
+            To::Worked(wider, "five times what it is, 50 to 200"),
+            "kswapd starts earlier and frees more at a time",
+        ),
         Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU finds what to free with less CPU"),
         Step::advice("give the jobs less memory, or the host more: the working set does not fit"),
     ],
     counterindications: &["More memory is kept free: a host that just fits may begin to swap."],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, watermark_scale_factor", "Documentation/admin-guide/mm/multigen_lru.rst"],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, watermark_scale_factor",
+        "Documentation/admin-guide/mm/multigen_lru.rst",
+    ],
     judge,
 };
 

@@ -20,7 +20,11 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::CPU_STEAL, &signal::OWN_CPU],
     tiers: &[Tier::Counters],
     rivals: &[],
-    changes: &[Step::set("", To::Advice, "record again when the host is quieter, or for longer; see what is said above")],
+    changes: &[Step::set(
+        "",
+        To::Advice,
+        "record again when the host is quieter, or for longer; see what is said above",
+    )],
     counterindications: &[],
     docs: &["Documentation/accounting/psi.rst", "docs/reference/recording.md"],
     judge,
@@ -51,7 +55,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     });
     let late = (look.ticks > 0).then(|| look.late as f64 / look.ticks as f64);
     weigh("samples that came late", "clock", late, &|share| {
-        format!("{} of the samples came more than 50 ms late: the host was too busy to look on time.", words::percent(share))
+        format!(
+            "{} of the samples came more than 50 ms late: the host was too busy to look on time.",
+            words::percent(share)
+        )
     });
     let own = look.growth(&signal::OWN_CPU).filter(|_| windows.seconds() > 0.0).map(|cpu| cpu / windows.seconds());
     weigh("one core, by the recorder", "self", own, &|share| {

@@ -22,11 +22,18 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["direct-reclaim-stalls", "swap-thrash"],
     changes: &[
-        Step::advice("raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)"),
+        Step::advice(
+            "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)",
+        ),
         Step::advice("protect it with memory.low where other groups take its memory"),
     ],
-    counterindications: &["memory.high delays a task by up to two seconds each time: it is meant to hurt the one that grows."],
-    docs: &["Documentation/admin-guide/cgroup-v2.rst, memory.high", "mm/memcontrol.c (6.12), mem_cgroup_handle_over_high"],
+    counterindications: &[
+        "memory.high delays a task by up to two seconds each time: it is meant to hurt the one that grows.",
+    ],
+    docs: &[
+        "Documentation/admin-guide/cgroup-v2.rst, memory.high",
+        "mm/memcontrol.c (6.12), mem_cgroup_handle_over_high",
+    ],
     judge,
 };
 

@@ -48,7 +48,10 @@ fn judge(case: &Case<'_>) -> Verdict {
         return if look.settings.are_known() {
             case.absent("sizes of huge pages", Some(0.0), Number)
         } else {
-            case.decide(case.lasting_hits(Track::unknown(windows.count, look.missing(&signal::MTHP_FALLBACK)).hits(|_| true)), Vec::new())
+            case.decide(
+                case.lasting_hits(Track::unknown(windows.count, look.missing(&signal::MTHP_FALLBACK)).hits(|_| true)),
+                Vec::new(),
+            )
         };
     }
     let mut refused: Vec<(&str, Clause, Hits)> = Vec::new();

@@ -25,12 +25,22 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["direct-reclaim-stalls"],
     changes: &[
-        Step::set("vm.zone_reclaim_mode", To::First(&["0"]), "a node takes memory of another before it reclaims its own"),
+        Step::set(
+            "vm.zone_reclaim_mode",
+            To::First(&["0"]),
+            "a node takes memory of another before it reclaims its own",
+        ),
         Step::advice("bind the job to a node, or interleave its memory (numactl)"),
-        Step::set("kernel.numa_balancing", To::First(&["0"]), "the kernel moves no pages between nodes by itself").from(&["1", "2", "3"]),
+        Step::set("kernel.numa_balancing", To::First(&["0"]), "the kernel moves no pages between nodes by itself")
+            .from(&["1", "2", "3"]),
     ],
-    counterindications: &["Advice on kernel.numa_balancing contradicts itself, and rightly: it depends on the job. Prove it."],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, zone_reclaim_mode", "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing"],
+    counterindications: &[
+        "Advice on kernel.numa_balancing contradicts itself, and rightly: it depends on the job. Prove it.",
+    ],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, zone_reclaim_mode",
+        "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
+    ],
     judge,
 };
 
@@ -100,8 +110,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     let mut symptom = case.lasting_hits(any);
     let hits = symptom.hits.clone();
-    symptom.evidence =
-        [&misses, &local, &often, &moved, &own, &uneven].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    symptom.evidence = [&misses, &local, &often, &moved, &own, &uneven]
+        .map(|clause| clause.evidence(&hits, windows))
+        .into_iter()
+        .collect();
     let counters = case.counters(&[], &hits);
     let stacks = case.stacks("samples in NUMA balancing", Family::Numa, &[], &hits);
     let share = stacks.share;

@@ -21,10 +21,16 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["memcg-limit-thrash"],
     changes: &[
         Step::advice("give the job less memory (smaller heaps, fewer tasks at once), or the host more"),
-        Step::set("swap", To::Worked(some_swap, "a zram area of a quarter of memory where there is no swap"), "what is not in use makes room"),
+        Step::set(
+            "swap",
+            To::Worked(some_swap, "a zram area of a quarter of memory where there is no swap"),
+            "what is not in use makes room",
+        ),
         Step::advice("bound each job with memory.max of its control group, so that it fails alone"),
     ],
-    counterindications: &["With vm.overcommit_memory at 1 (Redis asks for it) promises say nothing; they are not counted then."],
+    counterindications: &[
+        "With vm.overcommit_memory at 1 (Redis asks for it) promises say nothing; they are not counted then.",
+    ],
     docs: &["Documentation/admin-guide/sysctl/vm.rst, overcommit_memory", "oomd.conf(5)"],
     judge,
 };

@@ -19,14 +19,23 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters],
     rivals: &["thp-bloat", "unevictable-memory", "hugetlb-waste"],
     changes: &[
-        Step::advice("find the cache that grows (slabtop) and the program behind it: most often one that looks up files that do not exist"),
-        Step::set("vm.vfs_cache_pressure", To::Worked(more_pressure, "150"), "names of files and inodes are reclaimed sooner"),
+        Step::advice(
+            "find the cache that grows (slabtop) and the program behind it: most often one that looks up files that do not exist",
+        ),
+        Step::set(
+            "vm.vfs_cache_pressure",
+            To::Worked(more_pressure, "150"),
+            "names of files and inodes are reclaimed sooner",
+        ),
     ],
     counterindications: &[
         "Large values of vm.vfs_cache_pressure cost CPU time in looking for something to free.",
         "Dropping caches by hand only confirms the finding; it is no cure.",
     ],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, vfs_cache_pressure", "https://github.com/apache/druid/issues/7508"],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, vfs_cache_pressure",
+        "https://github.com/apache/druid/issues/7508",
+    ],
     judge,
 };
 
@@ -62,7 +71,9 @@ fn judge(case: &Case<'_>) -> Verdict {
             words::percent(hard),
         );
         if let Some(growth) = growth.filter(|growth| *growth >= 0.01) {
-            draft.summary.push_str(&format!(" That part grows by {} of the memory in an hour.", words::percent(growth)));
+            draft
+                .summary
+                .push_str(&format!(" That part grows by {} of the memory in an hour.", words::percent(growth)));
         }
         draft.missing.push(Missing {
             what: "names of the caches".to_owned(),

@@ -22,8 +22,16 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["page-cache-thrash", "memcg-limit-thrash", "oom-risk"],
     changes: &[
         Step::advice("give the job less memory (smaller heaps, fewer tasks at once), or the host more"),
-        Step::set("vm.page-cluster", To::Worked(one_page, "0 where all swap is compressed memory"), "one page is read at a time: reading ahead gains nothing in memory"),
-        Step::set("swap", To::Worked(zram, "zram of a quarter of memory where there is room for it"), "swap goes to compressed memory, which is much faster than a disk"),
+        Step::set(
+            "vm.page-cluster",
+            To::Worked(one_page, "0 where all swap is compressed memory"),
+            "one page is read at a time: reading ahead gains nothing in memory",
+        ),
+        Step::set(
+            "swap",
+            To::Worked(zram, "zram of a quarter of memory where there is room for it"),
+            "swap goes to compressed memory, which is much faster than a disk",
+        ),
         Step::advice("protect the job that matters with memory.low of its control group"),
     ],
     counterindications: &["Compressed swap takes CPU time and memory; incompressible data gains nothing."],

@@ -24,7 +24,11 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::SWAP_TOTAL, &signal::REFAULT_FILE, &signal::SCAN_ANON, &signal::OOM_KILL, &signal::SWAP_OUT],
     tiers: &[Tier::Counters],
     rivals: &["swap-thrash"],
-    changes: &[Step::set("vm.swappiness", To::Worked(usual, "10 for swap on a disk, 100 where all of it is compressed memory"), "the kernel weighs anonymous memory against file data again")],
+    changes: &[Step::set(
+        "vm.swappiness",
+        To::Worked(usual, "10 for swap on a disk, 100 where all of it is compressed memory"),
+        "the kernel weighs anonymous memory against file data again",
+    )],
     counterindications: &["Some databases ask for a low value: 1 still lets the kernel swap before it kills."],
     docs: &["Documentation/admin-guide/sysctl/vm.rst, swappiness"],
     judge,
@@ -88,11 +92,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let unscanned = case.rate("anonymous pages looked at", &signal::SCAN_ANON);
     let kills = look.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
-    let hits = if killed == Answer::Yes {
-        Hits::always(Answer::Yes, windows.count)
-    } else {
-        thrash.and(&unscanned.hits)
-    };
+    let hits =
+        if killed == Answer::Yes { Hits::always(Answer::Yes, windows.count) } else { thrash.and(&unscanned.hits) };
     let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = vec![too_low, kill_line];

@@ -23,9 +23,19 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters],
     rivals: &["slab-bloat", "unevictable-memory", "hugetlb-waste"],
     changes: &[
-        Step::set("khugepaged.max_ptes_none", To::First(&["0"]), "khugepaged joins only memory that is in use throughout"),
-        Step::set("thp.shrink_underused", To::First(&["1"]), "huge pages that are mostly zero are split under pressure (6.12)"),
-        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages").from(&["always"]).after_restart(),
+        Step::set(
+            "khugepaged.max_ptes_none",
+            To::First(&["0"]),
+            "khugepaged joins only memory that is in use throughout",
+        ),
+        Step::set(
+            "thp.shrink_underused",
+            To::First(&["1"]),
+            "huge pages that are mostly zero are split under pressure (6.12)",
+        ),
+        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages")
+            .from(&["always"])
+            .after_restart(),
         Step::set("process.thp", To::First(&["never"]), "your job alone gets no huge pages"),
     ],
     counterindications: &["Fewer huge pages mean more page faults and look-ups of translations: prove it on the job."],
@@ -54,7 +64,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let by_khugepaged = Answer::all([may_join, has_grown, by_join]);
     // Way two: the kernel itself finds huge pages that are mostly empty.
     let split = look.growth(&signal::THP_UNDERUSED).filter(|_| windows.seconds() > 0.0).map(|n| n / windows.seconds());
-    let (is_split, splits) = case.whole("huge pages split for being mostly zero", "vmstat thp_underused_split_page", split);
+    let (is_split, splits) =
+        case.whole("huge pages split for being mostly zero", "vmstat thp_underused_split_page", split);
     let partial = partly_unmapped(look);
     let (is_partial, partly) = case.whole("folios that are partly unmapped", "thp nr_anon_partially_mapped", partial);
     let mut missing = Vec::new();
@@ -83,7 +94,10 @@ fn judge(case: &Case<'_>) -> Verdict {
                 format!("; the kernel split {} mostly empty ones a second", words::number(rate))
             }),
         );
-        draft.watch.push("Whether the program uses what it holds cannot be seen from outside: compare its own count of live memory.".to_owned());
+        draft.watch.push(
+            "Whether the program uses what it holds cannot be seen from outside: compare its own count of live memory."
+                .to_owned(),
+        );
     })
 }
 

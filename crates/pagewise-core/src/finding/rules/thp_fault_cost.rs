@@ -23,7 +23,9 @@ pub(super) const RULE: Rule = Rule {
         Step::set("mthp[64k].enabled", To::First(&["madvise"]), "64 KiB instead of 2 MiB are zeroed at a time")
             .after_restart(),
     ],
-    counterindications: &["Huge pages spare later page faults and look-ups: without them the job may be slower as a whole."],
+    counterindications: &[
+        "Huge pages spare later page faults and look-ups: without them the job may be slower as a whole.",
+    ],
     docs: &["Documentation/admin-guide/mm/transhuge.rst, multi-size THP"],
     judge,
 };

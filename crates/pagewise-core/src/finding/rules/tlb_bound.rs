@@ -20,7 +20,9 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Hardware],
     rivals: &[],
     changes: &[
-        Step::set("thp.enabled", To::First(&["madvise"]), "programs that ask get huge pages").from(&["never"]).after_restart(),
+        Step::set("thp.enabled", To::First(&["madvise"]), "programs that ask get huge pages")
+            .from(&["never"])
+            .after_restart(),
         Step::set("jvm.UseTransparentHugePages", To::First(&["true"]), "a JVM asks for huge pages for its heap"),
     ],
     counterindications: &["Huge pages can bring compaction storms and bloat: prove it on the job."],

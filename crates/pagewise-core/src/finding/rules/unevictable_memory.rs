@@ -17,7 +17,10 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::UNEVICTABLE, &signal::MEM_TOTAL],
     tiers: &[Tier::Counters],
     rivals: &["hugetlb-waste", "slab-bloat"],
-    changes: &[Step::advice("lock less in the application, or bound it with RLIMIT_MEMLOCK (LimitMEMLOCK= in its unit)").after_restart()],
+    changes: &[Step::advice(
+        "lock less in the application, or bound it with RLIMIT_MEMLOCK (LimitMEMLOCK= in its unit)",
+    )
+    .after_restart()],
     counterindications: &["Databases and real-time programs lock memory on purpose."],
     docs: &["Documentation/mm/unevictable-lru.rst"],
     judge,
@@ -35,7 +38,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         let share = fixed.value(&hits, windows);
         let locked = look.share_of_memory(&look.level(&signal::MLOCKED)).mean(&hits, windows);
         draft.evidence.push(said("meminfo Mlocked", "locked by programs", locked, Fraction));
-        draft.evidence.push(case.rate("unlocked pages left behind", &signal::UNEVICTABLE_STRANDED).evidence(&hits, windows));
+        draft
+            .evidence
+            .push(case.rate("unlocked pages left behind", &signal::UNEVICTABLE_STRANDED).evidence(&hits, windows));
         draft.cost.memory_share = share;
         draft.summary = format!(
             "{} of the memory cannot be reclaimed{}.",

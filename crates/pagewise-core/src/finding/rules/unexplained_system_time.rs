@@ -45,7 +45,9 @@ pub(super) const RULE: Rule = Rule {
         "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand in \
          what perf says (pagewise diagnose --import)",
     )],
-    counterindications: &["Do not switch huge pages off on this alone: other storms of locks look the same in counters."],
+    counterindications: &[
+        "Do not switch huge pages off on this alone: other storms of locks look the same in counters.",
+    ],
     docs: &["Documentation/admin-guide/mm/transhuge.rst"],
     judge,
 };

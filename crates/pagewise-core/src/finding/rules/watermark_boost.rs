@@ -20,7 +20,10 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["kswapd-saturation", "direct-reclaim-stalls"],
     changes: &[Step::set("vm.watermark_boost_factor", To::First(&["0"]), "watermarks stay where they are")],
     counterindications: &["Without the boost huge pages may become rarer over time."],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, watermark_boost_factor", "https://bugs.launchpad.net/bugs/1861359"],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, watermark_boost_factor",
+        "https://bugs.launchpad.net/bugs/1861359",
+    ],
     judge,
 };
 
