@@ -34,7 +34,7 @@ lint:
 
 bench: build
 	@scripts/setup test
-	$(CARGO) bench --locked -p pagewise --bench overhead --bench analyze --bench recording --bench diagnose
+	$(CARGO) bench --locked -p pagewise --bench overhead --bench analyze --bench recording --bench diagnose --bench stacks
 
 docs:
 	PAGEWISE_BLESS=1 $(CARGO) test --workspace --locked reference

@@ -16,6 +16,8 @@ pub mod restore;
 
 pub mod source;
 
+mod symbol;
+
 pub mod workload;
 
 pub mod store;

@@ -102,6 +102,14 @@ needs! {
     memory_cgroup_v2 => memory_cgroup_of(pagewise_host::facts::cgroup::Version::V2);
     /// Pressure stall information.
     psi => file("/proc/pressure/memory");
+    /// Perf events of the whole host.
+    perf_host => perf_host_events();
+    /// Addresses of the kernel's functions are shown.
+    kernel_symbols => shown_symbols();
+    /// Tracepoints of the whole host, for root.
+    tracepoints => super_user().and_then(|()| perf_host_events());
+    /// Python.
+    python => program("python3", "python3");
     /// Loop devices can be attached.
     loop_device => capability("CAP_SYS_ADMIN").and_then(|()| file("/dev/loop-control"));
     /// The tools that make an ext4 file system and say where a file's blocks are.
@@ -202,6 +210,17 @@ mod check {
     pub(super) fn memory_cgroup_of(version: cgroup::Version) -> Result<(), String> {
         let own = cgroup::try_child(&live())?;
         if own.version == version { Ok(()) } else { Err(format!("the memory controller is on {:?}", own.version)) }
+    }
+
+    pub(super) fn perf_host_events() -> Result<(), String> {
+        use pagewise_host::sys::perf_event::{Event, Scope, try_open};
+        try_open(Event::CpuClock, Scope::WholeCpu).map_err(|error| format!("no perf events of the whole host: {error}"))
+    }
+
+    pub(super) fn shown_symbols() -> Result<(), String> {
+        let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+        let first = symbols.split(' ').next().unwrap_or_default();
+        if first.trim_start_matches('0').is_empty() { Err("kernel.kptr_restrict hides them".into()) } else { Ok(()) }
     }
 
     pub(super) fn hadoop_jars() -> Result<(), String> {

@@ -36,11 +36,17 @@ pub enum GapReason {
     Evicted,
     /// The recording was stopped: a full disk, a file that failed.
     Stopped,
+    /// The kernel lost some of what it should have told: there are samples, and fewer than there should be.
+    Lost,
+    /// There was so much that only one in several was looked at: there are samples, each standing for several.
+    Thinned,
+    /// A flight recorder waits: it looks at stacks and stalls only once there is trouble.
+    Waiting,
     /// A reason of a newer version, in its own word.
     Other(String),
 }
 
-const REASONS: [(GapReason, &str); 8] = [
+const REASONS: [(GapReason, &str); 11] = [
     (GapReason::Missing, "missing"),
     (GapReason::Unreadable, "unreadable"),
     (GapReason::NotUnderstood, "not_understood"),
@@ -49,6 +55,9 @@ const REASONS: [(GapReason, &str); 8] = [
     (GapReason::WriterBehind, "writer_behind"),
     (GapReason::Evicted, "evicted"),
     (GapReason::Stopped, "stopped"),
+    (GapReason::Lost, "lost"),
+    (GapReason::Thinned, "thinned"),
+    (GapReason::Waiting, "waiting"),
 ];
 
 impl GapReason {

@@ -1,22 +1,30 @@
 //! The recorder: what the kernel says about memory, once a second or faster, into one file, at next to no cost.
 //!
-//! Two threads. The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy
+//! Two threads for the numbers, and up to three more that look at stacks and stalls (`looking`). The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy
 //! writing back dirty pages must not delay the next sample. The *writer* takes the rows from a ring, writes a batch every
 //! two seconds, and closes a segment every 300 ticks. Neither may disturb the job: when the disk is full the recording
 //! ends with a reason, and nothing else does.
 
 mod clock;
+mod flight;
+mod look;
+mod looking;
 mod ring;
 mod sampler;
 mod schedule;
 mod settings;
+mod stacks;
+mod stalls;
 mod writing;
+
+pub use looking::{FLIGHT_HZ, Looking, STACKS};
 
 use crate::root::Root;
 use crate::source::polled::{Polled, TEXT_FILES};
 use crate::source::{boot_id, thp};
-use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RecordingError, Writer};
-use pagewise_core::recording::{Gap, GapReason, Series, series};
+use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RecordingError, StackRows, Writer};
+use looking::Lookers;
+use pagewise_core::recording::{Gap, GapReason, Series, StallRow, series};
 use ring::Ring;
 use sampler::{Counts, Sampler};
 use schedule::Schedule;
@@ -24,7 +32,7 @@ use settings::Settings;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
@@ -51,11 +59,13 @@ pub struct Options {
     pub size_cap: Option<u64>,
     /// Kept in the file beside what Pagewise says itself.
     pub meta: Vec<(String, String)>,
+    /// Stacks and stalls.
+    pub looking: Looking,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { hz: 1.0, size_cap: None, meta: Vec::new() }
+        Options { hz: 1.0, size_cap: None, meta: Vec::new(), looking: Looking::default() }
     }
 }
 
@@ -65,6 +75,9 @@ pub enum RecordError {
     /// The rate is out of range.
     #[error("{0} samples a second cannot be taken; give a rate from {SLOWEST} to {FASTEST}")]
     Rate(f64),
+    /// The rate of stacks is out of range.
+    #[error("stacks cannot be taken {0} times a second; give a rate from {first} to {last}", first = STACKS.start(), last = STACKS.end())]
+    StackRate(u32),
     /// The file.
     #[error(transparent)]
     File(#[from] RecordingError),
@@ -85,7 +98,7 @@ pub struct Summary {
     pub late: u64,
     /// Stretches without samples, of all sources or of one; files this kernel lacks are among them.
     pub gaps: u64,
-    /// CPU time of both threads and of starting, in seconds.
+    /// CPU time of all threads and of starting, in seconds.
     pub own_cpu_seconds: f64,
     /// Size of the file.
     pub bytes: u64,
@@ -99,7 +112,10 @@ enum Event {
     Gap(Gap),
     GapEnds(String, u64),
     Setting(u64, String, Option<String>),
-    Mark(u64, String),
+    Mark(u64, &'static str, String),
+    Meta(&'static str, String),
+    Stacks(StackRows),
+    Stalls(Vec<StallRow>),
 }
 
 const RUN: u8 = 0;
@@ -114,6 +130,10 @@ struct Shared {
     ended: AtomicBool,
     sampler_cpu: AtomicU64,
     writer_cpu: AtomicU64,
+    /// Of the threads that look at stacks and stalls, once they have ended.
+    lookers_cpu: AtomicU64,
+    /// Rows of stacks and stalls on their way to the writer; it may be told of some before they are counted.
+    waiting: AtomicI64,
 }
 
 /// A recording that runs. Dropped without [`Recorder::finish`], it leaves a file that can be read and says that it is not
@@ -123,6 +143,7 @@ pub struct Recorder {
     shared: Arc<Shared>,
     events: Sender<Event>,
     sampler: Option<JoinHandle<Counts>>,
+    lookers: Lookers,
     writer: Option<JoinHandle<writing::Outcome>>,
     start_cpu: u64,
 }
@@ -141,6 +162,9 @@ impl Recorder {
         let cpu_before = clock::thread_cpu();
         if !(SLOWEST..=FASTEST).contains(&options.hz) {
             return Err(RecordError::Rate(options.hz));
+        }
+        if let Some(hz) = options.looking.stacks.filter(|hz| !STACKS.contains(hz)) {
+            return Err(RecordError::StackRate(hz));
         }
         let (ring, locked) = Ring::new();
         let ring = Arc::new(ring);
@@ -167,16 +191,20 @@ impl Recorder {
             thread::Builder::new().name("record-write".to_owned()).spawn(write).map_err(RecordError::Thread)?;
         let to_wake = writer.thread().clone();
         let sampler = thread::Builder::new().name("record-sample".to_owned()).spawn(move || sampler.run(&to_wake));
-        let mut recorder = Recorder { shared, events, sampler: None, writer: Some(writer), start_cpu };
+        let lookers = Lookers::default();
+        let mut recorder = Recorder { shared, events, sampler: None, lookers, writer: Some(writer), start_cpu };
         // Dropped on an error, the recorder ends the writer.
         recorder.sampler = Some(sampler.map_err(RecordError::Thread)?);
+        let before = clock::thread_cpu();
+        recorder.lookers = Lookers::start(root, &options.looking, &recorder.shared, &recorder.events)?;
+        recorder.start_cpu += clock::thread_cpu() - before;
         Ok(recorder)
     }
 
     /// Notes something at this instant.
     pub fn mark(&self, text: &str) {
         // Nobody listens once the recording has ended by itself; the summary says why.
-        let _ = self.events.send(Event::Mark(clock::boot(), text.to_owned()));
+        let _ = self.events.send(Event::Mark(clock::boot(), "caller", text.to_owned()));
     }
 
     /// Whether it has ended by itself, because of the disk. [`Recorder::finish`] then says why.
@@ -202,18 +230,21 @@ impl Recorder {
             }
             None => Ok(Counts::default()),
         };
-        // The writer looks at this only after the sampler's last row is in the ring.
+        let all_ended = self.lookers.join();
+        self.shared.lookers_cpu.store(self.lookers.cpu(), Ordering::Release);
+        // The writer looks at this only after the sampler's last row is in the ring, and the last stacks are told.
         self.shared.ended.store(true, Ordering::Release);
         let writer = self.writer.take().ok_or(RecordError::Panicked)?;
         writer.thread().unpark();
         let outcome = writer.join().map_err(|_| RecordError::Panicked)?;
-        let counts = counts?;
+        let counts = if all_ended { counts? } else { return Err(RecordError::Panicked) };
         let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
-        let own = self.start_cpu + cpu(&self.shared.sampler_cpu) + cpu(&self.shared.writer_cpu);
+        let own = [&self.shared.sampler_cpu, &self.shared.writer_cpu, &self.shared.lookers_cpu];
+        let own = self.start_cpu + own.into_iter().map(cpu).sum::<u64>();
         Ok(Summary {
             samples: counts.samples,
             late: counts.late,
-            gaps: counts.gaps,
+            gaps: counts.gaps + self.lookers.gaps,
             own_cpu_seconds: own as f64 * 1e-9,
             bytes: outcome.bytes,
             ended: outcome.ended,

@@ -24,7 +24,12 @@ pub(super) fn run(mut writer: Writer, ring: &Ring, events: &Receiver<Event>, sha
     loop {
         // Asked before the ring is emptied: what the sampler put before it ended is then in this batch.
         let is_last = shared.ended.load(Ordering::Acquire);
-        if let Err(error) = writer.write(drain(ring, events)) {
+        let batch = drain(ring, events);
+        let rows =
+            batch.stacks.as_ref().map_or(0, |rows| rows.samples.len()) + batch.stalls.as_ref().map_or(0, Vec::len);
+        let written = writer.write(batch);
+        shared.waiting.fetch_sub(rows as i64, Ordering::AcqRel);
+        if let Err(error) = written {
             shared.ended.store(true, Ordering::Release);
             let reason = error.to_string();
             let bytes = writer.abandon(&reason);
@@ -44,7 +49,8 @@ fn finish(writer: Writer, shared: &Shared) -> Outcome {
         let reason = "the recorder was given up before it was told to finish".to_owned();
         return Outcome { bytes: writer.abandon(&reason), ended: Some(reason) };
     }
-    let own_cpu = shared.sampler_cpu.load(Ordering::Acquire) + clock::thread_cpu();
+    let others = [&shared.sampler_cpu, &shared.lookers_cpu].map(|cpu| cpu.load(Ordering::Acquire));
+    let own_cpu = others[0] + others[1] + clock::thread_cpu();
     let path = writer.path().to_owned();
     let outcome = match writer.finish(&[("own_cpu_us".to_owned(), (own_cpu / 1000).to_string())]) {
         Ok(bytes) => Outcome { bytes, ended: None },
@@ -76,7 +82,10 @@ fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
             Event::Gap(gap) => batch.gaps.push(gap),
             Event::GapEnds(source, to) => batch.gap_ends.push((source, to)),
             Event::Setting(ts, name, value) => batch.settings.push((ts, name, value, "seen")),
-            Event::Mark(ts, text) => batch.marks.push((ts, "caller", text)),
+            Event::Mark(ts, source, text) => batch.marks.push((ts, source, text)),
+            Event::Meta(key, value) => batch.meta.push((key, value)),
+            Event::Stacks(rows) => batch.stack_rows().extend(rows),
+            Event::Stalls(rows) => batch.stall_rows().extend(rows),
         }
     }
     batch

@@ -5,9 +5,12 @@
 //! writer was killed is read all the same, and says that it is not complete.
 
 mod reader;
+pub mod stacks;
+pub mod stalls;
 mod writer;
 
 pub use reader::Recording;
+pub use stacks::StackRows;
 pub use writer::{Batch, TickRow, Writer};
 
 use pagewise_core::recording::CodecError;

@@ -7,6 +7,7 @@ pub mod loop_device;
 pub mod mapping;
 pub mod page_cache;
 pub mod perf_event;
+pub mod perf_ring;
 pub mod session;
 pub mod swap;
 pub mod thp_disable;

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Status, Stopped, Watch};
-use pagewise_host::record::{Options, Recorder, Summary};
+use pagewise_host::record::{Looking, Options, Recorder, Summary};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,6 +31,19 @@ pub(crate) struct RecordArgs {
     /// Remove the oldest samples when the file gets larger than this, such as 100M
     #[arg(long, value_name = "SIZE")]
     size_cap: Option<Bytes>,
+    /// Also where CPUs are: stacks of the kernel and of programs, HZ times a second and CPU, 1 to 1000 [19 if none is given]
+    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "19")]
+    stacks: Option<u32>,
+    /// Also how long tasks are held up by reclaim, compaction, throttling and dirty pages
+    #[arg(long)]
+    stalls: bool,
+    /// Stacks (99 times a second unless --stacks says otherwise) and stalls for 20 s when there is trouble: tasks waiting
+    /// for memory, or 30 % system time
+    #[arg(long)]
+    flight: bool,
+    /// Keep the names of kernel threads and of COMMAND's processes only
+    #[arg(long)]
+    redact: bool,
     /// Record while this runs
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -39,7 +52,8 @@ pub(crate) struct RecordArgs {
 const AFTER_HELP: &str = "Exit status: that of COMMAND (128 + signal if one ended it), 125 when recording fails before \
                           it runs, 126 or 127 when it cannot be run or found. Without COMMAND as for every verb: 5 when \
                           the disk ended the recording, 130 when Ctrl-C ended it before its time.\n\n\
-                          Examples:\n  pagewise record -o idle.pgw --for 60s\n  pagewise record -o sort.pgw -- sort big.txt";
+                          Examples:\n  pagewise record -o idle.pgw --for 60s\n  pagewise record -o sort.pgw --stacks --stalls -- sort big.txt\n  \
+                          pagewise record -o host.pgw --flight --size-cap 500M";
 
 /// How often it is looked whether to end.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -70,7 +84,15 @@ pub(crate) fn run(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failur
 }
 
 fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Failure> {
-    let options = Options { hz: args.hz, size_cap: args.size_cap.map(|cap| cap.0), meta: Vec::new() };
+    let looking = Looking {
+        stacks: args.stacks,
+        stalls: args.stalls,
+        flight: args.flight,
+        is_redacted: args.redact,
+        with_command: !args.command.is_empty(),
+    };
+    let meta = if args.redact { vec![("redacted".to_owned(), "1".to_owned())] } else { Vec::new() };
+    let options = Options { hz: args.hz, size_cap: args.size_cap.map(|cap| cap.0), meta, looking };
     let started = Instant::now();
     Ok((Recorder::start(&global.root(), &args.output, &options)?, started))
 }

@@ -71,14 +71,30 @@ impl Recording {
     /// A name that is a view could run anything.
     fn check_tables(&self) -> Result<(), RecordingError> {
         const NEEDED: [&str; 8] = ["meta", "source", "series", "tick", "segment", "setting", "mark", "gap"];
-        let tables: Vec<String> = self.all("SELECT name FROM sqlite_master WHERE type = 'table'", |row| row.get(0))?;
-        match NEEDED.iter().find(|needed| !tables.iter().any(|table| table == *needed)) {
+        match self.missing_tables(&NEEDED)?.first() {
             Some(missing) => Err(self.damaged(&format!("it has no table {missing}"))),
             None => Ok(()),
         }
     }
 
-    fn damaged(&self, what: &str) -> RecordingError {
+    fn missing_tables<'a>(&self, needed: &[&'a str]) -> Result<Vec<&'a str>, RecordingError> {
+        let tables: Vec<String> = self.all("SELECT name FROM sqlite_master WHERE type = 'table'", |row| row.get(0))?;
+        Ok(needed.iter().copied().filter(|needed| !tables.iter().any(|table| table == needed)).collect())
+    }
+
+    /// Whether it has all of these tables, which belong together.
+    ///
+    /// # Errors
+    /// When it has only some of them.
+    pub(super) fn has_tables(&self, tables: &[&str]) -> Result<bool, RecordingError> {
+        match self.missing_tables(tables)?[..] {
+            [] => Ok(true),
+            ref missing if missing.len() == tables.len() => Ok(false),
+            [missing, ..] => Err(self.damaged(&format!("it has no table {missing}"))),
+        }
+    }
+
+    pub(super) fn damaged(&self, what: &str) -> RecordingError {
         RecordingError::Damaged { path: self.path.clone(), what: what.to_owned() }
     }
 
@@ -90,11 +106,18 @@ impl Recording {
             rusqlite::Error::IntegralValueOutOfRange(column, value) => {
                 self.damaged(&format!("column {column} holds {value}"))
             }
+            source if source.sqlite_error_code() == Some(rusqlite::ErrorCode::TooBig) => {
+                self.damaged("a value is larger than any that is written")
+            }
             source => RecordingError::Database { action: "read", path: self.path.clone(), source },
         }
     }
 
-    fn all<T>(&self, sql: &str, of_row: impl Fn(&Row<'_>) -> rusqlite::Result<T>) -> Result<Vec<T>, RecordingError> {
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        of_row: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, RecordingError> {
         let read =
             || -> rusqlite::Result<Vec<T>> { self.database.prepare(sql)?.query_map([], |row| of_row(row))?.collect() };
         read().map_err(|error| self.database_error(error))
@@ -218,11 +241,11 @@ impl Recorded for Recording {
     }
 
     fn profile(&self) -> Result<Option<Profile>, RecordingError> {
-        Ok(None)
+        self.read_profile()
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, RecordingError> {
-        Ok(None)
+        self.read_stalls()
     }
 }
 
@@ -296,6 +319,8 @@ fn check_file(path: &Path) -> Result<(), RecordingError> {
 fn open_database(path: &Path) -> rusqlite::Result<Connection> {
     let look = |database: Connection| -> rusqlite::Result<Connection> {
         database.pragma_update(None, "trusted_schema", false)?;
+        // A column that is computed could give a value of any size.
+        database.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_LENGTH, LARGEST_SEGMENT as i32)?;
         database.busy_timeout(std::time::Duration::from_secs(5))?;
         // Everything is read within one transaction: a recording that grows is seen as it is now.
         database.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
@@ -328,7 +353,7 @@ pub(super) fn as_it_stands(path: &Path) -> String {
     uri + "?immutable=1"
 }
 
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(super) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }

@@ -1,8 +1,12 @@
 //! Recordings that are capped, damaged, foreign, newer, or hostile.
 
 use super::*;
+use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
-use pagewise_core::recording::{GapReason, Kind, RawUnit, Recorded, Series};
+use pagewise_core::recording::{
+    Durations, Frame, GapReason, Kind, RawUnit, Recorded, SamplingEvent, Series, StackId, StackSample, StallKind,
+    StallRow,
+};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::fs;
@@ -129,7 +133,7 @@ fn tables_and_columns_of_a_newer_version_are_left_alone_and_a_newer_format_is_re
     let path = folder.path().join("a.pgw");
     finished(&path, 20);
     let database = Connection::open(&path).unwrap();
-    let newer = "CREATE TABLE stack (id INTEGER PRIMARY KEY, parent INTEGER); ALTER TABLE mark ADD COLUMN colour TEXT;
+    let newer = "CREATE TABLE finding (id INTEGER PRIMARY KEY, parent INTEGER); ALTER TABLE mark ADD COLUMN colour TEXT;
                  INSERT INTO mark (ts, source, text, colour) VALUES (1, 'x', 'y', 'red');
                  INSERT INTO segment (source, seq, t0, t1, n, codec, blob) VALUES ('gpu', 0, 0, 0, 20, 'wavelet', x'00');
                  UPDATE series SET unit = 'furlongs';";
@@ -223,6 +227,7 @@ proptest! {
         fs::write(&path, bytes).unwrap();
         if let Ok(recording) = Recording::open(&path) {
             let _ = (recording.settings(), recording.marks(), recording.ticks());
+            let _ = (recording.profile(), recording.stalls());
             let _ = values(&recording);
         }
     }
@@ -236,7 +241,156 @@ fn whole() -> &'static Vec<u8> {
         let path = folder.path().join("a.pgw");
         let mut making = Making::start(&path, None);
         making.ticks(340).unwrap();
+        making.writer.write(looked(3)).unwrap();
         making.writer.abandon("for a test");
         fs::read(&path).unwrap()
     })
+}
+
+/// Two functions, two stacks, and in each of so many slices of a second a sample of either and a stall.
+fn looked(slices: u64) -> Batch {
+    let mut batch =
+        Batch { meta: vec![(stacks::EVENT, "cpu-clock".into()), (stacks::HZ, "19".into())], ..Batch::default() };
+    let frame = |name: &str, module: &str| Frame { name: name.into(), module: module.into() };
+    let rows = batch.stack_rows();
+    rows.frames = vec![frame("main", "job"), frame("compact_zone", KERNEL)];
+    rows.nodes = vec![(None, 0), (Some(StackId(0)), 1)];
+    rows.samples = (1..=slices).flat_map(|slice| [sample(slice, 0, 5), sample(slice, 1, 2)]).collect();
+    *batch.stall_rows() = (1..=slices).map(stall).collect();
+    batch
+}
+
+fn sample(slice: u64, stack: u32, count: u64) -> StackSample {
+    let (from, to) = (slice * SECOND, (slice + 1) * SECOND);
+    StackSample { from, to, cpu: Some(1), pid: Some(77), comm: "job".into(), stack: StackId(stack), count }
+}
+
+fn stall(slice: u64) -> StallRow {
+    let mut durations = Durations::default();
+    durations.add(5_000_000, 3);
+    StallRow {
+        from: slice * SECOND,
+        to: (slice + 1) * SECOND,
+        kind: StallKind::Compaction,
+        pid: 77,
+        comm: "job".into(),
+        order: Some(9),
+        outcome: "contended".into(),
+        durations,
+    }
+}
+
+#[test]
+fn stacks_and_stalls_come_back_as_they_were_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = Making::start(&path, None);
+    making.writer.write(looked(3)).unwrap();
+    // A later batch goes on where the first ended: a function and a stack more, under one that is there.
+    let mut more = Batch { meta: vec![(stacks::LOST, "4".into())], ..Batch::default() };
+    let rows = more.stack_rows();
+    rows.frames = vec![Frame { name: "alloc".into(), module: "libc.so.6".into() }];
+    rows.nodes = vec![(Some(StackId(1)), 2)];
+    rows.samples = vec![sample(4, 2, 1), StackSample { cpu: None, pid: None, ..sample(4, 0, 1) }];
+    making.writer.write(more).unwrap();
+    making.writer.finish(&[]).unwrap();
+
+    let recording = Recording::open(&path).unwrap();
+    let profile = recording.profile().unwrap().unwrap();
+    assert_eq!((profile.event, profile.hz, profile.lost), (Some(SamplingEvent::CpuClock), Some(19.0), 4));
+    let names: Vec<&str> =
+        profile.stacks.walk(StackId(2)).map(|frame| profile.stacks.frames()[frame as usize].name.as_str()).collect();
+    assert_eq!(names, ["alloc", "compact_zone", "main"]);
+    let mut expected: Vec<StackSample> = looked(3).stacks.unwrap().samples;
+    expected.extend([sample(4, 2, 1), StackSample { cpu: None, pid: None, ..sample(4, 0, 1) }]);
+    assert_eq!(profile.samples, expected);
+    assert_eq!(recording.stalls().unwrap().unwrap(), (1..=3).map(stall).collect::<Vec<_>>());
+}
+
+#[test]
+fn nobody_looked_is_told_from_nothing_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let (without, with) = (folder.path().join("a.pgw"), folder.path().join("b.pgw"));
+    finished(&without, 20);
+    let recording = Recording::open(&without).unwrap();
+    assert!(recording.profile().unwrap().is_none() && recording.stalls().unwrap().is_none());
+    let mut making = Making::start(&with, None);
+    let mut batch = Batch::default();
+    batch.stack_rows();
+    batch.stall_rows();
+    making.writer.write(batch).unwrap();
+    making.writer.finish(&[]).unwrap();
+    let recording = Recording::open(&with).unwrap();
+    assert_eq!(recording.profile().unwrap().unwrap().samples, []);
+    assert_eq!(recording.stalls().unwrap().unwrap(), []);
+}
+
+#[test]
+fn stacks_and_stalls_of_a_time_that_was_evicted_go_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = Making::start(&path, Some(600_000));
+    making.writer.write(looked(2999)).unwrap();
+    making.ticks(3000).unwrap();
+    making.writer.finish(&[]).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    let gone_until = recording.gaps().iter().find(|gap| gap.reason == GapReason::Evicted).unwrap().to.unwrap();
+    let profile = recording.profile().unwrap().unwrap();
+    let left = 2 * (3000 - gone_until / SECOND) as usize;
+    assert!(profile.samples.iter().all(|sample| sample.to > gone_until));
+    assert_eq!(profile.samples.len(), left, "both of every slice that ends later");
+    assert_eq!(recording.stalls().unwrap().unwrap().len(), left / 2);
+}
+
+#[test]
+fn stacks_and_stalls_that_cannot_be_are_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (change, says)) in [
+        ("UPDATE stack SET parent = 1 WHERE id = 0", "comes before its parent"),
+        ("UPDATE stack SET parent = 0 WHERE id = 0", "comes before its parent"),
+        ("UPDATE stack SET frame = 9 WHERE id = 1", "frame 9, which is not there"),
+        ("DELETE FROM stack WHERE id = 1", "stack 1, which is not there"),
+        ("DELETE FROM slice WHERE id = 2", "slice 2, which is not there"),
+        ("UPDATE slice SET t1 = 0 WHERE id = 2", "ends before it begins"),
+        ("UPDATE slice SET t0 = -5", "holds -5"),
+        ("UPDATE sample SET n = -1", "holds -1"),
+        ("UPDATE sample SET pid = 99999999999", "holds 99999999999"),
+        ("UPDATE sample SET comm = x'00'", "comm holds a value of type Blob"),
+        ("UPDATE frame SET name = zeroblob(3)", "name holds a value of type Blob"),
+        ("DROP TABLE slice", "no table slice"),
+        ("UPDATE stall SET buckets = x'80'", "buckets"),
+        ("UPDATE stall SET total = -1", "holds -1"),
+        ("UPDATE stall SET page_order = 300", "holds 300"),
+        ("UPDATE stall SET t1 = 0", "ends before it begins"),
+        (
+            "DROP TABLE frame; CREATE TABLE frame (id INTEGER PRIMARY KEY, name AS (hex(zeroblob(200000000))), module);
+             INSERT INTO frame (id, module) VALUES (0, ''), (1, '')",
+            "larger than any",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = folder.path().join(format!("{number}.pgw"));
+        let mut making = Making::start(&path, None);
+        making.writer.write(looked(3)).unwrap();
+        making.writer.finish(&[]).unwrap();
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        let recording = Recording::open(&path).unwrap();
+        let error = recording.profile().err().or(recording.stalls().err());
+        let error = error.unwrap_or_else(|| panic!("{change} was taken"));
+        let shown = error.to_string();
+        assert!(matches!(error, RecordingError::Damaged { .. }) && shown.contains(says), "{change}: {shown}");
+    }
+}
+
+#[test]
+fn a_stall_of_a_kind_of_a_newer_version_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = Making::start(&path, None);
+    making.writer.write(looked(3)).unwrap();
+    making.writer.finish(&[]).unwrap();
+    Connection::open(&path).unwrap().execute("UPDATE stall SET kind = 'teleport' WHERE rowid = 2", []).unwrap();
+    assert_eq!(Recording::open(&path).unwrap().stalls().unwrap().unwrap().len(), 2);
 }

@@ -1,9 +1,10 @@
 //! Writing a recording: batches of rows, segments closed every 300 ticks, a cap on the size.
 
-use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, TABLES, companions, damaged};
+use super::stacks::{Grown, StackRows};
+use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, TABLES, companions, damaged, stalls};
 use pagewise_core::recording::segment::{self, TICKS};
 use pagewise_core::recording::tick::{SourceRow, TickDecoder, is_key};
-use pagewise_core::recording::{Gap, GapReason, Series};
+use pagewise_core::recording::{Gap, GapReason, Series, StallRow};
 use rusqlite::{Connection, params};
 use std::fs::File;
 use std::io;
@@ -15,6 +16,8 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
 
 /// zstd's fastest level: after differences are taken, higher ones gain nothing (docs/design, on recordings).
 const COMPRESSION: i32 = 1;
+
+const SET_META: &str = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
 
 /// One tick on its way to the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +45,12 @@ pub struct Batch {
     pub settings: Vec<(u64, String, Option<String>, &'static str)>,
     /// When, who, what.
     pub marks: Vec<(u64, &'static str, String)>,
+    /// Keys of `meta` that get a value or another one.
+    pub meta: Vec<(&'static str, String)>,
+    /// Stacks. `None`: nobody looks. Once there were some, the recording says that somebody looked.
+    pub stacks: Option<StackRows>,
+    /// Stalls, in order of time. `None` as for stacks.
+    pub stalls: Option<Vec<StallRow>>,
 }
 
 impl Batch {
@@ -52,6 +61,9 @@ impl Batch {
             && self.gap_ends.is_empty()
             && self.settings.is_empty()
             && self.marks.is_empty()
+            && self.meta.is_empty()
+            && self.stacks.is_none()
+            && self.stalls.is_none()
     }
 }
 
@@ -65,6 +77,7 @@ pub struct Writer {
     next_seq: u64,
     /// Rows that are in no segment yet. The first is a key row.
     open_rows: Vec<TickRow>,
+    stacks: Grown,
     checkpointed: Instant,
 }
 
@@ -102,6 +115,7 @@ impl Writer {
             size_cap,
             next_seq: 0,
             open_rows: Vec::with_capacity(TICKS + 64),
+            stacks: Grown::default(),
             checkpointed: Instant::now(),
         })
     }
@@ -173,6 +187,9 @@ impl Writer {
         let error = self.error("write to");
         let transaction = self.database.transaction().map_err(&error)?;
         insert(&transaction, &part, self.next_seq).map_err(&error)?;
+        if let Some(rows) = &part.stacks {
+            self.stacks.insert(&transaction, rows).map_err(&error)?;
+        }
         transaction.commit().map_err(&error)?;
         self.next_seq += part.ticks.len() as u64;
         self.open_rows.extend(part.ticks);
@@ -235,8 +252,10 @@ impl Writer {
                 other => other.map_err(&error)?,
             };
             let transaction = self.database.transaction().map_err(&error)?;
-            let evict = || -> rusqlite::Result<()> {
+            let mut evict = || -> rusqlite::Result<()> {
                 transaction.execute("DELETE FROM segment WHERE seq = ?1", [seq])?;
+                self.stacks.evict(&transaction, t1)?;
+                stalls::evict(&transaction, t1)?;
                 // One gap that grows, however long the recording runs.
                 let word = GapReason::Evicted.word();
                 let grow = "UPDATE gap SET t1 = ?1, ticks = ticks + ?2 WHERE reason = ?3";
@@ -283,9 +302,8 @@ impl Writer {
         self.seal()?;
         let error = self.error("finish");
         let transaction = self.database.transaction().map_err(&error)?;
-        let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
         for (key, value) in meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).chain([(COMPLETE, "1")]) {
-            transaction.execute(sql, [key, value]).map_err(&error)?;
+            transaction.execute(SET_META, [key, value]).map_err(&error)?;
         }
         transaction.commit().map_err(&error)?;
         self.vacuum().map_err(&error)?;
@@ -349,6 +367,12 @@ fn insert(database: &Connection, batch: &Batch, first_seq: u64) -> rusqlite::Res
     for (ts, source, text) in &batch.marks {
         let sql = "INSERT INTO mark (ts, source, text) VALUES (?1, ?2, ?3)";
         database.prepare_cached(sql)?.execute(params![*ts as i64, source, text])?;
+    }
+    for (key, value) in &batch.meta {
+        database.prepare_cached(SET_META)?.execute(params![key, value])?;
+    }
+    if let Some(rows) = &batch.stalls {
+        stalls::insert(database, rows)?;
     }
     Ok(())
 }

@@ -1,0 +1,189 @@
+//! Tiers 1 and 2 of a recording: the threads that look at stacks and stalls, and the one that calls them.
+
+use super::flight::Flight;
+use super::look::{self, Rings, Signal};
+use super::stacks::Counting;
+use super::{Event, RecordError, Shared, clock, open_gap, stacks, stalls};
+use crate::root::Root;
+use crate::store::recording::stacks as keys;
+use pagewise_core::recording::GapReason;
+use rustix::event::{EventfdFlags, eventfd};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread::{self, JoinHandle};
+
+/// Rates of stacks, in samples a second and CPU.
+pub const STACKS: std::ops::RangeInclusive<u32> = 1..=1000;
+
+/// The rate of a flight recorder, unless another is given.
+pub const FLIGHT_HZ: u32 = 99;
+
+/// What is looked at beside the numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looking {
+    /// Stacks, so many times a second and CPU.
+    pub stacks: Option<u32>,
+    /// Stalls.
+    pub stalls: bool,
+    /// Both only while there is trouble, stacks at [`FLIGHT_HZ`] if no rate is given.
+    pub flight: bool,
+    /// Names of kernel threads and of what this process starts only; all others are one process without a name, of which
+    /// only the kernel's part of stacks is kept.
+    pub is_redacted: bool,
+    /// The calling thread is about to start a command. Where the whole host may not be looked at, that still may.
+    pub with_command: bool,
+}
+
+/// The threads.
+#[derive(Debug, Default)]
+pub(super) struct Lookers {
+    threads: Vec<JoinHandle<()>>,
+    signals: Vec<Arc<Signal>>,
+    wake_flight: Option<Arc<OwnedFd>>,
+    cpu: Vec<Arc<AtomicU64>>,
+    /// Gaps told at the start.
+    pub(super) gaps: u64,
+}
+
+impl Lookers {
+    /// Opens what is asked for, on this thread, and starts the threads. What is refused is a gap with the reason.
+    pub(super) fn start(
+        root: &Root,
+        looking: &Looking,
+        shared: &Arc<Shared>,
+        events: &Sender<Event>,
+    ) -> Result<Lookers, RecordError> {
+        let mut lookers = Lookers::default();
+        let until = if looking.flight { 0 } else { u64::MAX };
+        let hz = looking.stacks.or(looking.flight.then_some(FLIGHT_HZ));
+        if let Some(hz) = hz {
+            lookers.start_stacks(root, hz, looking, until, shared, events)?;
+        }
+        if looking.stalls || looking.flight {
+            lookers.start_stalls(root, looking, until, shared, events)?;
+        }
+        if looking.flight && !lookers.signals.is_empty() {
+            let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(io::Error::from);
+            let wake = Arc::new(wake.map_err(RecordError::Thread)?);
+            lookers.wake_flight = Some(Arc::clone(&wake));
+            let (flight, why) = Flight::new(root, lookers.signals.clone(), wake);
+            if let Some(why) = why {
+                lookers.gap(events, "flight", GapReason::Missing, why);
+            }
+            lookers
+                .spawn("record-flight", shared, events, move |shared, cpu, events| flight.run(shared, cpu, events))?;
+        }
+        Ok(lookers)
+    }
+
+    fn gap(&mut self, events: &Sender<Event>, source: &str, reason: GapReason, detail: String) {
+        self.gaps += 1;
+        let _ = events.send(Event::Gap(open_gap(clock::boot(), source, reason, detail)));
+    }
+
+    /// A flight recorder waits. Else looking begins now, not when the thread first runs: the beginning of a command that
+    /// is about to be started must not be missed.
+    fn begin(&self, source: &str, rings: &Rings, until: u64, events: &Sender<Event>) {
+        if until == 0 {
+            stacks::turn(source, false, clock::boot(), events);
+        } else {
+            rings.enable();
+        }
+    }
+
+    fn start_stacks(
+        &mut self,
+        root: &Root,
+        hz: u32,
+        looking: &Looking,
+        until: u64,
+        shared: &Arc<Shared>,
+        events: &Sender<Event>,
+    ) -> Result<(), RecordError> {
+        let source = match stacks::open(root, hz, looking.with_command) {
+            Ok(source) => source,
+            Err(why) => {
+                self.gap(events, stacks::SOURCE, GapReason::Missing, why);
+                return Ok(());
+            }
+        };
+        let left_out = source.only_children.as_ref().map(|_| std::process::id());
+        if let Some(why) = source.only_children {
+            self.gap(events, "stacks.others", GapReason::Missing, why);
+        }
+        let _ = events.send(Event::Meta(keys::EVENT, source.event.word().to_owned()));
+        let _ = events.send(Event::Meta(keys::HZ, hz.to_string()));
+        let _ = events.send(Event::Stacks(crate::store::recording::StackRows::default()));
+        self.begin(stacks::SOURCE, &source.rings, until, events);
+        let counting = Counting::new(root, hz, looking.is_redacted, left_out);
+        let signal = self.signal(until)?;
+        self.spawn("record-stacks", shared, events, move |shared, cpu, events| {
+            look::run(counting, source.rings, &signal, shared, cpu, events);
+        })
+    }
+
+    fn start_stalls(
+        &mut self,
+        root: &Root,
+        looking: &Looking,
+        until: u64,
+        shared: &Arc<Shared>,
+        events: &Sender<Event>,
+    ) -> Result<(), RecordError> {
+        let source = match stalls::open(root) {
+            Ok(source) => source,
+            Err(why) => {
+                self.gap(events, stalls::SOURCE, GapReason::Missing, why);
+                return Ok(());
+            }
+        };
+        for (kind, why) in &source.missing {
+            self.gap(events, &format!("{}.{kind}", stalls::SOURCE), GapReason::Missing, why.clone());
+        }
+        let _ = events.send(Event::Stalls(Vec::new()));
+        let (rings, pairing) = source.into_pairing(root, looking.is_redacted);
+        self.begin(stalls::SOURCE, &rings, until, events);
+        let signal = self.signal(until)?;
+        self.spawn("record-stalls", shared, events, move |shared, cpu, events| {
+            look::run(pairing, rings, &signal, shared, cpu, events);
+        })
+    }
+
+    fn signal(&mut self, until: u64) -> Result<Arc<Signal>, RecordError> {
+        let signal = Signal::new(until).map_err(RecordError::Thread)?;
+        self.signals.push(Arc::clone(&signal));
+        Ok(signal)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        shared: &Arc<Shared>,
+        events: &Sender<Event>,
+        run: impl FnOnce(&Shared, &AtomicU64, &Sender<Event>) + Send + 'static,
+    ) -> Result<(), RecordError> {
+        let cpu = Arc::new(AtomicU64::new(0));
+        let (shared, events, of_thread) = (Arc::clone(shared), events.clone(), Arc::clone(&cpu));
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared, &of_thread, &events));
+        self.cpu.push(cpu);
+        self.threads.push(thread.map_err(RecordError::Thread)?);
+        Ok(())
+    }
+
+    /// Waits for them, after `shared` has told them to end. Gives whether they all ended well.
+    pub(super) fn join(&mut self) -> bool {
+        self.signals.iter().for_each(|signal| signal.wake());
+        if let Some(wake) = &self.wake_flight {
+            let _ = rustix::io::write(&**wake, &1u64.to_ne_bytes());
+        }
+        self.threads.drain(..).fold(true, |all, thread| thread.join().is_ok() && all)
+    }
+
+    /// CPU time of all of them, in nanoseconds.
+    pub(super) fn cpu(&self) -> u64 {
+        self.cpu.iter().map(|cpu| cpu.load(Ordering::Acquire)).sum()
+    }
+}
