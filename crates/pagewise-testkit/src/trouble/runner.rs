@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Key of `meta` under which a recording says what it is of.
 pub const META: &str = "trouble";
 
+/// What else `pagewise record` takes, where it can: stacks and stalls, without the names of anybody's processes.
+pub const ALL_EVIDENCE: [&str; 4] = ["--stacks", "19", "--stalls", "--redact"];
+
 /// Makes recordings.
 #[derive(Clone, Debug)]
 pub struct Runner {
