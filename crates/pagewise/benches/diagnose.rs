@@ -39,7 +39,8 @@ fn day() -> Day {
     let series = names.iter().enumerate().map(of).collect();
     let row = |tick: u64| {
         // A fifth of all numbers changes every second, as on a busy host.
-        let value = |column: usize| Some(if column % 5 == 0 { 1_000 + tick * (column as u64 + 7) } else { 4_000 });
+        let value =
+            |column: usize| Some(if column.is_multiple_of(5) { 1_000 + tick * (column as u64 + 7) } else { 4_000 });
         Some(SourceRow { took: 90, values: (0..names.len()).map(value).collect() })
     };
     let segment = |first: u64| {

@@ -147,6 +147,17 @@ impl From<ExportError> for Failure {
     }
 }
 
+impl From<RecordingError> for Failure {
+    fn from(error: RecordingError) -> Self {
+        match error {
+            RecordingError::Exists(_) | RecordingError::NotARecording { .. } | RecordingError::Newer { .. } => {
+                Failure::Usage(error.into())
+            }
+            _ => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         Failure::Usage(error.into())
@@ -197,17 +208,6 @@ impl From<BundleError> for Failure {
             | BundleError::Database { .. }
             | BundleError::Damaged { .. }
             | BundleError::Busy(_) => Failure::NotPossible(error.into()),
-        }
-    }
-}
-
-impl From<RecordingError> for Failure {
-    fn from(error: RecordingError) -> Self {
-        match error {
-            RecordingError::Exists(_) | RecordingError::NotARecording { .. } | RecordingError::Newer { .. } => {
-                Failure::Usage(error.into())
-            }
-            _ => Failure::NotPossible(error.into()),
         }
     }
 }

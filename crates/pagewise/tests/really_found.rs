@@ -4,13 +4,13 @@
 //! The program that makes trouble is this test itself, asked by a variable of its environment (`made_when_asked`).
 
 use assert_cmd::cargo::CommandCargoExt;
-use pagewise_testkit::trouble::runner::Runner;
+use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner};
 use pagewise_testkit::trouble::{HEALTHY, Severity, TROUBLES, Trouble, find, judge, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a short run makes: no disk, little set-up, one window of the rules is enough, and counters alone decide.
+/// What a short run makes: no disk, little set-up and one window of the rules is enough.
 const CHEAPEST: [&str; 3] = ["compaction-storm", "oom-risk", "unexplained-system-time"];
 
 /// One window of ten seconds, and what recording loses at its ends.
@@ -33,7 +33,7 @@ fn runner(state: &Path) -> Runner {
         maker: vec![own.into(), "made_when_asked".into(), "--exact".into(), "--nocapture".into()],
         state_dir: Some(state.to_owned()),
         host: "test".to_owned(),
-        record_args: Vec::new(),
+        record_args: ALL_EVIDENCE.map(str::to_owned).to_vec(),
     }
 }
 

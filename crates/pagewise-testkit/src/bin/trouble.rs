@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use pagewise_host::facts::kernel;
 use pagewise_host::root::Root;
-use pagewise_testkit::trouble::runner::{Runner, Session, name_of_this_host, today};
+use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner, Session, name_of_this_host, today};
 use pagewise_testkit::trouble::{HEALTHY, Severity, TROUBLES, judge, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, host_lock};
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ enum Verb {
         /// A name for this host that says nothing about it [default: made of its facts]
         #[arg(long)]
         host: Option<String>,
-        /// More arguments of `pagewise record`, such as --stacks 19 --stalls
+        /// Other arguments of `pagewise record` than --stacks 19 --stalls --redact, such as --hz 1 for counters alone
         #[arg(last = true)]
         record_args: Vec<String>,
     },
@@ -107,6 +107,8 @@ fn run(cli: Cli) -> Result<bool, String> {
             if let Some(unknown) = only.iter().find(|id| pagewise_testkit::trouble::find(id).is_none()) {
                 return Err(format!("there is no trouble '{unknown}'; `trouble list` names all"));
             }
+            let all = ALL_EVIDENCE.map(str::to_owned).to_vec();
+            let record_args = if record_args.is_empty() { all } else { record_args };
             let runner = Runner {
                 pagewise,
                 maker: vec![own.into_os_string()],

@@ -1,6 +1,6 @@
 //! Huge pages are asked for, of memory that is in pieces, and the asker compacts: the storm of 2012.
 
-use super::memory::fault_huge_pages;
+use super::memory::{fault_huge_pages, take_what_is_whole};
 use super::stage::cpus;
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
@@ -8,7 +8,7 @@ use std::io;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "compaction-storm",
-    what: "free memory is broken up (memory_state), thp.defrag is always, and threads map 1 GiB with MADV_HUGEPAGE, touch \
+    what: "free memory is broken up (memory_state), what is whole of it is taken, thp.defrag is always, and threads map 1 GiB with MADV_HUGEPAGE, touch \
            every 2 MiB and unmap",
     doses: &[
         Dose { does: "one thread at work 25 % of the time", policy: POLICY },
@@ -25,5 +25,6 @@ const POLICY: &str = "memory_state=aged(97%),thp.defrag=always";
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     let (threads, percent) = severity.of([(1, 25), (1, 100), (cpus(), 100)]);
+    let _held = take_what_is_whole(stage)?;
     stage.work(threads, percent, |_| fault_huge_pages(1 << 30))
 }

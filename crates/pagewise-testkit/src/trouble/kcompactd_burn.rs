@@ -1,6 +1,6 @@
 //! The kernel compacts in the background what cannot be compacted.
 
-use super::memory::fault_huge_pages;
+use super::memory::{fault_huge_pages, take_what_is_whole};
 use super::stage::cpus;
 use super::{Dose, LASTING, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
@@ -25,5 +25,6 @@ const POLICY: &str = "memory_state=aged(97%),thp.defrag=defer,vm.compaction_proa
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     let (threads, percent) = severity.of([(1, 5), (1, 30), (cpus(), 100)]);
+    let _held = take_what_is_whole(stage)?;
     stage.work(threads, percent, |_| fault_huge_pages(1 << 30))
 }

@@ -1,6 +1,8 @@
 //! Anonymous memory that is taken and given back on purpose.
 
 use super::stage::{Stage, available};
+use pagewise_host::root::Root;
+use pagewise_host::source::buddyinfo;
 use pagewise_host::sys::mapping::{Mapping, PageAdvice};
 use std::io;
 
@@ -21,6 +23,14 @@ pub(super) fn take(stage: &Stage, bytes: u64) -> io::Result<Vec<Mapping>> {
         held.push(piece);
     }
     Ok(held)
+}
+
+/// Takes the huge pages that are free: from then on each one that is asked for has to be made.
+pub(super) fn take_what_is_whole(stage: &Stage) -> io::Result<Vec<Mapping>> {
+    let blocks = buddyinfo::read(&Root::live()).map_err(io::Error::other)?;
+    let whole: u64 = buddyinfo::nodes(&blocks).iter().map(|node| node.usable).sum();
+    // The piece that `take` rounds away, and what comes together again meanwhile.
+    take(stage, whole * PAGE as u64 + PIECE as u64)
 }
 
 /// Takes memory until about that many bytes are left available.

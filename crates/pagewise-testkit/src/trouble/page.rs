@@ -95,7 +95,11 @@ fn made(out: &mut String) {
     out.push('\n');
 }
 
+/// Names of tunables keep their small letters.
 fn sentence(text: &str) -> String {
+    if text.split(' ').next().is_some_and(|word| word.contains('.')) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

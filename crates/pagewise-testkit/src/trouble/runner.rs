@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// Key of `meta` under which a recording says what it is of.
 pub const META: &str = "trouble";
 
+/// What else `pagewise record` takes, where it can: stacks and stalls, without the names of anybody's processes.
+pub const ALL_EVIDENCE: [&str; 4] = ["--stacks", "19", "--stalls", "--redact"];
+
 /// Makes recordings.
 #[derive(Clone, Debug)]
 pub struct Runner {
@@ -289,17 +292,16 @@ impl Session {
         self.out.join(format!("{}_{day}_{}_{severity}.pgw", self.runner.host, trouble.id))
     }
 
-    /// A recording of this host, of whatever day.
+    /// A recording of this host, of whatever day, in which it really happened.
     fn is_there(&self, trouble: &Trouble, severity: Severity) -> bool {
-        let Some(end) = self.file(trouble, severity, "").file_name().map(|name| name.to_string_lossy().into_owned())
-        else {
-            return false;
-        };
-        let end = end.trim_start_matches(&self.runner.host).trim_start_matches('_').to_owned();
-        let names = fs::read_dir(&self.out).into_iter().flatten().flatten().map(|entry| entry.file_name());
-        names
-            .map(|name| name.to_string_lossy().into_owned())
-            .any(|name| name.starts_with(&format!("{}_", self.runner.host)) && name.ends_with(&format!("_{end}")))
+        let name = |day: &str| self.file(trouble, severity, day).file_name().map(|name| name.to_os_string());
+        let entries = fs::read_dir(&self.out).into_iter().flatten().flatten();
+        let of_this_host = entries.filter(|entry| {
+            let own = entry.file_name().to_string_lossy().into_owned();
+            let day = own.split('_').nth(1).unwrap_or_default();
+            name(day) == Some(entry.file_name())
+        });
+        of_this_host.map(|entry| label(&entry.path())).any(|label| label.is_ok_and(|label| label.made))
     }
 
     /// Makes what is not there yet and tells `tell` a line for each. Returns whether all is there that can be.
@@ -338,6 +340,8 @@ impl Session {
                 }
             }
             let file = self.file(trouble, severity, &today());
+            // One of today in which it did not happen.
+            let _ = fs::remove_file(&file);
             match self.runner.record(trouble, severity, self.seconds, &file) {
                 Ok(label) => tell(&format!("{name}: {}", words(&label))),
                 Err(error) => {
@@ -398,7 +402,18 @@ mod tests {
         let mut session = session(folder.path());
         let trouble = super::super::find("swap-thrash").unwrap();
         assert!(!session.is_there(trouble, Severity::Mild));
-        fs::write(session.file(trouble, Severity::Mild, "2026-11-20"), "").unwrap();
+        let file = session.file(trouble, Severity::Mild, "2026-11-20");
+        let write = |made: bool| {
+            let options = pagewise_host::record::Options { hz: 1.0, size_cap: None, meta: Vec::new() };
+            let _ = fs::remove_file(&file);
+            pagewise_host::record::Recorder::start(&Root::live(), &file, &options).unwrap().finish().unwrap();
+            let proof = Vec::new();
+            let label = Label { made, ..session.runner.label(trouble, Severity::Mild, proof) };
+            write_label(&file, &label).unwrap();
+        };
+        write(false);
+        assert!(!session.is_there(trouble, Severity::Mild), "one in which it did not happen is made again");
+        write(true);
         assert!(session.is_there(trouble, Severity::Mild));
         assert!(!session.is_there(trouble, Severity::Severe));
         session.runner.host = "h2".to_owned();

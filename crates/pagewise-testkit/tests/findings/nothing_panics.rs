@@ -40,7 +40,7 @@ proptest! {
                 0 => Some(number),
                 1 => Some(u64::MAX),
                 2 => Some(number.wrapping_add((at * 1e6) as u64)),
-                3 => (at as u64 % 3 != 0).then_some(number),
+                3 => (!(at as u64).is_multiple_of(3)).then_some(number),
                 4 => Some(if at < 20.0 { number } else { at as u64 }),
                 _ => None,
             };

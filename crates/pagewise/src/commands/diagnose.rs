@@ -102,12 +102,8 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     if let Some(program) = args.command.first() {
         process::find_program(program)?;
     }
-    let looking = Looking {
-        stacks: Some(STACKS_HZ),
-        stalls: true,
-        with_command: !args.command.is_empty(),
-        ..Looking::default()
-    };
+    let looking =
+        Looking { stacks: Some(STACKS_HZ), stalls: true, with_command: !args.command.is_empty(), ..Looking::default() };
     let root = global.root();
     // A control group's own limit is the first thing to suspect of a job that runs in one.
     let groups = cgroup::own(&root).into_iter().collect();
