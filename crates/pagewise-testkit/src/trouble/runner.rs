@@ -404,7 +404,7 @@ mod tests {
         assert!(!session.is_there(trouble, Severity::Mild));
         let file = session.file(trouble, Severity::Mild, "2026-11-20");
         let write = |made: bool| {
-            let options = pagewise_host::record::Options { hz: 1.0, size_cap: None, meta: Vec::new() };
+            let options = pagewise_host::record::Options::default();
             let _ = fs::remove_file(&file);
             pagewise_host::record::Recorder::start(&Root::live(), &file, &options).unwrap().finish().unwrap();
             let proof = Vec::new();
