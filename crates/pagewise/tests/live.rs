@@ -1,6 +1,7 @@
 //! `prove --live` seen from outside: a host that goes on working is switched, judged and left as it was.
 
 use assert_cmd::cargo::CommandCargoExt;
+use pagewise_core::recording::Recorded;
 use pagewise_host::root::Root;
 use pagewise_host::store::recording::Recording;
 use pagewise_host::tunable;
