@@ -11,7 +11,7 @@ mod process;
 
 use crate::root::Root;
 use crate::source::perf_record::Mapped;
-use elf::Elf;
+use elf::{Elf, Image};
 use kernel::Kernel;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::{Frame, Stacks};
@@ -30,8 +30,10 @@ use std::time::{Duration, Instant};
 /// A name is cut here, in bytes: those of C++ templates can be longer than the rest of a recording.
 const LONGEST_NAME: usize = 1024;
 
-/// Memory of the symbol tables of all programs together; those not used for longest go.
+/// Memory of the symbol tables of all programs together, and their number, each with an open file; those not used for
+/// longest go.
 const MOST_BYTES: usize = 64 << 20;
+const MOST_TABLES: usize = 256;
 
 /// Frames that are remembered by address.
 const MOST_FRAMES: usize = 1 << 18;
@@ -58,9 +60,9 @@ struct Name<'a> {
 }
 
 /// What stands at a place of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found<'a> {
-    Name(&'a str),
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    Name(String),
     /// No symbol; the address in the file's own counting.
     Address(u64),
 }
@@ -178,7 +180,7 @@ impl Symbols {
         // The page of the kernel is an image from its first byte on, wherever it lies.
         let place = if range.file.path == VDSO { address - range.start } else { offset };
         let name = match elf.map(|elf| elf.find(place)) {
-            Some(Found::Name(name)) => demangled(name),
+            Some(Found::Name(name)) => demangled(&name),
             Some(Found::Address(address)) => hex(address),
             None => match self.compiled_name(pid, address) {
                 // A runtime may compile into memory that it shares under the name of a file.
@@ -216,13 +218,13 @@ impl Symbols {
             return table.number;
         }
         let elf = if range.file.path == VDSO {
-            own_vdso().and_then(|bytes| Elf::parse(&bytes))
+            own_vdso().and_then(|bytes| Elf::read(Image::Bytes(bytes)))
         } else {
-            open_mapped(&self.root, pid, range).and_then(Elf::read)
+            open_mapped(&self.root, pid, range).and_then(|file| Elf::read(Image::File(file)))
         };
         let size = |table: &Table| table.elf.as_ref().map_or(256, Elf::size);
         let mut left = self.tables.values().map(size).sum::<usize>() + elf.as_ref().map_or(0, Elf::size);
-        while left > MOST_BYTES {
+        while left > MOST_BYTES || self.tables.len() >= MOST_TABLES {
             let Some(oldest) = self.tables.iter().min_by_key(|(_, table)| table.used).map(|(key, _)| Arc::clone(key))
             else {
                 break;
