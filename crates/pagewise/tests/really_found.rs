@@ -2,6 +2,7 @@
 //! silent. In a short run the cheapest at their severest; with `PAGEWISE_LONG` all of them.
 //!
 //! The program that makes trouble is this test itself, asked by a variable of its environment (`made_when_asked`).
+#![allow(clippy::print_stderr, reason = "what was skipped is said")]
 
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner};
