@@ -179,7 +179,8 @@ impl Lookers {
         if let Some(wake) = &self.wake_flight {
             let _ = rustix::io::write(&**wake, &1u64.to_ne_bytes());
         }
-        self.threads.drain(..).fold(true, |all, thread| thread.join().is_ok() && all)
+        // All are waited for, also after one that ended badly.
+        self.threads.drain(..).map(JoinHandle::join).filter(Result::is_err).count() == 0
     }
 
     /// CPU time of all of them, in nanoseconds.
