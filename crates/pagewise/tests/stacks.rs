@@ -95,7 +95,8 @@ fn a_program_that_works_in_the_kernel_shows_functions_of_the_kernel() {
     assert!(gaps.iter().all(|gap| gap.source.as_deref() != Some("symbols")), "{gaps:?}");
 }
 
-/// A loop in machine code that this program writes into memory, as a runtime does, and tells the name of.
+/// A loop in machine code that this program writes into memory, as a runtime does, and tells the name of. It runs for some
+/// seconds: the name is read while it does.
 const COMPILED: &str = r#"
 import ctypes, mmap, os
 memory = mmap.mmap(-1, 4096, prot=7)
@@ -103,7 +104,8 @@ memory.write(b"\xb9\xff\xff\xff\x7f\xff\xc9\x75\xfc\xc3")
 address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 path = f"/tmp/perf-{os.getpid()}.map"
 with open(path, "w") as map: map.write(f"{address:x} 1000 LSpinner;::forever\n")
-try: ctypes.CFUNCTYPE(None)(address)()
+try:
+    for _ in range(4): ctypes.CFUNCTYPE(None)(address)()
 finally: os.unlink(path)
 "#;
 
