@@ -95,7 +95,8 @@ fn a_program_that_works_in_the_kernel_shows_functions_of_the_kernel() {
     assert!(gaps.iter().all(|gap| gap.source.as_deref() != Some("symbols")), "{gaps:?}");
 }
 
-/// A loop in machine code that this program writes into memory, as a runtime does, and tells the name of.
+/// A loop in machine code that this program writes into memory, as a runtime does, and tells the name of. It runs for some
+/// seconds: the name is read while it does.
 const COMPILED: &str = r#"
 import ctypes, mmap, os
 memory = mmap.mmap(-1, 4096, prot=7)
@@ -103,7 +104,8 @@ memory.write(b"\xb9\xff\xff\xff\x7f\xff\xc9\x75\xfc\xc3")
 address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 path = f"/tmp/perf-{os.getpid()}.map"
 with open(path, "w") as map: map.write(f"{address:x} 1000 LSpinner;::forever\n")
-try: ctypes.CFUNCTYPE(None)(address)()
+try:
+    for _ in range(4): ctypes.CFUNCTYPE(None)(address)()
 finally: os.unlink(path)
 "#;
 
@@ -132,6 +134,28 @@ fn a_flight_recorder_that_sees_no_trouble_has_looked_at_nothing() {
         let waits = of.first().is_some_and(|gap| gap.reason == GapReason::Waiting);
         assert!(waits, "{source}: {of:?}");
     }
+}
+
+#[test]
+fn a_flight_recorder_looks_once_there_is_trouble_and_says_why() {
+    requires!(perf_host, tracepoints);
+    let folder = tempfile::tempdir().unwrap();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    // System time on every CPU for longer than the five seconds it is watched over.
+    let busy = "exec timeout 13 dd if=/dev/zero of=/dev/null bs=1M";
+    let mut busy: Vec<_> =
+        (0..cpus).map(|_| Command::new("sh").args(["-c", busy]).stderr(Stdio::null()).spawn().unwrap()).collect();
+    assert!(record(folder.path(), &["--flight", "--for", "14s"]).status().unwrap().success());
+    busy.iter_mut().for_each(|busy| drop(busy.wait()));
+    let recording = recording(folder.path());
+    let marks = recording.marks().unwrap();
+    let mark = marks.iter().find(|mark| mark.source == "flight").expect("a mark with the reason");
+    assert!(mark.text.contains("system time") || mark.text.contains("waited for memory"), "{}", mark.text);
+    let profile = profile(folder.path());
+    assert!(profile.hz == Some(99.0) && !profile.samples.is_empty());
+    assert!(profile.samples.iter().all(|sample| sample.to > mark.ts), "nothing was looked at before");
+    let waited = recording.gaps().iter().find(|gap| gap.source.as_deref() == Some("stacks")).unwrap();
+    assert!(waited.to.is_some_and(|to| to >= mark.ts), "the gap ends when looking begins: {waited:?}");
 }
 
 /// A memory cgroup of a few MiB, removed when dropped.
