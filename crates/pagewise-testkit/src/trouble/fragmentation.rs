@@ -1,24 +1,30 @@
-//! Free memory in pieces, and nobody who suffers yet.
+//! Free memory in pieces, and a program that asks for huge pages now and then and does not get them.
 
+use super::memory::{HUGE, take_what_is_whole, touch};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
 use std::io;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "fragmentation",
-    what: "free memory is broken up by pinned pages until so much of it is of no use for huge pages (memory_state)",
+    what: "free memory is broken up by pinned pages (memory_state) and most of what is whole is taken; thp.enabled is always and \
+           thp.defrag madvise, and a process maps 64 MiB, touches every 2 MiB and unmaps, at work 2 % of the time",
     doses: &[
-        Dose { does: "92 % of free memory", policy: "memory_state=aged(92%)" },
-        Dose { does: "96 % of free memory", policy: "memory_state=aged(96%)" },
-        Dose { does: "99 % of free memory", policy: "memory_state=aged(99%)" },
+        Dose { does: "broken up to 92 %", policy: "memory_state=aged(92%),thp.enabled=always,thp.defrag=madvise" },
+        Dose { does: "broken up to 96 %", policy: "memory_state=aged(96%),thp.enabled=always,thp.defrag=madvise" },
+        Dose { does: "broken up to 99 %", policy: "memory_state=aged(99%),thp.enabled=always,thp.defrag=madvise" },
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::thp],
-    proof: &[Proof::Unusable(0.9)],
+    proof: &[Proof::Unusable(0.9), Proof::Grows("thp_fault_fallback", 1.0)],
     make,
 };
 
 fn make(stage: &Stage, _: Severity) -> io::Result<()> {
-    stage.stay();
-    Ok(())
+    let _held = take_what_is_whole(stage)?;
+    stage.work(1, 2, |_| {
+        let mut memory = vec![0u8; 64 << 20];
+        touch(&mut memory, HUGE);
+        Ok(())
+    })
 }

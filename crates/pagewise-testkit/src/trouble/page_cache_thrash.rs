@@ -28,6 +28,7 @@ fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
 }
 
 pub(super) fn read_too_much(stage: &Stage, (readers, percent): (usize, u32)) -> io::Result<()> {
+    stage.is_about_shortage();
     let file = on_disk(stage, FILE)?;
     let _held = leave(stage, 7 << 29)?;
     // Once round, so that what is read from now on has been there before.

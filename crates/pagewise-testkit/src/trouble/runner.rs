@@ -79,15 +79,20 @@ impl Runner {
         stage::sweep();
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let says = folder.path().join("says");
+        // Its own name it gets once it is whole and says what it is of.
+        let part = file.with_extension("part");
+        let _ = fs::remove_file(&part);
         let mut maker = Maker(self.start(trouble, severity, seconds, &says)?);
-        let outcome = maker.wait_until_ready(&says).and_then(|()| self.look(trouble, seconds, file));
+        let outcome = maker.wait_until_ready(&says).and_then(|()| self.look(trouble, seconds, &part));
         let ended = maker.end(&says);
         stage::sweep();
         let label = outcome.and_then(|proof| ended.map(|()| self.label(trouble, severity, proof)));
-        match label.and_then(|label| write_label(file, &label).map(|()| label)) {
+        let labelled = label.and_then(|label| write_label(&part, &label).map(|()| label));
+        let named = |label| fs::rename(&part, file).map(|()| label).map_err(|error| error.to_string());
+        match labelled.and_then(named) {
             Ok(label) => Ok(label),
             Err(error) => {
-                let _ = fs::remove_file(file);
+                let _ = fs::remove_file(&part);
                 Err(error)
             }
         }

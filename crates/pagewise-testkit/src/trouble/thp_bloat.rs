@@ -17,7 +17,8 @@ pub(super) const TROUBLE: Trouble = Trouble {
         Dose { does: "5 GiB mapped, 10 MiB of it used, 100 huge pages a second", policy: MIDDLE },
         Dose { does: "10 GiB mapped, 20 MiB of it used, 200 huge pages a second", policy: SEVERE },
     ],
-    seconds: ORDINARY,
+    // What is added is seen between the first window of ten seconds and the last.
+    seconds: ORDINARY + 10,
     needs: &[need::root, need::thp],
     proof: &[Proof::Grows("thp_collapse_alloc", 10.0), Proof::PartOf("AnonHugePages", "AnonPages", 0.2)],
     make,
