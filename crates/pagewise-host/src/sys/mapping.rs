@@ -20,6 +20,10 @@ pub struct Mapping {
     length: usize,
 }
 
+// SAFETY: needed because a pointer is not Send by itself. Sound because a mapping owns its range alone, and memory of a
+// process belongs to all of its threads: which of them reads, writes or unmaps it makes no difference.
+unsafe impl Send for Mapping {}
+
 impl Mapping {
     /// Maps `length` bytes, aligned to `alignment` (a power of two; 2 MiB for huge pages), not yet backed by memory.
     ///

@@ -1,6 +1,6 @@
 //! Free memory in pieces, and a program that asks for huge pages now and then and does not get them.
 
-use super::memory::{HUGE, take_what_is_whole, touch};
+use super::memory::{HUGE, Whole, touch};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
 use std::io;
@@ -21,8 +21,9 @@ pub(super) const TROUBLE: Trouble = Trouble {
 };
 
 fn make(stage: &Stage, _: Severity) -> io::Result<()> {
-    let _held = take_what_is_whole(stage)?;
+    let whole = Whole::take(stage)?;
     stage.work(1, 2, |_| {
+        whole.take_more(stage)?;
         let mut memory = vec![0u8; 64 << 20];
         touch(&mut memory, HUGE);
         Ok(())

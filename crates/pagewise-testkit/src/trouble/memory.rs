@@ -1,10 +1,11 @@
 //! Anonymous memory that is taken and given back on purpose.
 
-use super::stage::{Stage, available};
+use super::stage::{LEAST_AVAILABLE, Stage, available};
 use pagewise_host::root::Root;
 use pagewise_host::source::buddyinfo;
 use pagewise_host::sys::mapping::{Mapping, PageAdvice};
 use std::io;
+use std::sync::Mutex;
 
 pub(super) const PAGE: usize = 4096;
 pub(super) const HUGE: usize = 2 << 20;
@@ -25,12 +26,32 @@ pub(super) fn take(stage: &Stage, bytes: u64) -> io::Result<Vec<Mapping>> {
     Ok(held)
 }
 
-/// Takes the huge pages that are free: from then on each one that is asked for has to be made.
-pub(super) fn take_what_is_whole(stage: &Stage) -> io::Result<Vec<Mapping>> {
-    let blocks = buddyinfo::read(&Root::live()).map_err(io::Error::other)?;
-    let whole: u64 = buddyinfo::nodes(&blocks).iter().map(|node| node.usable).sum();
-    // The piece that `take` rounds away, and what comes together again meanwhile.
-    take(stage, whole * PAGE as u64 + PIECE as u64)
+/// Holds the huge pages that are free, so that each one that is asked for has to be made.
+#[derive(Debug, Default)]
+pub(super) struct Whole(Mutex<Vec<Mapping>>);
+
+impl Whole {
+    /// Takes them.
+    pub(super) fn take(stage: &Stage) -> io::Result<Whole> {
+        let whole = Whole::default();
+        // What is taken leaves some that came together meanwhile.
+        for _ in 0..3 {
+            whole.take_more(stage)?;
+        }
+        Ok(whole)
+    }
+
+    /// Takes those that others gave back since.
+    pub(super) fn take_more(&self, stage: &Stage) -> io::Result<()> {
+        let blocks = buddyinfo::read(&Root::live()).map_err(io::Error::other)?;
+        let whole: u64 = buddyinfo::nodes(&blocks).iter().map(|node| node.usable).sum();
+        let spare = available()?.saturating_sub(2 * LEAST_AVAILABLE);
+        let more = take(stage, (whole * PAGE as u64).min(spare))?;
+        if let Ok(mut held) = self.0.lock() {
+            held.extend(more);
+        }
+        Ok(())
+    }
 }
 
 /// Takes memory until about that many bytes are left available.

@@ -13,23 +13,23 @@ pub(super) const TROUBLE: Trouble = Trouble {
     what: "thp.enabled is always with max_ptes_none as the kernel has it, and a process has 4 KiB in each 2 MiB of what it maps; \
            khugepaged makes huge pages of it, 40 % before and the rest while it is looked at",
     doses: &[
-        Dose { does: "2 GiB mapped, 4 MiB of it used, 40 huge pages a second", policy: MILD },
-        Dose { does: "5 GiB mapped, 10 MiB of it used, 100 huge pages a second", policy: MIDDLE },
-        Dose { does: "10 GiB mapped, 20 MiB of it used, 200 huge pages a second", policy: SEVERE },
+        Dose { does: "2 GiB mapped, 4 MiB of it used, 20 huge pages a second", policy: MILD },
+        Dose { does: "5 GiB mapped, 10 MiB of it used, 50 huge pages a second", policy: MIDDLE },
+        Dose { does: "10 GiB mapped, 20 MiB of it used, 100 huge pages a second", policy: SEVERE },
     ],
-    // What is added is seen between the first window of ten seconds and the last.
-    seconds: ORDINARY + 10,
+    // What is added is seen between the first window of ten seconds and the last, and three there have to be.
+    seconds: ORDINARY + 20,
     needs: &[need::root, need::thp],
     proof: &[Proof::Grows("thp_collapse_alloc", 10.0), Proof::PartOf("AnonHugePages", "AnonPages", 0.2)],
     make,
 };
 
-// Twenty rounds a second, each through as many stretches of 512 pages as become huge pages.
-const MILD: &str = "thp.enabled=always,khugepaged.max_ptes_none=511,khugepaged.scan_sleep_millisecs=50,\
+// Ten rounds a second, each through as many stretches of 512 pages as become huge pages.
+const MILD: &str = "thp.enabled=always,khugepaged.max_ptes_none=511,khugepaged.scan_sleep_millisecs=100,\
                     khugepaged.pages_to_scan=1024";
-const MIDDLE: &str = "thp.enabled=always,khugepaged.max_ptes_none=511,khugepaged.scan_sleep_millisecs=50,\
+const MIDDLE: &str = "thp.enabled=always,khugepaged.max_ptes_none=511,khugepaged.scan_sleep_millisecs=100,\
                       khugepaged.pages_to_scan=2560";
-const SEVERE: &str = "thp.enabled=always,khugepaged.max_ptes_none=511,khugepaged.scan_sleep_millisecs=50,\
+const SEVERE: &str = "thp.enabled=always,khugepaged.max_ptes_none=511,khugepaged.scan_sleep_millisecs=100,\
                       khugepaged.pages_to_scan=5120";
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {

@@ -62,12 +62,15 @@ pub(crate) fn run(args: &RevertArgs, global: &Global) -> Result<ExitCode, Failur
         return Ok(ExitCode::SUCCESS);
     }
     let mut reports = Vec::new();
+    // While we waited for the lock, the watcher of a killed run may have done what was to do.
+    let open: Vec<u64> = host.journal.open_sets()?.iter().map(|set| set.begin.id).collect();
     let (asked_for, others): (Vec<_>, Vec<_>) =
         recovered.into_iter().partition(|report| chosen.iter().any(|set| set.begin.id == report.id));
     changes::tell_recovered(&others);
     for set in &chosen {
         let report = match asked_for.iter().find(|report| report.id == set.begin.id) {
             Some(recovered) => recovered.clone(),
+            None if args.id.is_none() && !open.contains(&set.begin.id) => continue,
             None => host.journal.undo(&lock, set.begin.id, &mut |_| {})?,
         };
         reports.push((set, report));
