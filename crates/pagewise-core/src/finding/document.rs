@@ -285,7 +285,7 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The kinds of evidence that show it.
     pub tiers: Vec<Tier>,
-    /// Since when, RFC 3339 UTC; null where there is no clock.
+    /// Since when, RFC 3339 UTC, or the time of day where the recording has no date; null where there is no clock.
     pub since: Option<String>,
     /// Seconds of the look in which it held.
     pub seconds: f64,

@@ -131,7 +131,10 @@ fn views(missing: &[Missing]) -> Vec<MissingView> {
 fn instant(look: &Look, at: u64) -> Option<String> {
     let nanoseconds = i128::from(at) + i128::from(look.wall_offset);
     let milliseconds = nanoseconds.div_euclid(1_000_000);
-    Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok().map(|instant| format!("{instant:.0}"))
+    let instant = Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()?;
+    // A listing with the time of day alone begins on the day from which seconds are counted.
+    let has_date = milliseconds >= 24 * 3_600_000;
+    Some(if has_date { format!("{instant:.0}") } else { instant.strftime("%H:%M:%S").to_string() })
 }
 
 fn look_view(look: &Look, subject: &str) -> LookView {
