@@ -17,10 +17,10 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// A program runs this long before its CPU time counts, and then this long.
 const SETTLE: Duration = Duration::from_secs(3);
-const WINDOW: Duration = Duration::from_secs(20);
+const WINDOW: Duration = Duration::from_secs(15);
 
 /// Bytes: the long one fills a segment of 300 ticks and is closed with it, so that all of its samples are in segments.
 const SHORT: u32 = 10;
