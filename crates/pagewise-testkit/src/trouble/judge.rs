@@ -145,7 +145,7 @@ pub fn count(rows: &[Row], id: &str, severity: Severity, of: Option<Set>) -> Cou
         }
         count.made += 1;
         count.found += u32::from(row.is_found());
-        count.not_decided += u32::from(row.not_decided.iter().any(|id| *id == row.label.id));
+        count.not_decided += u32::from(row.not_decided.contains(&row.label.id));
         for id in row.beside() {
             *count.beside.entry(id.to_owned()).or_insert(0) += 1;
         }
