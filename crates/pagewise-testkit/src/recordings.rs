@@ -142,6 +142,7 @@ impl RecordingBuilder {
         made = made.counter("vmstat", "pgfault", "", |_| 5_000.0).counter("vmstat", "pgpgin", "", |_| 200.0);
         made = made.level("vmstat", "nr_dirty", "", |_| 2_000.0).level("vmstat", "nr_writeback", "", |_| 0.0);
         made = made.level("vmstat", "nr_dirty_threshold", "", |_| 500_000.0);
+        made = made.level("vmstat", "nr_dirty_background_threshold", "", |_| 250_000.0);
         for (source, names) in [
             ("psi_memory", &["some_total", "full_total"][..]),
             ("psi_io", &["some_total"][..]),

@@ -193,7 +193,9 @@ signals! {
     DIRTY = "vmstat": Is("nr_dirty");
     /// Pages being written.
     WRITEBACK = "vmstat": Is("nr_writeback");
-    /// Dirty pages at which writers are put to sleep.
+    /// Dirty pages from which on they are written in the background.
+    DIRTY_BACKGROUND = "vmstat": Is("nr_dirty_background_threshold");
+    /// Dirty pages that are never exceeded.
     DIRTY_THRESHOLD = "vmstat": Is("nr_dirty_threshold");
     /// Page-table work of hint faults for NUMA balancing.
     NUMA_HINT_FAULTS = "vmstat": Is("numa_hint_faults");

@@ -9,14 +9,21 @@ pub(super) const RULE: Rule = Rule {
     meaning: "More data waits to be written than is allowed, so the kernel puts writers to sleep until the disk catches up. \
               Long sleeps come from limits that are far above what the disk writes in a few seconds.",
     thresholds: &[
-        Threshold::at_least("dirty pages, of the limit", 0.90, Fraction),
+        Threshold::at_least("dirty pages, of where writers are held back", 0.95, Fraction),
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
         Threshold::at_least("time a writer is held back", 0.05, Fraction),
         Threshold::at_least("samples holding writers back", 0.01, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
-    needs: &[&signal::DIRTY, &signal::WRITEBACK, &signal::DIRTY_THRESHOLD, &signal::PAGE_OUT, &signal::PSI_IO_SOME],
+    needs: &[
+        &signal::DIRTY,
+        &signal::WRITEBACK,
+        &signal::DIRTY_BACKGROUND,
+        &signal::DIRTY_THRESHOLD,
+        &signal::PAGE_OUT,
+        &signal::PSI_IO_SOME,
+    ],
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["page-cache-thrash", "swap-thrash", "direct-reclaim-stalls"],
     changes: &[
@@ -36,7 +43,10 @@ pub(super) const RULE: Rule = Rule {
         "Limits that are too small make writers wait always, and the kernel ignores the smallest silently.",
         "Bytes and percent are one setting: setting one clears the other.",
     ],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, dirty_background_bytes and dirty_bytes"],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, dirty_background_bytes and dirty_bytes",
+        "mm/page-writeback.c (6.12), dirty_freerun_ceiling",
+    ],
     judge,
 };
 
@@ -62,8 +72,16 @@ fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
     let waiting = look.level(&signal::DIRTY).plus(&look.level(&signal::WRITEBACK));
-    let full = waiting.share_of(&look.level(&signal::DIRTY_THRESHOLD));
-    let full = case.clause("dirty pages, of the limit", "vmstat nr_dirty, nr_dirty_threshold", full);
+    // Writers run freely up to half-way between both limits (`dirty_freerun_ceiling`), and from there on they are slowed so
+    // that the limit itself is never met: a rule that waits for it sees no throttling at all.
+    let held_from =
+        look.level(&signal::DIRTY_THRESHOLD).plus(&look.level(&signal::DIRTY_BACKGROUND)).map(|sum| sum / 2.0);
+    let full = waiting.share_of(&held_from);
+    let full = case.clause(
+        "dirty pages, of where writers are held back",
+        "vmstat nr_dirty, nr_dirty_threshold, nr_dirty_background_threshold",
+        full,
+    );
     let symptom = case.lasting(&[&full]);
     let hits = symptom.hits.clone();
     let io = case.rate("time in which some task waited for I/O", &signal::PSI_IO_SOME);
@@ -74,7 +92,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.cost.stalled_share = io.value(&hits, windows);
         let written = look.rate(&signal::PAGE_OUT).mean(&hits, windows);
         draft.summary = format!(
-            "{} waited to be written, {} of what is allowed, while the disk wrote {} a second.",
+            "{} waited to be written, {} of where writers are held back, while the disk wrote {} a second.",
             words::bytes(waiting.mean(&hits, windows).unwrap_or(0.0) * look.page_size),
             full.value(&hits, windows).map_or_else(|| "most".to_owned(), words::percent),
             words::bytes(written.unwrap_or(0.0)),
