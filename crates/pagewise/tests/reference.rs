@@ -54,7 +54,7 @@ fn the_schemas_in_the_reference_are_those_of_the_code() {
 }
 
 #[test]
-fn the_page_of_findings_is_that_of_the_rules() {
+fn the_page_of_findings_in_the_reference_is_that_of_the_rules() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/findings.md");
     let text = finding::reference::page();
     if std::env::var_os("PAGEWISE_BLESS").is_some() {
