@@ -31,6 +31,8 @@ pub enum Family {
     HugeFault,
     /// Copying or splitting a huge page that was written to.
     HugeCopy,
+    /// Copying a small page that was written to.
+    SmallCopy,
     /// The thread that makes huge pages of small ones.
     Khugepaged,
     /// Reading or writing swap.
@@ -60,6 +62,7 @@ impl Family {
             Family::HugeZero => "zeroing huge pages",
             Family::HugeFault => "huge page faults",
             Family::HugeCopy => "copying or splitting huge pages",
+            Family::SmallCopy => "copying pages at writes",
             Family::Khugepaged => "khugepaged",
             Family::Swap => "swap",
             Family::CacheWait => "waiting for page cache",
@@ -137,6 +140,7 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
         Family::HugeCopy,
         &["do_huge_pmd_wp_page*", "split_huge_p*", "__split_huge_p*", "copy_user_huge_page", "copy_user_large_folio"],
     ),
+    (Family::SmallCopy, &["do_wp_page", "wp_page_copy"]),
     (
         Family::Khugepaged,
         &["khugepaged*", "hpage_collapse_scan_*", "collapse_scan_*", "collapse_huge_page", "collapse_file"],

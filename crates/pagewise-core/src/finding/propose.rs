@@ -24,6 +24,9 @@ pub(super) fn proposals(rule: &Rule, look: &Look, options: Options) -> Vec<Propo
 }
 
 fn proposal(step: &Step, look: &Look, options: Options) -> Option<Proposal> {
+    if step.only_when.is_some_and(|such| !such(look)) {
+        return None;
+    }
     if matches!(step.to, To::Advice) {
         return Some(advice(step.why, step.restart));
     }

@@ -98,6 +98,8 @@ pub struct Step {
     pub to: To,
     /// Only while it has one of these values; empty: whatever it is.
     pub only_from: &'static [&'static str],
+    /// Only of such a look.
+    pub only_when: Option<fn(&Look) -> bool>,
     /// What it does, or the advice itself. A sentence without a full stop.
     pub why: &'static str,
     /// Whether the job must be started anew for it, beyond what the tunable's class says.
@@ -108,19 +110,25 @@ impl Step {
     /// Sets a tunable.
     #[must_use]
     pub const fn set(tunable: &'static str, to: To, why: &'static str) -> Step {
-        Step { tunable, to, only_from: &[], why, restart: false }
+        Step { tunable, to, only_from: &[], only_when: None, why, restart: false }
     }
 
     /// Something to do that is no setting.
     #[must_use]
     pub const fn advice(why: &'static str) -> Step {
-        Step { tunable: "", to: To::Advice, only_from: &[], why, restart: false }
+        Step::set("", To::Advice, why)
     }
 
     /// Only from these values.
     #[must_use]
     pub const fn from(self, values: &'static [&'static str]) -> Step {
         Step { only_from: values, ..self }
+    }
+
+    /// Only where a look is such.
+    #[must_use]
+    pub const fn when(self, such: fn(&Look) -> bool) -> Step {
+        Step { only_when: Some(such), ..self }
     }
 
     /// And the job has to be started anew.

@@ -157,6 +157,8 @@ signals! {
     THP_COLLAPSE = "vmstat": Is("thp_collapse_alloc");
     /// Huge pages it could not get.
     THP_COLLAPSE_FAILED = "vmstat": Is("thp_collapse_alloc_failed");
+    /// Huge pages that were mapped as such and are mapped page by page since.
+    THP_SPLIT_PMD = "vmstat": Is("thp_split_pmd");
     /// Huge pages split for being mostly zero (6.12).
     THP_UNDERUSED = "vmstat": Is("thp_underused_split_page");
     /// Allocations that had to reclaim by themselves. One name before 4.8, one per zone since.

@@ -226,10 +226,18 @@ impl Bundle {
     /// Opens a bundle to run what is left of it.
     ///
     /// # Errors
-    /// As [`Bundle::open`], and when another process runs it.
+    /// As [`Bundle::open`], when another process runs it, and when any page of its journal is lost or damaged: SQLite
+    /// itself would say so only once it comes to that page.
     pub fn open_to_resume(path: &Path) -> Result<Bundle, BundleError> {
         let mut bundle = Bundle::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         bundle.lock = Some(lock(path)?);
+        let whole: String = bundle.act("read", |database| {
+            database.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        })?;
+        if whole != "ok" {
+            let what = format!("points.sqlite: {whole}");
+            return Err(BundleError::Damaged { path: path.to_owned(), what });
+        }
         bundle.act("resume", |database| database.pragma_update(None, "synchronous", "FULL"))?;
         Ok(bundle)
     }
@@ -790,6 +798,25 @@ mod tests {
             vmstat_before: BTreeMap::from([("pgfault".to_owned(), 3), ("nr_free_pages".to_owned(), 5)]),
             vmstat_after: BTreeMap::from([("pgfault".to_owned(), 10), ("nr_free_pages".to_owned(), 1)]),
         }
+    }
+
+    #[test]
+    fn a_journal_that_lost_its_end_anywhere_is_not_run_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.trial");
+        let mut plan = plan();
+        plan.design.blocks = 400;
+        Bundle::create(&path, &plan, frozen(&plan)).unwrap();
+        let database = path.join("points.sqlite");
+        let whole = fs::read(&database).unwrap();
+        assert!(whole.len() > 10 * 4096, "{}", whole.len());
+        for kept in (1..whole.len() / 512).map(|sector| sector * 512) {
+            fs::write(&database, &whole[..kept]).unwrap();
+            assert!(Bundle::open_to_resume(&path).is_err(), "{kept} of {} bytes are there", whole.len());
+            assert_eq!(fs::read(&database).unwrap().len(), kept, "nothing is thrown away");
+        }
+        fs::write(&database, &whole).unwrap();
+        Bundle::open_to_resume(&path).unwrap();
     }
 
     #[test]

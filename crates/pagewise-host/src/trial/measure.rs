@@ -132,9 +132,12 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
     measures
 }
 
+/// Why a share of busy CPU time is absent where CPU times can be read.
+pub const NOTHING_RAN: &str = "nothing ran: no CPU was busy for as much as one tick";
+
 /// What the kernel's totals say of the whole host between two instants.
 fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
-    let share = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share(), "no CPU time passed");
+    let share = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share(), NOTHING_RAN);
     measures.put_or_miss("system_share", share);
     let of_all = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share_of_all(), "no CPU time passed");
     measures.put_or_miss("system_share_of_all", of_all);

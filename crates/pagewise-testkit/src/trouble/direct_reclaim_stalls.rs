@@ -11,8 +11,9 @@ use std::sync::Mutex;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "direct-reclaim-stalls",
-    what: "memory is taken until 4.5 GiB are available, a stream of single-page reads fills the page cache, and threads map \
-           512 MiB, touch every page and unmap; vm.watermark_scale_factor is 1, so kswapd wakes late",
+    what: "memory is taken until 4.5 GiB are available, a stream fills the page cache in single pages, and threads map \
+           512 MiB, touch every page and unmap; vm.watermark_scale_factor is 1 and vm.min_free_kbytes 16384, so kswapd \
+           wakes late and has little room",
     doses: &[
         Dose { does: "one stream, one thread", policy: POLICY },
         Dose { does: "two streams, three threads", policy: POLICY },
@@ -24,7 +25,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
     make,
 };
 
-const POLICY: &str = "vm.watermark_scale_factor=1";
+const POLICY: &str = "vm.watermark_scale_factor=1,vm.min_free_kbytes=16384";
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     let (streams, threads) = severity.of([(1, 1), (2, 3), (2, 8)]);
@@ -38,7 +39,7 @@ fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
             })
             .collect();
         stage.work(streams + threads, 100, |index| match readers.get(index) {
-            Some(reader) => reader.lock().map_or(Ok(()), |mut reader| reader.read(stage, 32 << 20)),
+            Some(reader) => reader.lock().map_or(Ok(()), |mut reader| reader.fill(stage, 32 << 20)),
             None => {
                 let mut mapping = Mapping::new(each, HUGE, PageAdvice::Base)?;
                 mapping

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "kswapd-saturation",
-    what: "memory is taken until 4.5 GiB are available, and streams of single-page reads (POSIX_FADV_RANDOM, a file of \
-           holes of 64 GiB) go through the page cache that is left",
+    what: "memory is taken until 4.5 GiB are available, and streams have a file of holes of 64 GiB brought into the page \
+           cache that is left, in single pages and without reading them (POSIX_FADV_WILLNEED)",
     doses: &[
         Dose { does: "one stream at work 40 % of the time", policy: "" },
         Dose { does: "one stream without pause", policy: "" },
@@ -34,7 +34,7 @@ fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
             })
             .collect();
         stage.work(streams, percent, |index| match readers[index].lock() {
-            Ok(mut reader) => reader.read(stage, 32 << 20),
+            Ok(mut reader) => reader.fill(stage, 32 << 20),
             Err(_) => Ok(()),
         })
     })

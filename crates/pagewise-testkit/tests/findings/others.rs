@@ -307,3 +307,27 @@ fn a_counter_that_is_reset_makes_its_window_unknown_and_not_zero() {
     assert_eq!(rate.values()[6], None, "{rate:?}");
     assert!(!rate.missing().is_empty());
 }
+
+#[test]
+fn a_fork_shows_as_splits_and_copies_of_small_pages_since_5_8() {
+    let copies = |family: &[&str]| {
+        let made = healthy().counter("vmstat", "thp_split_pmd", "", |_| 90.0);
+        made.stack("redis", Some(3), family, 200).stack("redis", Some(3), &["redis!work"], 800)
+    };
+    let finding = must_find(&copies(&["do_wp_page", "folio_copy"]), "fork-cow-thp");
+    assert!(finding.summary.contains("90 huge pages a second were split"), "{}", finding.summary);
+    must_not_find(&copies(&["do_anonymous_page", "clear_page"]), "fork-cow-thp");
+    let without_splits = healthy().stack("bash", Some(3), &["do_wp_page"], 200).stack("bash", Some(3), &["bash!x"], 800);
+    must_not_find(&without_splits, "fork-cow-thp");
+    let nobody_looked = healthy().counter("vmstat", "thp_split_pmd", "", |_| 90.0);
+    must_not_decide(&nobody_looked, "fork-cow-thp");
+}
+
+#[test]
+fn who_has_stacks_is_not_told_to_record_them() {
+    let storm = healthy().cpu(4, 0.1, 0.7);
+    let words = |made: &RecordingBuilder| must_find(made, "unexplained-system-time").change.expect("a change").words;
+    assert!(words(&storm).contains("record with stacks"));
+    let seen = storm.stack("x", Some(3), &["some_new_function"], 1000);
+    assert!(words(&seen).contains("who calls"), "{}", words(&seen));
+}

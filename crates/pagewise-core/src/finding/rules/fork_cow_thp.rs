@@ -8,7 +8,11 @@ pub(super) const RULE: Rule = Rule {
     title: "Fork copies huge pages",
     meaning: "A program forked, and each write to memory it shares with the child now copies or splits a huge page instead \
               of 4 KiB. Databases that save a snapshot from a child (Redis) stall at such times.",
-    thresholds: &[Threshold::at_least("samples copying or splitting huge pages", 0.05, Fraction)],
+    thresholds: &[
+        Threshold::at_least("samples copying or splitting huge pages", 0.05, Fraction),
+        Threshold::at_least("huge pages split", 10.0, PerSecond),
+        Threshold::at_least("samples copying pages at writes", 0.05, Fraction),
+    ],
     lasts: 10.0,
     may_be_shorter: true,
     needs: &[],
@@ -21,7 +25,10 @@ pub(super) const RULE: Rule = Rule {
             .after_restart(),
     ],
     counterindications: &["Huge pages that are split in reclaim look alike: see who does it."],
-    docs: &["https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency/"],
+    docs: &[
+        "https://redis.io/docs/latest/operate/oss_and_stack/management/optimization/latency/",
+        "mm/huge_memory.c (5.8), do_huge_pmd_wp_page: a shared huge page is split, no longer copied whole",
+    ],
     judge,
 };
 
@@ -29,13 +36,28 @@ fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let all = Hits::always(Answer::Yes, case.windows().count);
     let not = [Family::Reclaim, Family::Khugepaged, Family::Compaction];
-    let stacks = case.stacks("samples copying or splitting huge pages", Family::HugeCopy, &not, &all);
+    let whole = case.stacks("samples copying or splitting huge pages", Family::HugeCopy, &not, &all);
+    let splits = case.rate("huge pages split", &signal::THP_SPLIT_PMD);
+    let split = case.lasting(&[&splits]);
+    // Since 5.8 the first write splits the mapping, at little cost, and every later one copies 4 KiB by itself.
+    let (symptom, stacks) = if whole.answer != Answer::Yes && split.answer == Answer::Yes {
+        let stacks = case.stacks("samples copying pages at writes", Family::SmallCopy, &not, &split.hits);
+        (split, stacks)
+    } else {
+        (case.lasting_hits(all), whole)
+    };
     let share = stacks.share;
-    let symptom = case.lasting_hits(all);
+    let rate = splits.value(&symptom.hits, case.windows()).filter(|_| !symptom.evidence.is_empty());
     case.decide(symptom, vec![stacks]).found(|draft| {
         draft.cost.cpu_share =
             share.zip(look.system_share_of_all().mean_of_all(case.windows())).map(|(part, all)| part.min(all));
-        draft.summary =
-            format!("{} of the samples copied or split huge pages at writes.", words::percent(share.unwrap_or(0.0)));
+        let part = words::percent(share.unwrap_or(0.0));
+        draft.summary = match rate {
+            Some(rate) => format!(
+                "{} huge pages a second were split, and {part} of the samples copied pages at writes.",
+                words::number(rate)
+            ),
+            None => format!("{part} of the samples copied or split huge pages at writes."),
+        };
     })
 }

@@ -41,10 +41,18 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::CPU_SYSTEM, &signal::CPU_USER],
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["compaction-storm", "direct-reclaim-stalls", "swap-thrash", "kswapd-saturation", "mmap-lock-contention"],
-    changes: &[Step::advice(
-        "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand in \
-         what perf says (pagewise diagnose --import)",
-    )],
+    changes: &[
+        Step::advice(
+            "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand \
+             in what perf says (pagewise diagnose --import)",
+        )
+        .when(|look| look.profile.is_none()),
+        Step::advice(
+            "see who calls these functions before changing anything: pagewise report draws the flame graph of the \
+             recording, and of the stretch you choose in it",
+        )
+        .when(|look| look.profile.is_some()),
+    ],
     counterindications: &[
         "Do not switch huge pages off on this alone: other storms of locks look the same in counters.",
     ],

@@ -4,7 +4,7 @@
 use crate::store::bundle::Record;
 use crate::trial::engine::{PointRunner, Starting, TrialError};
 use crate::trial::gate::PATIENCE;
-use crate::trial::measure::{Measures, Totals, signals};
+use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
 use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
 use pagewise_core::experiment::live::metric::signal;
@@ -196,14 +196,15 @@ impl<H: LiveHost> Blocks<H> {
         Ok(Some((before, after)))
     }
 
-    /// What the first block does not have, no other would: better now than after an hour.
+    /// What the first block does not have, no other would: better now than after an hour. But for a share of what ran
+    /// where nothing did: something may run in the next block.
     fn found_nothing(&self, point: &Point) -> Result<(), TrialError> {
         let has = point.measures.contains_key(&self.metric);
-        if has || point.outcome != Outcome::Ok || point.planned.index > 0 {
+        let why = point.absent.get(&self.metric).map_or("nothing reports it", String::as_str);
+        if has || why == NOTHING_RAN || point.outcome != Outcome::Ok || point.planned.index > 0 {
             return Ok(());
         }
-        let why = point.absent.get(&self.metric).map_or("nothing reports it", String::as_str).to_owned();
-        Err(TrialError::NoLiveMetric { metric: self.metric.clone(), why })
+        Err(TrialError::NoLiveMetric { metric: self.metric.clone(), why: why.to_owned() })
     }
 
     /// Seconds, counts and bytes as they would have been in the declared length: a host that stalls makes a block longer, and

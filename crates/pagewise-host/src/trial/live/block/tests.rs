@@ -20,6 +20,8 @@ struct Script {
     oom_from: Option<f64>,
     /// Time passes this much faster than asked: the host stalls.
     stall: f64,
+    /// Nothing runs.
+    idle: bool,
 }
 
 struct Scripted {
@@ -58,8 +60,9 @@ impl LiveHost for Scripted {
 
     fn totals(&mut self, _: bool) -> Totals {
         let (user, system) = self.cpu;
+        let idle = if self.script.idle { (self.now.get() * 1e4) as u64 } else { 0 };
         let write = |path: &str, text: String| fs::write(self.tree.path().join(path), text).unwrap();
-        write("proc/stat", format!("cpu {} 0 {} 0 0 0 0 0 0 0\n", user as u64, system as u64));
+        write("proc/stat", format!("cpu {} 0 {} {idle} 0 0 0 0 0 0\n", user as u64, system as u64));
         let kills = u64::from(self.script.oom_from.is_some_and(|from| self.now.get() >= from));
         let events = (self.now.get() * 100.0) as u64;
         write("proc/vmstat", format!("pgfault {events}\npgmajfault 0\ncompact_stall {events}\noom_kill {kills}\n"));
@@ -75,8 +78,9 @@ impl LiveHost for Scripted {
         let seconds = seconds * self.script.stall.max(1.0);
         self.now.set(self.now.get() + seconds);
         let share = self.script.system.map_or(0.25, |share| share(&self.cell));
-        self.cpu.0 += seconds * 1e4 * (1.0 - share);
-        self.cpu.1 += seconds * 1e4 * share;
+        let ticks = if self.script.idle { 0.0 } else { seconds * 1e4 };
+        self.cpu.0 += ticks * (1.0 - share);
+        self.cpu.1 += ticks * share;
         Ok(())
     }
 
@@ -231,4 +235,12 @@ fn a_metric_of_the_users_own_is_kept_and_one_that_fails_ends_the_proof_in_its_fi
     own.host.script.metric = Some(Err("it printed nothing".to_owned()));
     assert_eq!(run(&mut own, 1, "b").unwrap().point.absent["./rate"], "it printed nothing");
     assert!(matches!(run(&mut own, 0, "a"), Err(TrialError::NoLiveMetric { why, .. }) if why == "it printed nothing"));
+}
+
+#[test]
+fn a_block_in_which_nothing_ran_has_no_share_of_what_ran_and_does_not_end_the_proof() {
+    let mut idle = blocks(Script { idle: true, ..Script::default() }, None, "system_share");
+    let point = run(&mut idle, 0, "a").unwrap().point;
+    assert_eq!(point.absent["system_share"], NOTHING_RAN);
+    assert_eq!(point.measures["system_share_of_all"], 0.0);
 }
