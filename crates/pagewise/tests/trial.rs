@@ -1,7 +1,7 @@
 //! What a plan is told before it runs: shipped plans, weaknesses, errors with their place.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 const PAGEWISE: &str = env!("CARGO_BIN_EXE_pagewise");
@@ -85,14 +85,17 @@ fn a_pilot_s_scatter_says_what_the_trial_can_find() {
     assert!(with.contains("% or more") && !with.contains("not known"), "{with}");
 }
 
-/// The files of a folder that holds no other folder.
-fn copied(from: &Path) -> tempfile::TempDir {
-    let to = tempfile::tempdir().expect("a temporary folder");
-    for entry in fs::read_dir(from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
+/// A copy of a committed bundle: to read a database may leave files beside it. The name is part of what the reports say.
+fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results").join(name);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let to = folder.path().join(from.file_name().expect("a name"));
+    fs::create_dir(&to).expect("room");
+    for entry in fs::read_dir(&from).unwrap_or_else(|error| panic!("{}: {error}", from.display())) {
         let path = entry.expect("readable").path();
-        fs::copy(&path, to.path().join(path.file_name().expect("a name"))).expect("room");
+        fs::copy(&path, to.join(path.file_name().expect("a name"))).expect("room");
     }
-    to
+    (folder, to)
 }
 
 fn verify(bundle: &Path) -> Output {
@@ -101,34 +104,57 @@ fn verify(bundle: &Path) -> Output {
 }
 
 #[test]
-fn the_committed_bundle_comes_out_again_byte_for_byte() {
-    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/terasort-thp/terasort-thp.trial");
-    // A copy: to read a database may leave files beside it. The name is part of what the reports say.
-    let folder = copied(&committed);
-    let bundle = folder.path().join("terasort-thp.trial");
-    fs::create_dir(&bundle).expect("room");
-    for entry in fs::read_dir(folder.path()).expect("readable").flatten() {
-        if entry.path().is_file() {
-            fs::rename(entry.path(), bundle.join(entry.file_name())).expect("room");
+fn each_committed_bundle_comes_out_again_byte_for_byte() {
+    let matrix = ["analysis.json", "report.md", "report.html", "points.csv", "analysis.R"];
+    let pair = &matrix[..3];
+    for (name, files) in
+        [("terasort-thp/terasort-thp.trial", &matrix[..]), ("live/storm.trial", pair), ("live/healthy.trial", pair)]
+    {
+        let (_folder, bundle) = copied(name);
+        let verified = verify(&bundle);
+        assert!(verified.status.success(), "{name}: {}", told(&verified));
+        let json: serde_json::Value = serde_json::from_slice(&verified.stdout).expect("JSON");
+        let same: Vec<&str> = json["same"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
+        assert_eq!(json["schema"], "pagewise.verify/1");
+        for file in files {
+            assert!(same.contains(file), "{name}: {file} is not among {same:?}");
+        }
+        assert_eq!(json["different"], serde_json::json!([]));
+
+        // And the check can fail.
+        let report = bundle.join("report.md");
+        let edited = fs::read_to_string(&report).expect("a report").replacen("# ", "# a ", 1);
+        fs::write(&report, edited).expect("room");
+        let found_out = verify(&bundle);
+        assert_eq!(found_out.status.code(), Some(4));
+        assert!(told(&found_out).contains("report.md is not what the analysis gives"), "{}", told(&found_out));
+    }
+}
+
+#[test]
+fn the_page_of_the_storm_says_what_its_reports_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let page = read("docs/guide/live-storm.md");
+    let (storm, healthy) =
+        (read("bench/results/live/storm.trial/report.md"), read("bench/results/live/healthy.trial/report.md"));
+    // As the report says it, with the names of its columns left out.
+    let rows = [
+        (&storm, "| host_minor_faults | 3,809 | 678,101 | ×182 | ×147 to ×224 |"),
+        (&storm, "| psi_memory_some | 4.724 s | 47.1 ms | −99.0 % | −99.3 % to −98.7 % |"),
+        (&storm, "| compact_stalls | 10,548 | 0 | — | — |"),
+        (&storm, "| thp_faults | 257 |"),
+        (&storm, "95 % interval: 0.9787 to 0.9848 (−2.1 % to −1.5 %)"),
+        (&healthy, "| +3.5 % | −7.2 % to +15.4 % |"),
+        (&healthy, "95 % interval: 0.9986 to 1.003 (−0.14 % to +0.28 %)"),
+    ];
+    for (report, row) in rows {
+        assert!(report.contains(row), "{row} is in no report");
+        let numbers = row.split(['|', ' ', '(', ')']).filter(|word| word.contains(|c: char| c.is_ascii_digit()));
+        for number in numbers.filter(|number| *number != "95" && !number.starts_with("0.9") && *number != "1.003") {
+            assert!(page.contains(number), "{number} of '{row}' is not on the page");
         }
     }
-    let verified = verify(&bundle);
-    assert!(verified.status.success(), "{}", told(&verified));
-    let json: serde_json::Value = serde_json::from_slice(&verified.stdout).expect("JSON");
-    let same: Vec<&str> = json["same"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
-    assert_eq!(json["schema"], "pagewise.verify/1");
-    for file in ["analysis.json", "report.md", "report.html", "points.csv", "analysis.R"] {
-        assert!(same.contains(&file), "{file} is not among {same:?}");
-    }
-    assert_eq!(json["different"], serde_json::json!([]));
-
-    // And the check can fail.
-    let report = bundle.join("report.md");
-    let edited = fs::read_to_string(&report).expect("a report").replacen("terasort", "Terasort", 1);
-    fs::write(&report, edited).expect("room");
-    let found_out = verify(&bundle);
-    assert_eq!(found_out.status.code(), Some(4));
-    assert!(told(&found_out).contains("report.md is not what the analysis gives"), "{}", told(&found_out));
 }
 
 #[test]

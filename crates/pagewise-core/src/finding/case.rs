@@ -380,11 +380,18 @@ impl<'a> Case<'a> {
 
     /// A symptom that lasts and a mechanism that some kind of evidence shows.
     ///
-    /// Without any mechanism the symptom is the thing itself, and counters are what shows it.
+    /// Without any mechanism the symptom is the thing itself, and counters are what shows it. Counters let infer where time
+    /// goes; stacks and stalls measure it: what both looked for and neither saw is not there, whatever counters say.
     #[must_use]
     pub fn decide(&self, symptom: Lasting, mechanisms: Vec<Says>) -> Verdict {
-        let shown =
-            if mechanisms.is_empty() { Answer::Yes } else { Answer::any(mechanisms.iter().map(|says| says.answer)) };
+        let denies = |tier: Tier| mechanisms.iter().any(|says| says.tier == tier && says.answer == Answer::No);
+        let shown = if mechanisms.is_empty() {
+            Answer::Yes
+        } else if denies(Tier::Stacks) && denies(Tier::Stalls) {
+            Answer::No
+        } else {
+            Answer::any(mechanisms.iter().map(|says| says.answer))
+        };
         let mut missing = symptom.hits.missing.clone();
         for says in &mechanisms {
             missing.extend(says.missing.iter().filter(|new| !missing.contains(new)).cloned().collect::<Vec<_>>());
@@ -416,8 +423,10 @@ impl<'a> Case<'a> {
                 let speaks_against = mechanisms.iter().any(|says| says.answer == Answer::No);
                 let lacks = self.rule.tiers.iter().filter(|tier| !tiers.contains(tier)).count();
                 let confidence = match (tiers.len(), speaks_against) {
-                    (_, true) => Confidence::Low,
                     (2.., false) => Confidence::High,
+                    // One tells of CPUs, one of waiting: what does the one need not do the other.
+                    (2.., true) => Confidence::Medium,
+                    (_, true) => Confidence::Low,
                     // The symptom is known in part only.
                     (_, false) if lacks > 0 && !symptom.hits.missing.is_empty() => Confidence::Low,
                     _ => Confidence::Medium,
@@ -450,8 +459,13 @@ fn of_beside(name: &str, part: f64) -> Evidence {
     }
 }
 
+/// What `record --redact` leaves has no name and no number.
 fn who_of(share: Share, of: &str) -> Who {
-    Who { name: share.comm, pid: share.pid, share: Some(share.share), of: of.to_owned() }
+    let (name, pid) = match share.comm.as_str() {
+        "" => ("processes whose names were not kept".to_owned(), None),
+        _ => (share.comm, share.pid),
+    };
+    Who { name, pid, share: Some(share.share), of: of.to_owned() }
 }
 
 impl Says {

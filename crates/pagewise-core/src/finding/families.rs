@@ -45,6 +45,8 @@ pub enum Family {
     Numa,
     /// Making other CPUs forget translations.
     Shootdown,
+    /// Giving mapped memory back while the process goes on.
+    Unmap,
     /// Waiting for a process's map of memory.
     MmapLock,
 }
@@ -69,6 +71,7 @@ impl Family {
             Family::DirtyBalance => "holding writers back",
             Family::Numa => "NUMA balancing",
             Family::Shootdown => "shooting down translations",
+            Family::Unmap => "giving memory back",
             Family::MmapLock => "waiting for a process's map of memory",
         }
     }
@@ -165,6 +168,10 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
     (
         Family::Shootdown,
         &["flush_tlb_mm_range", "smp_call_function_many*", "native_flush_tlb_multi", "native_flush_tlb_others"],
+    ),
+    (
+        Family::Unmap,
+        &["__vm_munmap", "vm_munmap", "do_munmap", "do_vmi_munmap", "__do_munmap", "madvise_dontneed*", "madvise_free*"],
     ),
     (
         Family::MmapLock,

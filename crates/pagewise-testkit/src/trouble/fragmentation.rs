@@ -4,11 +4,12 @@ use super::memory::{HUGE, Whole, touch};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
 use std::io;
+use std::time::Duration;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "fragmentation",
     what: "free memory is broken up by pinned pages (memory_state) and most of what is whole is taken; thp.enabled is always and \
-           thp.defrag madvise, and a process maps 64 MiB, touches every 2 MiB and unmaps, at work 2 % of the time",
+           thp.defrag madvise, and a process maps 64 MiB, touches every 2 MiB and unmaps, twice a second",
     doses: &[
         Dose { does: "broken up to 92 %", policy: "memory_state=aged(92%),thp.enabled=always,thp.defrag=madvise" },
         Dose { does: "broken up to 96 %", policy: "memory_state=aged(96%),thp.enabled=always,thp.defrag=madvise" },
@@ -22,7 +23,9 @@ pub(super) const TROUBLE: Trouble = Trouble {
 
 fn make(stage: &Stage, _: Severity) -> io::Result<()> {
     let whole = Whole::take(stage)?;
-    stage.work(1, 2, |_| {
+    // A share of the time would make a pause of minutes of a step that took seconds.
+    stage.work(1, 100, |_| {
+        stage.pause(Duration::from_millis(500));
         whole.take_more(stage)?;
         let mut memory = vec![0u8; 64 << 20];
         touch(&mut memory, HUGE);

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "kswapd-saturation",
     what: "memory is taken until 4.5 GiB are available, and streams have a file of holes of 64 GiB brought into the page \
-           cache that is left, in single pages and without reading them (POSIX_FADV_WILLNEED)",
+           cache that is left, in single pages without copying them (POSIX_FADV_RANDOM, sendfile to /dev/null)",
     doses: &[
         Dose { does: "one stream at work 40 % of the time", policy: "" },
         Dose { does: "one stream without pause", policy: "" },

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub(super) const PAGEWISE: &str = "PAGEWISE_TROUBLE_BINARY";
 
 /// How long settings, set-up and the undo of both may take beside the recording.
-const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// Key of `meta` under which a recording says what it is of.
 pub const META: &str = "trouble";

@@ -20,8 +20,8 @@ pub(super) const SAYS: &str = "PAGEWISE_TROUBLE_SAYS";
 /// What the file says once the trouble is there.
 pub(super) const READY: &str = "ready";
 
-/// Set-up may take this long.
-const SET_UP_WITHIN: Duration = Duration::from_secs(75);
+/// Set-up may take this long: a virtual machine gets memory from its host at first touch, at some 200 MiB/s.
+const SET_UP_WITHIN: Duration = Duration::from_secs(170);
 
 /// A generator stops when less than this is available; shortage is not what most of them are about.
 pub(super) const LEAST_AVAILABLE: u64 = 3 << 30;

@@ -5,7 +5,6 @@ use super::stage::Stage;
 use rustix::fs::Advice;
 use std::fs::File;
 use std::io;
-use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 
 const CHUNK: usize = 128 << 10;
@@ -57,19 +56,20 @@ impl<'f> Reader<'f> {
         self.at = at;
     }
 
-    /// Has `bytes` on brought into the cache without taking them, at half the work of a read; beyond the end it begins again.
+    /// Has `bytes` on brought into the cache without copying them, at half the work of a read; beyond the end it begins
+    /// again.
     pub(super) fn fill(&mut self, stage: &Stage, bytes: u64) -> io::Result<()> {
+        let nowhere = File::options().write(true).open("/dev/null")?;
         let mut left = bytes;
         while left > 0 && stage.goes_on() {
             if self.at >= self.end {
                 self.at = self.begin;
             }
-            // The kernel takes no more at a time than it reads ahead.
-            let some = NonZeroU64::new((self.end - self.at).min(CHUNK as u64));
-            rustix::fs::fadvise(self.file, self.at, some, Advice::WillNeed)?;
-            let done = some.map_or(1, NonZeroU64::get);
-            self.at += done;
-            left = left.saturating_sub(done);
+            let got = rustix::fs::sendfile(&nowhere, self.file, Some(&mut self.at), CHUNK)? as u64;
+            if got == 0 {
+                self.at = self.end;
+            }
+            left = left.saturating_sub(got.max(1));
         }
         Ok(())
     }

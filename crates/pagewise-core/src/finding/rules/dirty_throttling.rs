@@ -82,7 +82,14 @@ fn judge(case: &Case<'_>) -> Verdict {
         "vmstat nr_dirty, nr_dirty_threshold, nr_dirty_background_threshold",
         full,
     );
-    let symptom = case.lasting(&[&full]);
+    // How full it is is seen once a second only; how long writers were held up is measured.
+    let always = Hits::always(Answer::Yes, windows.count);
+    let held = case.stalls("time a writer is held back", StallKind::DirtyBalance, &always);
+    let by_level = case.lasting(&[&full]);
+    let symptom = match (by_level.answer, held.answer) {
+        (Answer::No, Answer::Yes) => Lasting { evidence: by_level.evidence, ..case.lasting_hits(always) },
+        _ => by_level,
+    };
     let hits = symptom.hits.clone();
     let io = case.rate("time in which some task waited for I/O", &signal::PSI_IO_SOME);
     let counters = case.counters(&[&io], &hits);

@@ -11,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("samples waiting for the map of memory", 0.10, Fraction),
         Threshold::at_least("samples interrupting other CPUs", 0.10, Fraction),
+        Threshold::at_least("samples giving memory back", 0.20, Fraction),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -31,17 +32,29 @@ fn judge(case: &Case<'_>) -> Verdict {
     let all = Hits::always(Answer::Yes, case.windows().count);
     let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], &all);
     let shoot = case.stacks("samples interrupting other CPUs", Family::Shootdown, &[], &all);
+    // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What gives
+    // memory back holds it all the while.
+    let unmap = case.stacks("samples giving memory back", Family::Unmap, &[Family::Khugepaged], &all);
     let (by_lock, by_shoot) = (lock.share.unwrap_or(0.0), shoot.share.unwrap_or(0.0));
-    let mut says = if by_shoot > by_lock { shoot.clone() } else { lock.clone() };
-    says.answer = lock.answer.or(shoot.answer);
+    let by_unmap = unmap.share.unwrap_or(0.0);
+    let answer = lock.answer.or(shoot.answer).or(unmap.answer);
+    // The one that holds, or the largest of those that do not.
+    let best = [lock, shoot, unmap].into_iter().max_by(|a, b| {
+        let rank = |says: &Says| (says.answer == Answer::Yes, says.share.unwrap_or(0.0));
+        let ((a, a_share), (b, b_share)) = (rank(a), rank(b));
+        a.cmp(&b).then(a_share.total_cmp(&b_share))
+    });
+    let says = best.map(|says| Says { answer, ..says });
     let symptom = case.lasting_hits(all);
-    case.decide(symptom, vec![says]).found(|draft| {
-        draft.cost.cpu_share = Some(by_lock.max(by_shoot));
+    case.decide(symptom, says.into_iter().collect()).found(|draft| {
+        draft.cost.cpu_share = Some(by_lock.max(by_shoot).max(by_unmap));
         let received = look.rate(&signal::TLB_REMOTE_RECEIVED).mean_of_all(case.windows());
         draft.evidence.push(said("vmstat nr_tlb_remote_flush_received", "shootdowns received", received, PerSecond));
         draft.summary = format!(
-            "{} of the samples waited for a process's map of memory, {} interrupted other CPUs to shoot down translations.",
+            "{} of the samples waited for a process's map of memory, {} gave memory back, {} interrupted other CPUs to shoot \
+             down translations.",
             words::percent(by_lock),
+            words::percent(by_unmap),
             words::percent(by_shoot),
         );
     })

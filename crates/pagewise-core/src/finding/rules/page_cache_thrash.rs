@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     meaning: "File data is dropped from memory and read from disk again soon after. The cache has too little room for what \
               is read.",
     thresholds: &[
-        Threshold::at_least("of what is read from disk, read again", 0.20, Fraction),
+        Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
         Threshold::at_least("time in which some task waited for memory", 0.05, Fraction),
@@ -36,8 +36,12 @@ pub(super) fn thrashes(case: &Case<'_>) -> (Clause, Clause, Hits) {
     let look = case.look;
     let back = look.rate(&signal::REFAULT_FILE);
     let page = look.page_size;
-    let again = back.map(|pages| pages * page).share_of(&look.rate(&signal::PAGE_IN));
-    let again = case.clause("of what is read from disk, read again", "vmstat workingset_refault_file, pgpgin", again);
+    // Where disks are busy with writing, a little that is read again is not what anybody waits for. What network file
+    // systems read and what holes hold comes from no disk of this host: it is not in pgpgin.
+    let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT).or_zero());
+    let again = back.map(|pages| pages * page).share_of(&moved).map(|share| share.min(1.0));
+    let source = "vmstat workingset_refault_file, pgpgin, pgpgout";
+    let again = case.clause("of what disks move, read again", source, again);
     let often = case.rate("file pages that came back", &signal::REFAULT_FILE);
     let hits = again.hits.and(&often.hits);
     (again, often, hits)
@@ -64,9 +68,13 @@ fn judge(case: &Case<'_>) -> Verdict {
         let waits = [&io, &memory].into_iter().filter_map(|clause| clause.value(&hits, windows));
         draft.cost.stalled_share = waits.reduce(f64::max);
         draft.summary = format!(
-            "{} a second were read that had been in memory shortly before: {} of all that was read from disk.",
+            "{} a second were read that had been in memory shortly before: {}.",
             words::bytes(often.value(&hits, windows).unwrap_or(0.0) * look.page_size),
-            again.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
+            match again.value(&hits, windows) {
+                Some(share) if share < 1.0 => format!("{} of all that disks read and wrote", words::percent(share)),
+                Some(_) => "as much as disks read and wrote, or more".to_owned(),
+                None => "a part of what disks read and wrote".to_owned(),
+            },
         );
     })
 }

@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("system share of busy CPU", 0.30, Fraction)
             .documented("Cloudera's performance guide, transparent huge page compaction"),
-        Threshold::at_least("busy CPU", 0.05, Fraction),
+        Threshold::at_least("busy CPU", 0.20, Fraction),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
     ],
