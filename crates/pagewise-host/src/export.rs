@@ -3,7 +3,7 @@
 mod firefox;
 
 use crate::store::recording::{Recording, RecordingError};
-use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, source_tables};
+use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, processes, source_tables};
 use pagewise_core::recording::{Profile, Recorded};
 use std::fs::File;
 use std::io::{self, Write};
@@ -84,7 +84,12 @@ pub fn export(
     out: &mut dyn Write,
 ) -> Result<Vec<PathBuf>, ExportError> {
     let recording = Recording::open(path)?;
-    if !selection.series.is_empty() && !recording.series().iter().any(|series| selection.takes(series)) {
+    let has_processes = || -> Result<bool, RecordingError> {
+        let is_long = matches!(format, Format::Csv | Format::OpenMetrics);
+        Ok(is_long && processes::are_taken(selection) && recording.walks()?.is_some())
+    };
+    let takes_series = selection.series.is_empty() || recording.series().iter().any(|series| selection.takes(series));
+    if !takes_series && !has_processes()? {
         return Err(ExportError::NoSeries(selection.series.join(", ")));
     }
     let stacks = || -> Result<Profile, ExportError> {

@@ -7,6 +7,56 @@ use std::path::Path;
 const THP: &str = "/sys/kernel/mm/transparent_hugepage";
 const OLD_REDHAT_THP: &str = "/sys/kernel/mm/redhat_transparent_hugepage";
 
+/// A process of a fake tree, in the units of `/proc/PID/stat`.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the names are those of proc_pid_stat(5)")]
+pub struct FakeProcess {
+    pub pid: u32,
+    pub parent: u32,
+    pub comm: &'static [u8],
+    pub is_kernel_thread: bool,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub user: u64,
+    pub system: u64,
+    pub started: u64,
+    pub resident_pages: u64,
+}
+
+impl Default for FakeProcess {
+    fn default() -> Self {
+        FakeProcess {
+            pid: 1,
+            parent: 0,
+            comm: b"init",
+            is_kernel_thread: false,
+            minor_faults: 0,
+            major_faults: 0,
+            user: 0,
+            system: 0,
+            started: 0,
+            resident_pages: 0,
+        }
+    }
+}
+
+impl FakeProcess {
+    /// Its `stat`, as a kernel prints it.
+    #[must_use]
+    pub fn stat(&self) -> Vec<u8> {
+        let FakeProcess { pid, parent, minor_faults, major_faults, user, system, started, resident_pages, .. } = self;
+        let flags = if self.is_kernel_thread { 0x0020_8040 } else { 0x0040_0000 };
+        let mut text = format!("{pid} (").into_bytes();
+        text.extend_from_slice(self.comm);
+        let numbers = format!(
+            ") S {parent} {pid} {pid} 0 -1 {flags} {minor_faults} 0 {major_faults} 0 {user} {system} 0 0 20 0 3 0 {started} \
+             900000 {resident_pages} 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+        );
+        text.extend_from_slice(numbers.as_bytes());
+        text
+    }
+}
+
 /// A tree in a temporary folder, which goes away with it.
 #[derive(Debug)]
 pub struct FakeHost {
@@ -64,8 +114,24 @@ impl FakeHost {
         self.root().read(path).unwrap_or_else(|e| panic!("{e}")).trim().to_owned()
     }
 
+    /// Adds a process.
+    #[must_use]
+    pub fn process(self, process: &FakeProcess) -> Self {
+        self.write_process(process);
+        self
+    }
+
+    /// Writes a process of a tree that is already in use, in place of the one with its number.
+    pub fn write_process(&self, process: &FakeProcess) {
+        self.write_bytes(&format!("/proc/{}/stat", process.pid), &process.stat());
+    }
+
     /// Writes a file of a tree that is already in use.
     pub fn write(&self, path: &str, text: &str) {
+        self.write_bytes(path, text.as_bytes());
+    }
+
+    fn write_bytes(&self, path: &str, text: &[u8]) {
         let full = self.root().path(path);
         let folder = full.parent().expect("a file in a folder");
         std::fs::create_dir_all(folder).unwrap_or_else(|e| panic!("cannot create {}: {e}", folder.display()));

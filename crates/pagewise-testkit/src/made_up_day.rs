@@ -7,8 +7,8 @@ use pagewise_core::recording::series::describe;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
-    Block, Durations, Frame, Gap, GapReason, Mark, Profile, Recorded, SamplingEvent, Series, Setting, SourceBlock,
-    StackId, StackSample, StallKind, StallRow,
+    Block, Durations, Frame, Gap, GapReason, Grown, Mark, ProcessRow, Profile, Recorded, SamplingEvent, Series, Setting,
+    SourceBlock, StackId, StackSample, StallKind, StallRow, Used, Walk,
 };
 use std::convert::Infallible;
 
@@ -445,5 +445,38 @@ impl Recorded for MadeUpDay {
             ]
         });
         Ok(Some(rows.collect()))
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {
+        const BEAT: u64 = 30;
+        let row = |pid: u32, comm: &[u8], tick: u64, resident: u64, major_faults: u64| {
+            let used = |seconds: u64| Used {
+                user: seconds * SECOND / 2,
+                system: seconds * SECOND / 8,
+                minor_faults: seconds * 100,
+                major_faults: seconds * major_faults,
+            };
+            let grown = Grown { used: used(BEAT), resident: 1 << 20 };
+            ProcessRow {
+                pid,
+                started: START - 40 * SECOND,
+                comm: comm.to_vec(),
+                state: 'S',
+                threads: 40,
+                resident: resident + ((tick / BEAT) << 20),
+                used: used(40 + tick),
+                grown: (tick > 0).then_some(grown),
+            }
+        };
+        let walk = |tick: u64| {
+            let from = START + tick * SECOND;
+            let rows = vec![
+                row(1000, b"java", tick, 6 << 30, 3),
+                row(1001, HOSTILE[0].as_bytes(), tick, 1 << 30, 0),
+                row(1002, b"gr\xc3\xb6\xc3", tick, 90 << 20, 1),
+            ];
+            Walk { from, to: from + 4_000_000, processes: 310, rows }
+        };
+        Ok(Some((0..self.ticks).step_by(BEAT as usize).map(walk).collect()))
     }
 }

@@ -6,8 +6,8 @@ use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::series::describe;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::{
-    Block, Durations, Frame, Gap, GapReason, Kind, Mark, Profile, RawUnit, Recorded, SamplingEvent, Series,
-    SourceBlock, StackSample, Stacks, StallKind, StallRow,
+    Block, Durations, Frame, Gap, GapReason, Grown, Kind, Mark, ProcessRow, Profile, RawUnit, Recorded, SamplingEvent,
+    Series, SourceBlock, StackSample, Stacks, StallKind, StallRow, Used, Walk,
 };
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,6 +19,17 @@ type Value = Box<dyn Fn(f64) -> Option<u64>>;
 /// When every made recording begins: an hour after boot.
 pub const START: u64 = 3600 * 1_000_000_000;
 
+/// What a process of a made recording uses in a second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EachSecond {
+    /// Seconds of CPU time in the kernel.
+    pub system: f64,
+    /// Faults that wait for a disk.
+    pub major_faults: u64,
+    /// Bytes by which it becomes larger.
+    pub bytes: u64,
+}
+
 /// A recording that is being made, and can be read at any time.
 pub struct RecordingBuilder {
     seconds: f64,
@@ -29,6 +40,7 @@ pub struct RecordingBuilder {
     settings: Vec<Setting>,
     profile: Option<Profile>,
     stalls: Option<Vec<StallRow>>,
+    walks: Option<Vec<Walk>>,
     list: Vec<Series>,
 }
 
@@ -56,6 +68,7 @@ impl RecordingBuilder {
             settings: Vec::new(),
             profile: None,
             stalls: None,
+            walks: None,
             list: Vec::new(),
         }
     }
@@ -382,6 +395,37 @@ impl RecordingBuilder {
         self
     }
 
+    /// A process in walks every ten seconds. Each second it uses so many seconds of CPU time in the kernel, waits for so many
+    /// pages from disk, and becomes larger by so many bytes than the `resident` it had at the start.
+    #[must_use]
+    pub fn process(mut self, comm: &str, pid: u32, resident: u64, each_second: EachSecond) -> Self {
+        const BEAT: u64 = 10;
+        let walks = self.walks.get_or_insert_with(|| {
+            let instants = (0..=self.seconds as u64).step_by(BEAT as usize).map(|second| START + second * 1_000_000_000);
+            instants.map(|at| Walk { from: at, to: at + 2_000_000, processes: 100, rows: Vec::new() }).collect()
+        });
+        for (beat, walk) in walks.iter_mut().enumerate() {
+            let used = |seconds: u64| Used {
+                system: (each_second.system * seconds as f64 * 1e9) as u64,
+                major_faults: each_second.major_faults * seconds,
+                ..Used::default()
+            };
+            let seconds = beat as u64 * BEAT;
+            let grown = Grown { used: used(BEAT), resident: (each_second.bytes * BEAT) as i64 };
+            walk.rows.push(ProcessRow {
+                pid,
+                started: START - 60_000_000_000,
+                comm: comm.as_bytes().to_vec(),
+                state: 'S',
+                threads: 1,
+                resident: resident + each_second.bytes * seconds,
+                used: used(seconds),
+                grown: (beat > 0).then_some(grown),
+            });
+        }
+        self
+    }
+
     /// Stalls were looked for, and there was none beside those that were added.
     #[must_use]
     pub fn looked_for_stalls(mut self) -> Self {
@@ -462,5 +506,9 @@ impl Recorded for RecordingBuilder {
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
         Ok(self.stalls.clone())
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {
+        Ok(self.walks.clone())
     }
 }

@@ -6,7 +6,7 @@ use pagewise_core::finding::{self, Look, Options, signal};
 use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
-    Block, Gap, Mark, Profile, Recorded, Series, SourceBlock, StallRow, block::Tick, note::Setting, segment, series,
+    Block, Gap, Mark, Profile, Recorded, Series, SourceBlock, StallRow, Walk, block::Tick, note::Setting, segment, series,
 };
 use std::convert::Infallible;
 use std::time::Instant;
@@ -89,6 +89,10 @@ impl Recorded for Day {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
+        Ok(None)
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {
         Ok(None)
     }
 }

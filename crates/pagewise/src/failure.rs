@@ -117,9 +117,10 @@ impl From<TunableError> for Failure {
 impl From<RecordError> for Failure {
     fn from(error: RecordError) -> Self {
         match error {
-            RecordError::Rate(_) | RecordError::StackRate(_) | RecordError::File(RecordingError::Exists(_)) => {
-                Failure::Usage(error.into())
-            }
+            RecordError::Rate(_)
+            | RecordError::StackRate(_)
+            | RecordError::WalkEvery(_)
+            | RecordError::File(RecordingError::Exists(_)) => Failure::Usage(error.into()),
             RecordError::File(_) | RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
         }
     }

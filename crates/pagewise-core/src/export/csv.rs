@@ -1,6 +1,7 @@
 //! CSV in long form: a line per value, `time,seconds,series,labels,unit,kind,value`. Long and not wide, because sources are read
 //! at different beats and series come and go: a wide table would be mostly holes, and every tool can pivot a long one.
 
+use super::processes::process_tables;
 use super::{Selection, source_tables};
 use crate::metric::Unit;
 use crate::recording::{Kind, Recorded, Series};
@@ -15,7 +16,8 @@ pub const HEADER: &str = "time,seconds,series,labels,unit,kind,value";
 /// # Errors
 /// When the recording cannot be read.
 pub fn write<R: Recorded>(recorded: &R, selection: &Selection) -> Result<String, R::Error> {
-    let tables = source_tables(recorded, selection)?;
+    let mut tables = source_tables(recorded, selection)?;
+    tables.extend(process_tables(recorded, selection)?);
     let is_dated = recorded.about("import.dated") != Some("no");
     let first = tables.iter().filter_map(|table| table.rows.first()).map(|row| row.at).min().unwrap_or(0);
     let mut out = format!("{HEADER}\n");

@@ -4,6 +4,7 @@
 //! stand together, as the format asks for.
 
 use super::csv::base_value;
+use super::processes::process_tables;
 use super::{Selection, source_tables};
 use crate::metric::Unit;
 use crate::recording::{Kind, Recorded, Series};
@@ -15,7 +16,8 @@ use std::fmt::Write;
 /// # Errors
 /// When the recording cannot be read.
 pub fn write<R: Recorded>(recorded: &R, selection: &Selection) -> Result<String, R::Error> {
-    let tables = source_tables(recorded, selection)?;
+    let mut tables = source_tables(recorded, selection)?;
+    tables.extend(process_tables(recorded, selection)?);
     // Two names that become the same one must not mix: the second keeps its own by a number.
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     for (number, table) in tables.iter().enumerate() {

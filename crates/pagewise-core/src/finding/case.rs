@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::document::{Confidence, Cost, Evidence, Proposal, Quantity, Severity, Tier, Who};
 use super::families::{ENOUGH_SAMPLES, Family, Share};
 use super::look::{Hits, Look, Missing, Track, Windows};
+use super::processes::By;
 use super::rule::{Rule, Threshold};
 use super::signal::Signal;
 use super::stalls::Stalled;
@@ -355,6 +356,14 @@ impl<'a> Case<'a> {
     fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
         let of = format!("time held up by {}", kind.word().replace('_', " "));
         stalled.who.iter().map(|share| who_of(share.clone(), &of)).collect()
+    }
+
+    /// Names the processes that lead by a measure where neither stacks nor stalls named anybody. It is no evidence: a process
+    /// that takes much may do so rightly.
+    pub fn name(&self, draft: &mut Draft, by: By) {
+        let Some(processes) = self.look.processes.as_ref().filter(|_| draft.who.is_empty()) else { return };
+        let (leaders, of) = processes.leaders(by, &draft.hits, self.windows(), self.look.memory());
+        draft.who = leaders.into_iter().map(|share| who_of(share, of)).collect();
     }
 
     /// What counters say about the mechanism: a quantity on average where it hits.

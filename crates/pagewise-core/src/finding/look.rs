@@ -13,6 +13,7 @@ pub use settings::Settings;
 pub use track::{Hits, Missing, Track};
 
 use super::families::ProfileSeen;
+use super::processes::ProcessesSeen;
 use super::signal::{self, Signal};
 use super::stalls::StallsSeen;
 use crate::recording::{Gap, Recorded};
@@ -90,6 +91,8 @@ pub struct Look {
     pub profile: Option<ProfileSeen>,
     /// What held tasks up. `None`: nobody looked.
     pub stalls: Option<StallsSeen>,
+    /// Which processes used most. `None`: nobody looked.
+    pub processes: Option<ProcessesSeen>,
     folded: Vec<Folded>,
 }
 
@@ -126,6 +129,7 @@ impl Look {
             settings,
             profile,
             stalls: recorded.stalls()?.map(StallsSeen::of),
+            processes: recorded.walks()?.map(ProcessesSeen::of),
             folded: seen.folded,
         })
     }

@@ -1,14 +1,16 @@
 //! What is wrong, from what was recorded: named causes with evidence, what was ruled out, what to change first, and how to
 //! find out whether it helped.
 //!
-//! [`look`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show; each file of
-//! [`rules`] declares one thing that can be wrong and judges it with the tools of [`case`]; [`diagnose`] asks them all.
+//! [`look`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show, and
+//! [`processes`] who used most; each file of [`rules`] declares one thing that can be wrong and judges it with the tools of
+//! [`case`]; [`diagnose`] asks them all.
 
 pub mod answer;
 pub mod case;
 pub mod document;
 pub mod families;
 pub mod look;
+pub mod processes;
 mod propose;
 
 pub mod reference;

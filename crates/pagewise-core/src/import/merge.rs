@@ -8,7 +8,7 @@ use super::vmstat::unit_of;
 use crate::recording::block::Tick;
 use crate::recording::segment::Segment;
 use crate::recording::{
-    Block, Column, Gap, GapReason, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock, StallRow,
+    Block, Column, Gap, GapReason, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock, StallRow, Walk,
 };
 use crate::unit::Seconds;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -521,6 +521,10 @@ impl Recorded for Imported {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
+        Ok(None)
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {
         Ok(None)
     }
 }

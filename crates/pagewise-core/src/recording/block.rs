@@ -2,6 +2,7 @@
 
 use super::gap::Gap;
 use super::note::{Mark, Setting};
+use super::process::Walk;
 use super::segment::Segment;
 use super::series::Series;
 use super::stack::Profile;
@@ -91,6 +92,12 @@ pub trait Recorded {
     /// # Errors
     /// When they cannot be read.
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Self::Error>;
+
+    /// Walks over all processes, in order of time. `None`: nobody looked.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn walks(&self) -> Result<Option<Vec<Walk>>, Self::Error>;
 }
 
 #[cfg(test)]

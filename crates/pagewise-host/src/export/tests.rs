@@ -67,3 +67,49 @@ fn parquet_is_a_file_per_source_and_nothing_is_overwritten() {
     let none = Selection { series: vec!["nothing.*".into()], ..Selection::default() };
     assert!(matches!(export(&path, Format::Csv, &none, None, &mut io::sink()), Err(ExportError::NoSeries(_))));
 }
+
+#[test]
+fn processes_are_series_of_their_own_whatever_their_names() {
+    use crate::store::recording::{Batch, CLOCK, Writer};
+    use pagewise_core::recording::{ProcessRow, Used, Walk};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let meta = [("anchor_wall_offset_ns".to_owned(), "1700000000000000000".to_owned())];
+    let mut writer = Writer::create(&path, &[CLOCK], &meta, None).unwrap();
+    let row = |comm: &[u8], user: u64| ProcessRow {
+        pid: 7,
+        started: 1_230_000_000,
+        comm: comm.to_vec(),
+        state: 'R',
+        threads: 2,
+        resident: 8192,
+        used: Used { user, ..Used::default() },
+        grown: None,
+    };
+    let walk = |from: u64, rows| Walk { from, to: from + 1, processes: 9, rows };
+    let second = 1_000_000_000;
+    let walks = vec![
+        walk(5 * second, vec![row(b"sh", 0)]),
+        walk(6 * second, vec![row(b"a,b=\"\n\xff", 1_500_000_000)]),
+    ];
+    writer.write(Batch { walks: Some(walks), ..Batch::default() }).unwrap();
+    writer.finish(&[]).unwrap();
+    let exported = |format: Format, series: &str| {
+        let (mut out, selection) = (Vec::new(), Selection { series: vec![series.to_owned()], ..Selection::default() });
+        export(&path, format, &selection, None, &mut out).map(|_| String::from_utf8(out).unwrap())
+    };
+    assert_eq!(
+        exported(Format::Csv, "processes.user").unwrap().lines().skip(1).collect::<Vec<_>>(),
+        [
+            "2023-11-14T22:13:26Z,1,processes.user,\"pid=7,started=1.23,comm=a;b:\"\" \u{fffd}\",seconds,counter,1.5",
+            "2023-11-14T22:13:25Z,0,processes.user,\"pid=7,started=1.23,comm=sh\",seconds,counter,0",
+        ]
+    );
+    let metrics = exported(Format::OpenMetrics, "resident").unwrap();
+    assert!(metrics.contains(
+        "pagewise_processes_resident_bytes{pid=\"7\",started=\"1.23\",comm=\"sh\"} 8192 1700000005.000000000"
+    ));
+    assert!(metrics.contains("comm=\"a;b:\\\" \u{fffd}\""), "{metrics}");
+    assert!(matches!(exported(Format::Csv, "processes.smell"), Err(ExportError::NoSeries(_))));
+    assert!(matches!(exported(Format::Parquet, "processes.*"), Err(ExportError::NoSeries(_))));
+}

@@ -20,8 +20,8 @@ pub(super) const WATERMARK: u32 = (RING / 2) as u32;
 /// In nanoseconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// Rows of stacks and stalls that may wait for a writer whose disk takes nothing: some 30 MiB.
-const MOST_WAITING: i64 = 200_000;
+/// Rows of stacks, stalls and processes that may wait for a writer whose disk takes nothing: some 30 MiB.
+pub(super) const MOST_WAITING: i64 = 200_000;
 
 /// When to look: always, or until an instant that a flight recorder moves.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
-//! Tiers 1 and 2 of a recording: the threads that look at stacks and stalls, and the one that calls them.
+//! What looks beside the numbers: the threads for stacks and stalls (tiers 1 and 2), the one that calls them, and the one
+//! that walks over the processes.
 
 use super::flight::Flight;
+use super::processes::Walker;
 use super::look::{self, Rings, Signal};
 use super::stacks::Counting;
 use super::{Event, RecordError, Shared, clock, open_gap, stacks, stalls};
@@ -14,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// Rates of stacks, in samples a second and CPU.
 pub const STACKS: std::ops::RangeInclusive<u32> = 1..=1000;
@@ -152,6 +155,20 @@ impl Lookers {
         })
     }
 
+    /// Starts the thread that walks over the processes.
+    pub(super) fn start_walks(
+        &mut self,
+        root: &Root,
+        beat: Duration,
+        is_redacted: bool,
+        shared: &Arc<Shared>,
+        events: &Sender<Event>,
+    ) -> Result<(), RecordError> {
+        let _ = events.send(Event::Walks(Vec::new()));
+        let walker = Walker::new(root, is_redacted);
+        self.spawn("record-walk", shared, events, move |shared, cpu, events| walker.run(beat, shared, cpu, events))
+    }
+
     fn signal(&mut self, until: u64) -> Result<Arc<Signal>, RecordError> {
         let signal = Signal::new(until).map_err(RecordError::Thread)?;
         self.signals.push(Arc::clone(&signal));
@@ -176,6 +193,7 @@ impl Lookers {
     /// Waits for them, after `shared` has told them to end. Gives whether they all ended well.
     pub(super) fn join(&mut self) -> bool {
         self.signals.iter().for_each(|signal| signal.wake());
+        self.threads.iter().for_each(|thread| thread.thread().unpark());
         if let Some(wake) = &self.wake_flight {
             let _ = rustix::io::write(&**wake, &1u64.to_ne_bytes());
         }

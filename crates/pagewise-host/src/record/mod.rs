@@ -1,15 +1,17 @@
 //! The recorder: what the kernel says about memory, once a second or faster, into one file, at next to no cost.
 //!
-//! Two threads for the numbers, and up to three more that look at stacks and stalls (`looking`). The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy
-//! writing back dirty pages must not delay the next sample. The *writer* takes the rows from a ring, writes a batch every
-//! four seconds, and closes a segment every 300 ticks. Neither may disturb the job: when the disk is full the recording
-//! ends with a reason, and nothing else does.
+//! Two threads for the numbers, one that walks over the processes, and up to three more that look at stacks and stalls
+//! (`looking`). The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy writing
+//! back dirty pages must not delay the next sample. The *writer* takes the rows from a ring, writes a batch every four
+//! seconds, and closes a segment every 300 ticks. None may disturb the job: when the disk is full the recording ends with a
+//! reason, and nothing else does.
 
 mod clock;
 mod flight;
 pub mod live;
 mod look;
 mod looking;
+mod processes;
 mod ring;
 mod sampler;
 mod schedule;
@@ -23,10 +25,10 @@ pub use looking::{FLIGHT_HZ, Looking, STACKS};
 use crate::root::Root;
 use crate::source::cgroup::Group;
 use crate::source::polled::{NumberFile, Polled, TEXT_FILES};
-use crate::source::{boot_id, cgroup, kernel_threads, thp};
-use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RecordingError, StackRows, Writer};
+use crate::source::{boot_id, cgroup, kernel_threads, process, thp};
+use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
 use looking::Lookers;
-use pagewise_core::recording::{Gap, GapReason, Series, StallRow, series};
+use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk, series};
 use ring::Ring;
 use sampler::{Counts, Sampler};
 use schedule::Schedule;
@@ -37,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// The fastest rate. Beyond it the files of a large host would take a noticeable share of a CPU.
 pub const FASTEST: f64 = 20.0;
@@ -49,7 +52,13 @@ pub const LOSES_AT_MOST_SECONDS: u64 = 5;
 
 /// The source that tells what recording itself costs.
 pub const OWN: &str = "self";
-const OWN_COLUMNS: [&str; 2] = ["sampler_cpu", "writer_cpu"];
+const OWN_COLUMNS: [&str; 3] = ["sampler_cpu", "writer_cpu", "walker_cpu"];
+
+/// From one walk over all processes to the next, unless another time is given.
+pub const WALK_EVERY: Duration = Duration::from_secs(30);
+
+/// The times that may be given. A walk on a host with thousands of processes takes some hundredths of a second of CPU.
+pub const WALKS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 /// How to record.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,11 +74,20 @@ pub struct Options {
     pub meta: Vec<(String, String)>,
     /// Stacks and stalls.
     pub looking: Looking,
+    /// How often all processes are walked over, to keep those that use most; `None`: never.
+    pub walk_every: Option<Duration>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { hz: 1.0, size_cap: None, groups: Vec::new(), meta: Vec::new(), looking: Looking::default() }
+        Options {
+            hz: 1.0,
+            size_cap: None,
+            groups: Vec::new(),
+            meta: Vec::new(),
+            looking: Looking::default(),
+            walk_every: Some(WALK_EVERY),
+        }
     }
 }
 
@@ -82,6 +100,12 @@ pub enum RecordError {
     /// The rate of stacks is out of range.
     #[error("stacks cannot be taken {0} times a second; give a rate from {first} to {last}", first = STACKS.start(), last = STACKS.end())]
     StackRate(u32),
+    /// The time between walks is out of range.
+    #[error(
+        "processes cannot be walked over every {:.3} s; give a time from {} s to {} s, or 0 for never",
+        .0.as_secs_f64(), WALKS.start().as_secs(), WALKS.end().as_secs()
+    )]
+    WalkEvery(Duration),
     /// The file.
     #[error(transparent)]
     File(#[from] RecordingError),
@@ -120,6 +144,7 @@ enum Event {
     Meta(&'static str, String),
     Stacks(StackRows),
     Stalls(Vec<StallRow>),
+    Walks(Vec<Walk>),
 }
 
 const RUN: u8 = 0;
@@ -134,9 +159,10 @@ struct Shared {
     ended: AtomicBool,
     sampler_cpu: AtomicU64,
     writer_cpu: AtomicU64,
-    /// Of the threads that look at stacks and stalls, once they have ended.
+    walker_cpu: AtomicU64,
+    /// Of the threads that look at stacks, stalls and processes, once they have ended.
     lookers_cpu: AtomicU64,
-    /// Rows of stacks and stalls on their way to the writer; it may be told of some before they are counted.
+    /// Rows of stacks, stalls and processes on their way to the writer; it may be told of some before they are counted.
     waiting: AtomicI64,
 }
 
@@ -170,6 +196,9 @@ impl Recorder {
         if let Some(hz) = options.looking.stacks.filter(|hz| !STACKS.contains(hz)) {
             return Err(RecordError::StackRate(hz));
         }
+        if let Some(beat) = options.walk_every.filter(|beat| !WALKS.contains(beat)) {
+            return Err(RecordError::WalkEvery(beat));
+        }
         let (ring, locked) = Ring::new();
         let ring = Arc::new(ring);
         let now = clock::boot();
@@ -201,6 +230,10 @@ impl Recorder {
         recorder.sampler = Some(sampler.map_err(RecordError::Thread)?);
         let before = clock::thread_cpu();
         recorder.lookers = Lookers::start(root, &options.looking, &recorder.shared, &recorder.events)?;
+        if let Some(beat) = options.walk_every {
+            let is_redacted = options.looking.is_redacted;
+            recorder.lookers.start_walks(root, beat, is_redacted, &recorder.shared, &recorder.events)?;
+        }
         recorder.start_cpu += clock::thread_cpu() - before;
         Ok(recorder)
     }
@@ -341,7 +374,11 @@ fn meta(root: &Root, options: &Options, now: u64, locked: &io::Result<()>) -> Ve
         ("ring_locked", locked),
     ];
     let own = own.into_iter().map(|(key, value)| (key.to_owned(), value));
-    let own: Vec<(String, String)> = own.chain(choices(root)).collect();
+    let pid = std::process::id();
+    // Of this machine, also where another host's captured tree is recorded.
+    let started = process::start_time(&Root::live(), pid);
+    let recorder = started.map(|started| (RECORDER.to_owned(), format!("{pid} {started}")));
+    let own: Vec<(String, String)> = own.chain(recorder).chain(choices(root)).collect();
     // A caller's pair must neither hide one of these nor make the insertion fail.
     let is_free = |key: &str| key != "complete" && key != "ended" && own.iter().all(|(other, _)| other != key);
     let mut theirs: Vec<(String, String)> = options.meta.iter().filter(|(key, _)| is_free(key)).cloned().collect();

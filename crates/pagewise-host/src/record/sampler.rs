@@ -206,8 +206,8 @@ impl Sampler {
             before = self.read(index, begin, before);
         }
         let micros = |cpu: &std::sync::atomic::AtomicU64| cpu.load(Ordering::Relaxed) / 1000;
-        let own = [micros(&self.shared.sampler_cpu), micros(&self.shared.writer_cpu)];
-        self.encoder.section(&mut self.frame, Some(Reading { took: 0, values: &own, present: &[true; 2] }));
+        let own = [&self.shared.sampler_cpu, &self.shared.writer_cpu, &self.shared.walker_cpu].map(micros);
+        self.encoder.section(&mut self.frame, Some(Reading { took: 0, values: &own, present: &[true; 3] }));
         if self.ring.put(&self.frame) {
             self.counts.samples += 1;
             self.counts.late += u64::from(self.schedule.is_late(planned, begin));

@@ -367,3 +367,43 @@ fn a_callers_pairs_are_kept_beside_our_own() {
     assert_eq!((recording.meta()["point"].as_str(), recording.meta()["kernel"].as_str()), ("7", "6.12.0"));
     assert!(!recording.is_complete());
 }
+
+#[test]
+fn the_processes_of_this_host_are_walked_over_at_their_own_beat_and_once_more_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("host.pgw");
+    let options = Options { walk_every: Some(Duration::from_secs(1)), ..fast() };
+    let recorder = Recorder::start(&Root::live(), &file, &options).unwrap();
+    let started = Instant::now();
+    let mut work = 0u64;
+    while started.elapsed() < Duration::from_millis(1500) {
+        work = std::hint::black_box(work.wrapping_mul(31) + 7);
+    }
+    recorder.finish().unwrap();
+    let recording = Recording::open(&file).unwrap();
+    let walks = recording.walks().unwrap().unwrap();
+    assert!(walks.len() >= 3, "at the start, after a second, at the end: {walks:?}");
+    let own = walks.iter().flat_map(|walk| &walk.rows).filter(|row| row.pid == std::process::id());
+    let used = |row: &pagewise_core::recording::ProcessRow| row.grown.map_or(0, |grown| grown.used.cpu());
+    let own = own.max_by_key(|row| used(row)).expect("few processes use more CPU than this one");
+    let stat = process::parse_stat(&fs::read("/proc/self/stat").unwrap()).unwrap();
+    assert_eq!((&own.comm, own.started / 10_000_000), (&stat.comm, stat.started));
+    assert!((100_000_000..100_000_000_000).contains(&used(own)), "{own:?}");
+    let pages = stat.resident * rustix::param::page_size() as u64;
+    assert!(own.resident > pages / 4 && own.resident < pages * 4, "{} against {pages}", own.resident);
+    let cost = values(&recording, OWN, "walker_cpu");
+    assert!(cost.windows(2).all(|pair| pair[0] <= pair[1]) && *cost.last().unwrap() > 0, "{cost:?}");
+}
+
+#[test]
+fn nobody_walks_where_nobody_shall_and_a_beat_out_of_range_is_refused() {
+    let host = Host::new();
+    let walk_every = |every| Options { walk_every: every, ..fast() };
+    for beat in [Duration::ZERO, Duration::from_millis(999), Duration::from_secs(3601)] {
+        let refused = Recorder::start(&host.root(), &host.file(), &walk_every(Some(beat)));
+        assert!(matches!(refused, Err(RecordError::WalkEvery(_))), "{beat:?}");
+    }
+    assert!(!host.file().exists());
+    Recorder::start(&host.root(), &host.file(), &walk_every(None)).unwrap().finish().unwrap();
+    assert_eq!(Recording::open(&host.file()).unwrap().walks().unwrap(), None);
+}

@@ -29,8 +29,9 @@ pub(super) fn run(mut writer: Writer, ring: &Ring, events: &Receiver<Event>, sha
         // Asked before the ring is emptied: what the sampler put before it ended is then in this batch.
         let is_last = shared.ended.load(Ordering::Acquire);
         let batch = drain(ring, events);
-        let rows =
-            batch.stacks.as_ref().map_or(0, |rows| rows.samples.len()) + batch.stalls.as_ref().map_or(0, Vec::len);
+        let rows = batch.stacks.as_ref().map_or(0, |rows| rows.samples.len())
+            + batch.stalls.as_ref().map_or(0, Vec::len)
+            + batch.walks.iter().flatten().map(|walk| walk.rows.len()).sum::<usize>();
         let written = writer.write(batch);
         shared.waiting.fetch_sub(rows as i64, Ordering::AcqRel);
         if let Err(error) = written {
@@ -90,6 +91,7 @@ fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
             Event::Meta(key, value) => batch.meta.push((key, value)),
             Event::Stacks(rows) => batch.stack_rows().extend(rows),
             Event::Stalls(rows) => batch.stall_rows().extend(rows),
+            Event::Walks(walks) => batch.walks().extend(walks),
         }
     }
     batch

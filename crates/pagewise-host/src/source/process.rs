@@ -1,4 +1,4 @@
-//! `/proc/PID`: the memory of a process and the session it belongs to.
+//! `/proc/PID`: what a process is and uses, its memory, and the session it belongs to.
 
 use crate::root::Root;
 
@@ -57,6 +57,60 @@ pub fn parse_start_time(text: &str) -> Option<u64> {
     if matches!(state, "Z" | "X" | "x") { None } else { fields.nth(18)?.parse().ok() }
 }
 
+/// What `/proc/PID/stat` says of a process, as the kernel counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// Its name, as its author gave it.
+    pub comm: Vec<u8>,
+    /// What it does: `R`, `S`, `D`, `Z`, …
+    pub state: char,
+    /// The process that started it, or took it over.
+    pub parent: u32,
+    /// Whether it is one of the kernel's own.
+    pub is_kernel_thread: bool,
+    /// Page faults without a disk.
+    pub minor_faults: u64,
+    /// Page faults with one.
+    pub major_faults: u64,
+    /// CPU time in the program, in clock ticks.
+    pub user: u64,
+    /// CPU time in the kernel, in clock ticks.
+    pub system: u64,
+    /// Its threads.
+    pub threads: u32,
+    /// When it started, in clock ticks since boot.
+    pub started: u64,
+    /// Resident pages.
+    pub resident: u64,
+}
+
+/// See [`Stat`]; `None` when it is no such text. The name may hold anything, also parentheses, line ends and bytes that are no
+/// UTF-8: it ends at the last parenthesis (`proc_pid_stat(5)`).
+#[must_use]
+pub fn parse_stat(text: &[u8]) -> Option<Stat> {
+    /// `PF_KTHREAD` of `include/linux/sched.h`.
+    const KERNEL_THREAD: u64 = 0x0020_0000;
+    let begin = text.iter().position(|byte| *byte == b'(')?;
+    let end = text.iter().rposition(|byte| *byte == b')').filter(|end| *end > begin)?;
+    let fields: Vec<&str> = std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace().collect();
+    // Fields are numbered from 1, and the first behind the name is the third.
+    let field = |number: usize| fields.get(number - 3).copied();
+    let number = |at: usize| field(at)?.parse::<u64>().ok();
+    Some(Stat {
+        comm: text[begin + 1..end].to_vec(),
+        state: field(3)?.chars().next()?,
+        parent: field(4)?.parse().ok()?,
+        is_kernel_thread: number(9)? & KERNEL_THREAD != 0,
+        minor_faults: number(10)?,
+        major_faults: number(12)?,
+        user: number(14)?,
+        system: number(15)?,
+        threads: u32::try_from(number(20)?).ok()?,
+        started: number(22)?,
+        resident: number(24)?,
+    })
+}
+
 /// All process ids.
 #[must_use]
 pub fn pids(root: &Root) -> Vec<u32> {
@@ -74,6 +128,23 @@ mod tests {
         assert_eq!(parse_start_time(&stat("S")), Some(22));
         assert_eq!(parse_start_time(&stat("Z")), None);
         assert_eq!(parse_start_time("7 (cut"), None);
+    }
+
+    #[test]
+    fn a_stat_is_read_by_the_numbers_of_its_fields_whatever_the_name() {
+        let numbers: Vec<String> = (4..=52).map(|field| field.to_string()).collect();
+        let mut text = b"7 (a) \n\xc3 (b) S ".to_vec();
+        text.extend(numbers.join(" ").as_bytes());
+        let stat = parse_stat(&text).unwrap();
+        assert_eq!((stat.comm.as_slice(), stat.state, stat.parent), (&b"a) \n\xc3 (b"[..], 'S', 4));
+        assert_eq!((stat.minor_faults, stat.major_faults, stat.user, stat.system), (10, 12, 14, 15));
+        assert_eq!((stat.threads, stat.started, stat.resident, stat.is_kernel_thread), (20, 22, 24, false));
+        let kernel = b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 2 0 0 20 0 1 0 3 0 0 18446744073709551615";
+        assert!(parse_stat(kernel).unwrap().is_kernel_thread);
+        for cut in 0..kernel.len() - 30 {
+            assert_eq!(parse_stat(&kernel[..cut]), None, "{cut}");
+        }
+        assert_eq!(parse_stat(b")("), None);
     }
 
     #[test]

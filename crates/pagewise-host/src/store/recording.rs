@@ -4,12 +4,15 @@
 //! While it grows, SQLite keeps two more files beside it (`-wal`, `-shm`); a clean end leaves one. A recording whose
 //! writer was killed is read all the same, and says that it is not complete.
 
+mod processes;
 mod reader;
+mod snapshot;
 pub mod stacks;
 pub mod stalls;
 mod writer;
 
 pub use reader::Recording;
+pub use snapshot::{RECORDER, SNAPSHOT, Snapshot, Was, snapshot};
 pub use stacks::StackRows;
 pub use writer::{Batch, TickRow, Writer};
 
@@ -34,6 +37,9 @@ const CODEC: &str = "columnar-1+zstd";
 
 /// A key of `meta`: `1` when the recording came to its planned end.
 const COMPLETE: &str = "complete";
+
+/// A key of `meta`: why it ended before its time.
+const ENDED: &str = "ended";
 
 /// Each table has room beside it: readers accept tables and columns they do not know.
 const TABLES: &str = "

@@ -4,7 +4,7 @@ use crate::asking::{ask, must_find, must_not_decide, must_not_find, steps};
 use pagewise_core::finding::{Confidence, Severity};
 use pagewise_core::recording::{Gap, GapReason, SamplingEvent, StallKind};
 use pagewise_testkit::RecordingBuilder;
-use pagewise_testkit::recordings::START;
+use pagewise_testkit::recordings::{EachSecond, START};
 
 type Make = fn() -> RecordingBuilder;
 
@@ -270,6 +270,45 @@ fn memory_that_is_running_out_is_high_whatever_it_costs() {
     let promised = healthy().setting("vm.overcommit_memory", "2").gib("Committed_AS", 11.9);
     must_find(&promised, "oom-risk");
     must_not_find(&healthy().setting("vm.overcommit_memory", "1").gib("Committed_AS", 30.0), "oom-risk");
+}
+
+#[test]
+fn where_neither_stacks_nor_stalls_name_anybody_the_processes_that_took_most_are_named() {
+    const MIB: u64 = 1 << 20;
+    let each = EachSecond::default();
+    let with_processes = |made: RecordingBuilder| {
+        made.process("cache", 70, 6 << 30, each)
+            .process("leak", 71, 1 << 30, EachSecond { bytes: 30 * MIB, ..each })
+            .process("swapper", 72, 1 << 30, EachSecond { major_faults: 400, bytes: MIB, ..each })
+            .process("spinner", 73, MIB, EachSecond { system: 0.9, ..each })
+    };
+    let made = |id: &str| with_processes(cases().into_iter().find(|(other, ..)| *other == id).unwrap().1());
+    let falling = healthy().level("meminfo", "MemAvailable", "", |at| (0.9 - at / 120.0 * 0.5) * 1048576.0);
+    for (id, recording, pid, of) in [
+        ("oom-risk", with_processes(falling.gib("SwapFree", 0.0)), 71, "growth in resident memory"),
+        ("swap-thrash", made("swap-thrash"), 72, "page faults that waited for disk or swap"),
+        ("unevictable-memory", made("unevictable-memory"), 70, "memory"),
+        ("thp-bloat", made("thp-bloat"), 71, "growth in resident memory"),
+        ("unexplained-system-time", with_processes(healthy().cpu(4, 0.3, 0.4)), 73, "CPU time in the kernel"),
+    ] {
+        let who = must_find(&recording, id).who;
+        assert_eq!((who[0].pid, who[0].of.as_str()), (Some(pid), of), "{id}: {who:?}");
+    }
+    let without = must_find(&cases().into_iter().find(|(id, ..)| *id == "swap-thrash").unwrap().1(), "swap-thrash");
+    assert_eq!(without.who, []);
+}
+
+#[test]
+fn whom_stacks_name_processes_do_not_replace() {
+    let seen = healthy()
+        .counter("vmstat", "pswpin", "", |_| 2_000.0)
+        .counter("vmstat", "pswpout", "", |_| 2_000.0)
+        .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)
+        .stack("java", Some(9), &["do_swap_page", "swapin_readahead"], 600)
+        .stack("java", Some(9), &["java!work"], 400)
+        .process("swapper", 72, 1 << 30, EachSecond { major_faults: 400, ..EachSecond::default() });
+    let who = must_find(&seen, "swap-thrash").who;
+    assert_eq!((who[0].name.as_str(), who.len()), ("java", 1), "{who:?}");
 }
 
 #[test]

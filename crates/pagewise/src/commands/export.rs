@@ -37,7 +37,8 @@ pub(crate) struct ExportArgs {
     until: Option<String>,
 }
 
-const AFTER_HELP: &str = "csv: a line per value. openmetrics: text with timestamps. folded, pprof, firefox: stacks only.\n\n\
+const AFTER_HELP: &str = "csv: a line per value. openmetrics: text with timestamps. Both have the processes, too. folded, \
+                          pprof, firefox: stacks only.\n\n\
                           Examples:\n  pagewise export a.pgw --to csv --series 'vmstat.compact_*'\n  \
                           pagewise export a.pgw --to parquet -o a.parquet\n  \
                           pagewise export a.pgw --to pprof -o a.pb.gz --from 60s --until 90s";

@@ -14,6 +14,7 @@ pub(crate) mod report;
 pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod show;
+pub(crate) mod snapshot;
 pub(crate) mod top;
 pub(crate) mod trial;
 pub(crate) mod watch;

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Status, Stopped, Watch};
-use pagewise_host::record::{Looking, Options, Recorder, Summary};
+use pagewise_host::record::{Looking, Options, Recorder, Summary, WALK_EVERY};
 use pagewise_host::root::Root;
 use pagewise_host::source::cgroup::{self, Group};
 use serde::Serialize;
@@ -46,6 +46,9 @@ pub(crate) struct RecordArgs {
     /// for memory, or 30 % system time
     #[arg(long)]
     flight: bool,
+    /// How often all processes are looked at, to keep those that use most CPU time and memory; 0 for never [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = walk_every)]
+    processes: Option<WalkEvery>,
     /// Keep the names of kernel threads and of COMMAND's processes only
     #[arg(long)]
     redact: bool,
@@ -59,6 +62,19 @@ const AFTER_HELP: &str = "Exit status: that of COMMAND (128 + signal if one ende
                           the disk ended the recording, 130 when Ctrl-C ended it before its time.\n\n\
                           Examples:\n  pagewise record -o idle.pgw --for 60s\n  pagewise record -o sort.pgw --stacks --stalls -- sort big.txt\n  \
                           pagewise record -o host.pgw --flight --size-cap 500M";
+
+/// `None` for never.
+#[derive(Clone, Copy, Debug)]
+struct WalkEvery(Option<Duration>);
+
+fn walk_every(text: &str) -> Result<WalkEvery, String> {
+    if text.trim() == "0" {
+        return Ok(WalkEvery(None));
+    }
+    let every = text.parse::<Seconds>().map_err(|error| format!("{error}; 0 for never"))?;
+    let beat = Duration::try_from_secs_f64(every.0).map_err(|error| error.to_string())?;
+    Ok(WalkEvery(Some(beat).filter(|beat| !beat.is_zero())))
+}
 
 /// How often it is looked whether the disk has ended the recording. Ctrl-C needs no looking.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -102,8 +118,14 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
     };
     let meta = if args.redact { vec![("redacted".to_owned(), "1".to_owned())] } else { Vec::new() };
     let started = Instant::now();
-    let options =
-        Options { hz: args.hz, size_cap: args.size_cap.map(|cap| cap.0), groups: groups(args, &root)?, meta, looking };
+    let options = Options {
+        hz: args.hz,
+        size_cap: args.size_cap.map(|cap| cap.0),
+        groups: groups(args, &root)?,
+        meta,
+        looking,
+        walk_every: args.processes.map_or(Some(WALK_EVERY), |every| every.0),
+    };
     Ok((Recorder::start(&root, &args.output, &options)?, started))
 }
 

@@ -84,6 +84,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         symptom.evidence.push(promised.evidence(&hits, windows));
     }
     case.decide(symptom, Vec::new()).found(|draft| {
+        case.name(draft, By::Growth);
         draft.at_least = Some(Severity::High);
         let mut says = Vec::new();
         if let Some(kills) = kills.filter(|_| killed == Answer::Yes) {

@@ -65,6 +65,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     counters.missing.extend(pressure.missing);
     let stacks = case.stacks("samples in swap", Family::Swap, &[], &hits);
     case.decide(symptom, vec![counters, stacks]).found(|draft| {
+        case.name(draft, By::MajorFaults);
         let some = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.cost.stalled_share = some;
         draft.at_least = Some(Severity::Medium);

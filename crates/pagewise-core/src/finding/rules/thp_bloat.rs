@@ -82,6 +82,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     says.evidence = vec![joined, grown, made, splits, partly].into_iter().filter(|line| line.value.is_some()).collect();
     says.missing = missing;
     case.decide(symptom, vec![says]).found(|draft| {
+        case.name(draft, By::Growth);
         let bloat = added.filter(|_| by_khugepaged == Answer::Yes).zip(collapsed).map(|(added, made)| added.min(made));
         draft.cost.memory_share = bloat.zip(look.memory()).map(|(bytes, memory)| bytes / memory);
         draft.summary = format!(

@@ -35,6 +35,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let symptom = case.lasting(&[&fixed]);
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
+        case.name(draft, By::Resident);
         let share = fixed.value(&hits, windows);
         let locked = look.share_of_memory(&look.level(&signal::MLOCKED)).mean(&hits, windows);
         draft.evidence.push(said("meminfo Mlocked", "locked by programs", locked, Fraction));

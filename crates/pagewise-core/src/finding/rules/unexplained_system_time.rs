@@ -73,6 +73,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     let verdict = case.decide(symptom, Vec::new());
     verdict.found(|draft| {
+        case.name(draft, By::SystemTime);
         let windows = case.windows();
         let hits = draft.hits.clone();
         let of_all = look.system_share_of_all().mean(&hits, windows);

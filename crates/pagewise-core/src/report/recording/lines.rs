@@ -242,7 +242,12 @@ pub const PANELS: &[Panel] = &[
         id: "own",
         title: "What recording cost",
         hint: "Of one core.",
-        lines: &[line("own_cpu", "CPU of the recorder", Share, Time("self", &["sampler_cpu", "writer_cpu"]))],
+        lines: &[line(
+            "own_cpu",
+            "CPU of the recorder",
+            Share,
+            Time("self", &["sampler_cpu", "writer_cpu", "walker_cpu"]),
+        )],
     },
 ];
 

@@ -1,7 +1,8 @@
 //! A recording as one HTML file: what was found, timelines, flame graph, comparison, settings, gaps and what it cost.
 //!
 //! [`lines`] says what is drawn, [`meter`] turns recorded numbers into it, [`decimate`] makes any length fit a page,
-//! [`flame`] does the same for stacks, [`sections`] holds what is said in words and tables, and [`mod@html`] lays it out.
+//! [`flame`] does the same for stacks, [`sections`] holds what is said in words and tables (of processes in `processes`), and
+//! [`mod@html`] lays it out.
 //! Each recording is read once, block by block.
 
 pub mod columns;
@@ -10,6 +11,7 @@ pub mod flame;
 pub mod html;
 pub mod lines;
 pub mod meter;
+mod processes;
 mod said;
 pub mod sections;
 mod stalled;
@@ -57,6 +59,7 @@ where
         }
     };
     let stalls = recording.stalls().map_err(&mut or_trouble).ok().flatten();
+    let walks = recording.walks().map_err(&mut or_trouble).ok().flatten();
     let profile = recording.profile().map_err(&mut or_trouble).ok().flatten();
     let settings = recording.settings().map_err(&mut or_trouble).unwrap_or_default();
     let marks = recording.marks().map_err(&mut or_trouble).unwrap_or_default();
@@ -86,6 +89,7 @@ where
         timeline: &timeline,
         flame: flame.as_ref(),
         stalls: stalls.as_deref(),
+        walks: walks.as_deref(),
         settings,
         marks,
         troubles,

@@ -6,7 +6,8 @@
 use super::decimate::Timeline;
 use super::flame::Flame;
 use super::lines::lines;
-use crate::recording::{Durations, Gap, Mark, Recorded, Setting, StallKind, StallRow};
+use super::processes::{ProcessLine, process_lines};
+use crate::recording::{Durations, Gap, Mark, Recorded, Setting, StallKind, StallRow, Walk};
 use crate::report::number;
 use crate::report::printable::printable;
 use crate::unit::Seconds;
@@ -110,6 +111,8 @@ pub struct Sections {
     pub marks: Vec<Instant>,
     /// What held whom up, the longest first. `None`: nobody looked.
     pub stalls: Option<Vec<StallSum>>,
+    /// Processes that used most, the largest first. `None`: nobody looked.
+    pub processes: Option<Vec<ProcessLine>>,
 }
 
 /// What they are made from.
@@ -119,6 +122,7 @@ pub(super) struct Material<'a, R> {
     pub(super) timeline: &'a Timeline,
     pub(super) flame: Option<&'a Flame>,
     pub(super) stalls: Option<&'a [StallRow]>,
+    pub(super) walks: Option<&'a [Walk]>,
     pub(super) settings: Vec<Setting>,
     pub(super) marks: Vec<Mark>,
     pub(super) troubles: Vec<String>,
@@ -169,6 +173,9 @@ impl Sections {
         ];
         let keys = [("kernel", "kernel"), ("hz", "samples a second"), ("pagewise", "recorded by Pagewise")];
         facts.extend(keys.iter().filter_map(|(key, label)| Some(fact(label, about(key)?))));
+        if let Some(taken) = about("snapshot") {
+            facts.push(fact("a snapshot", format!("taken {taken}; what came later is not in it")));
+        }
         match material.flame {
             Some(flame) => {
                 headline.push(fact("stack samples", number::count(flame.total as f64)));
@@ -208,6 +215,7 @@ impl Sections {
             changes,
             marks: marks.collect(),
             stalls: material.stalls.map(stall_sums),
+            processes: material.walks.map(|walks| process_lines(walks, |at| material.time(at))),
         }
     }
 }

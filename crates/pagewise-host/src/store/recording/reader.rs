@@ -5,7 +5,7 @@ use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, comp
 use pagewise_core::recording::block::{Block, Recorded, SourceBlock, Tick};
 use pagewise_core::recording::segment::{self, Segment, TICKS};
 use pagewise_core::recording::tick::{SourceRow, TickDecoder};
-use pagewise_core::recording::{Column, Gap, GapReason, Kind, Mark, Profile, RawUnit, Series, Setting, StallRow};
+use pagewise_core::recording::{Column, Gap, GapReason, Kind, Mark, Profile, RawUnit, Series, Setting, StallRow, Walk};
 use rusqlite::{Connection, OpenFlags, Row, params};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -94,23 +94,22 @@ impl Recording {
         }
     }
 
+    /// The database, with the transaction in which all of it is read.
+    pub(super) fn database(&self) -> &Connection {
+        &self.database
+    }
+
+    /// Its sources, in order.
+    pub(super) fn sources(&self) -> &[String] {
+        &self.sources
+    }
+
     pub(super) fn damaged(&self, what: &str) -> RecordingError {
         RecordingError::Damaged { path: self.path.clone(), what: what.to_owned() }
     }
 
     fn database_error(&self, source: rusqlite::Error) -> RecordingError {
-        match source {
-            rusqlite::Error::InvalidColumnType(_, name, kind) => {
-                self.damaged(&format!("column {name} holds a value of type {kind}"))
-            }
-            rusqlite::Error::IntegralValueOutOfRange(column, value) => {
-                self.damaged(&format!("column {column} holds {value}"))
-            }
-            source if source.sqlite_error_code() == Some(rusqlite::ErrorCode::TooBig) => {
-                self.damaged("a value is larger than any that is written")
-            }
-            source => RecordingError::Database { action: "read", path: self.path.clone(), source },
-        }
+        unreadable(&self.path, source)
     }
 
     pub(super) fn all<T>(
@@ -197,6 +196,21 @@ impl Recording {
     }
 }
 
+/// What it means that rows could not be read.
+pub(super) fn unreadable(path: &Path, source: rusqlite::Error) -> RecordingError {
+    let damaged = |what: String| RecordingError::Damaged { path: path.to_owned(), what };
+    match source {
+        rusqlite::Error::InvalidColumnType(_, name, kind) => {
+            damaged(format!("column {name} holds a value of type {kind}"))
+        }
+        rusqlite::Error::IntegralValueOutOfRange(column, value) => damaged(format!("column {column} holds {value}")),
+        source if source.sqlite_error_code() == Some(rusqlite::ErrorCode::TooBig) => {
+            damaged("a value is larger than any that is written".to_owned())
+        }
+        source => RecordingError::Database { action: "read", path: path.to_owned(), source },
+    }
+}
+
 fn clock_tick(clock: &Segment, tick: usize) -> Option<Tick> {
     let value = |column: usize| clock.columns.get(column).and_then(|column: &Column| column.at(tick));
     clock.took.get(tick).copied().flatten()?;
@@ -246,6 +260,10 @@ impl Recorded for Recording {
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, RecordingError> {
         self.read_stalls()
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, RecordingError> {
+        self.read_walks()
     }
 }
 

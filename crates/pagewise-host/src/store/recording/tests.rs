@@ -4,12 +4,13 @@ use super::*;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
 use pagewise_core::recording::{
-    Durations, Frame, GapReason, Kind, RawUnit, Recorded, SamplingEvent, Series, StackId, StackSample, StallKind,
-    StallRow,
+    Durations, Frame, GapReason, Grown, Kind, ProcessRow, RawUnit, Recorded, SamplingEvent, Series, StackId, StackSample,
+    StallKind, StallRow, Used, Walk,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::fs;
+use std::time::{Duration, Instant};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -393,4 +394,272 @@ fn a_stall_of_a_kind_of_a_newer_version_is_left_out() {
     making.writer.finish(&[]).unwrap();
     Connection::open(&path).unwrap().execute("UPDATE stall SET kind = 'teleport' WHERE rowid = 2", []).unwrap();
     assert_eq!(Recording::open(&path).unwrap().stalls().unwrap().unwrap().len(), 2);
+}
+
+/// Two processes at a time, of which the first walk cannot tell what became more.
+fn walk(number: u64) -> Walk {
+    let used = |times: u64| Used {
+        user: times * SECOND,
+        system: times * 70,
+        minor_faults: times * 1000,
+        major_faults: times,
+    };
+    let row = |pid: u32, comm: &[u8]| ProcessRow {
+        pid,
+        started: 3 * SECOND,
+        comm: comm.to_vec(),
+        state: 'D',
+        threads: 12,
+        resident: (10 - number % 10) << 20,
+        used: used(number),
+        grown: (number > 1).then(|| Grown { used: used(1), resident: -(1 << 20) }),
+    };
+    let from = number * 30 * SECOND;
+    Walk { from, to: from + 7, processes: 312, rows: vec![row(77, b"job"), row(78, b"a\xff\n\x00")] }
+}
+
+#[test]
+fn walks_come_back_as_they_were_given_names_of_any_bytes_included() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = Making::start(&path, None);
+    for number in [1, 2] {
+        let mut batch = Batch::default();
+        batch.walks().push(walk(number));
+        making.writer.write(batch).unwrap();
+    }
+    making.writer.finish(&[]).unwrap();
+    assert_eq!(Recording::open(&path).unwrap().walks().unwrap().unwrap(), [walk(1), walk(2)]);
+    let database = Connection::open(&path).unwrap();
+    let types: String =
+        database.query_row("SELECT group_concat(DISTINCT typeof(comm)) FROM process", [], |row| row.get(0)).unwrap();
+    assert_eq!(types, "text,blob", "readers of other languages find text where there is text");
+}
+
+#[test]
+fn a_recording_without_walks_is_told_from_one_in_which_nobody_led() {
+    let folder = tempfile::tempdir().unwrap();
+    let (without, with) = (folder.path().join("a.pgw"), folder.path().join("b.pgw"));
+    finished(&without, 20);
+    assert_eq!(Recording::open(&without).unwrap().walks().unwrap(), None);
+    let mut making = Making::start(&with, None);
+    let mut batch = Batch::default();
+    batch.walks();
+    making.writer.write(batch).unwrap();
+    making.writer.finish(&[]).unwrap();
+    assert_eq!(Recording::open(&with).unwrap().walks().unwrap(), Some(vec![]));
+}
+
+#[test]
+fn walks_of_a_newer_version_are_read_as_far_as_they_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    with_walks(&path);
+    let newer = "ALTER TABLE process ADD COLUMN swapped INTEGER; ALTER TABLE walk ADD COLUMN asked_by TEXT;
+                 UPDATE process SET swapped = 5, state = 'sleeping' WHERE pid = 78";
+    Connection::open(&path).unwrap().execute_batch(newer).unwrap();
+    let walks = Recording::open(&path).unwrap().walks().unwrap().unwrap();
+    assert_eq!((walks.len(), walks[0].rows[1].state), (3, 's'));
+    // One that is not known makes all that became more unknown.
+    Connection::open(&path).unwrap().execute("UPDATE process SET minor_more = NULL", []).unwrap();
+    let walks = Recording::open(&path).unwrap().walks().unwrap().unwrap();
+    assert!(walks.iter().flat_map(|walk| &walk.rows).all(|row| row.grown.is_none()));
+}
+
+fn with_walks(path: &Path) {
+    let mut making = Making::start(path, None);
+    making.writer.write(Batch { walks: Some((1..=3).map(walk).collect()), ..Batch::default() }).unwrap();
+    making.writer.finish(&[]).unwrap();
+}
+
+#[test]
+fn walks_of_a_time_that_was_evicted_go_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = Making::start(&path, Some(600_000));
+    making.writer.write(Batch { walks: Some((1..100).map(walk).collect()), ..Batch::default() }).unwrap();
+    making.ticks(3000).unwrap();
+    making.writer.finish(&[]).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    let gone_until = recording.gaps().iter().find(|gap| gap.reason == GapReason::Evicted).unwrap().to.unwrap();
+    let expected: Vec<Walk> = (1..100).map(walk).filter(|walk| walk.to > gone_until).collect();
+    assert!(!expected.is_empty() && expected.len() < 99);
+    assert_eq!(recording.walks().unwrap().unwrap(), expected);
+}
+
+#[test]
+fn walks_that_cannot_be_are_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (change, says)) in [
+        ("DELETE FROM walk WHERE id = 2", "walk 2, which is not there"),
+        ("UPDATE walk SET t1 = 0 WHERE id = 2", "ends before it begins"),
+        ("UPDATE walk SET t0 = -5", "holds -5"),
+        ("UPDATE process SET rss = -1", "holds -1"),
+        ("UPDATE process SET user_more = -1", "holds -1"),
+        ("UPDATE process SET pid = 99999999999", "holds 99999999999"),
+        ("UPDATE process SET threads = 'many'", "threads holds a value of type Text"),
+        (
+            "CREATE TABLE other AS SELECT * FROM process; DROP TABLE process; ALTER TABLE other RENAME TO process;
+             UPDATE process SET comm = NULL",
+            "comm holds a value of type Null",
+        ),
+        ("DROP TABLE walk", "no table walk"),
+        ("DROP TABLE process; CREATE VIEW process AS SELECT 1", "no table process"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = folder.path().join(format!("{number}.pgw"));
+        with_walks(&path);
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        let error = Recording::open(&path).unwrap().walks().err().unwrap_or_else(|| panic!("{change} was taken"));
+        let shown = error.to_string();
+        assert!(matches!(error, RecordingError::Damaged { .. }) && shown.contains(says), "{change}: {shown}");
+    }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+/// A recording whose writer lives, with so many ticks, stacks, stalls and a walk.
+fn growing(path: &Path, ticks: usize) -> Making {
+    let mut making = Making::start(path, None);
+    making.writer.write(looked(3)).unwrap();
+    making.writer.write(Batch { walks: Some(vec![walk(1)]), ..Batch::default() }).unwrap();
+    making.ticks(ticks).unwrap();
+    making
+}
+
+/// The same as a kill would leave it.
+fn killed(folder: &Path, ticks: usize) -> PathBuf {
+    let living = tempfile::tempdir().unwrap();
+    let making = growing(&living.path().join("a.pgw"), ticks);
+    for name in ["a.pgw", "a.pgw-wal"] {
+        fs::copy(living.path().join(name), folder.join(name)).unwrap();
+    }
+    drop(making);
+    folder.join("a.pgw")
+}
+
+#[test]
+fn a_snapshot_has_all_that_was_written_and_the_recording_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = growing(&path, 740);
+    // This process records: it is what `meta` says.
+    let own = crate::source::process::start_time(&crate::root::Root::live(), std::process::id()).unwrap();
+    let boot = crate::source::boot_id(&crate::root::Root::live()).unwrap();
+    let meta = vec![(RECORDER, format!("{} {own}", std::process::id())), ("boot_id", boot)];
+    making.writer.write(Batch { meta, ..Batch::default() }).unwrap();
+    let now = folder.path().join("now.pgw");
+    let taken = snapshot(&path, &now).unwrap();
+    assert_eq!((taken.was, taken.samples), (Was::Running, 740));
+    assert_eq!(taken.bytes, fs::metadata(&now).unwrap().len());
+    let copy = Recording::open(&now).unwrap();
+    assert!(copy.is_complete() && copy.meta()[SNAPSHOT] == taken.taken);
+    assert!(taken.taken.parse::<jiff::Timestamp>().is_ok());
+    assert_eq!(values(&copy).unwrap(), (1..=740).collect::<Vec<u64>>());
+    assert_eq!(copy.walks().unwrap().unwrap(), [walk(1)]);
+    assert_eq!(copy.stalls().unwrap().unwrap().len(), 3);
+    assert_eq!(copy.profile().unwrap().unwrap().samples.len(), 6);
+    let open: i64 = copy.database().query_row("SELECT count(*) FROM tick", [], |row| row.get(0)).unwrap();
+    assert_eq!(open, 0, "its last segment is closed");
+    let version: i64 = copy.database().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!(version, i64::from(FORMAT));
+    drop(copy);
+    assert!(!names_in(folder.path()).iter().any(|name| name.starts_with("now.pgw") && name != "now.pgw"));
+    making.ticks(100).unwrap();
+    making.writer.finish(&[]).unwrap();
+    let whole = Recording::open(&path).unwrap();
+    assert_eq!(values(&whole).unwrap().len(), 840);
+    assert!(whole.is_complete() && !whole.meta().contains_key(SNAPSHOT));
+    drop(whole);
+    let again = snapshot(&path, &folder.path().join("again.pgw")).unwrap();
+    assert_eq!((again.was, again.samples), (Was::Complete, 840));
+}
+
+#[test]
+fn a_snapshot_of_a_recording_that_was_killed_is_closed_and_says_how_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = killed(folder.path(), 310);
+    let before = fs::read(&killed).unwrap();
+    let now = folder.path().join("now.pgw");
+    let taken = snapshot(&killed, &now).unwrap();
+    assert_eq!((taken.was, taken.samples), (Was::Ended, 310));
+    let copy = Recording::open(&now).unwrap();
+    assert!(!copy.is_complete() && copy.meta()["ended"].contains("killed"));
+    assert_eq!(values(&copy).unwrap().len(), 310);
+    assert!(!folder.path().join("now.pgw-wal").exists(), "it needs no companion");
+    assert!(fs::read(&killed).unwrap() == before, "what was copied is as it was");
+}
+
+#[test]
+fn a_snapshot_never_overwrites_and_leaves_nothing_of_one_that_failed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let _making = growing(&path, 20);
+    let was = names_in(folder.path());
+    let to = |name: &str| folder.path().join(name);
+    let error = snapshot(&path, &path).unwrap_err();
+    assert!(matches!(error, RecordingError::Exists(_)), "{error}");
+    fs::write(to("mine"), "mine").unwrap();
+    assert!(matches!(snapshot(&path, &to("mine")), Err(RecordingError::Exists(_))));
+    std::os::unix::fs::symlink("nowhere", to("link")).unwrap();
+    assert!(matches!(snapshot(&path, &to("link")), Err(RecordingError::Exists(_))));
+    fs::write(to("new.pgw-wal"), "of another").unwrap();
+    assert!(matches!(snapshot(&path, &to("new.pgw")), Err(RecordingError::Exists(_))));
+    assert!(matches!(snapshot(&to("mine"), &to("b.pgw")), Err(RecordingError::NotARecording { .. })));
+    assert!(matches!(snapshot(&to("absent"), &to("b.pgw")), Err(RecordingError::File { .. })));
+    let error = snapshot(&path, &to("no/such/folder.pgw")).unwrap_err();
+    assert!(error.to_string().contains("no/such/folder.pgw:"), "{error}");
+    assert_eq!(fs::read_to_string(to("mine")).unwrap(), "mine");
+    for made in ["mine", "link", "new.pgw-wal"] {
+        fs::remove_file(to(made)).unwrap();
+    }
+    assert_eq!(names_in(folder.path()), was);
+}
+
+#[test]
+fn a_snapshot_of_damage_says_where_it_is_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let killed = killed(folder.path(), 20);
+    for (change, says) in [
+        ("DELETE FROM tick WHERE seq = 7", "one after the other"),
+        ("UPDATE tick SET row = x'ffff' WHERE seq = 7", "a tick"),
+        ("UPDATE tick SET seq = seq + 9223372036854775000 WHERE seq > 7", "one after the other"),
+        ("UPDATE tick SET ts = -1 WHERE seq = 7", "holds -1"),
+    ] {
+        let path = folder.path().join("damaged.pgw");
+        Connection::open(&killed).unwrap().execute(&format!("VACUUM INTO '{}'", path.display()), []).unwrap();
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        let now = folder.path().join("now.pgw");
+        let error = snapshot(&path, &now).unwrap_err();
+        let shown = error.to_string();
+        assert!(shown.contains("damaged.pgw is damaged") && shown.contains(says), "{change}: {shown}");
+        assert!(!names_in(folder.path()).iter().any(|name| name.starts_with("now.pgw")), "{change}");
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_checkpoint_waits_for_no_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = Making::start(&path, None);
+    making.ticks(100).unwrap();
+    let reader = Recording::open(&path).unwrap();
+    making.ticks(100).unwrap();
+    let begun = Instant::now();
+    making.writer.checkpoint();
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    making.ticks(100).unwrap();
+    assert_eq!(reader.ticks().unwrap(), 100, "a reader sees what was there when it came");
+    drop(reader);
+    making.writer.checkpoint();
+    making.writer.finish(&[]).unwrap();
+    assert_eq!(values(&Recording::open(&path).unwrap()).unwrap().len(), 300);
 }

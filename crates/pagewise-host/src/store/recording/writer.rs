@@ -1,11 +1,14 @@
 //! Writing a recording: batches of rows, segments closed every 300 ticks, a cap on the size.
 
+use super::reader::{unreadable, unsigned};
 use super::stacks::{Grown, StackRows};
-use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, TABLES, companions, damaged, stalls};
+use super::{
+    APPLICATION_ID, CLOCK, CODEC, COMPLETE, ENDED, FORMAT, RecordingError, TABLES, companions, damaged, processes, stalls,
+};
 use pagewise_core::recording::segment::{self, TICKS};
 use pagewise_core::recording::tick::{SourceRow, TickDecoder, is_key};
-use pagewise_core::recording::{Gap, GapReason, Series, StallRow};
-use rusqlite::{Connection, params};
+use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk};
+use rusqlite::{Connection, OpenFlags, params};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +19,9 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
 
 /// zstd's fastest level: after differences are taken, higher ones gain nothing (docs/design, on recordings).
 const COMPRESSION: i32 = 1;
+
+/// Locks are held for moments only, and nobody else writes.
+const BUSY: Duration = Duration::from_secs(5);
 
 const SET_META: &str = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2";
 
@@ -51,6 +57,8 @@ pub struct Batch {
     pub stacks: Option<StackRows>,
     /// Stalls, in order of time. `None` as for stacks.
     pub stalls: Option<Vec<StallRow>>,
+    /// Walks over all processes, in order of time. `None` as for stacks.
+    pub walks: Option<Vec<Walk>>,
 }
 
 impl Batch {
@@ -64,6 +72,7 @@ impl Batch {
             && self.meta.is_empty()
             && self.stacks.is_none()
             && self.stalls.is_none()
+            && self.walks.is_none()
     }
 }
 
@@ -256,6 +265,7 @@ impl Writer {
                 transaction.execute("DELETE FROM segment WHERE seq = ?1", [seq])?;
                 self.stacks.evict(&transaction, t1)?;
                 stalls::evict(&transaction, t1)?;
+                processes::evict(&transaction, t1)?;
                 // One gap that grows, however long the recording runs.
                 let word = GapReason::Evicted.word();
                 let grow = "UPDATE gap SET t1 = ?1, ticks = ticks + ?2 WHERE reason = ?3";
@@ -288,21 +298,63 @@ impl Writer {
         Ok(())
     }
 
-    /// A reader, or a full disk, may be in the way: the next one will do, and what is in `-wal` is not lost.
-    fn checkpoint(&mut self) {
+    /// A reader, or a full disk, may be in the way: the next one will do, and what is in `-wal` is not lost. A reader is not
+    /// waited for: batches would come late, and a kill meanwhile would cost more than it may.
+    pub(super) fn checkpoint(&mut self) {
+        let _ = self.database.busy_timeout(Duration::ZERO);
         let _ = self.database.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
+        let _ = self.database.busy_timeout(BUSY);
         self.checkpointed = Instant::now();
+    }
+
+    /// Goes on with a copy of a recording, which nobody else knows yet, so that it can be closed.
+    pub(super) fn resume(path: &Path, sources: Vec<String>) -> Result<Writer, RecordingError> {
+        let error = |source| RecordingError::Database { action: "write", path: path.to_owned(), source };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let database = Connection::open_with_flags(path, flags).map_err(error)?;
+        database.pragma_update(None, "trusted_schema", false).map_err(error)?;
+        let read = || -> rusqlite::Result<Vec<(i64, TickRow)>> {
+            let mut statement = database.prepare("SELECT seq, ts, wall_offset, row FROM tick ORDER BY seq")?;
+            let tick = |row: &rusqlite::Row<'_>| {
+                let (ts, wall_offset, bytes) = (unsigned(row, 1)?, row.get(2)?, row.get(3)?);
+                Ok((row.get(0)?, TickRow { ts, wall_offset, row: bytes }))
+            };
+            statement.query_map([], tick)?.collect()
+        };
+        let rows = read().map_err(|source| unreadable(path, source))?;
+        let first = rows.first().map_or(0, |(seq, _)| *seq);
+        let follows = |(place, (seq, _)): (usize, &(i64, TickRow))| seq.checked_sub(first) == Some(place as i64);
+        if first < 0 || !rows.iter().enumerate().all(follows) {
+            let what = "its last ticks are not numbered one after the other".to_owned();
+            return Err(RecordingError::Damaged { path: path.to_owned(), what });
+        }
+        Ok(Writer {
+            database,
+            path: path.to_owned(),
+            sources,
+            size_cap: None,
+            next_seq: first.unsigned_abs() + rows.len() as u64,
+            open_rows: rows.into_iter().map(|(_, row)| row).collect(),
+            stacks: Grown::default(),
+            checkpointed: Instant::now(),
+        })
     }
 
     /// Closes the last segment, marks the recording complete, and leaves one file. Gives its size in bytes.
     ///
     /// # Errors
     /// When the disk is full or fails; the recording can be read and is not complete.
-    pub fn finish(mut self, meta: &[(String, String)]) -> Result<u64, RecordingError> {
+    pub fn finish(self, meta: &[(String, String)]) -> Result<u64, RecordingError> {
+        let meta = meta.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+        self.close(&meta.chain([(COMPLETE, "1")]).collect::<Vec<_>>())
+    }
+
+    /// The same, with these keys of `meta` alone.
+    pub(super) fn close(mut self, meta: &[(&str, &str)]) -> Result<u64, RecordingError> {
         self.seal()?;
         let error = self.error("finish");
         let transaction = self.database.transaction().map_err(&error)?;
-        for (key, value) in meta.iter().map(|(key, value)| (key.as_str(), value.as_str())).chain([(COMPLETE, "1")]) {
+        for (key, value) in meta {
             transaction.execute(SET_META, [key, value]).map_err(&error)?;
         }
         transaction.commit().map_err(&error)?;
@@ -318,8 +370,7 @@ impl Writer {
     /// Ends a recording that did not come to its end, and says why. Gives its size in bytes. Nothing here can fail: on a
     /// full disk the reason is lost, what was recorded is not.
     pub fn abandon(self, reason: &str) -> u64 {
-        let sql = "INSERT INTO meta (key, value) VALUES ('ended', ?1) ON CONFLICT (key) DO UPDATE SET value = ?1";
-        let _ = self.database.execute(sql, [reason]);
+        let _ = self.database.execute(SET_META, [ENDED, reason]);
         let path = self.path.clone();
         drop(self.database);
         size(&path)
@@ -373,6 +424,9 @@ fn insert(database: &Connection, batch: &Batch, first_seq: u64) -> rusqlite::Res
     }
     if let Some(rows) = &batch.stalls {
         stalls::insert(database, rows)?;
+    }
+    if let Some(walks) = &batch.walks {
+        processes::insert(database, walks)?;
     }
     Ok(())
 }

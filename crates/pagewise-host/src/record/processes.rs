@@ -1,0 +1,427 @@
+//! Which processes use most: walks over all of them on a thread of their own, so that thousands of processes delay no tick.
+//!
+//! Of each process `/proc/PID/stat` is read and nothing else. It takes no lock of the process's memory (`do_task_stat` in
+//! `fs/proc/array.c`), so a walk waits for nobody who waits for that lock; `smaps` and `maps` would.
+
+use super::look::{MOST_WAITING, SECOND};
+use super::{ABANDON, Event, RUN, Shared, clock, open_gap};
+use crate::root::Root;
+use crate::source::process::{self, Stat};
+use pagewise_core::recording::{Gap, GapReason, Grown, ProcessRow, Used, Walk};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The name under which gaps of walks are told.
+pub(super) const SOURCE: &str = "processes";
+
+/// The same for single processes that cannot be read.
+const OTHERS: &str = "processes.others";
+
+/// So many lead by each measure and are kept.
+const LEADING: usize = 10;
+
+/// `stat` has some 50 numbers and a name of 15 bytes.
+const LONGEST_STAT: u64 = 4096;
+
+/// The time from the first walk to the second. It doubles until it is what was asked for: a job of ten seconds is seen, too.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What one walk has to remember of a process for the next.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    started: u64,
+    used: Used,
+    resident: u64,
+}
+
+/// Why some could not be read, by the first of them.
+#[derive(Debug)]
+struct Unread {
+    reason: GapReason,
+    first: String,
+    count: u64,
+}
+
+/// Walks, and knows what the walk before saw.
+#[derive(Debug)]
+pub(super) struct Walker {
+    root: Root,
+    is_redacted: bool,
+    /// Nanoseconds of a clock tick, bytes of a page.
+    tick: u64,
+    page: u64,
+    before: HashMap<u32, Before>,
+    /// When the walk before began.
+    walked: Option<u64>,
+    /// Gaps without an end.
+    is_blind: bool,
+    is_partly_blind: bool,
+}
+
+impl Walker {
+    pub(super) fn new(root: &Root, is_redacted: bool) -> Walker {
+        Walker {
+            root: root.clone(),
+            is_redacted,
+            tick: SECOND / rustix::param::clock_ticks_per_second().max(1),
+            page: rustix::param::page_size() as u64,
+            before: HashMap::new(),
+            walked: None,
+            is_blind: false,
+            is_partly_blind: false,
+        }
+    }
+
+    /// Walks now, then at the beat that was asked for, and once more when the recording is finished.
+    pub(super) fn run(mut self, beat: Duration, shared: &Shared, cpu: &AtomicU64, events: &Sender<Event>) {
+        let mut pause = FIRST_PAUSE.min(beat);
+        loop {
+            let stop = shared.stop.load(Ordering::Acquire);
+            if stop == ABANDON || shared.ended.load(Ordering::Acquire) {
+                return;
+            }
+            let has_room = shared.waiting.load(Ordering::Acquire) < MOST_WAITING;
+            let rows = self.tell(has_room, events);
+            shared.waiting.fetch_add(rows as i64, Ordering::AcqRel);
+            let own = clock::thread_cpu();
+            cpu.store(own, Ordering::Release);
+            shared.walker_cpu.store(own, Ordering::Release);
+            if stop != RUN {
+                return;
+            }
+            let due = Instant::now() + pause;
+            pause = (pause * 2).min(beat);
+            while shared.stop.load(Ordering::Acquire) == RUN && !shared.ended.load(Ordering::Acquire) {
+                let left = due.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    break;
+                }
+                thread::park_timeout(left);
+            }
+        }
+    }
+
+    /// A walk, told to the writer. Without room it is lost: the disk takes nothing. Gives how many rows are on their way.
+    fn tell(&mut self, has_room: bool, events: &Sender<Event>) -> usize {
+        let begun = clock::boot();
+        let names = match self.root.list("/proc") {
+            Ok(names) => names,
+            Err(error) => {
+                if !self.is_blind {
+                    let reason = if error.is_missing() { GapReason::Missing } else { GapReason::Unreadable };
+                    let _ = events.send(Event::Gap(open_gap(begun, SOURCE, reason, error.to_string())));
+                }
+                self.is_blind = true;
+                return 0;
+            }
+        };
+        if std::mem::take(&mut self.is_blind) {
+            let _ = events.send(Event::GapEnds(SOURCE.to_owned(), begun));
+        }
+        let pids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        let (stats, unread) = self.read(&pids);
+        self.tell_unread(begun, pids.contains(&1), stats.len(), unread, events);
+        let to = clock::boot();
+        let walk = self.walk(begun, to, stats);
+        let rows = walk.rows.len();
+        if !has_room {
+            let detail = "a walk was dropped: the disk took nothing".to_owned();
+            let (source, reason) = (Some(SOURCE.to_owned()), GapReason::WriterBehind);
+            let gap = Gap { from: begun, to: Some(to), source, reason, ticks: None, detail };
+            let _ = events.send(Event::Gap(gap));
+            return 0;
+        }
+        let _ = events.send(Event::Walks(vec![walk]));
+        rows
+    }
+
+    /// One that ends while we walk is not there any more, which is no error.
+    fn read(&self, pids: &[u32]) -> (Vec<(u32, Stat)>, Option<Unread>) {
+        let mut stats = Vec::with_capacity(pids.len());
+        let mut unread: Option<Unread> = None;
+        let mut text = Vec::with_capacity(LONGEST_STAT as usize);
+        for pid in pids {
+            let path = format!("/proc/{pid}/stat");
+            let (reason, what) = match read_stat(&self.root, &path, &mut text) {
+                Ok(()) => match process::parse_stat(&text) {
+                    Some(stat) => {
+                        stats.push((*pid, stat));
+                        continue;
+                    }
+                    None => (GapReason::NotUnderstood, format!("{path} does not look as it should")),
+                },
+                Err(error) if has_gone(&error) => continue,
+                Err(error) => (GapReason::Unreadable, format!("cannot read {path}: {error}")),
+            };
+            unread.get_or_insert(Unread { reason, first: what, count: 0 }).count += 1;
+        }
+        (stats, unread)
+    }
+
+    fn tell_unread(&mut self, now: u64, sees_first: bool, read: usize, unread: Option<Unread>, events: &Sender<Event>) {
+        // A mount with hidepid=2 does not list other people's processes; process 1 is there in every PID namespace.
+        let hidden = (self.root.is_live() && !sees_first && unread.is_none()).then(|| Unread {
+            reason: GapReason::Missing,
+            first: "process 1 is not listed: /proc hides the processes of others (hidepid); run as root".to_owned(),
+            count: 0,
+        });
+        match unread.or(hidden) {
+            Some(unread) if !self.is_partly_blind => {
+                self.is_partly_blind = true;
+                let detail = match unread.count {
+                    0 => unread.first,
+                    count => format!("{count} of {} processes: {}", count + read as u64, unread.first),
+                };
+                let _ = events.send(Event::Gap(open_gap(now, OTHERS, unread.reason, detail)));
+            }
+            None if self.is_partly_blind => {
+                self.is_partly_blind = false;
+                let _ = events.send(Event::GapEnds(OTHERS.to_owned(), now));
+            }
+            _ => {}
+        }
+    }
+
+    /// What was read, against the walk before.
+    fn walk(&mut self, from: u64, to: u64, stats: Vec<(u32, Stat)>) -> Walk {
+        let processes = stats.len() as u64;
+        let of_all = stats.iter().map(|(pid, stat)| (*pid, stat.parent));
+        let parents: HashMap<u32, u32> = if self.is_redacted { of_all.collect() } else { HashMap::new() };
+        let mut now = HashMap::with_capacity(stats.len());
+        let mut rows = Vec::with_capacity(stats.len());
+        for (pid, stat) in stats {
+            let shows = !self.is_redacted || stat.is_kernel_thread || is_ours(pid, &parents);
+            let row = self.row(pid, stat);
+            now.insert(pid, Before { started: row.started, used: row.used, resident: row.resident });
+            if shows {
+                rows.push(row);
+            }
+        }
+        self.before = now;
+        self.walked = Some(from);
+        Walk { from, to, processes, rows: leading(rows) }
+    }
+
+    fn row(&self, pid: u32, stat: Stat) -> ProcessRow {
+        let used = Used {
+            user: stat.user.saturating_mul(self.tick),
+            system: stat.system.saturating_mul(self.tick),
+            minor_faults: stat.minor_faults,
+            major_faults: stat.major_faults,
+        };
+        let (started, resident) =
+            (stat.started.saturating_mul(self.tick), stat.resident.saturating_mul(self.page));
+        let before = self.before.get(&pid).filter(|before| before.started == started);
+        let grown = match (before, self.walked) {
+            (Some(before), _) => {
+                Some(Grown { used: used.since(&before.used), resident: difference(resident, before.resident) })
+            }
+            // It started since: all it has is new. Its start is rounded down to a tick.
+            (None, Some(walked)) if started.saturating_add(self.tick) >= walked => {
+                Some(Grown { used, resident: difference(resident, 0) })
+            }
+            _ => None,
+        };
+        let Stat { comm, state, threads, .. } = stat;
+        ProcessRow { pid, started, comm, state, threads, resident, used, grown }
+    }
+}
+
+fn read_stat(root: &Root, path: &str, into: &mut Vec<u8>) -> io::Result<()> {
+    into.clear();
+    File::open(root.path(path))?.take(LONGEST_STAT).read_to_end(into).map(drop)
+}
+
+fn has_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
+fn difference(now: u64, before: u64) -> i64 {
+    let bounded = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    bounded(now) - bounded(before)
+}
+
+/// Whether it is our process or descends from it. One whose parent ended meanwhile is not known to.
+fn is_ours(pid: u32, parents: &HashMap<u32, u32>) -> bool {
+    const MOST_GENERATIONS: usize = 64;
+    let parent = |pid: &u32| parents.get(pid).copied();
+    std::iter::successors(Some(pid), parent).take(MOST_GENERATIONS).any(|pid| pid == std::process::id())
+}
+
+/// Those that lead by one of the measures, by number.
+fn leading(rows: Vec<ProcessRow>) -> Vec<ProcessRow> {
+    const MEASURES: [fn(&ProcessRow) -> u64; 3] = [
+        |row| row.grown.map_or(0, |grown| grown.used.cpu()),
+        |row| row.resident,
+        |row| row.grown.map_or(0, |grown| grown.used.major_faults),
+    ];
+    let mut leads = vec![false; rows.len()];
+    for measure in MEASURES {
+        let mut order: Vec<usize> = (0..rows.len()).filter(|place| measure(&rows[*place]) > 0).collect();
+        order.sort_by_key(|place| (Reverse(measure(&rows[*place])), rows[*place].pid));
+        order.iter().take(LEADING).for_each(|place| leads[*place] = true);
+    }
+    let mut kept: Vec<ProcessRow> =
+        rows.into_iter().zip(leads).filter(|(_, leads)| *leads).map(|(row, _)| row).collect();
+    kept.sort_by_key(|row| row.pid);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_testkit::FakeHost;
+    use pagewise_testkit::fake_host::FakeProcess;
+    use std::sync::mpsc;
+
+    struct Walking {
+        host: FakeHost,
+        walker: Walker,
+        events: Sender<Event>,
+        told: mpsc::Receiver<Event>,
+    }
+
+    impl Walking {
+        fn over(host: FakeHost, is_redacted: bool) -> Walking {
+            let (events, told) = mpsc::channel();
+            let walker = Walker::new(&Root::at(host.path()), is_redacted);
+            Walking { host, walker, events, told }
+        }
+
+        /// Gaps by reason and detail, the sources whose gap ended, and the walk.
+        fn walk(&mut self) -> (Vec<(String, GapReason, String)>, Vec<String>, Option<Walk>) {
+            self.walker.tell(true, &self.events);
+            let (mut gaps, mut ends, mut walks) = (Vec::new(), Vec::new(), Vec::new());
+            for event in self.told.try_iter() {
+                match event {
+                    Event::Gap(gap) => gaps.push((gap.source.unwrap(), gap.reason, gap.detail)),
+                    Event::GapEnds(source, _) => ends.push(source),
+                    Event::Walks(told) => walks.extend(told),
+                    _ => panic!("a walk tells nothing else"),
+                }
+            }
+            (gaps, ends, walks.pop())
+        }
+
+        fn rows(&mut self) -> Vec<ProcessRow> {
+            let (gaps, _, walk) = self.walk();
+            assert_eq!(gaps, []);
+            walk.unwrap().rows
+        }
+    }
+
+    fn job(pid: u32) -> FakeProcess {
+        FakeProcess { pid, parent: 1, comm: b"job", started: 500, resident_pages: 100, ..FakeProcess::default() }
+    }
+
+    fn tick() -> u64 {
+        SECOND / rustix::param::clock_ticks_per_second()
+    }
+
+    #[test]
+    fn the_first_walk_knows_no_growth_and_the_second_what_became_more() {
+        let mut walking = Walking::over(FakeHost::empty().process(&FakeProcess { user: 900, ..job(7) }), false);
+        let rows = walking.rows();
+        assert_eq!((rows.len(), rows[0].grown), (1, None));
+        assert_eq!((rows[0].started, rows[0].used.user), (500 * tick(), 900 * tick()));
+        walking.host.write_process(&FakeProcess { user: 950, system: 3, major_faults: 8, resident_pages: 90, ..job(7) });
+        let row = walking.rows().remove(0);
+        let grown = row.grown.unwrap();
+        assert_eq!((grown.used.user, grown.used.system, grown.used.major_faults), (50 * tick(), 3 * tick(), 8));
+        assert_eq!(grown.resident, -10 * rustix::param::page_size() as i64);
+        assert_eq!(row.resident, 90 * rustix::param::page_size() as u64);
+    }
+
+    #[test]
+    fn a_number_that_was_used_again_is_a_new_process_and_what_it_used_is_all_new() {
+        let mut walking = Walking::over(FakeHost::empty().process(&FakeProcess { user: 900, ..job(7) }), false);
+        walking.rows();
+        // Later than any instant of this boot: it started after the walk before.
+        let young = FakeProcess { started: u64::MAX / SECOND, user: 5, comm: b"young", ..job(7) };
+        walking.host.write_process(&young);
+        let row = walking.rows().remove(0);
+        assert_eq!((row.name().as_ref(), row.grown.unwrap().used.user), ("young", 5 * tick()));
+        // One that was there before and was not seen says nothing about when it used what it used.
+        walking.host.write_process(&FakeProcess { user: 77, ..job(8) });
+        assert_eq!(walking.rows().iter().find(|row| row.pid == 8).unwrap().grown, None);
+    }
+
+    #[test]
+    fn ten_lead_by_each_measure_and_one_that_leads_in_nothing_is_left_out() {
+        let mut host = FakeHost::empty();
+        for pid in 100..200 {
+            host = host.process(&FakeProcess { resident_pages: u64::from(pid), ..job(pid) });
+        }
+        let mut walking = Walking::over(host, false);
+        let pids = |rows: &[ProcessRow]| rows.iter().map(|row| row.pid).collect::<Vec<u32>>();
+        assert_eq!(pids(&walking.rows()), (190..200).collect::<Vec<u32>>());
+        for pid in 100..130 {
+            let used = FakeProcess { resident_pages: u64::from(pid), ..job(pid) };
+            let used = if pid < 115 { FakeProcess { user: u64::from(pid), ..used } } else { used };
+            walking.host.write_process(&FakeProcess { major_faults: u64::from(pid / 125), ..used });
+        }
+        let expected: Vec<u32> = (105..115).chain(125..130).chain(190..200).collect();
+        assert_eq!(pids(&walking.rows()), expected);
+    }
+
+    #[test]
+    fn what_vanished_is_no_error_and_what_cannot_be_read_is_a_gap_until_it_can() {
+        let host = FakeHost::empty().process(&job(7)).file("/proc/8/stat", "no stat").file("/proc/9/comm", "gone");
+        let mut walking = Walking::over(host, false);
+        let (gaps, ends, walk) = walking.walk();
+        let walk = walk.unwrap();
+        assert_eq!((walk.processes, walk.rows.len(), ends.len()), (1, 1, 0));
+        assert!(walk.from < walk.to);
+        let [(source, reason, detail)] = &gaps[..] else { panic!("{gaps:?}") };
+        assert_eq!((source.as_str(), reason), ("processes.others", &GapReason::NotUnderstood));
+        assert!(detail.contains("1 of 2") && detail.contains("/proc/8/stat"), "{detail}");
+        assert_eq!(walking.walk().0, [], "said once");
+        walking.host.write_process(&job(8));
+        let (gaps, ends, walk) = walking.walk();
+        assert_eq!((gaps, ends, walk.unwrap().processes), (vec![], vec!["processes.others".to_owned()], 2));
+    }
+
+    #[test]
+    fn a_host_without_proc_is_a_gap_with_the_reason() {
+        let mut walking = Walking::over(FakeHost::empty(), false);
+        let (gaps, _, walk) = walking.walk();
+        assert!(walk.is_none());
+        assert_eq!((gaps.len(), &gaps[0].1), (1, &GapReason::Missing));
+        assert!(gaps[0].2.contains("/proc"), "{}", gaps[0].2);
+        assert_eq!(walking.walk().0, []);
+        walking.host.write_process(&job(7));
+        let (_, ends, walk) = walking.walk();
+        assert_eq!((ends, walk.unwrap().rows.len()), (vec!["processes".to_owned()], 1));
+    }
+
+    #[test]
+    fn redacted_it_keeps_kernel_threads_and_what_we_started() {
+        let own = std::process::id();
+        let host = FakeHost::empty()
+            .process(&FakeProcess { comm: b"secret", ..job(own + 1) })
+            .process(&FakeProcess { comm: b"pagewise", ..job(own) })
+            .process(&FakeProcess { comm: b"sh", parent: own, ..job(own + 2) })
+            .process(&FakeProcess { comm: b"sort", parent: own + 2, ..job(own + 3) })
+            .process(&FakeProcess { comm: b"of a secret", parent: own + 1, ..job(own + 4) })
+            .process(&FakeProcess { comm: b"kswapd0", parent: 2, is_kernel_thread: true, ..job(49) });
+        let mut walking = Walking::over(host, true);
+        let (_, _, walk) = walking.walk();
+        let walk = walk.unwrap();
+        let mut names: Vec<_> = walk.rows.iter().map(|row| row.name().into_owned()).collect();
+        names.sort();
+        assert_eq!((names, walk.processes), (["kswapd0", "pagewise", "sh", "sort"].map(String::from).to_vec(), 6));
+    }
+
+    #[test]
+    fn a_name_of_any_bytes_is_kept_as_it_is() {
+        let comm: &[u8] = b"a) R 1 (\x1b[2J\xff\n";
+        let mut walking = Walking::over(FakeHost::empty().process(&FakeProcess { comm, ..job(7) }), false);
+        assert_eq!(walking.rows()[0].comm, comm);
+    }
+}
