@@ -7,6 +7,7 @@
 
 mod clock;
 mod flight;
+pub mod kept;
 pub mod live;
 mod look;
 mod looking;
