@@ -2,7 +2,7 @@
 .PHONY: help demo test test-long lint bench docs static build setup
 CARGO ?= cargo
 # Each is run, also after one that is over its bound.
-BENCHES = overhead analyze recording stacks diagnose page
+BENCHES = overhead analyze recording stacks top diagnose page
 
 help:
 	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"

@@ -17,9 +17,12 @@ pub mod scripted;
 
 pub mod studies;
 
+pub mod terminal;
+
 pub mod trouble;
 
 pub use fake_host::FakeHost;
 pub use host_lock::{HostUnchanged, host_lock};
 pub use made_up_day::MadeUpDay;
 pub use recordings::RecordingBuilder;
+pub use terminal::Terminal;

@@ -12,6 +12,7 @@ use pagewise_core::recording::{
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::Range;
 
 /// The value of a series at a tick; `None` where its file did not have it. The argument is seconds since the start.
 type Value = Box<dyn Fn(f64) -> Option<u64>>;
@@ -356,8 +357,22 @@ impl RecordingBuilder {
 
     /// Samples of a stack of kernel functions, the outermost first, over the whole time.
     #[must_use]
-    pub fn stack(mut self, comm: &str, pid: Option<u32>, frames: &[&str], count: u64) -> Self {
-        let (from, to) = (START, START + (self.seconds * 1e9) as u64);
+    pub fn stack(self, comm: &str, pid: Option<u32>, frames: &[&str], count: u64) -> Self {
+        let whole = 0.0..self.seconds;
+        self.stack_during(whole, comm, pid, frames, count)
+    }
+
+    /// The same within these seconds.
+    #[must_use]
+    pub fn stack_during(
+        mut self,
+        seconds: Range<f64>,
+        comm: &str,
+        pid: Option<u32>,
+        frames: &[&str],
+        count: u64,
+    ) -> Self {
+        let (from, to) = (START + (seconds.start * 1e9) as u64, START + (seconds.end * 1e9) as u64);
         let profile = self.profile.get_or_insert_with(|| Profile {
             event: Some(SamplingEvent::Cycles),
             hz: Some(99.0),
@@ -366,6 +381,7 @@ impl RecordingBuilder {
         if let Some(stack) = pushed(&mut profile.stacks, frames) {
             let comm = comm.to_owned();
             profile.samples.push(StackSample { from, to, cpu: None, pid, comm, stack, count });
+            profile.samples.sort_by_key(|sample| sample.from);
         }
         self
     }

@@ -1,6 +1,11 @@
 //! The terminal while a verb fills it.
 
+mod pen;
+
+pub(crate) use pen::Pen;
+
 use ratatui::DefaultTerminal;
+use ratatui::text::Line;
 use std::io;
 
 /// The terminal in raw mode on its alternate screen. Put back when this goes, and by ratatui's hook on panic.
@@ -14,11 +19,55 @@ impl Screen {
     pub(crate) fn enter() -> io::Result<Screen> {
         ratatui::try_init().map(Screen).inspect_err(|_| drop(ratatui::try_restore()))
     }
+
+    /// Shows a page, a line for each row. Only cells that changed are written.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) fn show(&mut self, page: &[Line]) -> io::Result<()> {
+        self.0.draw(|frame| draw(frame, page)).map(drop)
+    }
+}
+
+/// A line for each row.
+pub(crate) fn draw(frame: &mut ratatui::Frame, page: &[Line]) {
+    let area = frame.area();
+    for (row, line) in area.rows().zip(page) {
+        frame.render_widget(line, row);
+    }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         let _ = self.0.show_cursor();
         let _ = ratatui::try_restore();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_testkit::Terminal;
+
+    /// Fills the screen and panics, when another test starts it for that.
+    #[test]
+    fn a_child_that_panics() {
+        if std::env::var_os("PAGEWISE_TEST_PANICS").is_some() {
+            let mut screen = Screen::enter().unwrap();
+            screen.show(&[Line::raw("taken")]).unwrap();
+            panic!("as the other test wants it");
+        }
+    }
+
+    #[test]
+    fn a_panic_leaves_the_terminal_as_it_was_and_can_be_read() {
+        let this = std::env::current_exe().unwrap();
+        let args = ["--exact", "screen::tests::a_child_that_panics", "--nocapture"];
+        let left = Terminal::start(&this, &args, &[("PAGEWISE_TEST_PANICS", "1")], (80, 24)).wait();
+        let taken = left.bytes.windows(8).any(|bytes| bytes == b"\x1b[?1049h");
+        assert!(taken && left.bytes.windows(5).any(|bytes| bytes == b"taken"), "{left:?}");
+        assert!(left.is_restored(), "{left:?}");
+        assert!(left.screen.contains("as the other test wants it"), "{}", left.screen);
+        assert_ne!(left.code, Some(0));
     }
 }

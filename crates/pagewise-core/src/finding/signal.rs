@@ -3,6 +3,14 @@
 //! A signal is a sum: of `allocstall_normal`, `allocstall_movable` and the others it is how often an allocation had to
 //! reclaim. Or it is kept apart by label, such as free blocks by zone and order.
 
+use crate::recording::Series;
+
+/// Whether some rule asks for a series.
+#[must_use]
+pub fn is_wanted(series: &Series) -> bool {
+    ALL.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels))
+}
+
 /// A name a signal can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {

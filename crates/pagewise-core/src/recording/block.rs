@@ -66,6 +66,12 @@ pub trait Recorded {
     /// The blocks in order of time.
     fn blocks(&self) -> impl Iterator<Item = Result<Block, Self::Error>>;
 
+    /// The blocks that have ticks from `from` to `to`; others may be among them, where leaving them out would save nothing.
+    fn blocks_between(&self, from: u64, to: u64) -> impl Iterator<Item = Result<Block, Self::Error>> {
+        let _ = (from, to);
+        self.blocks()
+    }
+
     /// What is said about the whole under this key: `kernel`, `page_size`, `hz`, … `docs/reference/recording.md` has them.
     fn about(&self, key: &str) -> Option<&str>;
 

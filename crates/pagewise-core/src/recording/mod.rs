@@ -3,12 +3,13 @@
 //! The way of a sample: the host reads kernel files into a row of numbers per source ([`series`] says what each number
 //! is), [`tick`] turns the row into a few hundred bytes against the row before, [`segment`] packs 300 rows column by
 //! column, and [`block`] is what analysis sees of either. [`stack`] and [`stall`] say where CPUs were and what held tasks
-//! up, where that was recorded, too, and [`process`] which processes used most. Whatever is missing is a [`gap`] with its
-//! reason, never a zero.
+//! up, where that was recorded, too, and [`process`] which processes used most; [`part`] is a stretch of it all. Whatever is
+//! missing is a [`gap`] with its reason, never a zero.
 
 pub mod block;
 pub mod gap;
 pub mod note;
+pub mod part;
 pub mod process;
 pub mod segment;
 pub mod series;
@@ -20,6 +21,7 @@ mod varint;
 pub use block::{Block, Recorded, SourceBlock};
 pub use gap::{Gap, GapReason};
 pub use note::{Mark, Setting};
+pub use part::Part;
 pub use process::{Grown, ProcessRow, ProcessSum, Used, Walk};
 pub use segment::Column;
 pub use series::{Kind, RawUnit, Series};

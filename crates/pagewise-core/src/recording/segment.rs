@@ -18,6 +18,7 @@
 
 use super::tick::SourceRow;
 use super::varint::{CodecError, Take, put, put_bits, put_difference};
+use std::ops::Range;
 
 /// Ticks after which a segment is closed: five minutes at 1 Hz. From 60 ticks on, longer segments gain little.
 pub const TICKS: usize = 300;
@@ -194,6 +195,22 @@ fn later_values(take: &mut Take<'_>, count: usize, first: u64) -> Result<Vec<u64
 }
 
 impl Segment {
+    /// What was read at these ticks alone.
+    #[must_use]
+    pub fn part(&self, ticks: Range<usize>) -> Segment {
+        let took = self.took.get(ticks.clone()).unwrap_or_default().to_vec();
+        let before = self.took.iter().take(ticks.start).flatten().count();
+        let readings = before..before + took.iter().flatten().count();
+        let column = |column: &Column| match column {
+            Column::Constant(value) if !readings.is_empty() => Column::Constant(*value),
+            Column::Always(values) => Column::Always(values.get(readings.clone()).unwrap_or_default().to_vec()),
+            Column::AtTimes(values) => Column::AtTimes(values.get(readings.clone()).unwrap_or_default().to_vec()),
+            Column::Never | Column::Constant(_) => Column::Never,
+        };
+        let columns = self.columns.iter().map(column).collect();
+        Segment { took, columns }
+    }
+
     /// The same numbers as rows, one per tick.
     #[must_use]
     pub fn rows(&self) -> Vec<Option<SourceRow>> {
@@ -243,6 +260,13 @@ mod tests {
             let segment = decode(&encode(&rows)).unwrap();
             prop_assert_eq!(segment.took.len(), rows.len());
             prop_assert_eq!(segment.rows(), rows);
+        }
+
+        #[test]
+        fn a_part_has_the_rows_of_its_ticks(rows in rows(), from in 0usize..45, length in 0usize..45) {
+            let segment = decode(&encode(&rows)).unwrap();
+            let ticks = from.min(rows.len())..(from + length).min(rows.len());
+            prop_assert_eq!(segment.part(ticks.clone()).rows(), segment.rows()[ticks].to_vec());
         }
 
         #[test]

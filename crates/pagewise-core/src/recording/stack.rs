@@ -97,6 +97,17 @@ impl Stacks {
         self.nodes.get(id.0 as usize).map(|node| (node.parent, node.frame))
     }
 
+    /// A stack of another tree, in this one. `None` when the other does not have it.
+    pub fn take_from(&mut self, other: &Stacks, id: StackId) -> Option<StackId> {
+        let frames: Vec<u32> = other.walk(id).collect();
+        let mut at = None;
+        for number in frames.into_iter().rev() {
+            let frame = self.frame(other.frames.get(number as usize)?.clone());
+            at = self.push(at, frame);
+        }
+        at
+    }
+
     /// Numbers of the frames of a stack, the innermost first.
     pub fn walk(&self, id: StackId) -> impl Iterator<Item = u32> {
         let mut next = Some(id);
@@ -175,6 +186,31 @@ pub struct Profile {
     pub lost: u64,
 }
 
+impl Profile {
+    /// The samples of slices that lie in a stretch of time, at least in part.
+    pub fn between(&self, from: u64, to: u64) -> impl Iterator<Item = &StackSample> {
+        let begun = self.samples.iter().take_while(move |sample| sample.from <= to);
+        begun.filter(move |sample| sample.to > from || sample.from >= from)
+    }
+
+    /// The same as a profile of its own, with the stacks that were seen in it and no others. When samples were lost is not
+    /// known: they count as spread like those that were not.
+    #[must_use]
+    pub fn part(&self, from: u64, to: u64) -> Profile {
+        let mut part = Profile { event: self.event.clone(), hz: self.hz, ..Profile::default() };
+        let mut moved: HashMap<StackId, Option<StackId>> = HashMap::new();
+        for sample in self.between(from, to) {
+            let stacks = &mut part.stacks;
+            let stack = *moved.entry(sample.stack).or_insert_with(|| stacks.take_from(&self.stacks, sample.stack));
+            part.samples.extend(stack.map(|stack| StackSample { stack, ..sample.clone() }));
+        }
+        let count = |samples: &[StackSample]| samples.iter().map(|sample| u128::from(sample.count)).sum::<u128>();
+        let (of_part, all) = (count(&part.samples), count(&self.samples));
+        part.lost = u64::try_from(u128::from(self.lost) * of_part / all.max(1)).unwrap_or(self.lost);
+        part
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +228,28 @@ mod tests {
         assert_eq!(stacks.push(None, main), root, "the same stack again");
         assert_eq!(stacks.len(), 3);
         assert_eq!(stacks.walk(leaf).collect::<Vec<_>>(), [compact, alloc, main]);
+    }
+
+    #[test]
+    fn a_part_has_the_samples_of_its_time_and_their_stacks_alone() {
+        let mut profile = Profile { lost: 30, ..Profile::default() };
+        for (at, name) in [(0, "early"), (10, "late"), (20, "last")] {
+            let [main, leaf] = ["main", name].map(|name| profile.stacks.frame(frame(name)));
+            let root = profile.stacks.push(None, main);
+            let stack = profile.stacks.push(root, leaf).unwrap();
+            let comm = name.to_owned();
+            profile.samples.push(StackSample { from: at, to: at + 10, cpu: None, pid: None, comm, stack, count: 5 });
+        }
+        let part = profile.part(12, 20);
+        let frames_of = |sample: &StackSample| -> Vec<Frame> {
+            part.stacks.walk(sample.stack).map(|number| part.stacks.frames()[number as usize].clone()).collect()
+        };
+        let seen: Vec<Vec<Frame>> = part.samples.iter().map(frames_of).collect();
+        assert_eq!(seen, [[frame("late"), frame("main")], [frame("last"), frame("main")]]);
+        assert_eq!((part.stacks.len(), part.lost), (3, 20));
+        let whole = profile.part(0, u64::MAX);
+        assert_eq!((&whole.samples, whole.lost), (&profile.samples, 30));
+        assert_eq!(profile.part(31, 40).samples, []);
     }
 
     #[test]

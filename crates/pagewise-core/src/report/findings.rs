@@ -24,6 +24,43 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
     if style.unicode { page.out } else { ascii(&page.out) }
 }
 
+/// What could not be decided and what it would take, in a line of two or three names; `None` when everything was.
+#[must_use]
+pub fn undecided_in_short(open: &[NotDecided]) -> Option<String> {
+    // Those for which time alone would do, by how much they need.
+    let mut by_time: Vec<(f64, Vec<&str>)> = Vec::new();
+    let mut others = Vec::new();
+    for rule in open {
+        match rule.needs_seconds.filter(|_| rule.missing.is_empty()) {
+            Some(seconds) => match by_time.iter_mut().find(|(other, _)| *other == seconds) {
+                Some((_, ids)) => ids.push(&rule.id),
+                None => by_time.push((seconds, vec![&rule.id])),
+            },
+            None => others.push(rule.id.as_str()),
+        }
+    }
+    by_time.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut said: Vec<String> = Vec::new();
+    for (seconds, ids) in by_time {
+        let verb = if ids.len() == 1 { "needs" } else { "need" };
+        said.push(format!("{} {verb} {}", some_of(&ids), words::seconds(seconds)));
+    }
+    if !others.is_empty() {
+        let verb = if others.len() == 1 { "lacks" } else { "lack" };
+        said.push(format!("{} {verb} evidence", some_of(&others)));
+    }
+    (!said.is_empty()).then(|| format!("not decided: {}", said.join("; ")))
+}
+
+fn some_of(ids: &[&str]) -> String {
+    match ids {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [one, other] => format!("{one} and {other}"),
+        [one, more @ ..] => format!("{one} and {} more", more.len()),
+    }
+}
+
 struct Page {
     style: Style,
     out: String,
@@ -269,4 +306,31 @@ fn why_open(rule: &NotDecided) -> String {
 pub(super) fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::document::MissingView;
+
+    #[test]
+    fn what_is_open_is_told_in_a_line_by_what_it_takes() {
+        let rule = |id: &str, needs_seconds, lacks: bool| {
+            let missing = MissingView { what: "x".to_owned(), why: "y".to_owned() };
+            let missing = if lacks { vec![missing] } else { Vec::new() };
+            let (id, title) = (id.to_owned(), String::new());
+            NotDecided { id, title, missing, needs_seconds, evidence: Vec::new() }
+        };
+        assert_eq!(undecided_in_short(&[]), None);
+        let open = [
+            rule("slow", Some(600.0), false),
+            rule("a", Some(60.0), false),
+            rule("b", Some(60.0), false),
+            rule("tlb", Some(60.0), true),
+        ];
+        let said = undecided_in_short(&open).unwrap();
+        assert_eq!(said, "not decided: a and b need 60 s; slow needs 10m00s; tlb lacks evidence");
+        let many = [rule("a", None, true), rule("b", None, true), rule("c", None, false)];
+        assert_eq!(undecided_in_short(&many).unwrap(), "not decided: a and 2 more lack evidence");
+    }
 }

@@ -201,6 +201,11 @@ impl Lookers {
         self.threads.drain(..).map(JoinHandle::join).filter(Result::is_err).count() == 0
     }
 
+    /// Whether one has ended before it was told to.
+    pub(super) fn has_ended(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// CPU time of all of them, in nanoseconds.
     pub(super) fn cpu(&self) -> u64 {
         self.cpu.iter().map(|cpu| cpu.load(Ordering::Acquire)).sum()

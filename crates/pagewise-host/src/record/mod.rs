@@ -8,6 +8,7 @@
 
 mod clock;
 mod flight;
+pub mod kept;
 pub mod live;
 mod look;
 mod looking;

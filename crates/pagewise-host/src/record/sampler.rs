@@ -134,11 +134,7 @@ impl Sampler {
                 thread::park_timeout(Duration::from_nanos(wait));
                 continue;
             }
-            let due = self.schedule.take(now);
-            self.note_missed(due);
-            self.sample(due.planned);
-            self.look_at_settings();
-            self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
+            self.tick(now);
             self.wake_writer(writer);
         }
         if self.shared.stop.load(Ordering::Acquire) == FINISH && !self.shared.ended.load(Ordering::Acquire) {
@@ -151,6 +147,20 @@ impl Sampler {
         self.tell_lost(clock::boot());
         self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
         self.counts
+    }
+
+    /// How long until the next sample is due, in nanoseconds.
+    pub(super) fn wait(&self) -> u64 {
+        self.schedule.wait(clock::boot())
+    }
+
+    /// Takes the sample that is due.
+    pub(super) fn tick(&mut self, now: u64) {
+        let due = self.schedule.take(now);
+        self.note_missed(due);
+        self.sample(due.planned);
+        self.look_at_settings();
+        self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
     }
 
     fn note_missed(&mut self, due: Due) {

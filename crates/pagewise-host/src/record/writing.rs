@@ -73,7 +73,7 @@ fn tell_cpu(shared: &Shared) {
 }
 
 /// Rows first, then what was told: a series is told before its first row is put, so none can be missing.
-fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
+pub(super) fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
     let mut batch = Batch::default();
     while let Some(frame) = ring.take() {
         let number = |at: usize| frame.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
@@ -81,6 +81,12 @@ fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
             batch.ticks.push(TickRow { ts, wall_offset: wall_offset as i64, row: frame[FRAME_HEAD..].to_vec() });
         }
     }
+    hear(&mut batch, events);
+    batch
+}
+
+/// Puts what was told into a batch.
+pub(super) fn hear(batch: &mut Batch, events: &Receiver<Event>) {
     while let Ok(event) = events.try_recv() {
         match event {
             Event::Series(series) => batch.series.push(series),
@@ -94,5 +100,4 @@ fn drain(ring: &Ring, events: &Receiver<Event>) -> Batch {
             Event::Walks(walks) => batch.walks().extend(walks),
         }
     }
-    batch
 }

@@ -6,3 +6,4 @@ mod compaction_storm;
 mod listings_of_2012;
 mod nothing_panics;
 mod others;
+mod parts;

@@ -155,7 +155,12 @@ fn look(file: &Path) -> Result<Look, Failure> {
 }
 
 pub(super) fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
-    finding::diagnose(look, subject, Options { live_proof: has_live_proof() })
+    finding::diagnose(look, subject, options())
+}
+
+/// What this binary can propose.
+pub(super) fn options() -> Options {
+    Options { live_proof: has_live_proof() }
 }
 
 /// Whether this binary's `prove` has `--live`: its lines are proposed only where they work.
@@ -211,7 +216,7 @@ mod tests {
         let mut seen = 0;
         for recording in proposing() {
             let Ok(look) = Look::of(&recording);
-            let diagnosis = finding::diagnose(&look, "a test", Options { live_proof: has_live_proof() });
+            let diagnosis = finding::diagnose(&look, "a test", options());
             for finding in &diagnosis.findings {
                 for change in finding.change.iter().chain(&finding.alternatives) {
                     for line in change.verify.iter().chain(&change.apply) {

@@ -1,13 +1,14 @@
 //! A recording as one HTML file: what was found, timelines, flame graph, comparison, settings, gaps and what it cost.
 //!
 //! [`lines`] says what is drawn, [`meter`] turns recorded numbers into it, [`decimate`] makes any length fit a page,
-//! [`flame`] does the same for stacks, [`sections`] holds what is said in words and tables (of processes in `processes`), and
-//! [`mod@html`] lays it out.
+//! [`flame`] does the same for stacks, [`functions`] lists their ends, [`sections`] holds what is said in words and tables (of
+//! processes in `processes`), and [`mod@html`] lays it out.
 //! Each recording is read once, block by block.
 
 pub mod columns;
 pub mod decimate;
 pub mod flame;
+pub mod functions;
 pub mod html;
 pub mod lines;
 pub mod meter;

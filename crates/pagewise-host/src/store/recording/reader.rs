@@ -217,6 +217,19 @@ fn clock_tick(clock: &Segment, tick: usize) -> Option<Tick> {
     Some(Tick { begin: value(0)?, late: value(1)? as i64, wall_offset: value(2)? as i64 })
 }
 
+impl Recording {
+    /// The segments that a query names, then the rows that are in none yet.
+    fn blocks_of<'a>(&'a self, sql: &str) -> impl Iterator<Item = Result<Block, RecordingError>> + use<'a> {
+        let sealed = self.all(sql, |row| row.get::<_, i64>(0));
+        let (sealed, error) = match sealed {
+            Ok(sealed) => (sealed, None),
+            Err(error) => (Vec::new(), Some(Err(error))),
+        };
+        let sealed = sealed.into_iter().map(|seq| self.sealed_block(seq));
+        error.into_iter().chain(sealed).chain(OpenRows { of: self, decoder: TickDecoder::new(), next: Some(i64::MIN) })
+    }
+}
+
 impl Recorded for Recording {
     type Error = RecordingError;
 
@@ -229,13 +242,13 @@ impl Recorded for Recording {
     }
 
     fn blocks(&self) -> impl Iterator<Item = Result<Block, RecordingError>> {
-        let sealed = self.all("SELECT DISTINCT seq FROM segment ORDER BY seq", |row| row.get::<_, i64>(0));
-        let (sealed, error) = match sealed {
-            Ok(sealed) => (sealed, None),
-            Err(error) => (Vec::new(), Some(Err(error))),
-        };
-        let sealed = sealed.into_iter().map(|seq| self.sealed_block(seq));
-        error.into_iter().chain(sealed).chain(OpenRows { of: self, decoder: TickDecoder::new(), next: Some(i64::MIN) })
+        self.blocks_of("SELECT DISTINCT seq FROM segment ORDER BY seq")
+    }
+
+    fn blocks_between(&self, from: u64, to: u64) -> impl Iterator<Item = Result<Block, RecordingError>> {
+        let bound = |instant: u64| i64::try_from(instant).unwrap_or(i64::MAX);
+        let (from, to) = (bound(from), bound(to));
+        self.blocks_of(&format!("SELECT DISTINCT seq FROM segment WHERE t1 >= {from} AND t0 <= {to} ORDER BY seq"))
     }
 
     fn about(&self, key: &str) -> Option<&str> {

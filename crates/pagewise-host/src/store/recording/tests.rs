@@ -4,8 +4,8 @@ use super::*;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
 use pagewise_core::recording::{
-    Durations, Frame, GapReason, Grown, Kind, ProcessRow, RawUnit, Recorded, SamplingEvent, Series, StackId, StackSample,
-    StallKind, StallRow, Used, Walk,
+    Block, Durations, Frame, GapReason, Grown, Kind, Part, ProcessRow, RawUnit, Recorded, SamplingEvent, Series, StackId,
+    StackSample, StallKind, StallRow, Used, Walk,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -97,6 +97,26 @@ fn ticks_are_the_same_before_and_after_they_are_closed_into_segments() {
     assert!(closed.is_complete() && closed.meta()["end"] == "1");
     let first = closed.blocks().next().unwrap().unwrap();
     assert_eq!((first.ticks.len(), first.ticks[2].begin, first.ticks[2].late), (300, 3 * SECOND, 5));
+}
+
+#[test]
+fn a_stretch_is_read_from_the_segments_it_lies_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.pgw");
+    let mut making = Making::start(&file, None);
+    making.ticks(1000).unwrap();
+    let recording = Recording::open(&file).unwrap();
+    let firsts = |from: u64, to: u64| -> Vec<u64> {
+        recording.blocks_between(from * SECOND, to * SECOND).map(|block| block.unwrap().ticks[0].begin / SECOND).collect()
+    };
+    // The rows that are in no segment yet are always among them.
+    assert_eq!(firsts(0, 2000), [1, 301, 601, 901]);
+    assert_eq!(firsts(300, 301), [1, 301, 901]);
+    assert_eq!(firsts(700, 700), [601, 901]);
+    let part = Part::new(&recording, 299 * SECOND, 302 * SECOND, None);
+    let values = |block: Block| block.values(&series()).map(|(tick, value)| (tick.begin / SECOND, value)).collect::<Vec<_>>();
+    let seen: Vec<(u64, u64)> = part.blocks().flat_map(|block| values(block.unwrap())).collect();
+    assert_eq!(seen, [(299, 299), (300, 300), (301, 301), (302, 302)]);
 }
 
 #[test]

@@ -1,64 +1,102 @@
-//! The screen of `top` as a function of what was seen: a row per line of the timeline, then the functions.
+//! The screen of `top` as a function of what was seen: what was found, a row per line of the timeline, then the functions.
 
-use super::{Seen, Window};
+use super::cost::Shares;
+use super::judge::Judged;
+use super::source::Stacks;
+use super::view::{Page, Seen, View, Window};
+use super::{findings, functions};
+use crate::screen::Pen;
 use pagewise_core::report::Style as Wanted;
-use pagewise_core::report::printable::{ascii, printable};
 use pagewise_core::report::recording::columns::fit;
 use pagewise_core::report::recording::lines::LineUnit;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Color;
 use ratatui::text::{Line, Span};
-use std::collections::HashMap;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// The smallest screen that says something.
-const SMALLEST: (u16, u16) = (48, 8);
+const SMALLEST: (u16, u16) = (36, 6);
 
-const LABEL: usize = 20;
+/// Narrower screens cut the labels of the timelines.
+const WITH_LABELS: usize = 64;
+
+/// Lower screens have no empty line.
+const WITH_AIR: usize = 22;
+
 const VALUE: usize = 8;
+
+/// A recording that is longer shows days, too: in nanoseconds.
+const DAY: i128 = 86_400_000_000_000;
 
 /// Everything the picture is a function of.
 pub(super) struct Picture<'a> {
     pub(super) seen: &'a Seen,
-    pub(super) window: Window,
-    pub(super) is_following: bool,
-    pub(super) help: bool,
+    pub(super) view: &'a View,
+    pub(super) stacks: Stacks<'a>,
+    pub(super) judged: Option<&'a Judged>,
+    /// The rules are being asked about what is on the screen.
+    pub(super) is_judging: bool,
+    pub(super) cost: Option<Shares>,
     pub(super) wanted: Wanted,
+    /// Whose clock is shown.
+    pub(super) zone: &'a jiff::tz::TimeZone,
 }
 
 /// The whole screen, a line for each row.
 pub(super) fn page(picture: &Picture, width: u16, height: u16) -> Vec<Line<'static>> {
+    let pen = Pen { wanted: picture.wanted, width: usize::from(width) };
     if width < SMALLEST.0 || height < SMALLEST.1 {
         let (wide, high) = SMALLEST;
-        return vec![Line::raw(cut(&format!("needs {wide} x {high} characters"), width.into(), true))];
+        return vec![pen.line(&format!("needs {wide} x {high} characters"))];
     }
-    let (width, height) = (usize::from(width), usize::from(height));
-    let mut lines = if picture.help { help() } else { all(picture, width, height - 1) };
-    lines.truncate(height - 1);
-    lines.resize(height - 1, Line::default());
-    let keys = if picture.help { "q quit   ? back" } else { "q quit   ? help   <- -> time   + - zoom   Home End" };
-    lines.push(faint(picture.wanted, cut(keys, width, picture.wanted.unicode)));
+    let rows = usize::from(height) - 1;
+    let mut lines = match picture.view.page {
+        Page::Main => body(picture, &pen, rows),
+        Page::Help => help(&pen),
+        Page::Findings { from } => findings::page(picture.judged, &pen, from, rows),
+    };
+    lines.truncate(rows);
+    lines.resize(rows, Line::default());
+    lines.push(foot(picture, &pen));
     lines
 }
 
-fn all(picture: &Picture, width: usize, height: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![head(picture, width)];
-    // Findings go here, above everything else, once a recording is judged as it is looked at.
-    let functions = functions(picture, width);
-    let room =
-        if functions.is_empty() { height - 1 } else { (height - 1).saturating_sub(functions.len().min(height / 2)) };
-    let chart = width - LABEL - VALUE - 2;
-    for (row, line) in picture.seen.lines.iter().enumerate().take(room) {
-        let spark = spark(picture, row, chart);
-        let now = picture.seen.values.get(picture.window.last).and_then(|values| values.get(row).copied().flatten());
-        let now = now.map_or_else(|| "-".to_owned(), |value| with_unit(value, line.unit));
-        lines.push(Line::from(vec![
-            Span::raw(format!("{:<LABEL$} ", cut(line.label, LABEL, picture.wanted.unicode))),
-            tinted(picture.wanted, spark, Color::Cyan),
-            Span::raw(format!(" {now:>VALUE$}")),
-        ]));
+/// What was found first, since it says what to look at; the rest is shared by timelines and functions.
+fn body(picture: &Picture, pen: &Pen, rows: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![head(picture, pen)];
+    let most = match rows {
+        ..10 => 1,
+        10..20 => 2,
+        20..32 => 4,
+        _ => 7,
+    };
+    lines.extend(findings::lines(picture, pen, most, rows));
+    let room = rows.saturating_sub(lines.len());
+    let air = usize::from(rows >= WITH_AIR);
+    let timelines = picture.seen.lines.len();
+    // Half each, and to the one what the other has no use for.
+    let for_functions = (room / 2).max(room.saturating_sub(timelines + air));
+    let functions = functions::lines(picture, pen, for_functions.saturating_sub(air));
+    let air = if functions.is_empty() { 0 } else { air };
+    for row in 0..timelines.min(room.saturating_sub(functions.len() + air)) {
+        lines.push(timeline(picture, pen, row));
     }
+    lines.extend((0..air).map(|_| Line::default()));
     lines.extend(functions);
     lines
+}
+
+fn timeline(picture: &Picture, pen: &Pen, row: usize) -> Line<'static> {
+    let label = if pen.width < WITH_LABELS { 14 } else { 21 };
+    let chart = pen.width.saturating_sub(label + VALUE + 2);
+    let (line, name) = (picture.seen.lines[row], picture.seen.labels[row]);
+    let at = picture.view.window.last;
+    let now = picture.seen.values.get(at).and_then(|values| values.get(row).copied().flatten());
+    let now = now.map_or_else(|| "-".to_owned(), |value| with_unit(value, line.unit));
+    Line::from(vec![
+        Span::raw(format!("{} ", pen.padded(name, label))),
+        pen.tinted(spark(picture, row, chart), Color::Cyan),
+        Span::raw(format!(" {now:>VALUE$}")),
+    ])
 }
 
 fn with_unit(value: f64, unit: LineUnit) -> String {
@@ -70,23 +108,24 @@ fn with_unit(value: f64, unit: LineUnit) -> String {
     }
 }
 
-fn head(picture: &Picture, width: usize) -> Line<'static> {
-    let Picture { seen, window, wanted, .. } = picture;
+fn head(picture: &Picture, pen: &Pen) -> Line<'static> {
+    let Picture { seen, view, .. } = picture;
+    let length = seen.at.first().zip(seen.at.last()).map_or(0, |(first, last)| last.1 - first.1);
+    let format = if length > DAY { "%m-%d %H:%M:%S" } else { "%H:%M:%S" };
     let time = |at: usize| {
         let wall = seen.at.get(at).map_or(0, |(_, wall)| *wall);
         let instant = jiff::Timestamp::from_nanosecond(wall).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        instant.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string()
+        instant.to_zoned(picture.zone.clone()).strftime(format).to_string()
     };
     let times = match seen.at.len() {
         0 => String::new(),
-        _ => format!("{} to {}", time(window.first()), time(window.last)),
+        _ => format!("{} to {}", time(view.window.first()), time(view.window.last)),
     };
-    let follows = if seen.is_live && !picture.is_following { " (End: now)" } else { "" };
-    let right = format!("{times}{follows}");
-    let name = cut(&seen.title, width.saturating_sub(right.width() + 2), wanted.unicode);
-    let space = " ".repeat(width.saturating_sub(name.width() + right.width()));
-    let style = if wanted.color { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
-    Line::from(vec![Span::styled(name, style), Span::raw(space), Span::raw(right)])
+    let follows = if seen.is_live && !view.is_following { " (End: now)" } else { "" };
+    let right = pen.cut(&format!("{times}{follows}"), pen.width);
+    let name = pen.cut(&seen.title, pen.width.saturating_sub(right.width() + 2));
+    let space = " ".repeat(pen.width.saturating_sub(name.width() + right.width()));
+    Line::from(vec![pen.bold(name), Span::raw(space), Span::raw(right)])
 }
 
 /// The largest value under each character, against the largest on the screen. What is not known is a dot, not a zero.
@@ -94,8 +133,8 @@ fn spark(picture: &Picture, row: usize, chart: usize) -> String {
     const RICH: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const PLAIN: [char; 8] = ['_', '_', '-', '-', '=', '=', '#', '#'];
     let (levels, unknown) = if picture.wanted.unicode { (RICH, '·') } else { (PLAIN, '?') };
-    let Window { last, .. } = picture.window;
-    let first = picture.window.first();
+    let window @ Window { last, .. } = picture.view.window;
+    let first = window.first();
     let count = (last + 1).saturating_sub(first).min(picture.seen.values.len());
     let used = count.min(chart);
     let value = |at: usize| picture.seen.values.get(at).and_then(|values| values.get(row).copied().flatten());
@@ -115,90 +154,55 @@ fn spark(picture: &Picture, row: usize, chart: usize) -> String {
     format!("{}{drawn}", " ".repeat(chart - used))
 }
 
-/// The functions that were seen most between the two ends of the screen, the kernel's part above them.
-fn functions(picture: &Picture, width: usize) -> Vec<Line<'static>> {
-    let Some(profile) = &picture.seen.profile else {
-        return vec![Line::default(), faint(picture.wanted, "no stacks were recorded".to_owned())]
-            .into_iter()
-            .filter(|_| !picture.seen.is_live)
-            .collect();
+/// The keys, and what the screen itself costs: the longest words that fit.
+fn foot(picture: &Picture, pen: &Pen) -> Line<'static> {
+    const MAIN: [&str; 3] =
+        ["q quit  ? help  d findings  <- -> time  + -", "q quit  ? help  d findings", "q ? d <- -> + -"];
+    const HELP: [&str; 3] = ["q quit  ? back", "q ?", "q"];
+    const FINDINGS: [&str; 3] = ["q quit  d back  up, down, PgUp, PgDn, Home, End", "q quit  d back  up, down", "q d"];
+    let keys = match picture.view.page {
+        Page::Main => MAIN,
+        Page::Help => HELP,
+        Page::Findings { .. } => FINDINGS,
     };
-    let at = |index: usize| picture.seen.at.get(index).map_or(0, |(at, _)| *at);
-    let (from, to) = (at(picture.window.first()), at(picture.window.last));
-    let first = profile.samples.partition_point(|sample| sample.to < from);
-    let mut counts: HashMap<u32, u64> = HashMap::new();
-    for sample in profile.samples[first..].iter().take_while(|sample| sample.from <= to) {
-        if let Some((_, frame)) = profile.stacks.node(sample.stack) {
-            *counts.entry(frame).or_insert(0) += sample.count;
-        }
-    }
-    let total: u64 = counts.values().sum();
-    let frame = |number: u32| profile.stacks.frames().get(number as usize);
-    let of_kernel: u64 = counts
-        .iter()
-        .filter(|(number, _)| frame(**number).is_some_and(|frame| frame.is_kernel()))
-        .map(|(_, n)| n)
-        .sum();
-    let part = |count: u64| count as f64 * 100.0 / total.max(1) as f64;
-    let unicode = picture.wanted.unicode;
-    let said = format!("samples      %  function  (kernel: {:.1} % of {total} samples)", part(of_kernel));
-    let mut rows = vec![Line::default(), faint(picture.wanted, cut(&said, width, unicode))];
-    let mut counts: Vec<(u32, u64)> = counts.into_iter().collect();
-    counts.sort_by_key(|(number, count)| (std::cmp::Reverse(*count), *number));
-    for (number, count) in counts.into_iter().take(100) {
-        let Some(frame) = frame(number) else { continue };
-        let text = format!("{count:>7} {:>6.2}  {}  {}", part(count), printable(&frame.name), printable(&frame.module));
-        let line = cut(&text, width, unicode);
-        rows.push(if frame.is_kernel() {
-            Line::from(tinted(picture.wanted, line, Color::Yellow))
-        } else {
-            Line::raw(line)
-        });
-    }
-    rows
+    let percent = |share: f64| format!("{:.2}", share * 100.0);
+    let costs = picture.cost.map_or_else(
+        || [const { String::new() }; 3],
+        |cost| {
+            let (all, stacks) = (percent(cost.all), percent(cost.stacks));
+            let stacks = if cost.stacks > 0.0 { format!(", stacks {stacks}") } else { String::new() };
+            [format!("own: {all} % of a core{stacks}"), format!("own: {all} %{stacks}"), format!("own: {all} %")]
+        },
+    );
+    // Rather fewer keys than no word of what it costs; help has all keys.
+    let pairs = keys.iter().flat_map(|keys| costs.iter().map(move |cost| (*keys, cost)));
+    let fitting = pairs.clone().find(|(keys, cost)| keys.len() + cost.len() + 2 <= pen.width);
+    let (keys, cost) = fitting.or(pairs.last()).map_or(("", ""), |(keys, cost)| (keys, cost.as_str()));
+    let space = " ".repeat(pen.width.saturating_sub(keys.len() + cost.len()));
+    pen.faint(&format!("{keys}{space}{cost}"))
 }
 
-fn help() -> Vec<Line<'static>> {
+fn help(pen: &Pen) -> Vec<Line<'static>> {
     [
-        "q, Esc, Ctrl-C    leave",
-        "?, h              this page, and back",
-        "left, right       earlier, later, by a tenth of the screen",
-        "Home, End         the beginning, the end (of a host: now)",
-        "+, up / -, down   closer / farther",
+        "q, Ctrl-C            leave; Esc goes back, then leaves",
+        "d, Enter             the findings in full, with what to try; and back",
+        "left, right          earlier, later, by a tenth of the screen",
+        "PgUp, PgDn           earlier, later, by a screen",
+        "Home, End            the beginning, the end (of a host: now)",
+        "+, up / -, down      half as much time on the screen / twice as much",
+        "?, h                 this page, and back",
         "",
-        "Each row: the largest value under each character, as a part of the largest",
-        "on the screen; at the right the value at the right edge.",
+        "Timelines: the largest value under each character, as a part of the",
+        "largest on the screen; at the right the value at the right edge.",
         "A dot is a value that is not known. It is not zero.",
+        "",
+        "Functions: [k] in the kernel, [.] in programs. Of a host that is followed",
+        "those of the last 30 s, and findings of the last 5 minutes; else both are",
+        "of the time on the screen. Idle CPUs do not count.",
+        "",
+        "own: CPU time of this screen over the last 30 s, as a part of one core.",
     ]
-    .map(Line::raw)
-    .to_vec()
-}
-
-fn tinted(wanted: Wanted, text: String, color: Color) -> Span<'static> {
-    if wanted.color { Span::styled(text, Style::new().fg(color)) } else { Span::raw(text) }
-}
-
-fn faint(wanted: Wanted, text: String) -> Line<'static> {
-    let style = if wanted.color { Style::new().add_modifier(Modifier::DIM) } else { Style::new() };
-    Line::styled(text, style)
-}
-
-/// What others wrote, in at most so many columns, unable to steer the terminal.
-fn cut(text: &str, columns: usize, unicode: bool) -> String {
-    let text = printable(text);
-    let (text, more) = if unicode { (text, "…") } else { (ascii(&text), "~") };
-    if text.width() <= columns {
-        return text;
-    }
-    let mut line = String::new();
-    let mut used = more.width();
-    for c in text.chars() {
-        used += c.width().unwrap_or(0);
-        if used > columns {
-            break;
-        }
-        line.push(c);
-    }
-    line.push_str(more);
-    line
+    .iter()
+    .map(|line| pen.line(line))
+    .collect()
 }

@@ -1,79 +1,265 @@
-//! Screens of a made-up hour with a storm in it, at the sizes terminals have.
+//! Screens of made recordings, at the sizes terminals have.
 
+use super::cost::Shares;
+use super::judge::{Judged, Reader, judged};
+use super::source::{Stacks, read};
+use super::view::{Key, Window};
 use super::*;
-use pagewise_core::report::Style as Wanted;
-use pagewise_testkit::MadeUpDay;
+use crate::commands::diagnose;
+use crate::screen::draw;
+use pagewise_core::finding::Diagnosis;
+use pagewise_core::recording::{Part, Profile, Recorded, SamplingEvent};
+use pagewise_testkit::{MadeUpDay, RecordingBuilder};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+use ratatui::text::Line;
+use std::convert::Infallible;
+use std::sync::Arc;
+use unicode_width::UnicodeWidthStr;
 
-fn hour() -> Seen {
+const PLAIN: Wanted = Wanted { color: false, width: 80, unicode: true };
+
+/// A recording that is looked at.
+struct Shown {
+    seen: Seen,
+    view: View,
+    profile: Result<Profile, String>,
+    judged: Option<Judged>,
+    cost: Option<Shares>,
+    wanted: Wanted,
+}
+
+impl Shown {
+    fn of<R: Recorded<Error = Infallible>>(recording: &R) -> Shown {
+        let mut seen = Seen::new("job.pgw".to_owned(), false);
+        let Ok(()) = read(recording, &mut seen);
+        let Ok(profile) = recording.profile();
+        let profile = profile.ok_or_else(|| "no stacks were recorded".to_owned());
+        let view = View::of(&seen);
+        let mut shown = Shown { seen, view, profile, judged: None, cost: None, wanted: PLAIN };
+        shown.judge(recording);
+        shown
+    }
+
+    /// As a host that is followed.
+    fn live(mut self) -> Shown {
+        self.seen.is_live = true;
+        self.seen.title = "this host".to_owned();
+        self.view = View::of(&self.seen);
+        self.cost = Some(Shares { all: 0.0031, stacks: 0.002 });
+        self
+    }
+
+    fn judge<R: Recorded<Error = Infallible>>(&mut self, recording: &R) {
+        let (from, to) = self.view.of_findings(&self.seen).unwrap();
+        let part = Part::new(recording, from, to, self.profile.as_ref().ok().map(|profile| profile.part(from, to)));
+        self.judged = Some(judged(&part, (from, to), "job.pgw", diagnose::options()));
+    }
+
+    fn found(&self) -> Vec<&str> {
+        let diagnosis: &Diagnosis = self.judged.as_ref().unwrap().said.as_ref().unwrap();
+        diagnosis.findings.iter().map(|finding| finding.id.as_str()).collect()
+    }
+
+    fn page(&self, size: (u16, u16)) -> Vec<Line<'static>> {
+        let picture = Picture {
+            seen: &self.seen,
+            view: &self.view,
+            stacks: Stacks { profile: self.profile.as_ref().map_err(String::as_str), hidden: None },
+            judged: self.judged.as_ref(),
+            is_judging: false,
+            cost: self.cost,
+            wanted: self.wanted,
+            zone: &jiff::tz::TimeZone::UTC,
+        };
+        picture::page(&picture, size.0, size.1)
+    }
+
+    fn terminal(&self, size: (u16, u16)) -> Terminal<TestBackend> {
+        let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+        let page = self.page(size);
+        terminal.draw(|frame| draw(frame, &page)).unwrap();
+        terminal
+    }
+
+    fn screen(&self, size: (u16, u16)) -> String {
+        self.terminal(size).backend().to_string()
+    }
+
+    fn lines(&self, size: (u16, u16)) -> Vec<String> {
+        self.page(size).iter().map(ToString::to_string).collect()
+    }
+}
+
+/// A storm that takes most of the CPUs, with programs beside it.
+fn storm() -> RecordingBuilder {
+    let fault = ["asm_exc_page_fault", "do_huge_pmd_anonymous_page", "__alloc_pages_direct_compact", "compact_zone"];
+    let with = |leaf: &'static str| [&fault[..], &[leaf]].concat();
+    RecordingBuilder::healthy(240)
+        .cpu(4, 0.28, 0.60)
+        .counter("vmstat", "compact_stall", "", |at| if at < 60.0 { 0.0 } else { 30.0 + at / 10.0 })
+        .counter("vmstat", "compact_fail", "", |at| if at < 60.0 { 0.0 } else { 28.0 })
+        .counter("vmstat", "compact_free_scanned", "", |_| 4e6)
+        .counter("vmstat", "thp_fault_fallback", "", |at| (at % 30.0) * 3.0)
+        .counter("vmstat", "pswpout", "", |at| if (100.0..110.0).contains(&at) { 900.0 } else { 0.0 })
+        .counter("psi_memory", "some_total", "", |_| 380_000.0)
+        .level("meminfo", "MemFree", "", |at| 6.0 * 1024.0 * 1024.0 - at * 9_000.0)
+        .setting("thp.enabled", "always")
+        .setting("thp.defrag", "always")
+        .sampled_by(SamplingEvent::CpuClock)
+        .stack("java", Some(4711), &with("_raw_spin_unlock_irqrestore"), 5_210)
+        .stack("java", Some(4711), &with("isolate_freepages_block"), 2_402)
+        .stack("java", Some(4711), &["asm_exc_page_fault", "clear_page_erms"], 911)
+        .stack("java", Some(4711), &["[jit]!org.apache.hadoop.util.QuickSort.sortInternal"], 2_950)
+        .stack("java", Some(4711), &["libc.so.6!__memcpy_avx_unaligned_erms"], 1_120)
+        .stack("kcompactd0", Some(40), &["kcompactd", "compact_zone", "get_pfnblock_flags_mask"], 644)
+        .stack("sort", Some(99), &["sort!compare", "libstdc++.so.6.0.30!std::__cxx11::basic_string<char>::compare"], 77)
+}
+
+#[test]
+fn a_storm_in_a_recording() {
+    let shown = Shown::of(&storm());
+    for size in [(80, 24), (120, 40), (40, 10)] {
+        insta::assert_snapshot!(format!("storm_{}x{}", size.0, size.1), shown.screen(size));
+    }
+    let ascii = Shown { wanted: Wanted { unicode: false, ..PLAIN }, ..shown };
+    let screen = ascii.screen((80, 24));
+    assert!(screen.is_ascii(), "{screen}");
+    insta::assert_snapshot!("storm_ascii", screen);
+}
+
+#[test]
+fn a_host_that_is_followed() {
+    let shown = Shown::of(&storm()).live();
+    for size in [(80, 24), (120, 40)] {
+        insta::assert_snapshot!(format!("host_{}x{}", size.0, size.1), shown.screen(size));
+    }
+}
+
+#[test]
+fn a_healthy_host_without_the_right_to_look_at_stacks_has_everything_else() {
+    let mut shown = Shown::of(&RecordingBuilder::healthy(45)).live();
+    let why = "not permitted (kernel.perf_event_paranoid is 2); run as root or with CAP_PERFMON, or set it to -1";
+    shown.profile = Err(why.to_owned());
+    let screen = shown.screen((80, 24));
+    // Whole, on as many lines as it takes.
+    let words: String = screen.split_whitespace().collect::<Vec<_>>().join(" ").replace("\" \"", " ");
+    assert!(words.contains(&format!("functions: {why}")), "{screen}");
+    insta::assert_snapshot!("host_refused", screen);
+}
+
+#[test]
+fn a_host_that_was_just_begun_says_when_the_first_look_is() {
+    let mut shown = Shown::of(&RecordingBuilder::healthy(2)).live();
+    shown.judged = None;
+    shown.profile = Ok(Profile { event: Some(SamplingEvent::Cycles), hz: Some(19.0), ..Profile::default() });
+    insta::assert_snapshot!("host_begun", shown.screen((80, 24)));
+}
+
+#[test]
+fn the_findings_in_full_and_the_help() {
+    let mut shown = Shown::of(&storm());
+    shown.view.press(Key::Findings, &shown.seen, 24);
+    insta::assert_snapshot!("findings_80x24", shown.screen((80, 24)));
+    let last = findings::last_line(shown.judged.as_ref().unwrap(), PLAIN, 80, 24);
+    shown.view.page = Page::Findings { from: usize::MAX };
+    let end = shown.lines((80, 24));
+    assert!(end[22].starts_with("   hardware"), "the end of the text stands at the bottom: {end:#?}");
+    shown.view.page = Page::Findings { from: last };
+    assert_eq!(shown.lines((80, 24)), end);
+    shown.view.press(Key::Help, &shown.seen, 24);
+    insta::assert_snapshot!("help_80x24", shown.screen((80, 24)));
+}
+
+#[test]
+fn every_size_is_filled_and_never_overflows_whatever_names_there_are() {
+    let mut shown = Shown::of(&MadeUpDay::of(600, 5_000));
+    shown.seen.title = format!("wide 大 {}\u{1b}]0;x\u{7}\u{202e}", "大 ".repeat(80));
+    for live in [false, true] {
+        shown.cost = live.then_some(Shares { all: 12.0, stacks: 7.5 });
+        for page in [Page::Main, Page::Findings { from: 3 }, Page::Help] {
+            shown.view.page = page;
+            for size in [(1, 1), (3, 2), (36, 6), (40, 10), (59, 12), (80, 24), (120, 50), (300, 100)] {
+                let lines = shown.lines(size);
+                assert!(lines.len() <= usize::from(size.1), "{size:?}");
+                for line in &lines {
+                    assert!(line.width() <= usize::from(size.0), "{size:?} {line:?}");
+                    assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?} steers the terminal");
+                }
+                if size.0 >= 36 && size.1 >= 6 {
+                    assert_eq!(lines.len(), usize::from(size.1));
+                    assert!(lines.last().is_some_and(|line| line.starts_with('q')), "{lines:#?}");
+                }
+                shown.screen(size);
+            }
+        }
+    }
+    shown.view.page = Page::Main;
+    assert!(shown.lines((35, 24))[0].contains("needs 36 x 6"));
+}
+
+#[test]
+fn functions_and_findings_are_those_of_the_time_on_the_screen() {
     let day = MadeUpDay::of(600, 5_000);
-    let mut meter = Meter::new(lines(), day.series(), 4096.0);
-    let profile = day.profile().unwrap();
-    let mut seen =
-        Seen { title: "hour.pgw".into(), is_live: false, lines: lines(), at: Vec::new(), values: Vec::new(), profile };
-    for block in day.blocks() {
-        each_tick(&block.unwrap(), &mut meter, |tick, values| {
-            seen.at.push((tick.begin, i128::from(tick.begin) + i128::from(tick.wall_offset)));
-            seen.values.push(values.clone());
-        });
-    }
-    seen
-}
-
-fn screen(seen: &Seen, window: Window, size: (u16, u16), unicode: bool) -> Vec<String> {
-    let wanted = Wanted { color: false, unicode, ..Wanted::default() };
-    let picture = Picture { seen, window, is_following: false, help: false, wanted };
-    page(&picture, size.0, size.1).iter().map(ToString::to_string).collect()
-}
-
-#[test]
-fn every_size_is_filled_and_never_overflows() {
-    use unicode_width::UnicodeWidthStr;
-    let seen = hour();
-    let whole = Window { last: seen.at.len() - 1, span: seen.at.len() };
-    for size in [(80, 24), (48, 8), (120, 50), (300, 100)] {
-        let lines = screen(&seen, whole, size, true);
-        assert_eq!(lines.len(), usize::from(size.1));
-        assert!(lines.iter().all(|line| line.width() <= usize::from(size.0)), "{size:?} {lines:#?}");
-    }
-    assert!(screen(&seen, whole, (47, 24), true)[0].contains("needs 48"));
-    assert!(screen(&seen, whole, (3, 1), true)[0].width() <= 3);
-    assert!(screen(&seen, whole, (80, 24), false).iter().all(|line| line.is_ascii()));
+    let mut shown = Shown::of(&day);
+    let count = shown.seen.at.len();
+    let at = |second: u64| shown.seen.at.partition_point(|(at, _)| *at < shown.seen.at[0].0 + second * 1_000_000_000);
+    let (storm, calm) = (at(352), at(60));
+    assert!(storm < count);
+    shown.view.window = Window { last: storm, span: 45 };
+    shown.judge(&day);
+    let during = shown.lines((100, 40));
+    let row = |lines: &[String], label: &str| lines.iter().find(|line| line.starts_with(label)).unwrap().clone();
+    assert!(!row(&during, "direct compactions").ends_with(" 0/s"), "{during:#?}");
+    assert!(during.iter().any(|line| line.contains("[k] _raw_spin_unlock_irqrestore")), "{during:#?}");
+    assert!(shown.found().contains(&"compaction-storm"), "{:?}", shown.found());
+    shown.view.window = Window { last: calm, span: 45 };
+    shown.judge(&day);
+    let before = shown.lines((100, 40));
+    assert!(row(&before, "direct compactions").ends_with(" 0/s"), "{before:#?}");
+    assert!(!before.iter().any(|line| line.contains("_raw_spin_unlock_irqrestore")), "{before:#?}");
+    assert!(before.iter().any(|line| line.contains("[.] org.apache.hadoop")), "{before:#?}");
+    assert!(!shown.found().contains(&"compaction-storm"), "{:?}", shown.found());
 }
 
 #[test]
-fn the_storm_is_where_it_was_and_the_kernel_has_its_part() {
-    let seen = hour();
-    let storm = seen.at.partition_point(|(at, _)| *at < seen.at[0].0 + 300_000_000_000);
-    let window = Window { last: storm + 50, span: 45 };
-    let lines = screen(&seen, window, (100, 40), true);
-    let row = |label: &str| lines.iter().find(|line| line.starts_with(label)).unwrap_or_else(|| panic!("{lines:#?}"));
-    assert!(row("direct compactions").ends_with("/s") && !row("direct compactions").ends_with(" 0/s"));
-    assert!(lines.iter().any(|line| line.contains("_raw_spin_unlock_irqrestore")), "{lines:#?}");
-    let before = screen(&seen, Window { last: 50, span: 45 }, (100, 40), true);
-    assert!(before.iter().any(|line| line.starts_with("direct compactions") && line.ends_with(" 0/s")), "{before:#?}");
-    assert!(lines.iter().all(|line| !line.contains('\u{1b}')), "a name steers the terminal");
+fn the_newest_question_about_a_recording_is_answered() {
+    let recording = MadeUpDay::of(600, 5_000);
+    let shown = Shown::of(&recording);
+    let profile = Some(Arc::new(shown.profile.clone().unwrap()));
+    let whole = shown.view.of_findings(&shown.seen).unwrap();
+    let mut reader = Reader::start(recording, profile, "job.pgw".to_owned(), diagnose::options()).unwrap();
+    assert!(!reader.is_busy() && reader.judged().is_none());
+    for to in (whole.0..whole.1).step_by(100_000_000_000) {
+        reader.ask((whole.0, to));
+    }
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while reader.is_busy() || reader.judged().is_none_or(|judged| judged.stretch != whole) {
+        assert!(Instant::now() < deadline && !reader.has_ended());
+        reader.ask(whole);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(reader.judged().unwrap().said, shown.judged.unwrap().said);
+    assert!(!reader.ask(whole), "nothing new");
 }
 
 #[test]
 fn what_is_not_known_is_a_dot_and_a_dash() {
-    let mut seen = hour();
-    seen.values.iter_mut().for_each(|values| values[2] = None);
-    let lines = screen(&seen, Window { last: 99, span: 100 }, (80, 24), true);
+    let mut shown = Shown::of(&MadeUpDay::of(600, 500));
+    shown.seen.values.iter_mut().for_each(|values| values[2] = None);
+    shown.view.window = Window { last: 99, span: 100 };
+    let lines = shown.lines((80, 24));
     let free = lines.iter().find(|line| line.starts_with("free")).unwrap();
     assert!(free.ends_with(" -") && free.contains("···") && !free.contains('▁'), "{free}");
 }
 
 #[test]
-fn time_travel_stays_within_what_was_seen() {
-    let window = Window { last: 99, span: 100 };
-    assert_eq!(window.moved(isize::MIN, 1000).last, 99);
-    assert_eq!(window.moved(isize::MAX, 1000).last, 999);
-    assert_eq!(window.moved(10, 1000).first(), 10);
-    assert_eq!(window.zoomed(true, 1000).span, 50);
-    assert_eq!((0..20).fold(window, |window, _| window.zoomed(false, 1000)), Window { last: 999, span: 1000 });
-    assert_eq!((0..20).fold(window, |window, _| window.zoomed(true, 1000)).span, CLOSEST);
-    for count in 0..3 {
-        let small = Window { last: 0, span: 120 }.zoomed(true, count).moved(5, count);
-        assert!(small.last <= count.saturating_sub(1).max(small.span.min(count).saturating_sub(1)));
-    }
+fn colour_says_nothing_that_words_do_not() {
+    let plain = Shown::of(&storm());
+    let cells = |shown: &Shown| shown.terminal((80, 24)).backend().buffer().content().to_vec();
+    assert!(cells(&plain).iter().all(|cell| cell.fg == Color::Reset && cell.modifier.is_empty()));
+    let (before, coloured) = (plain.screen((80, 24)), Shown { wanted: Wanted { color: true, ..PLAIN }, ..plain });
+    assert_eq!(coloured.screen((80, 24)), before);
+    assert!(cells(&coloured).iter().any(|cell| cell.fg == Color::Yellow));
 }

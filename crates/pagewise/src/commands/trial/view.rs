@@ -8,25 +8,23 @@ use super::status::{NextPoint, Run, Status, status};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
-use crate::screen::Screen;
+use crate::screen::{Pen, Screen};
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::report::Style as Wanted;
-use pagewise_core::report::printable::{ascii, printable};
 use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::store::bundle::{Bundle, State};
 use pagewise_host::store::holder;
-use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::style::force_color_output;
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// How often the bundle is looked at.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -129,7 +127,7 @@ fn follow(
         let picture = Picture { status: &watched.status, bundle, now: &now, notice, help, wanted };
         let page = page(&picture, size.width, size.height);
         if shown.as_ref() != Some(&page) {
-            screen.0.draw(|frame| draw(frame, &page))?;
+            screen.show(&page)?;
             shown = Some(page);
         }
         // A signal ends the wait early or within the second.
@@ -166,13 +164,6 @@ fn meaning(key: KeyEvent) -> Option<Key> {
         KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
         KeyCode::Char('?' | 'h') => Some(Key::Help),
         _ => None,
-    }
-}
-
-fn draw(frame: &mut Frame, page: &[Line]) {
-    let area = frame.area();
-    for (row, line) in area.rows().zip(page) {
-        frame.render_widget(line, row);
     }
 }
 
@@ -433,55 +424,7 @@ fn latest(mut lines: Vec<Line<'static>>, room: usize, pen: &Pen) -> Vec<Line<'st
     kept
 }
 
-/// Draws text as the terminal can show it.
-struct Pen {
-    wanted: Wanted,
-    width: usize,
-}
-
 impl Pen {
-    /// What others wrote, on one line of at most so many columns, unable to steer the terminal.
-    fn cut(&self, text: &str, columns: usize) -> String {
-        let text = printable(text);
-        let (text, more) = if self.wanted.unicode { (text, "…") } else { (ascii(&text), "~") };
-        if text.width() <= columns {
-            return text;
-        }
-        let mut line = String::new();
-        let mut used = more.width();
-        for c in text.chars() {
-            used += c.width().unwrap_or(0);
-            if used > columns {
-                break;
-            }
-            line.push(c);
-        }
-        line.push_str(more);
-        line
-    }
-
-    fn line(&self, text: &str) -> Line<'static> {
-        Line::raw(self.cut(text, self.width))
-    }
-
-    fn warn(&self, text: &str) -> Line<'static> {
-        Line::from(self.tinted(self.cut(text, self.width), Color::Yellow))
-    }
-
-    fn faint(&self, text: &str) -> Line<'static> {
-        let style = if self.wanted.color { Style::new().add_modifier(Modifier::DIM) } else { Style::new() };
-        Line::styled(self.cut(text, self.width), style)
-    }
-
-    fn bold(&self, text: String) -> Span<'static> {
-        let style = if self.wanted.color { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
-        Span::styled(text, style)
-    }
-
-    fn tinted(&self, text: String, color: Color) -> Span<'static> {
-        if self.wanted.color { Span::styled(text, Style::new().fg(color)) } else { Span::raw(text) }
-    }
-
     /// Colour says nothing that the letter does not.
     fn letter(&self, state: State) -> Span<'static> {
         let (rich, plain, color) = match state {

@@ -2,6 +2,7 @@
 
 use super::super::status::status;
 use super::*;
+use crate::screen::draw;
 use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::experiment::order::draw as draw_order;
 use pagewise_core::experiment::plan::source;

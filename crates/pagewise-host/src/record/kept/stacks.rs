@@ -1,0 +1,249 @@
+//! Where CPUs were in the last while: the threads that look, and what they told.
+
+use crate::record::looking::{Lookers, Looking};
+use crate::record::{ABANDON, Event, RecordError, Shared, clock, stacks, writing};
+use crate::root::Root;
+use crate::store::recording::{Batch, StackRows, stacks as keys};
+use pagewise_core::recording::{Gap, GapReason, Profile, SamplingEvent, StackId};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Receiver};
+
+/// Rows that are kept, of a slice, a process, a CPU and a stack each: some 30 MiB. On a host with many CPUs they are less
+/// than an hour's.
+const MOST_ROWS: usize = 200_000;
+
+/// Different stacks, ever seen, at which looking starts anew: what is in no sample any more must not be kept for ever.
+const MOST_STACKS: usize = 200_000;
+
+/// The threads and the stacks they saw.
+pub(super) struct Looked {
+    lookers: Lookers,
+    shared: Arc<Shared>,
+    events: Receiver<Event>,
+    /// `None`: nobody looks.
+    profile: Option<Profile>,
+    /// What the threads' numbers of frames and stacks are in the profile.
+    frames: Vec<u32>,
+    nodes: Vec<Option<StackId>>,
+    /// Samples ever seen, and lost: by threads that have ended, and by those that look.
+    seen: u64,
+    lost_before: u64,
+    lost: u64,
+    /// CPU time of threads that have ended.
+    cpu_before: u64,
+}
+
+impl Looked {
+    pub(super) fn start(root: &Root, hz: Option<u32>) -> Result<Looked, RecordError> {
+        let (tells, events) = mpsc::channel();
+        let shared = Arc::new(Shared::default());
+        let looking = Looking { stacks: hz, ..Looking::default() };
+        let mut looked = Looked {
+            lookers: Lookers::default(),
+            shared,
+            events,
+            profile: None,
+            frames: Vec::new(),
+            nodes: Vec::new(),
+            seen: 0,
+            lost_before: 0,
+            lost: 0,
+            cpu_before: 0,
+        };
+        looked.lookers = Lookers::start(root, &looking, &looked.shared, &tells)?;
+        Ok(looked)
+    }
+
+    pub(super) fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+
+    pub(super) fn cpu(&self) -> u64 {
+        self.cpu_before + self.lookers.cpu()
+    }
+
+    pub(super) fn has_broken(&self) -> bool {
+        self.lookers.has_ended()
+    }
+
+    /// Takes over what the threads have told; what they say of gaps goes into `batch`.
+    pub(super) fn hear(&mut self, batch: &mut Batch) {
+        writing::hear(batch, &self.events);
+        if let Some(rows) = batch.stacks.take() {
+            let told = rows.samples.len();
+            self.take(rows);
+            self.shared.waiting.fetch_sub(told as i64, Ordering::AcqRel);
+        }
+        let Some(profile) = &mut self.profile else { return };
+        for (key, value) in batch.meta.drain(..) {
+            match key {
+                keys::EVENT => profile.event = Some(SamplingEvent::from_word(&value)),
+                keys::HZ => profile.hz = value.parse().ok(),
+                keys::LOST => self.lost = value.parse().unwrap_or(self.lost),
+                _ => {}
+            }
+        }
+        self.count_lost();
+    }
+
+    fn take(&mut self, StackRows { frames, nodes, samples }: StackRows) {
+        let profile = self.profile.get_or_insert_default();
+        self.frames.extend(frames.into_iter().map(|frame| profile.stacks.frame(frame)));
+        for (parent, frame) in nodes {
+            let frame = self.frames.get(frame as usize).copied();
+            let node = match parent {
+                None => frame.and_then(|frame| profile.stacks.push(None, frame)),
+                Some(parent) => {
+                    let parent = self.nodes.get(parent.0 as usize).copied().flatten();
+                    parent.zip(frame).and_then(|(parent, frame)| profile.stacks.push(Some(parent), frame))
+                }
+            };
+            self.nodes.push(node);
+        }
+        let last = profile.samples.last().map_or(0, |sample| sample.from);
+        let is_in_order = samples.first().is_none_or(|first| first.from >= last);
+        for mut sample in samples {
+            let Some(stack) = self.nodes.get(sample.stack.0 as usize).copied().flatten() else { continue };
+            sample.stack = stack;
+            self.seen = self.seen.saturating_add(sample.count);
+            profile.samples.push(sample);
+        }
+        if !is_in_order {
+            profile.samples.sort_by_key(|sample| sample.from);
+        }
+        // By the tenth, so that not every slice moves all rows.
+        if profile.samples.len() > MOST_ROWS + MOST_ROWS / 10 {
+            profile.samples.drain(..profile.samples.len() - MOST_ROWS);
+        }
+    }
+
+    /// Of the samples that were ever lost, as many as fall to those that are kept.
+    fn count_lost(&mut self) {
+        let Some(profile) = &mut self.profile else { return };
+        let kept: u128 = profile.samples.iter().map(|sample| u128::from(sample.count)).sum();
+        let lost = u128::from(self.lost_before + self.lost) * kept / u128::from(self.seen.max(1));
+        profile.lost = u64::try_from(lost).unwrap_or(u64::MAX);
+    }
+
+    /// Forgets what was seen before that instant.
+    pub(super) fn forget(&mut self, oldest: u64) {
+        if let Some(profile) = &mut self.profile {
+            let old = profile.samples.partition_point(|sample| sample.to < oldest);
+            profile.samples.drain(..old);
+        }
+    }
+
+    /// Whether looking has to start anew.
+    pub(super) fn is_full(&self) -> bool {
+        self.nodes.len() > MOST_STACKS
+    }
+
+    /// Starts anew, keeping the samples. Gives the time in which nobody looked.
+    pub(super) fn renew(&mut self, root: &Root, hz: Option<u32>) -> Gap {
+        let from = clock::boot();
+        self.stop();
+        self.cpu_before += self.lookers.cpu();
+        self.lost_before += std::mem::take(&mut self.lost);
+        // Only the stacks of samples that are kept.
+        let profile = self.profile.take().map(|profile| profile.part(0, u64::MAX));
+        (self.frames, self.nodes) = (Vec::new(), Vec::new());
+        let mut detail = "looking at stacks started anew, to forget those that were not seen lately".to_owned();
+        match Looked::start(root, hz) {
+            // What is put in place of the threads is dropped with those that have ended.
+            Ok(mut anew) => {
+                std::mem::swap(&mut self.lookers, &mut anew.lookers);
+                std::mem::swap(&mut self.shared, &mut anew.shared);
+                std::mem::swap(&mut self.events, &mut anew.events);
+            }
+            Err(error) => detail = format!("looking at stacks ended: {error}"),
+        }
+        self.profile = profile;
+        let (source, to) = (Some(stacks::SOURCE.to_owned()), Some(clock::boot()));
+        Gap { from, to, source, reason: GapReason::Lost, ticks: None, detail }
+    }
+
+    fn stop(&mut self) {
+        self.shared.stop.store(ABANDON, Ordering::Release);
+        let _ = self.lookers.join();
+    }
+}
+
+impl Drop for Looked {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_core::recording::{Frame, StackSample};
+
+    fn frame(name: &str) -> Frame {
+        Frame { name: name.to_owned(), module: "job".to_owned() }
+    }
+
+    /// One sample of one function called from main, numbered as threads that have just begun do.
+    fn rows(name: &str, from: u64, count: u64) -> StackRows {
+        let (comm, stack) = ("job".to_owned(), StackId(1));
+        StackRows {
+            frames: vec![frame("main"), frame(name)],
+            nodes: vec![(None, 0), (Some(StackId(0)), 1)],
+            samples: vec![StackSample { from, to: from + 10, cpu: Some(0), pid: Some(7), comm, stack, count }],
+        }
+    }
+
+    fn seen(looked: &Looked) -> Vec<(u64, Vec<&str>)> {
+        let profile = looked.profile().unwrap();
+        let names = |sample: &StackSample| {
+            profile.stacks.walk(sample.stack).map(|at| profile.stacks.frames()[at as usize].name.as_str()).collect()
+        };
+        profile.samples.iter().map(|sample| (sample.from, names(sample))).collect()
+    }
+
+    #[test]
+    fn samples_outlive_the_threads_that_took_them_and_their_numbers() {
+        let root = Root::live();
+        let mut looked = Looked::start(&root, None).unwrap();
+        assert!(looked.profile().is_none() && !looked.has_broken());
+        looked.take(rows("early", 10, 3));
+        looked.lost = 3;
+        looked.count_lost();
+        assert_eq!(looked.profile().unwrap().lost, 3);
+        let gap = looked.renew(&root, None);
+        assert!(gap.to >= Some(gap.from) && gap.detail.contains("anew"), "{gap:?}");
+        looked.take(rows("late", 30, 3));
+        looked.count_lost();
+        assert_eq!(seen(&looked), [(10, vec!["early", "main"]), (30, vec!["late", "main"])]);
+        assert_eq!(looked.profile().unwrap().lost, 3, "of all that was seen");
+        looked.forget(25);
+        looked.count_lost();
+        assert_eq!(seen(&looked), [(30, vec!["late", "main"])]);
+        assert_eq!(looked.profile().unwrap().lost, 1, "half of what was seen is left");
+    }
+
+    #[test]
+    fn what_comes_late_is_put_in_order_and_what_is_too_much_goes_at_the_old_end() {
+        let mut looked = Looked::start(&Root::live(), None).unwrap();
+        looked.take(rows("late", 50, 1));
+        let one = StackRows { frames: Vec::new(), nodes: Vec::new(), ..rows("", 20, 1) };
+        looked.take(one.clone());
+        assert_eq!(seen(&looked).iter().map(|(from, _)| *from).collect::<Vec<_>>(), [20, 50]);
+        let sample = one.samples[0].clone();
+        let many = (0..MOST_ROWS as u64 + MOST_ROWS as u64 / 10).map(|at| StackSample { from: 100 + at, ..sample.clone() });
+        looked.take(StackRows { samples: many.collect(), ..StackRows::default() });
+        let profile = looked.profile().unwrap();
+        assert_eq!(profile.samples.len(), MOST_ROWS);
+        assert!(profile.samples[0].from > 100);
+    }
+
+    #[test]
+    fn rows_that_build_on_what_was_never_told_are_left_out() {
+        let mut looked = Looked::start(&Root::live(), None).unwrap();
+        let mut broken = rows("x", 1, 1);
+        broken.nodes[1] = (Some(StackId(9)), 1);
+        looked.take(broken);
+        assert!(seen(&looked).is_empty());
+    }
+}

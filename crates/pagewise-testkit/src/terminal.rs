@@ -1,0 +1,220 @@
+//! A terminal with a program in it, for what fills a screen: a pseudo-terminal that keys can be pressed on, and what a
+//! person in front of it would see.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the program may take to end.
+const ENDS_WITHIN: Duration = Duration::from_secs(30);
+
+/// What came from the program, and what it looks like.
+struct Seen {
+    screen: vt100::Parser,
+    bytes: Vec<u8>,
+}
+
+/// A program in a terminal. Dropped, it ends the program.
+pub struct Terminal {
+    child: Child,
+    master: OwnedFd,
+    /// The program's side, kept open to ask it how it is set.
+    side: OwnedFd,
+    before: Termios,
+    seen: Arc<Mutex<Seen>>,
+    is_over: Arc<AtomicBool>,
+    reading: Option<JoinHandle<()>>,
+}
+
+/// How a program left its terminal.
+#[derive(Debug)]
+pub struct Left {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Whether the terminal's settings are those from before.
+    pub is_set_as_before: bool,
+    /// Whether the screen is the one from before, and not the one that programs fill.
+    pub is_main_screen: bool,
+    /// Whether the cursor is shown.
+    pub has_cursor: bool,
+    /// What stands on the screen.
+    pub screen: String,
+    /// All that was ever written to it.
+    pub bytes: Vec<u8>,
+}
+
+impl Left {
+    /// Whether nothing is left of what filled the screen.
+    #[must_use]
+    pub fn is_restored(&self) -> bool {
+        self.is_set_as_before && self.is_main_screen && self.has_cursor
+    }
+}
+
+impl Terminal {
+    /// Starts a program in a terminal of so many columns and rows, with these variables set.
+    ///
+    /// # Panics
+    /// When there is no pseudo-terminal to be had, or the program cannot be started.
+    #[must_use]
+    pub fn start(program: &Path, args: &[&str], variables: &[(&str, &str)], (columns, rows): (u16, u16)) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a pseudo-terminal");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("the right to use it");
+        let name = ptsname(&master, Vec::new()).expect("its name");
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let side = rustix::fs::open(name.as_c_str(), flags, Mode::empty()).expect("its other side");
+        tcsetwinsize(&side, size(columns, rows)).expect("a size");
+        let before = tcgetattr(&side).expect("its settings");
+        let stdio = || side.try_clone().expect("a descriptor");
+        // In a session of its own, which this is the terminal of: only then the kernel tells it of a new size.
+        let mut command = Command::new("setsid");
+        command.arg("--ctty").arg(program).args(args).stdin(stdio()).stdout(stdio()).stderr(stdio());
+        command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
+        let child = command.envs(variables.iter().copied()).spawn().expect("setsid of util-linux");
+        let screen = vt100::Parser::new(rows, columns, 0);
+        let seen = Arc::new(Mutex::new(Seen { screen, bytes: Vec::new() }));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let from = File::from(master.try_clone().expect("a descriptor"));
+        let (to, until) = (Arc::clone(&seen), Arc::clone(&is_over));
+        let reading = Some(thread::spawn(move || read(from, &to, &until)));
+        Terminal { child, master, side, before, seen, is_over, reading }
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Presses keys, as the bytes a terminal sends for them.
+    ///
+    /// # Panics
+    /// When the terminal is gone.
+    pub fn press(&self, keys: &str) {
+        let written = rustix::io::write(&self.master, keys.as_bytes()).expect("a terminal");
+        assert_eq!(written, keys.len());
+    }
+
+    /// Makes it another size.
+    ///
+    /// # Panics
+    /// When the terminal is gone.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.with(|seen| seen.screen.screen_mut().set_size(rows, columns));
+        tcsetwinsize(&self.master, size(columns, rows)).expect("a terminal");
+    }
+
+    /// Sends the program a signal.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// What stands on the screen now.
+    #[must_use]
+    pub fn screen(&self) -> String {
+        self.with(|seen| seen.screen.screen().contents())
+    }
+
+    /// Waits until the screen is as wanted, and gives it.
+    ///
+    /// # Panics
+    /// When it is not within that time, with what it was.
+    pub fn wait_for(&self, within: Duration, what: &str, is_there: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + within;
+        loop {
+            let screen = self.screen();
+            if is_there(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "{what} is not on the screen after {within:?}:\n{screen}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for the program's end.
+    ///
+    /// # Panics
+    /// When it does not end.
+    #[must_use]
+    pub fn wait(mut self) -> Left {
+        let deadline = Instant::now() + ENDS_WITHIN;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("our child") {
+                break status;
+            }
+            assert!(Instant::now() < deadline, "it does not end:\n{}", self.screen());
+            thread::sleep(Duration::from_millis(20));
+        };
+        self.is_over.store(true, Ordering::Release);
+        if let Some(reading) = self.reading.take() {
+            reading.join().expect("what was written can be read");
+        }
+        let now = tcgetattr(&self.side).expect("its settings");
+        let is_set_as_before = (now.input_modes, now.output_modes, now.control_modes, now.local_modes)
+            == (self.before.input_modes, self.before.output_modes, self.before.control_modes, self.before.local_modes);
+        self.with(|seen| {
+            let screen = seen.screen.screen();
+            Left {
+                code: status.code(),
+                is_set_as_before,
+                is_main_screen: !screen.alternate_screen(),
+                has_cursor: !screen.hide_cursor(),
+                screen: screen.contents(),
+                bytes: seen.bytes.clone(),
+            }
+        })
+    }
+
+    fn with<T>(&self, what: impl FnOnce(&mut Seen) -> T) -> T {
+        what(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.is_over.store(true, Ordering::Release);
+    }
+}
+
+fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+/// Takes what the program writes until it is over and nothing is left.
+fn read(mut from: File, to: &Mutex<Seen>, is_over: &AtomicBool) {
+    let mut bytes = [0; 4096];
+    loop {
+        let was_over = is_over.load(Ordering::Acquire);
+        let timeout = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+        let has_some = {
+            let mut wanted = [PollFd::new(&from, PollFlags::IN)];
+            poll(&mut wanted, Some(&timeout)).is_ok_and(|count| count > 0)
+        };
+        match has_some.then(|| from.read(&mut bytes)) {
+            Some(Ok(count @ 1..)) => {
+                let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
+                seen.screen.process(&bytes[..count]);
+                seen.bytes.extend_from_slice(&bytes[..count]);
+            }
+            Some(_) => return,
+            None if was_over => return,
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The functions CPUs were in, as `perf top` lists them: samples, share, kernel or not, name, module; above them the
+//! kernel's share and what interrupted the CPUs to look.
+
+use super::picture::Picture;
+use crate::screen::Pen;
+use pagewise_core::finding::words;
+use pagewise_core::recording::Profile;
+use pagewise_core::report::recording::functions::Functions;
+use ratatui::style::Color;
+use ratatui::text::Line;
+
+/// Narrower screens have no room for modules.
+const WITH_MODULES: usize = 60;
+
+/// Lower screens have no room for the names of the columns.
+const WITH_HEADING: usize = 6;
+
+/// What stands before the name of a function.
+const BEFORE: usize = 20;
+
+/// At most `room` lines, the head among them.
+pub(super) fn lines(picture: &Picture, pen: &Pen, room: usize) -> Vec<Line<'static>> {
+    let Some(stretch) = picture.view.of_functions(picture.seen) else { return Vec::new() };
+    let mut lines = match picture.stacks.profile {
+        Ok(profile) => table(picture, pen, room, profile, stretch),
+        // The remedy stands at the end of a reason: it is not cut off.
+        Err(why) => pen.wrapped(&format!("functions: {why}")).iter().map(|line| pen.faint(line)).collect(),
+    };
+    lines.truncate(room);
+    lines
+}
+
+fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to): (u64, u64)) -> Vec<Line<'static>> {
+    let functions = Functions::of(profile, from, to);
+    let when = match picture.view.is_following {
+        true => format!(", last {}", words::seconds((to - from) as f64 * 1e-9)),
+        false => String::new(),
+    };
+    let hz = profile.hz.map_or_else(String::new, |hz| format!(" at {} Hz", words::number(hz)));
+    let event = profile.event.as_ref().map_or("an unknown event", |event| event.word());
+    let by = format!("{event}{hz}");
+    if functions.samples == 0 {
+        return vec![pen.faint(&format!("CPUs{when}: no samples ({by}): idle, or not looked at then"))];
+    }
+    let kernel = functions.share(functions.kernel) * 100.0;
+    let said = format!("CPUs{when}: {kernel:.1} % in the kernel, of {} samples ({by})", functions.samples);
+    let mut lines = vec![Line::from(pen.bold(pen.cut(&said, pen.width)))];
+    if let Some(why) = picture.stacks.hidden.filter(|_| room > WITH_HEADING) {
+        lines.push(pen.faint(why));
+    }
+    let (name, module) = widths(pen.width);
+    let row = |samples: &str, share: &str, kind: &str, function: &str, of: &str| {
+        let name = if module > 0 { pen.padded(function, name) } else { pen.cut(function, name) };
+        let of = if module > 0 { format!(" {}", pen.cut(of, module)) } else { String::new() };
+        format!("{samples:>7} {share:>6}  {kind:<3} {name}{of}")
+    };
+    if room > WITH_HEADING {
+        lines.push(pen.faint(&row("samples", "%", "", "function", "module")));
+    }
+    let left = room.saturating_sub(lines.len());
+    for (frame, count) in functions.rows.iter().take(left) {
+        let kind = if frame.is_kernel() { "[k]" } else { "[.]" };
+        let share = format!("{:.2}", functions.share(*count) * 100.0);
+        let text = row(&count.to_string(), &share, kind, &frame.name, &frame.module);
+        let color = if frame.is_kernel() { Color::Yellow } else { Color::Reset };
+        lines.push(Line::from(pen.tinted(pen.cut(text.trim_end(), pen.width), color)));
+    }
+    lines
+}
+
+/// Columns of the function's name, and of its module's.
+fn widths(width: usize) -> (usize, usize) {
+    let left = width.saturating_sub(BEFORE);
+    if width < WITH_MODULES {
+        return (left, 0);
+    }
+    let module = (width / 4).min(32);
+    (left.saturating_sub(module + 1), module)
+}

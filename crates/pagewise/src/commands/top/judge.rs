@@ -1,0 +1,96 @@
+//! What the rules say of a stretch of time. A recording is read for that by a thread of its own: a day of it takes longer
+//! than a key may.
+
+use pagewise_core::finding::{self, Diagnosis, Look, Options};
+use pagewise_core::recording::{Part, Profile, Recorded};
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+/// A verdict on a stretch.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    /// The stretch, CLOCK_BOOTTIME in nanoseconds.
+    pub(super) stretch: (u64, u64),
+    /// Or why there is none.
+    pub(super) said: Result<Diagnosis, String>,
+}
+
+/// Asks the rules about a part of a recording, or of a host.
+pub(super) fn judged<R: Recorded>(
+    part: &Part<'_, R>,
+    stretch: (u64, u64),
+    subject: &str,
+    options: Options,
+) -> Judged
+where
+    R::Error: Display,
+{
+    let look = Look::of(part).map_err(|error| error.to_string());
+    Judged { stretch, said: look.map(|look| finding::diagnose(&look, subject, options)) }
+}
+
+/// The thread that reads a recording again for each stretch it is asked about.
+pub(super) struct Reader {
+    asks: Sender<(u64, u64)>,
+    answers: Receiver<Judged>,
+    thread: JoinHandle<()>,
+    asked: Option<(u64, u64)>,
+    judged: Option<Judged>,
+}
+
+impl Reader {
+    pub(super) fn start<R>(
+        recording: R,
+        profile: Option<Arc<Profile>>,
+        subject: String,
+        options: Options,
+    ) -> io::Result<Reader>
+    where
+        R: Recorded<Error: Display> + Send + 'static,
+    {
+        let (asks, asked) = mpsc::channel::<(u64, u64)>();
+        let (answer, answers) = mpsc::channel();
+        let read = move || {
+            while let Ok(first) = asked.recv() {
+                // Only the newest question is still of interest.
+                let (from, to) = asked.try_iter().last().unwrap_or(first);
+                let profile = profile.as_ref().map(|profile| profile.part(from, to));
+                let part = Part::new(&recording, from, to, profile);
+                if answer.send(judged(&part, (from, to), &subject, options)).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = thread::Builder::new().name("top-judge".to_owned()).spawn(read)?;
+        Ok(Reader { asks, answers, thread, asked: None, judged: None })
+    }
+
+    /// Asks about a stretch, unless that was asked last. Gives whether an answer has come.
+    pub(super) fn ask(&mut self, stretch: (u64, u64)) -> bool {
+        if self.asked != Some(stretch) {
+            self.asked = Some(stretch);
+            // Nobody listens only after a panic, which is told by `has_ended`.
+            let _ = self.asks.send(stretch);
+        }
+        let newest = self.answers.try_iter().last();
+        let has_come = newest.is_some();
+        self.judged = newest.or(self.judged.take());
+        has_come
+    }
+
+    pub(super) fn judged(&self) -> Option<&Judged> {
+        self.judged.as_ref()
+    }
+
+    /// Whether an answer is still to come.
+    pub(super) fn is_busy(&self) -> bool {
+        self.asked != self.judged.as_ref().map(|judged| judged.stretch)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+}
