@@ -15,6 +15,8 @@ pub mod requires;
 
 pub mod scripted;
 
+pub mod stacked;
+
 pub mod studies;
 
 pub mod terminal;

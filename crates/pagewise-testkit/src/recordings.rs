@@ -476,7 +476,8 @@ impl RecordingBuilder {
     }
 }
 
-fn pushed(stacks: &mut Stacks, frames: &[&str]) -> Option<pagewise_core::recording::StackId> {
+/// A stack of functions, the outermost first.
+pub(crate) fn pushed(stacks: &mut Stacks, frames: &[&str]) -> Option<pagewise_core::recording::StackId> {
     let mut parent = None;
     for name in frames {
         // Functions of programs are written module!name.

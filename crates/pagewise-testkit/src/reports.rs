@@ -1,12 +1,17 @@
 //! Reports of scripted trials, one for each thing that can come out, for tests of what people are shown.
 
+use crate::made_up_day::HOSTILE;
 use crate::scripted::{World, true_world, two_level_plan};
+use crate::stacked::{self, Cpus, Way};
 use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::analyze;
-use pagewise_core::experiment::order;
+use pagewise_core::experiment::order::{self, Order};
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{Outcome, Point};
+use pagewise_core::experiment::stacks::{self, StackContrast};
+use pagewise_core::experiment::stopping::Look;
 use pagewise_core::report::Report;
+use pagewise_core::report::arms::{Flames, flames};
 use pagewise_core::report::facts::HostFacts;
 
 /// Every report below with its name.
@@ -19,6 +24,7 @@ pub fn all() -> Vec<(&'static str, Report)> {
         ("out-of-memory", out_of_memory()),
         ("nothing-ended", nothing_ended()),
         ("hostile", hostile()),
+        ("stacked", stacked()),
     ]
 }
 
@@ -80,6 +86,18 @@ pub fn nothing_ended() -> Report {
     })
 }
 
+/// Runs that kept stacks: memory is compacted under one policy, small pages are cleared under the other. Some functions have
+/// names that would break a page.
+#[must_use]
+pub fn stacked() -> Report {
+    let mut plan = plan("terasort-stacks", ("always", "thp.enabled=always"), ("never", "thp.enabled=never"), 10);
+    plan.recording.stacks = 49;
+    let world = World { seconds: 31.4, ratio: 0.943, sd: 0.012, ..World::default() };
+    report(plan, &world, |points, _| {
+        replace(points, 7, "another process changed vm.swappiness from 60 to 10 while the run was under way");
+    })
+}
+
 /// Names that are markup, escape sequences, direction marks, or far too long.
 #[must_use]
 pub fn hostile() -> Report {
@@ -125,7 +143,9 @@ fn report(plan: Plan, world: &World, change: impl Fn(&mut Vec<Point>, &Plan)) ->
         add_what_was_seen(point, point.planned.cell == plan.contrasts[0].b);
     }
     change(&mut points, &plan);
-    let analysis = analyze(&plan, &points).expect("the plan's contrast fits its factor");
+    let mut analysis = analyze(&plan, &points).expect("the plan's contrast fits its factor");
+    let cpus = stacked_cpus(&plan, &order, &points, &[]);
+    analysis.stacks = cpus.contrasts.into_iter().next().flatten();
     Report {
         order_seed: order.seed,
         facts: facts(),
@@ -134,12 +154,34 @@ fn report(plan: Plan, world: &World, change: impl Fn(&mut Vec<Point>, &Plan)) ->
             format!("pagewise prove --plan {}.trial/plan.toml", plan.name),
         ],
         notes: vec!["Swap is off: runs that need more memory are killed instead of slowed.".to_owned()],
+        flames: cpus.flames,
         bundle: format!("{}.trial", plan.name),
         created: "2026-01-01T00:00:00Z".to_owned(),
         pagewise: "0.1.0".to_owned(),
         analysis,
         plan,
     }
+}
+
+/// What recordings of the runs would say.
+#[derive(Default)]
+pub(crate) struct Stacked {
+    pub(crate) contrasts: Vec<Option<StackContrast>>,
+    pub(crate) flames: Option<Flames>,
+}
+
+/// Stacks of a sort, where the plan keeps any, with a few functions of hostile names.
+pub(crate) fn stacked_cpus(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> Stacked {
+    if !plan.recording.keeps_stacks() {
+        return Stacked::default();
+    }
+    let mut cpus = Cpus::of_a_sort();
+    cpus.hz = f64::from(plan.recording.stacks);
+    cpus.ways.extend(HOSTILE.map(|name| Way { frames: vec!["java!start".to_owned(), name.to_owned()], a: 0.001, b: 0.02 }));
+    let kept = stacked::kept(plan, order, points, &cpus, 3);
+    let contrasts = stacks::compare(plan, order, points, looks, &kept).expect("the plan's numbers can be used");
+    let counted = stacks::counted(plan, order, points, looks).expect("the plan's numbers can be used");
+    Stacked { contrasts, flames: flames(plan, &kept, &counted) }
 }
 
 /// Measures and counters that follow the wall time, with differences that a THP policy would make.

@@ -105,7 +105,7 @@ pub fn true_world(plan: &Plan, order: &Order, world: &World, seed: u64) -> Vec<P
         world,
         effects: effects(plan, world),
         last: order.points.len().saturating_sub(1).max(1) as f64,
-        chance: Chance(ChaCha20Rng::seed_from_u64(seed)),
+        chance: Chance::new(seed),
         before: 0.0,
         is_slow: None,
     };
@@ -191,16 +191,21 @@ pub fn point(planned: &PlannedPoint, outcome: Outcome, wall: f64) -> Point {
 }
 
 /// Random numbers of the shapes a world needs.
-struct Chance(ChaCha20Rng);
+pub(crate) struct Chance(ChaCha20Rng);
 
 impl Chance {
+    /// The same numbers for the same seed.
+    pub(crate) fn new(seed: u64) -> Chance {
+        Chance(ChaCha20Rng::seed_from_u64(seed))
+    }
+
     /// Between 0 and 1, neither of them.
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         ((self.0.next_u64() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
     }
 
     /// Box and Muller's transform.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         let radius = (-2.0 * self.uniform().ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }

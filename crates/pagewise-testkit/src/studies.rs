@@ -1,6 +1,6 @@
 //! Reports of scripted trials of a matrix, one for each thing that can come out, for tests of what people are shown.
 
-use crate::reports::facts;
+use crate::reports::{facts, stacked_cpus};
 use crate::scripted::point;
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
@@ -19,6 +19,7 @@ pub fn all() -> Vec<(&'static str, StudyReport)> {
         ("stopped", stopped()),
         ("memory", memory()),
         ("hostile", hostile()),
+        ("stacked", stacked()),
     ]
 }
 
@@ -78,6 +79,16 @@ pub fn swap() -> StudyReport {
     end_badly(&mut points, "on·high", 3, Outcome::Oom, "killed by the kernel: memory.events oom_kill rose by 1");
     end_badly(&mut points, "off·low", 6, Outcome::Failed, "exit status 1");
     replace(&mut points, 22, "another process changed vm.swappiness from 60 to 10 while the run was under way");
+    report(plan, &order, &points, &[])
+}
+
+/// The first matrix with runs that kept stacks: two claims, each with a flame graph. The run that failed keeps its block out.
+#[must_use]
+pub fn stacked() -> StudyReport {
+    let plan = plan(&format!("{SWAP}[recording]\nstacks = 49\n"));
+    let order = order(&plan);
+    let mut points = points(&order, |planned| if planned.cell == "on·high" { 33.0 } else { 30.0 });
+    end_badly(&mut points, "off·low", 6, Outcome::Failed, "exit status 1");
     report(plan, &order, &points, &[])
 }
 
@@ -394,7 +405,11 @@ fn replace(points: &mut Vec<Point>, at: usize, reason: &str) {
 }
 
 fn report(plan: Plan, order: &Order, points: &[Point], looks: &[stopping::Look]) -> StudyReport {
-    let study = analyze(&plan, order, points, looks).expect("the plan's numbers can be used");
+    let mut study = analyze(&plan, order, points, looks).expect("the plan's numbers can be used");
+    let cpus = stacked_cpus(&plan, order, points, looks);
+    for (comparison, contrast) in study.comparisons.iter_mut().zip(cpus.contrasts) {
+        comparison.stacks = contrast;
+    }
     StudyReport {
         study,
         facts: facts(),
@@ -403,6 +418,7 @@ fn report(plan: Plan, order: &Order, points: &[Point], looks: &[stopping::Look])
             format!("pagewise trial run {}.toml", plan.name),
         ],
         notes: vec!["Swap is off: runs that need more memory are killed instead of slowed.".to_owned()],
+        flames: cpus.flames,
         bundle: format!("{}.trial", plan.name),
         created: "2026-01-01T00:00:00Z".to_owned(),
         pagewise: "0.1.0".to_owned(),

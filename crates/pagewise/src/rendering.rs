@@ -1,12 +1,18 @@
-//! From a bundle to its reports. Reads the bundle alone, so that the same bundle gives the same bytes anywhere.
+//! From a bundle to its reports. Reads the bundle alone, recordings included where they hold stacks, so that the same bundle
+//! gives the same bytes anywhere.
 
 use crate::failure::Failure;
 use anyhow::anyhow;
-use pagewise_core::experiment::analysis::analyze_ended;
+use pagewise_core::experiment::analysis::{AnalysisError, analyze_ended};
+use pagewise_core::experiment::point::Point;
+use pagewise_core::experiment::stacks::{self, StackContrast};
+use pagewise_core::experiment::stopping::Look;
 use pagewise_core::experiment::study;
+use pagewise_core::report::arms::{self, Flames};
 use pagewise_core::report::study::{self as study_report, StudyReport};
 use pagewise_core::report::{self, Report, Style};
 use pagewise_host::store::bundle::Bundle;
+use pagewise_host::trial;
 use std::path::PathBuf;
 
 /// What a bundle holds, analysed.
@@ -23,11 +29,15 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
     let frozen = bundle.frozen().clone();
     let name = bundle.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plan = bundle.plan();
+    let looks = bundle.looks()?;
+    let unusable = |error: AnalysisError| Failure::Usage(anyhow!(error));
+    let cpus = Cpus::of(bundle, &points, &looks).map_err(unusable)?;
     if plan.is_two_arms() {
-        let analysis =
-            analyze_ended(plan, &points, bundle.ended()?.as_ref()).map_err(|error| Failure::Usage(anyhow!(error)))?;
+        let mut analysis = analyze_ended(plan, &points, bundle.ended()?.as_ref()).map_err(unusable)?;
+        analysis.stacks = cpus.contrasts.into_iter().next().flatten();
         return Ok(Found::TwoArms(Box::new(Report {
             analysis,
+            flames: cpus.flames,
             plan: plan.clone(),
             order_seed: frozen.order.seed,
             facts: frozen.facts,
@@ -38,10 +48,13 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
             pagewise: frozen.pagewise,
         })));
     }
-    let study = study::analyze(plan, &frozen.order, &points, &bundle.looks()?)
-        .map_err(|error| Failure::Usage(anyhow!(error)))?;
+    let mut study = study::analyze(plan, &frozen.order, &points, &looks).map_err(unusable)?;
+    for (comparison, contrast) in study.comparisons.iter_mut().zip(cpus.contrasts) {
+        comparison.stacks = contrast;
+    }
     Ok(Found::Matrix(Box::new(StudyReport {
         study,
+        flames: cpus.flames,
         plan: plan.clone(),
         facts: frozen.facts,
         commands: frozen.repeat,
@@ -50,6 +63,27 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
         created: frozen.created,
         pagewise: frozen.pagewise,
     })))
+}
+
+/// Where CPUs were in the runs that count, from their recordings. Nothing where the plan asked for no stacks.
+#[derive(Default)]
+struct Cpus {
+    /// In the order in which the plan asks.
+    contrasts: Vec<Option<StackContrast>>,
+    flames: Option<Flames>,
+}
+
+impl Cpus {
+    fn of(bundle: &Bundle, points: &[Point], looks: &[Look]) -> Result<Cpus, AnalysisError> {
+        let (plan, order) = (bundle.plan(), &bundle.frozen().order);
+        if !plan.recording.keeps_stacks() {
+            return Ok(Cpus::default());
+        }
+        let counted = stacks::counted(plan, order, points, looks)?;
+        let kept = trial::stacks::kept(bundle, &counted);
+        let contrasts = stacks::compare(plan, order, points, looks, &kept)?;
+        Ok(Cpus { contrasts, flames: arms::flames(plan, &kept, &counted) })
+    }
 }
 
 /// What a report can be written as.

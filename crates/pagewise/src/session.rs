@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow};
 use pagewise_core::experiment::data::Restore;
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::{Cell, cells};
+use pagewise_core::experiment::plan::forecast::recorded;
 use pagewise_core::experiment::plan::lint::Lint;
 use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint};
@@ -25,7 +26,8 @@ use pagewise_host::store::bundle::{Bundle, BundleError, Frozen};
 use pagewise_host::trial::engine::{self, PointRunner, TrialError};
 use pagewise_host::trial::gate::Gate;
 use pagewise_host::trial::locality::runs_elsewhere;
-use pagewise_host::trial::runner::{HostRunner, OutputMetric, Recordings};
+use pagewise_host::trial::recordings::Recordings;
+use pagewise_host::trial::runner::{HostRunner, OutputMetric};
 use pagewise_host::trial::{scope, touch};
 use pagewise_host::tunable::journal::Journal;
 use pagewise_host::tunable::watcher::Watcher;
@@ -237,6 +239,7 @@ impl Session {
             }
         }
         let words: Vec<&str> = order.points.iter().map(|point| point.cell.as_str()).collect();
+        lines.extend(recorded(plan).map(|said| format!("\n{said}")));
         lines.push(format!("\norder, seed {}:\n  {}", plan.design.seed, words.join(" · ")));
         lines.extend(notes.iter().map(|note| format!("note: {note}")));
         output::data(&lines.join("\n"));
@@ -378,10 +381,7 @@ impl Session {
             warned_of_absent_jvm: false,
         };
         let mut bundle = bundle(&mut runner)?;
-        if plan.recording.hz > 0.0 {
-            let folder = bundle.make_folder("recordings")?;
-            runner.recordings = Some(Recordings { folder, hz: plan.recording.hz });
-        }
+        runner.recordings = Recordings::of(&bundle)?;
         let outcome = engine::run(&mut bundle, &mut runner, &mut Watching(&progress));
         let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
         drop(runner);

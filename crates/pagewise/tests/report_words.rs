@@ -1,7 +1,7 @@
 //! What people read of a trial: the terminal's and the Markdown report against golden files, and what no report may do.
 
 use pagewise_core::report::{Style, html, markdown, text};
-use pagewise_testkit::reports;
+use pagewise_testkit::{reports, studies};
 
 #[test]
 fn the_terminal_report_reads_as_its_golden_file() {
@@ -74,10 +74,48 @@ fn the_same_report_gives_the_same_bytes() {
 
 #[test]
 fn the_page_names_no_address_to_load_from() {
-    for (name, report) in reports::all().into_iter().filter(|(name, _)| *name != "hostile") {
+    // The page of runs that kept stacks has scripts in it: the next test reads it.
+    for (name, report) in reports::all().into_iter().filter(|(name, _)| !["hostile", "stacked"].contains(name)) {
         let page = html(&report).unwrap();
         for word in ["http://", "https://", "src=", "url(", "@import", "<link", "<script"] {
             assert!(!page.contains(word), "{name}: {word}");
         }
     }
+}
+
+/// A page without its scripts.
+fn markup(page: &str) -> String {
+    page.split("<script").map(|part| part.split_once("</script>").map_or(part, |(_, rest)| rest)).collect()
+}
+
+#[test]
+fn the_page_of_runs_that_kept_stacks_loads_nothing_and_names_every_licence() {
+    for page in [html(&reports::stacked()).unwrap(), pagewise_core::report::study::html(&studies::stacked()).unwrap()] {
+        let markup = markup(&page);
+        for way in ["<link", "<img", "<iframe", "<object", "@import", "url(", "onerror=\""] {
+            assert!(!markup.contains(way), "{way} loads something");
+        }
+        assert!(page.contains("default-src 'none'") && page.contains("script-src 'nonce-"));
+        assert!(!page.contains("<script src"));
+        for licence in ["Mike Bostock", "Robert Penner", "Apache License"] {
+            assert!(markup.contains(licence), "{licence}");
+        }
+        assert!(!page.contains("uPlot"), "what draws timelines is not needed here");
+    }
+}
+
+#[test]
+fn functions_that_differ_are_told_in_every_form_and_hostile_names_are_only_text() {
+    let report = reports::stacked();
+    let page = html(&report).unwrap();
+    for (kind, said) in
+        [("text", text(&report, Style::default())), ("markdown", markdown(&report)), ("html", markup(&page))]
+    {
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("compact_zone") || words.contains("compact\\_zone"), "{kind}: {words}");
+        assert!(words.contains("10 pairs; a share is of the samples of a run, and a run is one observation"), "{kind}");
+        let bad = said.chars().find(|c| (c.is_control() && *c != '\n') || ('\u{202a}'..='\u{202e}').contains(c));
+        assert_eq!(bad, None, "{kind}");
+    }
+    assert!(!markup(&page).contains("<img") && !page.contains("<script>"));
 }

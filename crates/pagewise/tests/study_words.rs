@@ -160,7 +160,8 @@ fn the_same_report_gives_the_same_bytes() {
 
 #[test]
 fn the_page_names_no_address_to_load_from() {
-    for (name, report) in studies::all().into_iter().filter(|(name, _)| *name != "hostile") {
+    // That of runs that kept stacks has scripts in it; `report_words.rs` reads it.
+    for (name, report) in studies::all().into_iter().filter(|(name, _)| !["hostile", "stacked"].contains(name)) {
         let page = html(&report).unwrap();
         for word in ["http://", "https://", "src=", "url(", "@import", "<link", "<script"] {
             assert!(!page.contains(word), "{name}: {word}");

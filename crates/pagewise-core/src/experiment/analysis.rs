@@ -13,6 +13,7 @@ mod warnings;
 use super::live::Ended;
 use super::plan::{Metric, Plan};
 use super::point::{Outcome, Point};
+use super::stacks::StackContrast;
 use crate::comparison::rule::Rule;
 pub use crate::comparison::rule::{Conclusion, OutcomeTest};
 use crate::metric::Direction;
@@ -68,6 +69,9 @@ pub struct Analysis {
     pub counters: Vec<CounterContrast>,
     /// How many counters were compared, for reading the false-discovery bound.
     pub counters_compared: u32,
+    /// Where CPUs were, where runs kept stacks. Not computed from the points: it is put here when a bundle has recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<StackContrast>,
     /// Why a live proof ended before its plan did; its complete pairs are what is analysed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<Ended>,
@@ -405,6 +409,7 @@ pub fn analyze_ended(plan: &Plan, points: &[Point], ended: Option<&Ended>) -> Re
         measures: explain::measures(&question, &trial),
         counters: explained.most_different,
         counters_compared: explained.compared,
+        stacks: None,
         ended_early: question.ended.clone(),
         points: trial.marks(&question.metric.name),
         effect: found.ok().map(|found| found.effect),

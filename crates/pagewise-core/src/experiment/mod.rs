@@ -11,5 +11,6 @@ pub mod next;
 pub mod order;
 pub mod plan;
 pub mod point;
+pub mod stacks;
 pub mod stopping;
 pub mod study;

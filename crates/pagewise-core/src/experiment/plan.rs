@@ -481,10 +481,42 @@ pub struct Cost {
 pub struct Recording {
     /// Samples of the kernel's memory files a second; 0 records nothing.
     pub hz: f64,
+    /// Also where CPUs are: stacks so many times a second and CPU, 1 to 1000; 0 keeps none.
+    #[serde(skip_serializing_if = "is_default")]
+    pub stacks: u32,
+    /// Also how long tasks are held up by reclaim, compaction, throttling and dirty pages.
+    #[serde(skip_serializing_if = "is_default")]
+    pub stalls: bool,
+    /// Also the memory files of the job's own control group.
+    #[serde(skip_serializing_if = "is_default")]
+    pub cgroup: bool,
 }
 
 impl Default for Recording {
     fn default() -> Self {
-        Recording { hz: 1.0 }
+        Recording { hz: 1.0, ..Recording::nothing() }
+    }
+}
+
+impl Recording {
+    /// No recording at all.
+    #[must_use]
+    pub fn nothing() -> Recording {
+        Recording { hz: 0.0, stacks: 0, stalls: false, cgroup: false }
+    }
+
+    /// Whether there is a recording of stacks to compare.
+    #[must_use]
+    pub fn keeps_stacks(&self) -> bool {
+        self.hz > 0.0 && self.stacks > 0
+    }
+
+    /// What is recorded beside the kernel's memory files: `stacks 49 times a second and CPU`. Empty for nothing.
+    #[must_use]
+    pub fn beside_numbers(&self) -> Vec<String> {
+        let stacks = (self.stacks > 0).then(|| format!("stacks {} times a second and CPU", self.stacks));
+        let stalls = self.stalls.then(|| "stalls".to_owned());
+        let cgroup = self.cgroup.then(|| "the job's cgroup".to_owned());
+        stacks.into_iter().chain(stalls).chain(cgroup).collect()
     }
 }

@@ -19,6 +19,7 @@ use super::order::Order;
 use super::plan::cells::{Cell, cells};
 use super::plan::{OrderKind, Plan, StoppingRule};
 use super::point::{Outcome, Point};
+use super::stacks::StackContrast;
 use super::stopping::{self, Look};
 use crate::comparison::rule::{Conclusion, OutcomeTest};
 use crate::stats::{holm, simultaneous};
@@ -163,6 +164,10 @@ pub struct Comparison {
     pub counters_compared: u32,
     /// How much of a difference in time goes with time stalled for memory.
     pub stall: Option<Stall>,
+    /// Where CPUs were, for the first metric, where runs kept stacks. Not computed from the points: it is put here when a
+    /// bundle has recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<StackContrast>,
 }
 
 /// The effect of b against a.
@@ -334,5 +339,5 @@ fn share_alpha(declared: &Declared<'_>, looks: &[Look], comparisons: &mut [compa
     }
 }
 
-pub(crate) use compare::{Estimated, all as compare_all};
+pub(crate) use compare::{Estimated, all as compare_all, contrast_in};
 pub(crate) use values::Values as CountedValues;

@@ -18,6 +18,9 @@ pub struct Frame {
 /// The module of kernel functions, as perf writes it.
 pub const KERNEL: &str = "[kernel.kallsyms]";
 
+/// Rates at which stacks can be kept, in samples a second and CPU.
+pub const RATES: std::ops::RangeInclusive<u32> = 1..=1000;
+
 impl Frame {
     /// Whether it runs in the kernel: its own text or that of a module.
     #[must_use]
@@ -117,6 +120,18 @@ impl Stacks {
             Some(node.frame)
         })
     }
+}
+
+/// What each node of a tree has with all below it, from what it has itself. `parent` gives the place of a node's parent, which
+/// comes before it.
+#[must_use]
+pub fn with_callees(mut own: Vec<u64>, parent: impl Fn(usize) -> Option<usize>) -> Vec<u64> {
+    for node in (0..own.len()).rev() {
+        if let Some(parent) = parent(node) {
+            own[parent] = own[parent].saturating_add(own[node]);
+        }
+    }
+    own
 }
 
 /// What interrupted CPUs to see where they were.

@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::facts::HostFacts;
+use super::functions::{self, Functions};
 use super::number;
 use super::printable::printable;
 use super::words;
@@ -15,6 +16,9 @@ use serde::Serialize;
 
 /// As many counters as people read; the JSON has all.
 const MOST_COUNTERS: usize = 15;
+
+/// As many functions as people read; the JSON has all that stand out.
+const MOST_FUNCTIONS: usize = 15;
 
 /// As many unhappy runs as are told one by one.
 const MOST_INCIDENTS: usize = 12;
@@ -33,6 +37,8 @@ pub(super) struct Content {
     pub(super) measures_note: &'static str,
     pub(super) counters: Table,
     pub(super) counters_note: String,
+    /// Where runs kept stacks.
+    pub(super) functions: Option<Functions>,
     pub(super) warnings: Vec<Warning>,
     pub(super) notes: Vec<String>,
     pub(super) design: Vec<Line>,
@@ -106,6 +112,7 @@ impl Content {
             measures_note: MEASURES_NOTE,
             counters: counters(analysis),
             counters_note: counters_note(analysis),
+            functions: functions_of(analysis),
             warnings: warnings(analysis),
             notes: report.notes.iter().map(|note| printable(note)).collect(),
             design: design(report),
@@ -114,6 +121,7 @@ impl Content {
             method: words::method(analysis)
                 .into_iter()
                 .chain(report.plan.live.as_ref().map(words::live_method))
+                .chain(analysis.stacks.as_ref().map(|_| functions::METHOD.to_owned()))
                 .collect(),
             origin: format!(
                 "Pagewise {}, analysis version {}, from {}, run {}.",
@@ -142,6 +150,9 @@ impl Content {
         }
         for warning in &mut self.warnings {
             [&mut warning.id, &mut warning.text, &mut warning.remedy].into_iter().for_each(apply);
+        }
+        if let Some(functions) = &mut self.functions {
+            functions.map(&change);
         }
         let single = [
             &mut self.name,
@@ -401,6 +412,11 @@ fn counters_note(analysis: &Analysis) -> String {
         found if found as u32 == compared => format!("{compared} counters were compared; all are listed."),
         _ => format!("{compared} counters were compared; those not listed differ less or not at all."),
     }
+}
+
+fn functions_of(analysis: &Analysis) -> Option<Functions> {
+    let stacks = analysis.stacks.as_ref()?;
+    Some(Functions::of(stacks, ("A", "B"), "pairs", analysis.alpha, MOST_FUNCTIONS))
 }
 
 fn warnings(analysis: &Analysis) -> Vec<Warning> {

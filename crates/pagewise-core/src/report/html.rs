@@ -1,11 +1,14 @@
-//! The report as one HTML file that needs nothing else: no script, no network, figures inline.
+//! The report as one HTML file that needs nothing else: no network, figures inline, and a script only where runs kept
+//! stacks.
 //!
 //! Every value passes through the templates' escaping, figures included: names of levels and commands are anyone's.
 
 use super::Report;
+use super::arms;
 use super::content::{self, Content, Table};
 use super::figure::{IntervalPlot, PairSlopes, RunOrder};
 use super::number;
+use super::script::Script;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -16,11 +19,13 @@ use serde::Serialize;
 #[error("cannot lay out the HTML report: {0}; the text, Markdown and JSON reports do not need this step")]
 pub struct TemplateError(#[from] minijinja::Error);
 
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("page", include_str!("template/page.html")),
     ("style", include_str!("template/style.css")),
     ("shapes", include_str!("template/shapes.html")),
     ("tables", include_str!("template/tables.html")),
+    ("flame", include_str!("template/flame/flame.html")),
+    ("flame_style", include_str!("template/flame/flame.css")),
     ("interval", include_str!("template/interval.svg")),
     ("run_order", include_str!("template/run_order.svg")),
     ("pairs", include_str!("template/pairs.svg")),
@@ -38,6 +43,10 @@ struct Page {
     metric: String,
     /// Of the metric, when the ticks do not say it.
     unit: String,
+    /// For the flame graph, where runs kept stacks.
+    script: Option<Script>,
+    /// Below it.
+    flame_note: String,
 }
 
 /// Where templates are rendered: everything escaped, nothing missing, and the pieces that pages share.
@@ -71,6 +80,8 @@ pub fn html(report: &Report) -> Result<String, TemplateError> {
         b: content::arm_name("B", &analysis.arms.b),
         unit: number::custom_unit(&super::printable::printable(&analysis.metric.unit)).to_owned(),
         metric: super::printable::printable(&analysis.metric.name),
+        script: report.flames.as_ref().map(arms::script).transpose()?,
+        flame_note: report.flames.as_ref().map_or_else(String::new, arms::note),
     };
     Ok(environment.get_template("page")?.render(Serde(page))?)
 }

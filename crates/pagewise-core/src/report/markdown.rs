@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::content::{Content, Line, Table};
+use super::functions::Functions;
 use super::figure::interval_drawing;
 use std::fmt::Write;
 
@@ -38,6 +39,9 @@ pub fn markdown(report: &Report) -> String {
         put(table(&content.counters, "---:"));
     }
     put(format!("{}\n\n", escape(&content.counters_note)));
+    if let Some(one) = &content.functions {
+        put(format!("## Where CPUs were\n\n{}", functions(one)));
+    }
     put(list("Notes", content.notes.iter().map(|text| escape(text))));
     put(format!("## How it ran\n\n{}", lines(&content.design)));
     put(format!("## Host\n\n{}", lines(&content.host)));
@@ -67,6 +71,12 @@ pub(super) fn table(table: &Table, alignment: &str) -> String {
     }
     out.push('\n');
     out
+}
+
+/// Functions that differ between two arms.
+pub(super) fn functions(functions: &Functions) -> String {
+    let listed = if functions.table.rows.is_empty() { String::new() } else { table(&functions.table, "---:") };
+    format!("{}\n\n{listed}{}\n\n", escape(&functions.said), escape(&functions.note))
 }
 
 pub(super) fn lines(lines: &[Line]) -> String {

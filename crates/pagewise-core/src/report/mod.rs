@@ -18,12 +18,17 @@ pub mod study;
 
 pub mod tunables;
 
+pub mod arms;
+
 mod content;
 mod figure;
+mod flame_tree;
+mod functions;
 mod html;
 mod markdown;
 mod number;
 pub mod printable;
+mod script;
 mod text;
 mod words;
 
@@ -50,6 +55,8 @@ pub struct Report {
     pub commands: Vec<String>,
     /// What was said about workload and policies before the first run.
     pub notes: Vec<String>,
+    /// Where CPUs were in the runs of both arms, where they kept stacks.
+    pub flames: Option<arms::Flames>,
     /// Name of the bundle the report was made from.
     pub bundle: String,
     /// When the bundle was made, RFC 3339 UTC.

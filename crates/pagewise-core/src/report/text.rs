@@ -2,6 +2,7 @@
 
 use super::Report;
 use super::content::{Content, Line, Table, Warning};
+use super::functions::Functions;
 use super::figure::interval_drawing;
 use super::printable::ascii;
 use comfy_table::{CellAlignment, ContentArrangement};
@@ -72,6 +73,10 @@ pub fn text(report: &Report, style: Style) -> String {
         page.table(&content.counters.without(DIFFERENCE), &NUMBERS);
     }
     page.paragraph(&content.counters_note, 2, 2);
+    if let Some(functions) = &content.functions {
+        page.heading("Where CPUs were");
+        page.functions(functions, 2);
+    }
     page.list("Notes", &content.notes);
     page.heading("How it ran");
     page.lines(&content.design);
@@ -159,6 +164,15 @@ impl Page {
             self.out.push_str(&line);
             self.out.push('\n');
         }
+    }
+
+    /// Functions that differ between two arms, set in by so many columns.
+    pub(super) fn functions(&mut self, functions: &Functions, indent: usize) {
+        self.paragraph(&functions.said, indent, indent);
+        if !functions.table.rows.is_empty() {
+            self.table(&functions.table, &NUMBERS);
+        }
+        self.paragraph(&functions.note, indent, indent);
     }
 
     fn drawing(&mut self, report: &Report) {

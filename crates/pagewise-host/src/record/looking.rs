@@ -9,6 +9,7 @@ use super::{Event, RecordError, Shared, clock, open_gap, stacks, stalls};
 use crate::root::Root;
 use crate::store::recording::stacks as keys;
 use pagewise_core::recording::GapReason;
+pub use pagewise_core::recording::stack::RATES as STACKS;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,9 +18,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-
-/// Rates of stacks, in samples a second and CPU.
-pub const STACKS: std::ops::RangeInclusive<u32> = 1..=1000;
 
 /// The rate of a flight recorder, unless another is given.
 pub const FLIGHT_HZ: u32 = 99;

@@ -3,9 +3,10 @@
 use super::engine::{PointRunner, Starting, TrialError};
 use super::gate::{Decision, Gate};
 use super::measure::{self, MemoryWatch, Totals};
+use super::recordings::Recordings;
 use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
-use crate::record::{Options, Recorder};
+use crate::record::Recorder;
 use crate::restore::Dataset;
 use crate::root::Root;
 use crate::source;
@@ -57,38 +58,12 @@ pub struct HostRunner<'a> {
     pub tick: Box<dyn FnMut() + 'a>,
     /// The data that come back before every point.
     pub dataset: Option<Dataset>,
-    /// Where each point's recording goes, and how many samples a second it takes. `None` records nothing.
+    /// Where each point's recording goes, and what it holds. `None` records nothing.
     pub recordings: Option<Recordings>,
     /// What the gate remembers.
     pub gate: Gate,
     /// Said once, not at every point.
     pub warned_of_absent_jvm: bool,
-}
-
-/// Where recordings of points go.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recordings {
-    /// The folder; it exists.
-    pub folder: PathBuf,
-    /// Samples a second.
-    pub hz: f64,
-}
-
-impl Recordings {
-    /// Starts the recording of an attempt at a point. A recording that cannot be had costs no point: the reason is told, and the
-    /// bundle has one file less.
-    fn start(&self, root: &Root, planned: &PlannedPoint, attempt: u32) -> Option<Recorder> {
-        let file = self.folder.join(format!("{}-{attempt}.pgw", planned.index));
-        let meta = vec![
-            ("point".to_owned(), planned.index.to_string()),
-            ("attempt".to_owned(), attempt.to_string()),
-            ("cell".to_owned(), planned.cell.clone()),
-        ];
-        let options = Options { hz: self.hz, meta, ..Options::default() };
-        Recorder::start(root, &file, &options)
-            .inspect_err(|error| tracing::warn!("point {} is not recorded: {error}", planned.index + 1))
-            .ok()
-    }
 }
 
 /// Restoring between two points says nothing: the trial's own bar shows that time passes.
@@ -252,8 +227,9 @@ impl HostRunner<'_> {
         let measured =
             scope.limit(&context.job.cgroup_limits).map_err(TrialError::from).and_then(|()| starting()).and_then(
                 |()| {
-                    let recorder =
-                        self.recordings.as_ref().and_then(|recordings| recordings.start(self.root, planned, attempt));
+                    let recordings = self.recordings.as_ref();
+                    let recorder = recordings
+                        .and_then(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
                     let measured = self.measure(&scope, &context.job, &context.scratch, commands);
                     if let Some(Ok(summary)) = recorder.map(Recorder::finish)
                         && let Some(why) = summary.ended

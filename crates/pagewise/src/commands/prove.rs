@@ -83,11 +83,18 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Continue a bundle that was interrupted
-    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live"])]
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live", "stacks", "stalls"])]
     resume: Option<PathBuf>,
     /// Record the kernel's memory counters once a second while each run goes on, a file per run
     #[arg(long)]
     record: bool,
+    /// Record where CPUs are, too: stacks HZ times a second and CPU, 1 to 1000 [19 if none is given]. The report then compares
+    /// the arms function by function
+    #[arg(long, value_name = "HZ", num_args = 0..=1, default_missing_value = "19", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    stacks: Option<u32>,
+    /// Record how long tasks are held up, too: by reclaim, compaction, throttling and dirty pages
+    #[arg(long)]
+    stalls: bool,
     /// Exit 1 on these verdicts
     #[arg(long, value_name = "VERDICT,…", value_delimiter = ',', value_parser = ["better", "worse", "equivalent", "inconclusive"])]
     fail_on: Vec<String>,
@@ -193,7 +200,7 @@ impl ProveArgs {
                 primary: true,
                 ..Contrast::default()
             }],
-            recording: Recording { hz: if self.record { 1.0 } else { 0.0 } },
+            recording: self.recording(self.record),
             ..Plan::new(name, workload)
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
@@ -203,6 +210,15 @@ impl ProveArgs {
 
     fn warmup(&self) -> u32 {
         self.warmup.unwrap_or(DEFAULT_WARMUP)
+    }
+
+    /// What is recorded beside the points, where numbers are recorded or something else asks for it.
+    fn recording(&self, numbers: bool) -> Recording {
+        let (stacks, stalls) = (self.stacks.unwrap_or(0), self.stalls);
+        if !numbers && stacks == 0 && !stalls {
+            return Recording::nothing();
+        }
+        Recording { stacks, stalls, ..Recording::default() }
     }
 
     /// What no trial could be run with, said before an order of that length is drawn.
@@ -313,6 +329,7 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     let contrast = &plan.contrasts[0];
     let text = |level: &str| plan.factors[0].levels.get(level).map(String::as_str).unwrap_or("now");
     let mut words = vec!["pagewise".to_owned(), "prove".to_owned()];
+    words.extend(looking_words(plan));
     let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     if text(&contrast.a) == text(&contrast.b) {
         option("aa", text(&contrast.a).to_owned());
@@ -355,6 +372,18 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
         option("workload", format!("{}{colon}{}", plan.workload.name, args.join(",")));
     }
     quoted(&words)
+}
+
+/// Stacks and stalls weigh on the runs, so they are repeated, too.
+fn looking_words(plan: &Plan) -> Vec<String> {
+    let mut words = Vec::new();
+    if plan.recording.stacks > 0 {
+        words.extend(["--stacks".to_owned(), plan.recording.stacks.to_string()]);
+    }
+    if plan.recording.stalls {
+        words.push("--stalls".to_owned());
+    }
+    words
 }
 
 /// The policy with the level's name before it, when that is more than the policy's own text.

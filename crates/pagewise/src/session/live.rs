@@ -10,12 +10,12 @@ use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::live::switching::{self, SwitchError, Switched};
 use pagewise_core::experiment::live::{Ended, Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order::{self, Order};
-use pagewise_core::experiment::plan::{self, Plan};
+use pagewise_core::experiment::plan::{self, Plan, forecast};
 use pagewise_core::experiment::point::Outcome;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_host::facts::kernel::host_facts;
 use pagewise_host::process::find_program;
-use pagewise_host::record::{Options, Recorder};
+use pagewise_host::record::Recorder;
 use pagewise_host::restore::noted;
 use pagewise_host::store::bundle::{Bundle, Frozen};
 use pagewise_host::trial::engine::{self, TrialError};
@@ -24,6 +24,7 @@ use pagewise_host::trial::live::job::Job;
 use pagewise_host::trial::live::metric::Asked;
 use pagewise_host::trial::live::{Blocks, HereLive};
 use pagewise_host::trial::locality::runs_elsewhere;
+use pagewise_host::trial::recordings::Recordings;
 use pagewise_host::trial::scope::{self, Scope};
 use pagewise_host::tunable;
 use pagewise_host::tunable::journal::Journal;
@@ -111,6 +112,7 @@ impl Session {
             "\neach block: {} s to settle, {} s to wash out, {} s measured",
             live.settle_seconds, live.washout_seconds, live.block_seconds
         ));
+        lines.extend(forecast::recorded(plan));
         lines.push(format!("order, seed {}, {takes} in all:", plan.design.seed));
         lines.extend(timetable(&order, live));
         lines.extend(notes.iter().map(|note| format!("note: {note}")));
@@ -184,10 +186,10 @@ impl Session {
         let before = values_before(&self.root, &self.places, cells.iter().map(|cell| &cell.policy))?;
         let mut watcher = Watcher::start(&self.places.state, &self.root)?;
         let mut bundle = bundle()?;
-        let recorder = recorder(self, &bundle, plan);
+        let place = has_command.then(|| Scope::create(&self.root));
+        let recorder = recorder(self, &bundle, place.as_ref().and_then(Scope::folder));
         let mut scope = None;
-        if has_command {
-            let place = Scope::create(&self.root);
+        if let Some(place) = place {
             // Before it starts, so that it cannot outlive us from its first moment on.
             let _ = watcher.set_scope(place.folder(), &[]);
             match Job::start(&plan.workload.run, place.folder()) {
@@ -248,17 +250,12 @@ fn said(ended: &Ended) -> String {
 }
 
 /// One recording of the whole proof, with a mark at both ends of every block. One that cannot be had costs no block.
-fn recorder(session: &Session, bundle: &Bundle, plan: &Plan) -> Option<Recorder> {
-    if plan.recording.hz <= 0.0 {
-        return None;
-    }
-    let refused = |why: &dyn std::fmt::Display| tracing::warn!("the proof is not recorded: {why}");
-    let folder = bundle.make_folder("recordings").inspect_err(|error| refused(error)).ok()?;
-    // A resumed proof records into a file of its own.
-    let file = (1..).map(|part| folder.join(format!("live-{part}.pgw"))).find(|file| !file.exists())?;
-    let meta = vec![("trial".to_owned(), plan.name.clone())];
-    let options = Options { hz: plan.recording.hz, meta, ..Options::default() };
-    Recorder::start(&session.root, &file, &options).inspect_err(|error| refused(error)).ok()
+fn recorder(session: &Session, bundle: &Bundle, job: Option<&Path>) -> Option<Recorder> {
+    let recordings = Recordings::of(bundle)
+        .inspect_err(|error| tracing::warn!("the proof is not recorded: {error}"))
+        .ok()
+        .flatten()?;
+    recordings.start_live(&session.root, &bundle.plan().name, job)
 }
 
 /// Why a tunable is waited for, for the report.

@@ -7,6 +7,7 @@ pub mod bound;
 pub mod metric;
 pub mod switching;
 
+use super::point::PlannedPoint;
 use crate::unit::Seconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,6 +90,32 @@ impl Live {
 #[must_use]
 pub fn half_of(signal: &str, second: bool) -> String {
     format!("{signal} ({} half)", if second { "second" } else { "first" })
+}
+
+/// What happens to a block at an instant, as its recording notes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instant {
+    /// Its policy is put in force.
+    Switch,
+    /// It is measured from here.
+    Begin,
+    /// It was measured until here.
+    End,
+}
+
+/// The mark in a recording: `begin: block 2 of pair 1, attempt 1, never`.
+#[must_use]
+pub fn mark(instant: Instant, planned: &PlannedPoint, attempt: u32) -> String {
+    let word = match instant {
+        Instant::Switch => "switch",
+        Instant::Begin => "begin",
+        Instant::End => "end",
+    };
+    let name = match planned.block {
+        Some(pair) => format!("block {} of pair {}", planned.position + 1, pair + 1),
+        None => "warm-up block".to_owned(),
+    };
+    format!("{word}: {name}, attempt {attempt}, {}", planned.cell)
 }
 
 /// What ended a live proof before its plan did.

@@ -7,6 +7,7 @@ use super::{Factor, OrderKind, Plan, StoppingRule};
 use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
+use crate::recording::stack::RATES;
 use crate::tunable::policy::Policy;
 use crate::tunable::{self, CostClass};
 use crate::unit::{Bytes, Fraction, Seconds};
@@ -353,9 +354,31 @@ impl Problems {
             }
             _ => {}
         }
-        if !(0.0..=20.0).contains(&plan.recording.hz) {
-            let why = format!("{} samples a second cannot be recorded; write 0 to 20", plan.recording.hz);
-            self.add(["recording".into(), "hz".into()], why);
+        self.recording(plan);
+    }
+
+    fn recording(&mut self, plan: &Plan) {
+        let recording = &plan.recording;
+        let place = |key: &str| [Step::from("recording"), key.into()];
+        if !(0.0..=20.0).contains(&recording.hz) {
+            let why = format!("{} samples a second cannot be recorded; write 0 to 20", recording.hz);
+            self.add(place("hz"), why);
+        }
+        if recording.stacks > 0 && !RATES.contains(&recording.stacks) {
+            let (first, last) = (RATES.start(), RATES.end());
+            let why = format!(
+                "stacks cannot be taken {} times a second; write {first} to {last}, or 0 for none",
+                recording.stacks
+            );
+            self.add(place("stacks"), why);
+        }
+        if recording.hz == 0.0 && !recording.beside_numbers().is_empty() {
+            let why = "hz = 0 records nothing, and so no stacks, stalls or cgroup; write hz = 1, or leave them out";
+            self.add(place("hz"), why);
+        }
+        if recording.cgroup && plan.live.is_some() && plan.workload.run.is_empty() {
+            let why = "a live proof without a command has no control group of its own; leave cgroup out";
+            self.add(place("cgroup"), why);
         }
     }
 }
@@ -485,6 +508,9 @@ mod tests {
             (HEAD, "[[invalidate]]\nnumber = 'steal'\nbecause = 'x'\n", "give above or below"),
             (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
             (HEAD, "[recording]\nhz = 100\n", "0 to 20"),
+            (HEAD, "[recording]\nstacks = 5000\n", "1 to 1000, or 0 for none"),
+            (HEAD, "[recording]\nstacks = -1\n", "u32"),
+            (HEAD, "[recording]\nhz = 0\nstalls = true\n", "hz = 0 records nothing"),
             (HEAD, "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'wall'\n", "declared twice"),
             (HEAD, "[metric]\nsmallest_effect = '2'\n", "like \"2%\""),
         ] {

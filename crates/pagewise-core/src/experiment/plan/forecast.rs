@@ -63,6 +63,8 @@ pub struct Forecast {
     pub hours: Option<f64>,
     /// Why there are no hours.
     pub no_hours_because: Option<String>,
+    /// What is recorded beside the kernel's numbers, and what is known of what that takes from the runs.
+    pub recording: Option<String>,
     /// What each comparison can find.
     pub comparisons: Vec<Detectable>,
 }
@@ -101,8 +103,30 @@ pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
         boots,
         hours,
         no_hours_because,
+        recording: recorded(plan),
         comparisons,
     }
+}
+
+/// What is recorded beside the kernel's numbers. What looking costs depends on the host and on what runs, so only how to find it
+/// out is told. It weighs on all cells alike.
+#[must_use]
+pub fn recorded(plan: &Plan) -> Option<String> {
+    let recorded = plan.recording.beside_numbers();
+    let looks = plan.recording.stacks > 0 || plan.recording.stalls;
+    if plan.recording.hz == 0.0 || recorded.is_empty() {
+        return None;
+    }
+    let mut said = format!("each run also records {}", recorded.join(", "));
+    if looks {
+        let stacks = if plan.recording.stacks > 0 { format!(" --stacks {}", plan.recording.stacks) } else { String::new() };
+        let stalls = if plan.recording.stalls { " --stalls" } else { "" };
+        said.push_str(&format!(
+            "; what that takes from every cell alike is not measured here: pagewise record{stacks}{stalls} -o try.pgw -- JOB \
+             says it"
+        ));
+    }
+    Some(said)
 }
 
 fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
@@ -171,6 +195,23 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
 mod tests {
     use super::super::source;
     use super::*;
+
+    #[test]
+    fn what_is_recorded_is_told_and_its_cost_is_not_made_up() {
+        let plan = |recording: &str| {
+            let text = format!(
+                "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n[[factor]]\nname = 'k'\nlevels.a = 'env.K=1'\n\
+                 levels.b = 'env.K=2'\n{recording}"
+            );
+            let plan = source::read(&text, "x.toml").unwrap();
+            forecast(&plan, &Known::default()).recording
+        };
+        assert_eq!(plan(""), None);
+        assert_eq!(plan("[recording]\nhz = 10\n"), None);
+        let said = plan("[recording]\nstacks = 49\nstalls = true\n").unwrap();
+        assert!(said.contains("stacks 49 times a second and CPU, stalls") && said.contains("not measured here"), "{said}");
+        assert_eq!(plan("[recording]\ncgroup = true\n").as_deref(), Some("each run also records the job's cgroup"));
+    }
 
     #[test]
     fn the_seed_s_matrix_takes_its_forty_hours_and_finds_three_percent() {

@@ -218,7 +218,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
 }
 
 /// A contrast of any number inside one block: the signed sum of the groups' means. `None` when a cell has no such number.
-pub(super) fn contrast_in(
+pub(crate) fn contrast_in(
     block: u32,
     groups: &[(f64, Vec<String>)],
     number: impl Fn(u32, &str) -> Option<f64>,
@@ -385,6 +385,7 @@ pub(super) fn conclude(
         counters: explained.counters,
         counters_compared: explained.compared,
         stall: explained.stall,
+        stacks: None,
     };
     comparison.sentence = sentence::verdict(&comparison, metric, concluded.reason, contrast.interaction.as_ref());
     comparison

@@ -44,7 +44,7 @@ impl<'p> Values<'p> {
     }
 
     /// The good run of a cell in a block.
-    pub(super) fn good(&self, block: u32, cell: &str) -> Option<&'p Point> {
+    pub(crate) fn good(&self, block: u32, cell: &str) -> Option<&'p Point> {
         self.result(block, cell).filter(|point| point.outcome == Outcome::Ok)
     }
 
@@ -54,7 +54,7 @@ impl<'p> Values<'p> {
     }
 
     /// Blocks that count, from 0.
-    pub(super) fn blocks(&self) -> std::ops::Range<u32> {
+    pub(crate) fn blocks(&self) -> std::ops::Range<u32> {
         0..self.blocks
     }
 
@@ -75,7 +75,7 @@ impl<'p> Values<'p> {
     }
 
     /// Results of the order that count, in run order.
-    pub(super) fn in_run_order(&self) -> Vec<&'p Point> {
+    pub(crate) fn in_run_order(&self) -> Vec<&'p Point> {
         let mut results: Vec<&Point> = self.results.values().copied().collect();
         results.sort_by_key(|point| point.planned.index);
         results

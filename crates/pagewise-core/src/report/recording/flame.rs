@@ -4,53 +4,16 @@
 //! A page of a million samples must stay small and quick. So stacks that were hardly seen end at the caller that was
 //! seen more, slices are as long as it takes, and the page adds up numbers, never samples.
 
+use crate::recording::stack::with_callees;
 use crate::recording::{Profile, StackId};
+pub use crate::report::flame_tree::{Function, Side};
+use crate::report::flame_tree::{MOST_COUNTS, MOST_NODES, ends_at, function, heaviest, shown, steps};
 use crate::report::printable::printable;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Most nodes of the tree.
-const MOST_NODES: usize = 20_000;
-
-/// Most counts of all slices together: some 6 MB of the page.
-const MOST_COUNTS: usize = 1_000_000;
-
 /// Most slices at first; a slice of a day is then a minute long.
 const MOST_SLICES: u64 = 1_440;
-
-/// Deeper calls are charged to the caller at this depth.
-const DEEPEST: usize = 256;
-
-/// Longest name of a function in characters. Templates can have names of many kilobytes.
-const LONGEST_NAME: usize = 200;
-
-/// What a function belongs to, for its colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Side {
-    /// The kernel.
-    #[serde(rename = "k")]
-    Kernel,
-    /// A program or library.
-    #[serde(rename = "u")]
-    User,
-    /// Compiled at run time.
-    #[serde(rename = "j")]
-    Jit,
-    /// No function: a thread's name, at the root.
-    #[serde(rename = "p")]
-    Process,
-}
-
-/// A function of the page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Function {
-    /// Its name, safe to print.
-    pub name: String,
-    /// What it belongs to, safe to print.
-    pub module: String,
-    /// Its colour.
-    pub side: Side,
-}
 
 /// The stacks of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,15 +40,6 @@ pub struct Flame {
     pub from: f64,
     /// For each slice, in turn: how many nodes to go on, how often that node itself was seen.
     pub slices: Vec<Vec<u64>>,
-}
-
-fn shown(name: &str) -> String {
-    let mut characters = name.chars();
-    let mut short: String = characters.by_ref().take(LONGEST_NAME).collect();
-    if characters.next().is_some() {
-        short.push('…');
-    }
-    printable(&short)
 }
 
 /// The tree under construction: a root per thread name, below it the recording's own tree.
@@ -155,15 +109,12 @@ pub fn flame(profile: &Profile, origin: u64) -> Option<Flame> {
     }
     let total = counts.iter().fold(0u64, |sum, (_, _, count)| sum.saturating_add(*count));
 
-    let kept = keep(&tree, &counts);
-    let mut number_of = vec![usize::MAX; tree.nodes.len()];
-    kept.iter().enumerate().for_each(|(number, node)| number_of[*node] = number);
-    // Whoever is left out ends at the nearest caller that is kept, which comes before it.
-    for node in 0..tree.nodes.len() {
-        if number_of[node] == usize::MAX {
-            number_of[node] = tree.nodes[node].0.map_or(0, |parent| number_of[parent]);
-        }
-    }
+    let parents: Vec<Option<usize>> = tree.nodes.iter().map(|(parent, _, _)| *parent).collect();
+    let mut seen = vec![0u64; parents.len()];
+    counts.iter().for_each(|(_, node, count)| seen[*node] = seen[*node].saturating_add(*count));
+    let kept = heaviest(&parents, &with_callees(seen, |node| parents[node]), 0, MOST_NODES);
+    // A thread that was hardly seen has no caller to end at.
+    let number_of: Vec<usize> = ends_at(&parents, &kept).into_iter().map(|place| place.unwrap_or(0)).collect();
     counts.iter_mut().for_each(|(_, node, _)| *node = number_of[*node]);
     loop {
         merge(&mut counts);
@@ -185,13 +136,13 @@ pub fn flame(profile: &Profile, origin: u64) -> Option<Flame> {
         *function_numbers.entry(key).or_insert_with(|| {
             functions.push(match stack {
                 None => Function { name: shown(tree.names[comm as usize]), module: String::new(), side: Side::Process },
-                Some(_) => function(profile, key.1),
+                Some(_) => function(&profile.stacks, key.1),
             });
             functions.len() - 1
         })
     });
     let frames: Vec<usize> = frames.collect();
-    let parents = kept.iter().map(|node| tree.nodes[*node].0.map_or(0, |parent| number_of[parent] + 1)).collect();
+    let parents = kept.iter().map(|node| parents[*node].map_or(0, |parent| number_of[parent] + 1)).collect();
     Some(Flame {
         event: profile.event.as_ref().map(|event| printable(event.word())),
         hz: profile.hz.filter(|hz| hz.is_finite()),
@@ -205,27 +156,6 @@ pub fn flame(profile: &Profile, origin: u64) -> Option<Flame> {
         from: (first as f64 - origin as f64) * 1e-9,
         slices: slices(&counts),
     })
-}
-
-/// The nodes that were seen most, with everything above them: no child is seen more than its parent, and parents come
-/// first.
-fn keep(tree: &Tree<'_>, counts: &[(u64, usize, u64)]) -> Vec<usize> {
-    let mut seen = vec![0u64; tree.nodes.len()];
-    counts.iter().for_each(|(_, node, count)| seen[*node] = seen[*node].saturating_add(*count));
-    let mut depth = vec![0usize; tree.nodes.len()];
-    for node in 0..tree.nodes.len() {
-        depth[node] = tree.nodes[node].0.map_or(0, |parent| depth[parent] + 1);
-    }
-    for node in (0..tree.nodes.len()).rev() {
-        if let Some(parent) = tree.nodes[node].0 {
-            seen[parent] = seen[parent].saturating_add(seen[node]);
-        }
-    }
-    let mut order: Vec<usize> = (0..tree.nodes.len()).filter(|node| depth[*node] <= DEEPEST).collect();
-    order.sort_by_key(|node| (std::cmp::Reverse(seen[*node]), *node));
-    order.truncate(MOST_NODES);
-    order.sort_unstable();
-    order
 }
 
 fn merge(counts: &mut Vec<(u64, usize, u64)>) {
@@ -242,27 +172,10 @@ fn merge(counts: &mut Vec<(u64, usize, u64)>) {
 fn slices(counts: &[(u64, usize, u64)]) -> Vec<Vec<u64>> {
     let length = counts.last().map_or(0, |(slice, _, _)| *slice as usize + 1);
     let mut slices = vec![Vec::new(); length];
-    let mut before = (u64::MAX, 0);
-    for (slice, node, count) in counts {
-        let from = if before.0 == *slice { before.1 } else { 0 };
-        slices[*slice as usize].extend([(node - from) as u64, *count]);
-        before = (*slice, *node);
+    for of_slice in counts.chunk_by(|one, next| one.0 == next.0) {
+        slices[of_slice[0].0 as usize] = steps(of_slice.iter().map(|(_, node, count)| (*node, *count)));
     }
     slices
-}
-
-fn function(profile: &Profile, number: u32) -> Function {
-    match profile.stacks.frames().get(number as usize) {
-        None => Function { name: "?".to_owned(), module: String::new(), side: Side::User },
-        Some(frame) => {
-            let side = match frame.module.as_str() {
-                _ if frame.is_kernel() => Side::Kernel,
-                "[jit]" => Side::Jit,
-                _ => Side::User,
-            };
-            Function { name: shown(&frame.name), module: shown(&frame.module), side }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -270,6 +183,7 @@ mod tests {
     use super::*;
     use crate::recording::stack::KERNEL;
     use crate::recording::{Frame, StackSample};
+    use crate::report::flame_tree::DEEPEST;
 
     fn frame(name: &str) -> Frame {
         Frame { name: name.to_owned(), module: KERNEL.to_owned() }
@@ -338,11 +252,5 @@ mod tests {
         let flame = flame(&profile, 0).unwrap();
         assert_eq!(flame.parents.len(), DEEPEST + 1);
         assert!(flame.slices.len() as u64 <= MOST_SLICES + 1 && flame.slice >= 60.0, "{}", flame.slice);
-    }
-
-    #[test]
-    fn a_name_cannot_be_longer_than_a_line_or_hide() {
-        assert_eq!(shown(&"x".repeat(5000)).chars().count(), LONGEST_NAME + 1);
-        assert_eq!(shown("a\u{202e}b"), "a\\u{202e}b");
     }
 }

@@ -1,9 +1,4 @@
-//! The page of a recording: its data as JSON, our script, and two libraries, in one file that loads nothing.
-//!
-//! Names of processes and symbols are anyone's. In the page's markup they pass through the templates' escaping; in its data
-//! no character stands that could end a script or a string; the script puts text where text goes and never makes markup of
-//! it. Behind that stands a policy that runs only the scripts with this page's nonce, which is a hash of the data: a name
-//! in the data cannot know it.
+//! The page of a recording: its data as JSON and the scripts that draw them, in one file that loads nothing.
 
 use super::View;
 use super::lines::{LineUnit, PANELS};
@@ -11,25 +6,17 @@ use super::sections::{GapRow, Instant, Sections};
 use super::{decimate::Timeline, flame::Flame};
 use crate::report::TemplateError;
 use crate::report::html::environment;
+use crate::report::script::{FLAME, FLAME_GRAPH, Script, UPLOT};
 use minijinja::value::Serde;
 use serde::Serialize;
 
-const TEMPLATES: [(&str, &str); 3] = [
+const TEMPLATES: [(&str, &str); 2] = [
     ("recording", include_str!("../template/recording/page.html")),
     ("recording_style", include_str!("../template/recording/style.css")),
-    ("recording_script", include_str!("../template/recording/page.js")),
 ];
 
-/// Code of others, unchanged, with its licence: `report/vendor/README.md` says where from.
-const VENDORED: [(&str, &str, &str); 3] = [
-    ("uPlot 1.6.32 (MIT)", include_str!("../vendor/uplot.js"), include_str!("../vendor/uplot.LICENSE")),
-    ("d3-selection 3.0.1 (ISC)", include_str!("../vendor/d3-selection.js"), include_str!("../vendor/d3.LICENSE")),
-    (
-        "d3-flame-graph 4.1.3 (Apache-2.0), with parts of d3 (ISC) and d3-ease (BSD-3-Clause)",
-        include_str!("../vendor/d3-flame-graph.js"),
-        concat!(include_str!("../vendor/d3-ease.LICENSE"), "\n\n", include_str!("../vendor/d3-flame-graph.LICENSE")),
-    ),
-];
+/// What only this page has: timelines and stretches of time.
+pub(in crate::report) const SCRIPT: &str = include_str!("../template/recording/page.js");
 
 /// The style of uPlot.
 const VENDORED_STYLE: &str = include_str!("../vendor/uplot.css");
@@ -84,13 +71,6 @@ struct RecordingData<'a> {
 }
 
 #[derive(Serialize)]
-struct Vendored {
-    name: &'static str,
-    code: &'static str,
-    licence: &'static str,
-}
-
-#[derive(Serialize)]
 struct SettingDifference<'a> {
     name: &'a str,
     a: &'a str,
@@ -103,11 +83,8 @@ struct Page<'a> {
     recordings: Vec<&'a Sections>,
     findings: &'a [Said],
     differences: Option<Vec<SettingDifference<'a>>>,
-    data: String,
-    nonce: String,
-    vendored: Vec<Vendored>,
+    script: Script,
     vendored_style: &'static str,
-    script: &'static str,
 }
 
 fn data_of(view: &View) -> RecordingData<'_> {
@@ -121,23 +98,6 @@ fn data_of(view: &View) -> RecordingData<'_> {
         changes: &view.sections.changes,
         gaps: view.sections.gaps.iter().filter(|gap| gap.is_all).collect(),
     }
-}
-
-/// JSON that may stand inside a script element of any kind: neither `</script>` nor `<!--` can occur in it, and no
-/// character that some reader of JavaScript takes for the end of a line.
-fn embeddable(json: &str) -> String {
-    let mut safe = String::with_capacity(json.len() + json.len() / 64);
-    for c in json.chars() {
-        match c {
-            '<' => safe.push_str("\\u003c"),
-            '>' => safe.push_str("\\u003e"),
-            '&' => safe.push_str("\\u0026"),
-            '\u{2028}' => safe.push_str("\\u2028"),
-            '\u{2029}' => safe.push_str("\\u2029"),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 /// Settings in which two recordings began differently.
@@ -169,43 +129,16 @@ pub fn html(view: &View, against: Option<&View>, findings: &[Said]) -> Result<St
     });
     let views: Vec<&View> = std::iter::once(view).chain(against).collect();
     let data = Data { panels: panels.collect(), recordings: views.iter().map(|view| data_of(view)).collect() };
-    let json = serde_json::to_string(&data).map_err(|error| {
-        TemplateError::from(minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string()))
-    })?;
-    let nonce = blake3::hash(json.as_bytes()).to_hex()[..32].to_owned();
+    let [selection, flame_graph] = FLAME_GRAPH;
+    let script = Script::new(&data, &[UPLOT, selection, flame_graph], &[FLAME, SCRIPT])?;
     let names: Vec<&str> = views.iter().map(|view| view.sections.name.as_str()).collect();
     let page = Page {
         title: names.join(" against "),
         recordings: views.iter().map(|view| &view.sections).collect(),
         findings,
         differences: against.map(|against| differences(&view.sections, &against.sections)),
-        data: embeddable(&json),
-        nonce,
-        vendored: VENDORED.iter().map(|(name, code, licence)| Vendored { name, code, licence }).collect(),
+        script,
         vendored_style: VENDORED_STYLE,
-        script: TEMPLATES[2].1,
     };
     Ok(environment.get_template("recording")?.render(Serde(page))?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn data_cannot_end_the_script_it_stands_in() {
-        let hostile = serde_json::to_string("</script><!--\u{2028}&\u{0}\"'").unwrap();
-        let safe = embeddable(&hostile);
-        assert!(!safe.contains(['<', '>', '&', '\u{2028}', '\u{0}']), "{safe}");
-        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), "</script><!--\u{2028}&\u{0}\"'");
-    }
-
-    #[test]
-    fn no_vendored_code_ends_its_own_script_element() {
-        for (name, code, licence) in VENDORED {
-            assert!(!code.to_ascii_lowercase().contains("</script") && !code.contains("<!--"), "{name}");
-            assert!(licence.len() > 500, "{name}");
-        }
-        assert!(!TEMPLATES[2].1.contains("</script"));
-    }
 }

@@ -9,6 +9,7 @@ use crate::experiment::point::Outcome;
 use crate::experiment::study::{Comparison, Stall};
 use crate::report::comparisons::layout::capitalised;
 use crate::report::content::{self, Line, Table, Warning};
+use crate::report::functions::{self, Functions};
 use crate::report::number;
 use crate::report::printable::printable;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use serde::Serialize;
 /// As many unhappy runs as are told one by one.
 const MOST_INCIDENTS: usize = 12;
 
-/// As many counters of a claim as are listed when claims are few, and when they are many.
+/// As many counters, and functions, of a claim as are listed when claims are few, and when they are many.
 const MOST_COUNTERS: (usize, usize) = (12, 5);
 
 /// So many claims are few.
@@ -120,6 +121,8 @@ pub(super) struct Explained {
     pub(super) stall: Option<String>,
     pub(super) table: Table,
     pub(super) note: String,
+    /// Where runs kept stacks.
+    pub(super) functions: Option<Functions>,
 }
 
 impl Content {
@@ -156,7 +159,10 @@ impl Content {
             levels: design::levels(report),
             host: content::host(&report.facts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
-            method: words::method(study, claims.len()),
+            method: words::method(study, claims.len())
+                .into_iter()
+                .chain(study.comparisons.iter().any(|one| one.stacks.is_some()).then(|| functions::METHOD.to_owned()))
+                .collect(),
             origin: format!(
                 "Pagewise {}, study version {}, from {}, run {}.",
                 printable(&report.pagewise),
@@ -188,6 +194,9 @@ impl Content {
         for one in &mut self.explained {
             [&mut one.heading, &mut one.note].into_iter().chain(&mut one.stall).for_each(apply);
             in_table(&mut one.table);
+            if let Some(functions) = &mut one.functions {
+                functions.map(&change);
+            }
         }
         [&mut self.looks, &mut self.estimates].into_iter().for_each(in_table);
         for line in [&mut self.design, &mut self.levels, &mut self.host].into_iter().flatten() {
@@ -296,10 +305,14 @@ fn explained(frame: &Frame<'_>, claims: usize) -> Vec<Explained> {
 
 fn explained_of(frame: &Frame<'_>, one: &Comparison, claims: usize) -> Option<Explained> {
     let stall = one.stall.as_ref().map(stall_sentence);
-    if one.counters_compared == 0 && stall.is_none() {
+    if one.counters_compared == 0 && stall.is_none() && one.stacks.is_none() {
         return None;
     }
     let most = if claims <= FEW_CLAIMS { MOST_COUNTERS.0 } else { MOST_COUNTERS.1 };
+    let functions = one.stacks.as_ref().map(|stacks| {
+        let arms = (printable(&one.a), printable(&one.b));
+        Functions::of(stacks, (&arms.0, &arms.1), "blocks", frame.report.study.alpha, most)
+    });
     let head = [
         "counter, per run".to_owned(),
         printable(&one.a),
@@ -318,7 +331,7 @@ fn explained_of(frame: &Frame<'_>, one: &Comparison, claims: usize) -> Option<Ex
         }
         found => format!("{found} of {compared} kernel counters compared stand out."),
     };
-    Some(Explained { heading: printable(&one.name), stall, table, note })
+    Some(Explained { heading: printable(&one.name), stall, table, note, functions })
 }
 
 /// Association only: what stalls may also be what is slow for another reason.

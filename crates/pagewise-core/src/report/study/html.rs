@@ -1,4 +1,4 @@
-//! The study as one HTML file that needs nothing else: no script, no network, figures inline.
+//! The study as one HTML file that needs nothing else: no network, figures inline, and a script only where runs kept stacks.
 //!
 //! Every value passes through the templates' escaping, figures included: names of levels and commands are anyone's.
 
@@ -8,10 +8,12 @@ use super::figure::{BlockDots, CellLanes, IntervalRows, LevelPanel, level_panels
 use super::frame::Frame;
 use super::tables;
 use crate::report::TemplateError;
+use crate::report::arms;
 use crate::report::content::Table;
 use crate::report::html::environment;
 use crate::report::number;
 use crate::report::printable::printable;
+use crate::report::script::Script;
 use minijinja::value::Serde;
 use serde::Serialize;
 
@@ -35,6 +37,10 @@ struct Page {
     metric: String,
     /// Of the metric, when the ticks do not say it.
     unit: String,
+    /// For the flame graph, where runs kept stacks.
+    script: Option<Script>,
+    /// Below it.
+    flame_note: String,
 }
 
 /// On a phone a row is a card with its first cell as heading, so that cell must say all of the levels.
@@ -76,6 +82,8 @@ pub fn html(report: &StudyReport) -> Result<String, TemplateError> {
         runs: tables::runs(report),
         metric: printable(frame.first_metric()),
         unit: number::custom_unit(&unit).to_owned(),
+        script: report.flames.as_ref().map(arms::script).transpose()?,
+        flame_note: report.flames.as_ref().map_or_else(String::new, arms::note),
     };
     Ok(environment.get_template("study")?.render(Serde(page))?)
 }

@@ -38,6 +38,13 @@ pub fn latex(report: &StudyReport) -> String {
         } else {
             out.push_str(&table(&one.table, &format!("{caption} {} {}", one.note, content.counters_note)));
         }
+        if let Some(functions) = &one.functions {
+            let caption = format!("Where CPUs were. {}. {} {}", one.heading, functions.said, functions.note);
+            out.push_str(&match functions.table.rows.is_empty() {
+                true => format!("{}\n\n", said(&caption)),
+                false => table(&functions.table, &caption),
+            });
+        }
     }
     if !content.looks.rows.is_empty() {
         out.push_str(&table(&content.looks, "Looks at the trial, and what each decided."));

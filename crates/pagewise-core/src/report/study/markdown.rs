@@ -3,7 +3,7 @@
 use super::StudyReport;
 use super::content::{Content, Contrast, Section};
 use crate::report::comparisons::layout::capitalised;
-use crate::report::markdown::{escape, fenced, lines, list, sentence, table};
+use crate::report::markdown::{escape, fenced, functions, lines, list, sentence, table};
 
 /// The report as Markdown, ending in a newline.
 #[must_use]
@@ -90,6 +90,7 @@ fn explained(content: &Content) -> String {
             out.push_str(&table(&one.table, "---:"));
         }
         out.push_str(&format!("{}\n\n", escape(&one.note)));
+        one.functions.iter().for_each(|one| out.push_str(&functions(one)));
     }
     out.push_str(&format!("{}\n\n", escape(&content.counters_note)));
     out

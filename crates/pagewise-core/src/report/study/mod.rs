@@ -43,6 +43,8 @@ pub struct StudyReport {
     pub commands: Vec<String>,
     /// What was said about workload and policies before the first run.
     pub notes: Vec<String>,
+    /// Where CPUs were in the runs of every cell, where they kept stacks.
+    pub flames: Option<crate::report::arms::Flames>,
     /// Name of the bundle the report was made from.
     pub bundle: String,
     /// When the bundle was made, RFC 3339 UTC.

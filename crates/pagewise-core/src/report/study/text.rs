@@ -111,6 +111,10 @@ fn explained(page: &mut Page, content: &Content) {
             table(page, &one.table, 1);
         }
         page.paragraph(&one.note, 4, 4);
+        if let Some(functions) = &one.functions {
+            page.out.push('\n');
+            page.functions(functions, 4);
+        }
         page.out.push('\n');
     }
     page.paragraph(&content.counters_note, 2, 2);

@@ -8,7 +8,7 @@ use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
 use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
 use pagewise_core::experiment::live::metric::signal;
-use pagewise_core::experiment::live::{Ended, EndedBy, Live, half_of};
+use pagewise_core::experiment::live::{Ended, EndedBy, Instant, Live, half_of, mark};
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
 use pagewise_core::metric::Unit;
 use std::collections::{BTreeMap, VecDeque};
@@ -260,11 +260,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         if let Some(reason) = self.host.job_ended() {
             return Err(self.ended(EndedBy::Job, reason));
         }
-        let name = match planned.block {
-            Some(pair) => format!("block {} of pair {}", planned.position + 1, pair + 1),
-            None => "warm-up block".to_owned(),
-        };
-        self.host.mark(&format!("switch: {name}, attempt {attempt}, {}", planned.cell));
+        self.host.mark(&mark(Instant::Switch, planned, attempt));
         let applied = self.host.switch(&planned.cell)?;
         let (started_at, boot_id) = self.host.instant();
         let mut point = Point {
@@ -290,9 +286,9 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         }
         starting()?;
         point.started_at = self.host.instant().0;
-        self.host.mark(&format!("begin: {name}, attempt {attempt}, {}", planned.cell));
+        self.host.mark(&mark(Instant::Begin, planned, attempt));
         let measured = self.measure(&mut point)?;
-        self.host.mark(&format!("end: {name}, attempt {attempt}, {}", planned.cell));
+        self.host.mark(&mark(Instant::End, planned, attempt));
         let (mut vmstat_before, mut vmstat_after) = (BTreeMap::new(), BTreeMap::new());
         if let Some((before, after)) = measured {
             judge(&mut point, &before, &after);

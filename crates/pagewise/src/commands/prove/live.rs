@@ -1,8 +1,8 @@
 //! `prove --live`: the two policies in blocks of time, on whatever runs.
 
 use super::{
-    ProveArgs, checked_name, direction_word, level_names, named_policy, policy_words, quoted, timestamp_word,
-    workload_word,
+    ProveArgs, checked_name, direction_word, level_names, looking_words, named_policy, policy_words, quoted,
+    timestamp_word, workload_word,
 };
 use crate::failure::Failure;
 use crate::session::Session;
@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use pagewise_core::experiment::live::metric::{self as live_metric, LiveMetric};
 use pagewise_core::experiment::live::{DEFAULT_PAIRS, Live, WHATEVER_RUNS, switching};
 use pagewise_core::experiment::order;
-use pagewise_core::experiment::plan::{Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, Workload};
+use pagewise_core::experiment::plan::{Contrast, Design, DropCaches, Factor, Metric, Plan, Workload};
 use pagewise_core::unit::{Fraction, Seconds};
 use std::collections::BTreeMap;
 
@@ -108,7 +108,7 @@ impl ProveArgs {
                 primary: true,
                 ..Contrast::default()
             }],
-            recording: Recording { hz: 1.0 },
+            recording: self.recording(true),
             live: Some(live),
             ..Plan::new(name, workload)
         };
@@ -141,6 +141,7 @@ pub(super) fn repeat_line(plan: &Plan) -> String {
     let contrast = &plan.contrasts[0];
     let text = |level: &str| plan.factors[0].levels.get(level).map(String::as_str).unwrap_or("now");
     let mut words = ["pagewise", "prove", "--live"].map(str::to_owned).to_vec();
+    words.extend(looking_words(plan));
     let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     if text(&contrast.a) == text(&contrast.b) {
         option("aa", text(&contrast.a).to_owned());

@@ -141,6 +141,7 @@ fn in_words(plan: &Plan, order: &order::Order, forecast: &Forecast, lints: &[Lin
     if forecast.boots > 0 {
         lines.push(format!("{} boots", forecast.boots));
     }
+    lines.extend(forecast.recording.as_ref().map(|said| wrapped(said, "")));
     lines.push("\ncells".to_owned());
     if let Some(everywhere) = &plan.everywhere {
         lines.push(wrapped(&format!("everywhere: {everywhere}"), "  "));

@@ -2,28 +2,11 @@
 // processes and symbols are anyone's, and never become markup.
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const byId = (id) => document.getElementById(id);
-  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const element = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) {
-      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-      else if (value === true) made.setAttribute(key, "");
-      else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
-    }
-    made.append(...children);
-    return made;
-  };
+  const { byId, style, element, digits, percent, added, treeOf, merged, single, kernelOf, flameGraph } = pagewise;
+  const data = JSON.parse(byId("data").textContent);
 
   // ---- numbers as people read them --------------------------------------------------------------------------------
 
-  const digits = (value, most = 3) => {
-    if (value === 0) return "0";
-    const size = Math.abs(value);
-    const decimals = Math.max(0, Math.min(6, most - 1 - Math.floor(Math.log10(size))));
-    return value.toLocaleString("en-US", { maximumFractionDigits: decimals });
-  };
   const scaled = (value, step, units) => {
     let at = 0;
     while (Math.abs(value) >= step && at < units.length - 1) { value /= step; at += 1; }
@@ -48,7 +31,6 @@
     if (seconds < 7200) return Math.floor(seconds / 60) + "\u00a0min" + (Math.round(seconds % 60) ? " " + Math.round(seconds % 60) + "\u00a0s" : "");
     return Math.floor(seconds / 3600) + "\u00a0h" + (Math.round((seconds % 3600) / 60) ? " " + Math.round((seconds % 3600) / 60) + "\u00a0min" : "");
   };
-  const percent = (part) => digits(part * 100) + "\u00a0%";
 
   // ---- recordings -------------------------------------------------------------------------------------------------
 
@@ -100,7 +82,7 @@
   // ---- stretches of time ------------------------------------------------------------------------------------------
 
   const whole = (number) => ({ number, from: 0, to: recordings[number].length });
-  const state = { a: whole(0), b: two ? whole(1) : null, active: "a", byThread: false, flame: two ? "difference" : "a", search: "" };
+  const state = { a: whole(0), b: two ? whole(1) : null, active: "a" };
 
   // The buckets that a stretch touches; it then begins and ends with them.
   const buckets = (stretch) => {
@@ -123,7 +105,7 @@
     for (const name of ["a", "b"]) showStretch(name);
     recordings.forEach((recording) => recording.plots.forEach((plot) => plot.redraw(false, false)));
     clearTimeout(due);
-    due = setTimeout(() => { drawCounters(); drawFlame(); }, 60);
+    due = setTimeout(() => { drawCounters(); flames.draw(); }, 60);
   };
   const setStretch = (name, from, to) => {
     const recording = recordings[state[name].number];
@@ -177,13 +159,13 @@
         const half = recordings[0].length / 2;
         state.b = { number: 0, from: half, to: recordings[0].length };
         if (state.a.from <= 0 && state.a.to >= recordings[0].length) state.a.to = half;
-        if (recordings[0].flame) state.flame = "difference";
+        flames.choose("difference");
       }
       state.active = name;
       show();
     } }));
     drags.append(...dragButtons);
-    const drop = element("button", { type: "button", onclick: () => { state.b = null; state.active = "a"; if (!two) state.flame = "a"; show(); } }, "Drop B");
+    const drop = element("button", { type: "button", onclick: () => { state.b = null; state.active = "a"; show(); } }, "Drop B");
     const show = () => {
       dragButtons[0].textContent = "Drag sets A";
       dragButtons[1].textContent = state.b ? "Drag sets B" : "Compare with a stretch B";
@@ -432,216 +414,44 @@
 
   // ---- stacks -----------------------------------------------------------------------------------------------------
 
-  const keyOf = (at) => at.name + "\u0000" + at.module + "\u0000" + at.side;
-  // The tree of a stretch: each node with how often it was seen itself (own) and with what it calls (all).
-  const treeOf = (stretch, byThread) => {
-    const root = { name: "all", module: "", side: "p", own: 0, all: 0, children: new Map() };
+  // The tree of a stretch: its slices added up.
+  const treeOfStretch = (stretch, byThread) => {
     const flame = recordings[stretch.number].flame;
-    if (!flame) return root;
-    const own = new Float64Array(flame.parents.length);
+    if (!flame) return treeOf(null, null, byThread);
     const from = Math.max(0, Math.floor((stretch.from - flame.from) / flame.slice + 1e-6));
     const to = Math.min(flame.slices.length - 1, Math.ceil((stretch.to - flame.from) / flame.slice - 1e-6));
-    for (let slice = from; slice <= to; slice += 1) {
-      const counts = flame.slices[slice];
-      for (let at = 0, node = 0; at < counts.length; at += 2) { node += counts[at]; own[node] += counts[at + 1]; }
-    }
-    const all = Float64Array.from(own);
-    for (let node = all.length - 1; node >= 0; node -= 1) {
-      if (flame.parents[node]) all[flame.parents[node] - 1] += all[node]; else root.all += all[node];
-    }
-    const made = new Array(all.length);
-    for (let node = 0; node < all.length; node += 1) {
-      if (!all[node]) continue;
-      const parent = flame.parents[node] ? made[flame.parents[node] - 1] : root;
-      const isThread = !flame.parents[node];
-      if (isThread && !byThread) { made[node] = root; root.own += own[node]; continue; }
-      const at = flame.functions[flame.frames[node]];
-      const key = at.key || (at.key = keyOf(at));
-      let child = parent.children.get(key);
-      if (!child) { child = { name: at.name, module: at.module, side: at.side, own: 0, all: 0, children: new Map() }; parent.children.set(key, child); }
-      child.own += own[node];
-      child.all += all[node];
-      made[node] = child;
-    }
-    return root;
+    return treeOf(flame, added(flame, flame.slices.slice(from, to + 1)), byThread);
   };
-  const merged = (a, b, totalA, totalB) => {
-    const keys = new Set([...(a ? a.children.keys() : []), ...(b ? b.children.keys() : [])]);
-    const one = a || b;
-    const node = { name: one.name, module: one.module, side: one.side, a: a ? a.all / totalA : 0, b: b ? b.all / totalB : 0,
-      ownA: a ? a.own / totalA : 0, ownB: b ? b.own / totalB : 0, children: [] };
-    node.value = (node.a + node.b) / 2;
-    for (const key of keys) node.children.push(merged(a && a.children.get(key), b && b.children.get(key), totalA, totalB));
-    return node;
-  };
-  const single = (at, total) => ({ name: at.name, module: at.module, side: at.side, a: at.all / total, ownA: at.own / total, count: at.all, value: at.all / total,
-    children: [...at.children.values()].map((child) => single(child, total)) });
-  // What nobody could see is left out: below a thousandth, and beyond a few thousand boxes.
-  const most = 4000;
-  const culled = (root) => {
-    const values = [];
-    (function gather(at) { for (const child of at.children) if (child.value >= 0.001) { values.push(child.value); gather(child); } })(root);
-    const least = values.length > most ? values.sort((x, y) => y - x)[most] : 0;
-    return (function cut(at) {
-      const children = at.children.filter((child) => child.value >= 0.001 && child.value > least).sort((x, y) => (x.name < y.name ? -1 : 1));
-      return { ...at, children: children.map(cut) };
-    })(root);
-  };
-  // Each function once: what it did itself, and what it did with all it called, counted once per stack.
-  const functionsOf = (root) => {
-    const found = new Map();
-    const path = new Map();
-    (function walk(at, depth) {
-      if (depth > 0 && at.side !== "p") {
-        const key = keyOf(at);
-        let one = found.get(key);
-        if (!one) { one = { name: at.name, module: at.module, side: at.side, a: 0, b: 0, ownA: 0, ownB: 0 }; found.set(key, one); }
-        one.ownA += at.ownA; one.ownB += at.ownB || 0;
-        if (!path.get(key)) { one.a += at.a; one.b += at.b || 0; }
-        path.set(key, (path.get(key) || 0) + 1);
-        at.children.forEach((child) => walk(child, depth + 1));
-        path.set(key, path.get(key) - 1);
-      } else at.children.forEach((child) => walk(child, depth + 1));
-    })(root, 0);
-    return [...found.values()];
-  };
-
-  const sides = { k: "--kernel", u: "--user", j: "--jit", p: "--process" };
-  const words = { k: "kernel", u: "programs and libraries", j: "compiled at run time", p: "threads" };
-  const mix = (from, to, part) => `color-mix(in srgb, ${style(to)} ${Math.round(Math.max(0, Math.min(1, part)) * 100)}%, ${style(from)})`;
-  const fill = (at, isDifference) => {
-    if (at.highlight) return style("--found");
-    if (!isDifference) return style(sides[at.data.side]);
-    const change = at.data.b - at.data.a;
-    return mix("--same", change > 0 ? "--more" : "--less", Math.abs(change) / Math.max(at.data.a, at.data.b, 1e-9));
-  };
-  const where = (at) => (at.module ? ` (${at.module})` : "");
-  const sayFrame = (at, isDifference) => isDifference
-    ? `${at.name}${where(at)}: A ${percent(at.a)}, B ${percent(at.b)}, ${at.b >= at.a ? "+" : "−"}${digits(Math.abs(at.b - at.a) * 100)} points`
-    : `${at.name}${where(at)}: ${percent(at.a)}, itself ${percent(at.ownA)}`;
-
-  let chart = null, here = null, showViews = () => {};
-  const drawFlame = () => {
-    const section = byId("flame");
-    const has = (name) => state[name] && recordings[state[name].number].flame;
-    section.hidden = !recordings.some((recording) => recording.flame);
-    if (section.hidden) return;
-    const views = [["a", "A"], ["b", "B"], ["difference", "A to B"]].filter(([view]) => (view === "difference" ? has("a") && has("b") : has(view)));
-    if (!views.some(([view]) => view === state.flame)) state.flame = views[0][0];
-    showViews();
-    const isDifference = state.flame === "difference";
-    const [a, b] = isDifference ? ["a", "b"].map((name) => treeOf(state[name], state.byThread)) : [treeOf(state[state.flame], state.byThread), null];
+  const hasStacks = (name) => Boolean(state[name] && recordings[state[name].number].flame);
+  const separated = (value) => value.toLocaleString("en-US");
+  const picture = (view, byThread) => {
+    const isDifference = view === "difference";
+    const names = isDifference ? ["a", "b"] : [view];
+    const [a, b] = names.map((name) => treeOfStretch(state[name], byThread));
     const count = (tree) => Math.max(tree.all, 1);
-    const full = isDifference ? merged(a, b, count(a), count(b)) : single(a, count(a));
-    const box = byId("flame-chart");
-    box.replaceChildren();
-    here = null;
-    const kernel = (side) => functionsOf(full).filter((one) => one.side === "k").reduce((total, one) => total + one[side], 0);
-    const flames = [...new Set((isDifference ? ["a", "b"] : [state.flame]).map((name) => recordings[state[name].number].flame))];
+    const tree = isDifference ? merged(a, b, count(a), count(b)) : single(a, count(a));
+    const flames = [...new Set(names.map((name) => recordings[state[name].number].flame))];
     const folded = flames.reduce((total, flame) => total + flame.folded, 0);
-    const rest = folded ? ` ${folded.toLocaleString("en-US")} stacks that were hardly seen end at their caller.` : "";
-    byId("flame-said").textContent = isDifference
-      ? `Kernel: ${percent(kernel("ownA"))} of ${a.all.toLocaleString("en-US")} samples in A, ${percent(kernel("ownB"))} of ${b.all.toLocaleString("en-US")} in B. Widths are the mean of both.` + rest
-      : `Kernel: ${percent(kernel("ownA"))} of ${a.all.toLocaleString("en-US")} samples.` + rest;
-    drawKey(isDifference);
-    drawFunctions(full, isDifference);
-    if (!a.all && !(b && b.all)) { box.append(element("p", { class: "note" }, "No CPU was seen in this stretch.")); return; }
-    const tree = culled(full);
-    tree.name = isDifference ? "A to B" : "all";
-    const room = box.clientWidth - 14;
-    chart = flamegraph().width(Math.max(room, 200)).cellHeight(18).transitionDuration(0).minFrameSize(1.2).selfValue(false).title("")
-      .setColorMapper((at) => fill(at, isDifference))
-      .setLabelHandler((at) => sayFrame(at.data, isDifference))
-      .setSearchMatch((at, term) => term && (at.data.name + " " + at.data.module).toLowerCase().includes(term.toLowerCase()))
-      .setSearchHandler((results, total) => { byId("flame-detail").textContent = results.length ? `Found: ${percent(total)} of samples pass through what matches.` : "Nothing matches."; })
-      .setDetailsHandler((text) => { if (text) byId("flame-detail").textContent = text; });
-    d3.select(box).datum(tree).call(chart);
-    box.scrollTop = box.scrollHeight;
-    if (state.search) chart.search(state.search);
-    const svg = box.querySelector("svg");
-    svg.setAttribute("aria-hidden", "true");
-    svg.style.display = "block";
+    const rest = folded ? ` ${separated(folded)} stacks that were hardly seen end at their caller.` : "";
+    const said = isDifference
+      ? `Kernel: ${percent(kernelOf(tree, "ownA"))} of ${separated(a.all)} samples in A, ${percent(kernelOf(tree, "ownB"))} of ${separated(b.all)} in B. Widths are the mean of both.` + rest
+      : `Kernel: ${percent(kernelOf(tree, "ownA"))} of ${separated(a.all)} samples.` + rest;
+    return { tree, isDifference, said, nothing: a.all || (b && b.all) ? null : "No CPU was seen in this stretch." };
   };
-  const drawKey = (isDifference) => {
-    const swatch = (background, text) => { const i = element("i"); i.style.background = background; return element("span", {}, i, text); };
-    byId("flame-key").replaceChildren(...(isDifference
-      ? [swatch(style("--more"), "a larger part in B"), swatch(style("--less"), "a smaller part in B"), swatch(style("--same"), "the same")]
-      : Object.keys(sides).filter((side) => side !== "p" || state.byThread).map((side) => swatch(style(sides[side]), words[side]))));
-  };
-  const drawFunctions = (full, isDifference) => {
-    const all = functionsOf(full);
-    const weight = isDifference ? (one) => Math.abs(one.ownB - one.ownA) : (one) => one.ownA;
-    const top = all.sort((x, y) => weight(y) - weight(x) || (x.name < y.name ? -1 : 1)).slice(0, 40);
-    const columns = isDifference ? ["A itself", "B itself", "change, points", "A with calls", "B with calls"] : ["itself", "with calls"];
-    const rows = top.map((one) => {
-      const change = (one.ownB - one.ownA) * 100;
-      const cells = isDifference
-        ? [percent(one.ownA), percent(one.ownB), (change >= 0 ? "+" : "−") + digits(Math.abs(change)), percent(one.a), percent(one.b)]
-        : [percent(one.ownA), percent(one.a)];
-      return element("tr", {}, ...cells.map((text) => element("td", {}, text)),
-        element("th", { scope: "row", class: "text name", title: one.name }, element("bdi", {}, one.name)), element("td", { class: "text" }, element("bdi", {}, one.module)));
-    });
-    byId("functions").replaceChildren(
-      element("caption", {}, (isDifference ? "The forty whose own part changed most." : "The forty that were seen most.") + " With calls: the function and all it called."),
-      element("thead", {}, element("tr", {}, ...columns.map((text) => element("th", { scope: "col" }, text)), element("th", { scope: "col", class: "text" }, "function"), element("th", { scope: "col", class: "text" }, "module"))),
-      element("tbody", {}, ...rows));
-  };
-  const frames = () => [...byId("flame-chart").querySelectorAll("g.frame")].filter((g) => Number(g.getAttribute("width")) > 0);
-  const moveTo = (at) => {
-    const g = frames().find((g) => g.__data__ === at);
-    if (!g) return;
-    byId("flame-chart").querySelectorAll("g.here").forEach((old) => old.classList.remove("here"));
-    g.classList.add("here");
-    here = at;
-    byId("flame-detail").textContent = sayFrame(at.data, state.flame === "difference");
-    g.scrollIntoView({ block: "nearest" });
-  };
-  const step = (key) => {
-    const seen = new Set(frames().map((g) => g.__data__));
-    const first = frames().map((g) => g.__data__).find((at) => !at.parent);
-    if (!here || !seen.has(here)) return moveTo(first);
-    const widest = (list) => list.filter((at) => seen.has(at)).sort((x, y) => y.value - x.value)[0];
-    if (key === "ArrowUp") return moveTo(widest(here.children || []));
-    if (key === "ArrowDown") return moveTo(here.parent);
-    const siblings = here.parent ? here.parent.children.filter((at) => seen.has(at)).sort((x, y) => x.x0 - y.x0) : [];
-    return moveTo(siblings[siblings.indexOf(here) + (key === "ArrowLeft" ? -1 : 1)]);
-  };
-  const makeFlameTools = () => {
-    const views = new Map();
-    const show = () => {
-      for (const [view, button] of views) {
-        button.setAttribute("aria-pressed", String(view === state.flame));
-        button.hidden = !state.b;
-      }
-    };
-    for (const [view, text] of [["a", "A"], ["b", "B"], ["difference", "A to B: what changed"]]) {
-      views.set(view, element("button", { type: "button", onclick: () => { state.flame = view; drawFlame(); } }, text));
-    }
-    const search = element("input", { type: "search", placeholder: "Find a function", "aria-label": "Find a function", oninput: () => {
-      state.search = search.value;
-      if (!chart) return;
-      if (state.search) chart.search(state.search);
-      else { chart.clear(); byId("flame-detail").textContent = "\u00a0"; }
-    } });
-    const threads = element("input", { type: "checkbox", onchange: () => { state.byThread = threads.checked; drawFlame(); } });
-    byId("flame-tools").append(...views.values(), element("label", {}, threads, "by thread"), search,
-      element("button", { type: "button", onclick: () => chart && chart.resetZoom() }, "Reset zoom"));
-    byId("flame-chart").addEventListener("keydown", (event) => {
-      if (event.key.startsWith("Arrow")) { event.preventDefault(); step(event.key); }
-      else if (event.key === "Enter" && here && chart) { const at = here; chart.zoomTo(at); moveTo(at); }
-      else if (event.key === "Escape" && chart) chart.resetZoom();
-    });
-    showViews = show;
-  };
+  const flames = flameGraph({
+    views: [["a", "A"], ["b", "B"], ["difference", "A to B: what changed"]],
+    now: () => ["a", "b", "difference"].filter((view) => (view === "difference" ? hasStacks("a") && hasStacks("b") : hasStacks(view))),
+    first: two ? "difference" : "a",
+    picture,
+  });
 
   // ---- all together -----------------------------------------------------------------------------------------------
 
   makePanels();
-  makeFlameTools();
   makeStretches();
   clearTimeout(due);
   drawCounters();
-  drawFlame();
+  flames.draw();
 
   // Colours are read when something is drawn: drawn again when the reader's change.
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -651,12 +461,6 @@
       plot.redraw(false, true);
     }
     document.querySelectorAll(".lines i").forEach((swatch) => { if (swatch.style.background) swatch.style.background = colour(Number(swatch.dataset.at)); });
-    drawFlame();
   });
-  let flameWidth = byId("flame-chart").clientWidth;
-  new ResizeObserver(() => {
-    const { clientWidth } = byId("flame-chart");
-    if (clientWidth && Math.abs(clientWidth - flameWidth) > 4) { flameWidth = clientWidth; drawFlame(); }
-  }).observe(byId("flame-chart"));
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 })();
