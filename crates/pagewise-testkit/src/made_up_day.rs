@@ -7,8 +7,8 @@ use pagewise_core::recording::series::describe;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
-    Block, Durations, Frame, Gap, GapReason, Grown, Mark, ProcessRow, Profile, Recorded, SamplingEvent, Series, Setting,
-    SourceBlock, StackId, StackSample, StallKind, StallRow, Used, Walk,
+    Block, Durations, Frame, Gap, GapReason, Grown, Mark, ProcessRow, Profile, Recorded, SamplingEvent, Series,
+    Setting, SourceBlock, StackId, StackSample, StallKind, StallRow, Used, Walk,
 };
 use std::convert::Infallible;
 

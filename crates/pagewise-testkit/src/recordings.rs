@@ -417,7 +417,8 @@ impl RecordingBuilder {
     pub fn process(mut self, comm: &str, pid: u32, resident: u64, each_second: EachSecond) -> Self {
         const BEAT: u64 = 10;
         let walks = self.walks.get_or_insert_with(|| {
-            let instants = (0..=self.seconds as u64).step_by(BEAT as usize).map(|second| START + second * 1_000_000_000);
+            let instants =
+                (0..=self.seconds as u64).step_by(BEAT as usize).map(|second| START + second * 1_000_000_000);
             instants.map(|at| Walk { from: at, to: at + 2_000_000, processes: 100, rows: Vec::new() }).collect()
         });
         for (beat, walk) in walks.iter_mut().enumerate() {

@@ -177,7 +177,11 @@ pub(crate) fn stacked_cpus(plan: &Plan, order: &Order, points: &[Point], looks: 
     }
     let mut cpus = Cpus::of_a_sort();
     cpus.hz = f64::from(plan.recording.stacks);
-    cpus.ways.extend(HOSTILE.map(|name| Way { frames: vec!["java!start".to_owned(), name.to_owned()], a: 0.001, b: 0.02 }));
+    cpus.ways.extend(HOSTILE.map(|name| Way {
+        frames: vec!["java!start".to_owned(), name.to_owned()],
+        a: 0.001,
+        b: 0.02,
+    }));
     let kept = stacked::kept(plan, order, points, &cpus, 3);
     let contrasts = stacks::compare(plan, order, points, looks, &kept).expect("the plan's numbers can be used");
     let counted = stacks::counted(plan, order, points, looks).expect("the plan's numbers can be used");

@@ -57,7 +57,11 @@ impl Cpus {
         ];
         ways.extend((0..120).map(|number| {
             let weight = 0.06 / 120.0;
-            Way::of(&format!("java!start libjvm.so!run libjvm.so!stub_{} libjvm.so!leaf_{number}", number % 9), weight, weight)
+            Way::of(
+                &format!("java!start libjvm.so!run libjvm.so!stub_{} libjvm.so!leaf_{number}", number % 9),
+                weight,
+                weight,
+            )
         }));
         Cpus { ways, busy: (1.6, 1.8), scatter: 0.08, hz: 49.0 }
     }

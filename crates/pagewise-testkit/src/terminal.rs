@@ -8,6 +8,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -62,6 +63,10 @@ impl Left {
     }
 }
 
+fn some(cells: u16) -> NonZeroU16 {
+    NonZeroU16::new(cells).expect("a screen has rows and columns")
+}
+
 impl Terminal {
     /// Starts a program in a terminal of so many columns and rows, with these variables set.
     ///
@@ -82,7 +87,7 @@ impl Terminal {
         command.arg("--ctty").arg(program).args(args).stdin(stdio()).stdout(stdio()).stderr(stdio());
         command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
         let child = command.envs(variables.iter().copied()).spawn().expect("setsid of util-linux");
-        let screen = vt100::Parser::new(rows, columns, 0);
+        let screen = vt100::Parser::new(some(rows), some(columns), 0);
         let seen = Arc::new(Mutex::new(Seen { screen, bytes: Vec::new() }));
         let is_over = Arc::new(AtomicBool::new(false));
         let from = File::from(master.try_clone().expect("a descriptor"));
@@ -111,7 +116,7 @@ impl Terminal {
     /// # Panics
     /// When the terminal is gone.
     pub fn resize(&self, columns: u16, rows: u16) {
-        self.with(|seen| seen.screen.screen_mut().set_size(rows, columns));
+        self.with(|seen| seen.screen.screen_mut().set_size(some(rows), some(columns)));
         tcsetwinsize(&self.master, size(columns, rows)).expect("a terminal");
     }
 

@@ -31,7 +31,9 @@ fn compaction_that_only_one_arm_does_is_found_with_its_share() {
     let of = |name: &str| {
         let is_it = |names: &[String]| names.iter().any(|other| other == name);
         let all = || found.functions.iter();
-        all().find(|one| one.name == name || is_it(&one.also)).unwrap_or_else(|| panic!("{name}: {:?}", found.functions))
+        all()
+            .find(|one| one.name == name || is_it(&one.also))
+            .unwrap_or_else(|| panic!("{name}: {:?}", found.functions))
     };
     // Weights of 0.200 of 1.000 and 0.007 of 0.948.
     let truth = 0.007 / 0.948 - 0.2;

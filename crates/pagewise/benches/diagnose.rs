@@ -6,7 +6,8 @@ use pagewise_core::finding::{self, Look, Options, signal};
 use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
-    Block, Gap, Mark, Profile, Recorded, Series, SourceBlock, StallRow, Walk, block::Tick, note::Setting, segment, series,
+    Block, Gap, Mark, Profile, Recorded, Series, SourceBlock, StallRow, Walk, block::Tick, note::Setting, segment,
+    series,
 };
 use std::convert::Infallible;
 use std::time::Instant;

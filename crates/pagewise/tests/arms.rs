@@ -122,7 +122,10 @@ fn a_plan_says_what_each_run_records() {
     );
     fs::write(desk.path("x.toml"), plan).unwrap();
     let checked = desk.said(&["trial", "check", "x.toml"]).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(checked.contains("each run also records stacks 49 times a second and CPU, stalls, the job's cgroup"), "{checked}");
+    assert!(
+        checked.contains("each run also records stacks 49 times a second and CPU, stalls, the job's cgroup"),
+        "{checked}"
+    );
     assert!(checked.contains("not measured here"), "{checked}");
     let text = desk.said(&["trial", "run", "x.toml"]);
     assert!(text.contains("Stacks ("), "{text}");
@@ -144,7 +147,8 @@ fn blocks_of_a_live_proof_are_stretches_of_its_one_recording() {
     let desk = Desk::new();
     let now = tunable::read(&Root::live(), "vm.swappiness").unwrap();
     let other = format!("vm.swappiness={}", if now == "37" { "38" } else { "37" });
-    let how = ["--block", "3s", "--settle", "100ms", "--washout", "100ms", "--pairs", "4", "--stacks", "49", "--name", "x"];
+    let how =
+        ["--block", "3s", "--settle", "100ms", "--washout", "100ms", "--pairs", "4", "--stacks", "49", "--name", "x"];
     // A metric that is there whatever the host does.
     let metric = ["--metric", "system_share_of_all", "--", "sh", "-c", "while :; do :; done"];
     desk.said(&[&["prove", "--live", "--a", "now", "--b", &other][..], &how[..], &metric[..]].concat());

@@ -91,8 +91,10 @@ fn a_recording_whose_recorder_was_killed_becomes_one_closed_file() {
     let output = snapshot(folder.path(), "a.pgw", "b.pgw");
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), said["was"].as_str()), (Some(0), Some("ended")), "{output:?}");
-    let (left, copy) =
-        (Recording::open(&folder.path().join("a.pgw")).unwrap(), Recording::open(&folder.path().join("b.pgw")).unwrap());
+    let (left, copy) = (
+        Recording::open(&folder.path().join("a.pgw")).unwrap(),
+        Recording::open(&folder.path().join("b.pgw")).unwrap(),
+    );
     assert_eq!(instants(&left), instants(&copy));
     assert!(!copy.is_complete() && copy.meta()["ended"].contains("killed"));
     let said = pagewise(folder.path(), &["snapshot", "b.pgw", "-o", "c.pgw"]).output().unwrap();
@@ -106,7 +108,8 @@ fn a_snapshot_that_is_killed_leaves_a_whole_file_or_none_of_that_name() {
     let mut child = recorder(folder.path(), &["--hz", "20"]);
     for wait in [0, 2, 4, 7, 10, 14, 19, 25, 40, 80] {
         let to = format!("now-{wait}.pgw");
-        let mut copying = pagewise(folder.path(), &["snapshot", "a.pgw", "-o", &to]).stderr(Stdio::null()).spawn().unwrap();
+        let mut copying =
+            pagewise(folder.path(), &["snapshot", "a.pgw", "-o", &to]).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(wait));
         copying.kill().unwrap();
         copying.wait().unwrap();

@@ -109,7 +109,11 @@ fn ctrl_c_and_a_signal_leave_the_terminal_as_it_was() {
         let top = top(&["--stacks", "0"], (80, 24));
         let screen = top.wait_for(SOON, "the timelines", |screen| screen.contains("direct compactions"));
         assert!(screen.contains("functions: not looked at, as --stacks 0 asks for"), "{screen}");
-        if by_signal { top.signal(Signal::TERM) } else { top.press("\u{3}") }
+        if by_signal {
+            top.signal(Signal::TERM)
+        } else {
+            top.press("\u{3}")
+        }
         let left = top.wait();
         assert_eq!(left.code, Some(if by_signal { 130 } else { 0 }), "{}", left.screen);
         assert!(left.is_restored(), "{left:?}");
@@ -177,7 +181,8 @@ fn an_ordinary_user_has_everything_but_stacks_and_reads_why() {
     let own = folder.path().join("pagewise");
     std::fs::copy(pagewise(), &own).unwrap();
     let own = own.to_str().unwrap();
-    let args = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", own, "top"];
+    let args =
+        ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all", own, "top"];
     let top = Terminal::start(Path::new("setpriv"), &args, &[], (80, 24));
     top.wait_for(SOON, "the timelines", |screen| screen.contains("direct compactions"));
     // Where everybody may look at everything, there is nothing to say.

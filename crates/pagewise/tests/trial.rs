@@ -114,7 +114,8 @@ fn each_committed_bundle_comes_out_again_byte_for_byte() {
         let verified = verify(&bundle);
         assert!(verified.status.success(), "{name}: {}", told(&verified));
         let json: serde_json::Value = serde_json::from_slice(&verified.stdout).expect("JSON");
-        let same: Vec<&str> = json["same"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
+        let same: Vec<&str> =
+            json["same"].as_array().expect("a list").iter().filter_map(|name| name.as_str()).collect();
         assert_eq!(json["schema"], "pagewise.verify/1");
         for file in files {
             assert!(same.contains(file), "{name}: {file} is not among {same:?}");

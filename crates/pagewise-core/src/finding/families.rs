@@ -171,7 +171,15 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
     ),
     (
         Family::Unmap,
-        &["__vm_munmap", "vm_munmap", "do_munmap", "do_vmi_munmap", "__do_munmap", "madvise_dontneed*", "madvise_free*"],
+        &[
+            "__vm_munmap",
+            "vm_munmap",
+            "do_munmap",
+            "do_vmi_munmap",
+            "__do_munmap",
+            "madvise_dontneed*",
+            "madvise_free*",
+        ],
     ),
     (
         Family::MmapLock,

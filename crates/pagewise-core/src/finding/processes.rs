@@ -38,13 +38,7 @@ impl ProcessesSeen {
     /// Up to three, in the windows that hit (in all, when no walk covers one of these), and what their shares are of.
     /// `memory` is what the host has, in bytes.
     #[must_use]
-    pub fn leaders(
-        &self,
-        by: By,
-        over: &Hits,
-        windows: &Windows,
-        memory: Option<f64>,
-    ) -> (Vec<Share>, &'static str) {
+    pub fn leaders(&self, by: By, over: &Hits, windows: &Windows, memory: Option<f64>) -> (Vec<Share>, &'static str) {
         let walks = self.covering(over, windows);
         let summed = |of: fn(&ProcessRow) -> u64| named(&sum(&walks, of, u64::saturating_add));
         match by {

@@ -3,6 +3,7 @@
 use super::block::{Block, Recorded, SourceBlock};
 use super::gap::Gap;
 use super::note::{Mark, Setting};
+use super::process::Walk;
 use super::series::Series;
 use super::stack::Profile;
 use super::stall::StallRow;
@@ -93,5 +94,13 @@ impl<R: Recorded> Recorded for Part<'_, R> {
             rows.retain(|row| row.from <= self.to && (row.to > self.from || row.from >= self.from));
         }
         Ok(stalls)
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, R::Error> {
+        let mut walks = self.of.walks()?;
+        if let Some(walks) = &mut walks {
+            walks.retain(|walk| (self.from..=self.to).contains(&walk.from));
+        }
+        Ok(walks)
     }
 }

@@ -87,9 +87,8 @@ pub fn flames(plan: &Plan, kept: &Kept, counted: &[&Point]) -> Option<Flames> {
     }
     let stacks = kept.stacks();
     let frame_of = |node: usize| stacks.node(StackId(node as u32)).map_or(0, |(_, frame)| frame);
-    let parents: Vec<Option<usize>> = (0..stacks.len())
-        .map(|node| stacks.node(StackId(node as u32))?.0.map(|parent| parent.0 as usize))
-        .collect();
+    let parents: Vec<Option<usize>> =
+        (0..stacks.len()).map(|node| stacks.node(StackId(node as u32))?.0.map(|parent| parent.0 as usize)).collect();
     let weight = weights(&means, &parents);
     let most = MOST_NODES.min(MOST_COUNTS / means.len());
     let nodes = heaviest(&parents, &weight, (LEAST_SHARE * WHOLE) as u64, most);

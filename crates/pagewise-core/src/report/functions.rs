@@ -22,13 +22,7 @@ pub(super) struct Functions {
 
 impl Functions {
     /// The arms are called `a` and `b`, what is compared inside is called `blocks`; at most so many functions are listed.
-    pub(super) fn of(
-        stacks: &StackContrast,
-        (a, b): (&str, &str),
-        blocks: &str,
-        alpha: f64,
-        most: usize,
-    ) -> Functions {
+    pub(super) fn of(stacks: &StackContrast, (a, b): (&str, &str), blocks: &str, alpha: f64, most: usize) -> Functions {
         let interval = format!("{} interval", number::percent(1.0 - alpha));
         let head = ["function, with all it calls", a, b, "change, points", &interval, "q"];
         Functions {
@@ -121,7 +115,9 @@ fn note(stacks: &StackContrast, blocks: &str, most: usize) -> String {
         }
         0 => format!("None of the {compared} functions compared stands out ({rest})."),
         found if found as usize > shown => {
-            format!("The {shown} that differ most of {found} that stand out, of {compared} functions compared ({rest}).")
+            format!(
+                "The {shown} that differ most of {found} that stand out, of {compared} functions compared ({rest})."
+            )
         }
         found => format!("{found} of {compared} functions compared stand out, those that differ most first ({rest})."),
     }

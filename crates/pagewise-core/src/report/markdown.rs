@@ -2,8 +2,8 @@
 
 use super::Report;
 use super::content::{Content, Line, Table};
-use super::functions::Functions;
 use super::figure::interval_drawing;
+use super::functions::Functions;
 use std::fmt::Write;
 
 /// The report as Markdown, ending in a newline.

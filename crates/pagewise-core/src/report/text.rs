@@ -2,8 +2,8 @@
 
 use super::Report;
 use super::content::{Content, Line, Table, Warning};
-use super::functions::Functions;
 use super::figure::interval_drawing;
+use super::functions::Functions;
 use super::printable::ascii;
 use comfy_table::{CellAlignment, ContentArrangement};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};

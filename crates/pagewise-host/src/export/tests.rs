@@ -88,10 +88,8 @@ fn processes_are_series_of_their_own_whatever_their_names() {
     };
     let walk = |from: u64, rows| Walk { from, to: from + 1, processes: 9, rows };
     let second = 1_000_000_000;
-    let walks = vec![
-        walk(5 * second, vec![row(b"sh", 0)]),
-        walk(6 * second, vec![row(b"a,b=\"\n\xff", 1_500_000_000)]),
-    ];
+    let walks =
+        vec![walk(5 * second, vec![row(b"sh", 0)]), walk(6 * second, vec![row(b"a,b=\"\n\xff", 1_500_000_000)])];
     writer.write(Batch { walks: Some(walks), ..Batch::default() }).unwrap();
     writer.finish(&[]).unwrap();
     let exported = |format: Format, series: &str| {

@@ -19,7 +19,7 @@ use crate::store::recording::{Batch, TickRow};
 use numbers::Numbers;
 use pagewise_core::recording::block::Tick;
 use pagewise_core::recording::tick::TickDecoder;
-use pagewise_core::recording::{Block, Gap, Mark, Part, Profile, Recorded, Series, Setting, StallRow};
+use pagewise_core::recording::{Block, Gap, Mark, Part, Profile, Recorded, Series, Setting, StallRow, Walk};
 use stacks::Looked;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -69,12 +69,7 @@ impl Kept {
         Kept::start_with(root, keeping, &options, sources)
     }
 
-    fn start_with(
-        root: &Root,
-        keeping: Keeping,
-        options: &Options,
-        sources: Vec<Opened>,
-    ) -> Result<Kept, RecordError> {
+    fn start_with(root: &Root, keeping: Keeping, options: &Options, sources: Vec<Opened>) -> Result<Kept, RecordError> {
         if !(SLOWEST..=FASTEST).contains(&keeping.hz) {
             return Err(RecordError::Rate(keeping.hz));
         }
@@ -255,6 +250,10 @@ impl Recorded for Kept {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
+        Ok(None)
+    }
+
+    fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {
         Ok(None)
     }
 }

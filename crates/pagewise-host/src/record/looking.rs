@@ -2,8 +2,8 @@
 //! that walks over the processes.
 
 use super::flight::Flight;
-use super::processes::Walker;
 use super::look::{self, Rings, Signal};
+use super::processes::Walker;
 use super::stacks::Counting;
 use super::{Event, RecordError, Shared, clock, open_gap, stacks, stalls};
 use crate::root::Root;

@@ -215,8 +215,7 @@ impl Walker {
             minor_faults: stat.minor_faults,
             major_faults: stat.major_faults,
         };
-        let (started, resident) =
-            (stat.started.saturating_mul(self.tick), stat.resident.saturating_mul(self.page));
+        let (started, resident) = (stat.started.saturating_mul(self.tick), stat.resident.saturating_mul(self.page));
         let before = self.before.get(&pid).filter(|before| before.started == started);
         let grown = match (before, self.walked) {
             (Some(before), _) => {
@@ -330,7 +329,13 @@ mod tests {
         let rows = walking.rows();
         assert_eq!((rows.len(), rows[0].grown), (1, None));
         assert_eq!((rows[0].started, rows[0].used.user), (500 * tick(), 900 * tick()));
-        walking.host.write_process(&FakeProcess { user: 950, system: 3, major_faults: 8, resident_pages: 90, ..job(7) });
+        walking.host.write_process(&FakeProcess {
+            user: 950,
+            system: 3,
+            major_faults: 8,
+            resident_pages: 90,
+            ..job(7)
+        });
         let row = walking.rows().remove(0);
         let grown = row.grown.unwrap();
         assert_eq!((grown.used.user, grown.used.system, grown.used.major_faults), (50 * tick(), 3 * tick(), 8));

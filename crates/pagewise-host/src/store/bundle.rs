@@ -231,9 +231,8 @@ impl Bundle {
     pub fn open_to_resume(path: &Path) -> Result<Bundle, BundleError> {
         let mut bundle = Bundle::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         bundle.lock = Some(lock(path)?);
-        let whole: String = bundle.act("read", |database| {
-            database.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-        })?;
+        let whole: String =
+            bundle.act("read", |database| database.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         if whole != "ok" {
             let what = format!("points.sqlite: {whole}");
             return Err(BundleError::Damaged { path: path.to_owned(), what });

@@ -356,7 +356,8 @@ fn a_fork_shows_as_splits_and_copies_of_small_pages_since_5_8() {
     let finding = must_find(&copies(&["do_wp_page", "folio_copy"]), "fork-cow-thp");
     assert!(finding.summary.contains("90 huge pages a second were split"), "{}", finding.summary);
     must_not_find(&copies(&["do_anonymous_page", "clear_page"]), "fork-cow-thp");
-    let without_splits = healthy().stack("bash", Some(3), &["do_wp_page"], 200).stack("bash", Some(3), &["bash!x"], 800);
+    let without_splits =
+        healthy().stack("bash", Some(3), &["do_wp_page"], 200).stack("bash", Some(3), &["bash!x"], 800);
     must_not_find(&without_splits, "fork-cow-thp");
     let nobody_looked = healthy().counter("vmstat", "thp_split_pmd", "", |_| 90.0);
     must_not_decide(&nobody_looked, "fork-cow-thp");

@@ -111,7 +111,14 @@ mod tests {
 
     #[test]
     fn a_line_is_never_wider_than_it_may_be() {
-        let names = ["plain", "wide 大大大大大大", "\u{1b}[2J\u{202e}x\u{7}", "e\u{301}\u{301}\u{301}\u{301}\u{301}", "☂\u{fe0f}☂\u{fe0f}☂\u{fe0f}", ""];
+        let names = [
+            "plain",
+            "wide 大大大大大大",
+            "\u{1b}[2J\u{202e}x\u{7}",
+            "e\u{301}\u{301}\u{301}\u{301}\u{301}",
+            "☂\u{fe0f}☂\u{fe0f}☂\u{fe0f}",
+            "",
+        ];
         for name in names {
             for columns in 0..20 {
                 for unicode in [true, false] {

@@ -119,7 +119,8 @@ pub fn recorded(plan: &Plan) -> Option<String> {
     }
     let mut said = format!("each run also records {}", recorded.join(", "));
     if looks {
-        let stacks = if plan.recording.stacks > 0 { format!(" --stacks {}", plan.recording.stacks) } else { String::new() };
+        let stacks =
+            if plan.recording.stacks > 0 { format!(" --stacks {}", plan.recording.stacks) } else { String::new() };
         let stalls = if plan.recording.stalls { " --stalls" } else { "" };
         said.push_str(&format!(
             "; what that takes from every cell alike is not measured here: pagewise record{stacks}{stalls} -o try.pgw -- JOB \
@@ -209,7 +210,10 @@ mod tests {
         assert_eq!(plan(""), None);
         assert_eq!(plan("[recording]\nhz = 10\n"), None);
         let said = plan("[recording]\nstacks = 49\nstalls = true\n").unwrap();
-        assert!(said.contains("stacks 49 times a second and CPU, stalls") && said.contains("not measured here"), "{said}");
+        assert!(
+            said.contains("stacks 49 times a second and CPU, stalls") && said.contains("not measured here"),
+            "{said}"
+        );
         assert_eq!(plan("[recording]\ncgroup = true\n").as_deref(), Some("each run also records the job's cgroup"));
     }
 

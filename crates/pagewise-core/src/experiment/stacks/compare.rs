@@ -114,10 +114,8 @@ impl Stacked<'_, '_> {
         }
         let runs: Vec<&Run> =
             blocks.iter().flat_map(|block| cells().filter_map(move |cell| self.run(*block, cell))).collect();
-        let mut functions: Vec<FunctionContrast> = distinct(&runs)
-            .into_iter()
-            .filter_map(|function| self.function(asked, &blocks, &function))
-            .collect();
+        let mut functions: Vec<FunctionContrast> =
+            distinct(&runs).into_iter().filter_map(|function| self.function(asked, &blocks, &function)).collect();
         found.functions_compared = functions.len() as u32;
         let p_values: Vec<f64> = functions.iter().map(|function| function.p).collect();
         for (function, q) in functions.iter_mut().zip(benjamini_hochberg::adjusted(&p_values)) {
@@ -160,10 +158,8 @@ impl Stacked<'_, '_> {
         blocks: &[u32],
         number: impl Fn(u32, &str) -> Option<f64>,
     ) -> Result<Contrast, String> {
-        let differences: Vec<(u32, f64)> = blocks
-            .iter()
-            .filter_map(|block| Some((*block, contrast_in(*block, &asked.groups, &number)?)))
-            .collect();
+        let differences: Vec<(u32, f64)> =
+            blocks.iter().filter_map(|block| Some((*block, contrast_in(*block, &asked.groups, &number)?))).collect();
         let is_pairs = self.declared.order.kind == OrderKind::Pairs && self.declared.cells.len() == 2;
         if !is_pairs {
             let differences: Vec<f64> = differences.iter().map(|(_, difference)| *difference).collect();
@@ -207,7 +203,12 @@ impl Stacked<'_, '_> {
             interval: Interval { low, high },
             p: estimate.p,
             q: 1.0,
-            also: function.also.iter().filter_map(|number| self.frame(*number)).map(|frame| frame.name.clone()).collect(),
+            also: function
+                .also
+                .iter()
+                .filter_map(|number| self.frame(*number))
+                .map(|frame| frame.name.clone())
+                .collect(),
         })
     }
 }

@@ -103,7 +103,8 @@ impl Kept {
             return self.miss(point, "no CPU was seen busy while it ran");
         }
         let stacks = &seen.profile.stacks;
-        let parent = |node: usize| stacks.node(StackId(node as u32)).and_then(|(parent, _)| parent).map(|id| id.0 as usize);
+        let parent =
+            |node: usize| stacks.node(StackId(node as u32)).and_then(|(parent, _)| parent).map(|id| id.0 as usize);
         let all = with_callees(own.clone(), parent);
         let numbers = self.numbers(stacks, &all);
         let mut run = Run {
@@ -209,7 +210,8 @@ fn functions(stacks: &Stacks, numbers: &[Option<u32>], own: &[u64], all: &[u64])
     let mut functions: HashMap<u32, Count> = HashMap::new();
     for node in (0..all.len()).filter(|node| all[*node] > 0) {
         let id = StackId(node as u32);
-        let Some((frame, number)) = stacks.node(id).and_then(|(_, frame)| Some((frame, numbers[frame as usize]?))) else {
+        let Some((frame, number)) = stacks.node(id).and_then(|(_, frame)| Some((frame, numbers[frame as usize]?)))
+        else {
             continue;
         };
         let count = functions.entry(number).or_default();

@@ -66,7 +66,8 @@ fn count(kept: &Kept, point: &Point, name: &str) -> (u64, u64) {
 #[test]
 fn a_function_that_calls_itself_is_in_a_stack_once() {
     let (run, mut kept) = (alone(0), Kept::default());
-    let seen = profile(&[(&["main", "walk", "walk", "walk"], 0, 4), (&["main", "walk"], 0, 1), (&["main", "read"], 0, 5)]);
+    let seen =
+        profile(&[(&["main", "walk", "walk", "walk"], 0, 4), (&["main", "walk"], 0, 1), (&["main", "read"], 0, 5)]);
     kept.add(&run, all_of(&seen, 1.0));
     assert_eq!(count(&kept, &run, "walk"), (5, 5));
     assert_eq!(count(&kept, &run, "main"), (10, 0));

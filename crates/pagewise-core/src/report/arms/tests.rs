@@ -124,7 +124,8 @@ fn a_trial_of_many_cells_and_many_stacks_stays_small() {
     let plan = source::read(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"));
     // Two thousand functions of half a thousandth each, called through a chain.
     let names: Vec<String> = (0..1_900).map(|leaf| format!("leaf_{leaf}_{}", "x".repeat(60))).collect();
-    let chains: Vec<[String; 3]> = (0..1_900).map(|leaf| [0, 1, 2].map(|layer| format!("layer_{layer}_{leaf}"))).collect();
+    let chains: Vec<[String; 3]> =
+        (0..1_900).map(|leaf| [0, 1, 2].map(|layer| format!("layer_{layer}_{leaf}"))).collect();
     let mut paths: Vec<Vec<&str>> = Vec::new();
     for (name, chain) in names.iter().zip(&chains) {
         paths.push(chain.iter().map(String::as_str).chain([name.as_str()]).collect());

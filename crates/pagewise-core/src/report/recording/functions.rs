@@ -66,7 +66,8 @@ mod tests {
             profile.samples.push(StackSample { from, to: from + 10, cpu: None, pid, comm, stack, count });
         }
         let functions = Functions::of(&profile, 10, 20);
-        let names: Vec<(&str, u64)> = functions.rows.iter().map(|(frame, count)| (frame.name.as_str(), *count)).collect();
+        let names: Vec<(&str, u64)> =
+            functions.rows.iter().map(|(frame, count)| (frame.name.as_str(), *count)).collect();
         assert_eq!(names, [("shrink_node", 3), ("run", 1)]);
         assert_eq!((functions.samples, functions.kernel, functions.share(functions.kernel)), (4, 3, 0.75));
         assert_eq!(Functions::of(&profile, 100, 200), Functions::default());

@@ -64,10 +64,12 @@ impl Numbers {
             let row = rows.next().flatten();
             let kept = &self.kept[source];
             let value = |(column, value): (usize, &Option<u64>)| value.filter(|_| kept.get(column) == Some(&true));
-            of_source.push(row.as_ref().map(|row| SourceRow {
-                took: row.took,
-                values: row.values.iter().enumerate().map(value).collect(),
-            }));
+            of_source.push(
+                row.as_ref().map(|row| SourceRow {
+                    took: row.took,
+                    values: row.values.iter().enumerate().map(value).collect(),
+                }),
+            );
             self.newest[source] = row;
         }
         self.ticks.push(tick);

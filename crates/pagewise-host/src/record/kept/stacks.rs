@@ -231,7 +231,8 @@ mod tests {
         looked.take(one.clone());
         assert_eq!(seen(&looked).iter().map(|(from, _)| *from).collect::<Vec<_>>(), [20, 50]);
         let sample = one.samples[0].clone();
-        let many = (0..MOST_ROWS as u64 + MOST_ROWS as u64 / 10).map(|at| StackSample { from: 100 + at, ..sample.clone() });
+        let many =
+            (0..MOST_ROWS as u64 + MOST_ROWS as u64 / 10).map(|at| StackSample { from: 100 + at, ..sample.clone() });
         looked.take(StackRows { samples: many.collect(), ..StackRows::default() });
         let profile = looked.profile().unwrap();
         assert_eq!(profile.samples.len(), MOST_ROWS);

@@ -109,7 +109,8 @@ fn is_recorder_there(recording: &Recording, root: &Root) -> bool {
 
 /// All pages in one step: a backup of several begins anew whenever the writer has written in between.
 fn copy(recording: &Recording, to: &Path) -> rusqlite::Result<()> {
-    let mut copy = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let mut copy =
+        Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     // Nobody needs half a copy: it is removed, and flushed only when it is whole.
     copy.query_row("PRAGMA journal_mode = OFF", [], |_| Ok(()))?;
     copy.pragma_update(None, "synchronous", "OFF")?;

@@ -4,8 +4,8 @@ use super::*;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
 use pagewise_core::recording::{
-    Block, Durations, Frame, GapReason, Grown, Kind, Part, ProcessRow, RawUnit, Recorded, SamplingEvent, Series, StackId,
-    StackSample, StallKind, StallRow, Used, Walk,
+    Block, Durations, Frame, GapReason, Grown, Kind, Part, ProcessRow, RawUnit, Recorded, SamplingEvent, Series,
+    StackId, StackSample, StallKind, StallRow, Used, Walk,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -107,14 +107,18 @@ fn a_stretch_is_read_from_the_segments_it_lies_in() {
     making.ticks(1000).unwrap();
     let recording = Recording::open(&file).unwrap();
     let firsts = |from: u64, to: u64| -> Vec<u64> {
-        recording.blocks_between(from * SECOND, to * SECOND).map(|block| block.unwrap().ticks[0].begin / SECOND).collect()
+        recording
+            .blocks_between(from * SECOND, to * SECOND)
+            .map(|block| block.unwrap().ticks[0].begin / SECOND)
+            .collect()
     };
     // The rows that are in no segment yet are always among them.
     assert_eq!(firsts(0, 2000), [1, 301, 601, 901]);
     assert_eq!(firsts(300, 301), [1, 301, 901]);
     assert_eq!(firsts(700, 700), [601, 901]);
     let part = Part::new(&recording, 299 * SECOND, 302 * SECOND, None);
-    let values = |block: Block| block.values(&series()).map(|(tick, value)| (tick.begin / SECOND, value)).collect::<Vec<_>>();
+    let values =
+        |block: Block| block.values(&series()).map(|(tick, value)| (tick.begin / SECOND, value)).collect::<Vec<_>>();
     let seen: Vec<(u64, u64)> = part.blocks().flat_map(|block| values(block.unwrap())).collect();
     assert_eq!(seen, [(299, 299), (300, 300), (301, 301), (302, 302)]);
 }
@@ -418,12 +422,8 @@ fn a_stall_of_a_kind_of_a_newer_version_is_left_out() {
 
 /// Two processes at a time, of which the first walk cannot tell what became more.
 fn walk(number: u64) -> Walk {
-    let used = |times: u64| Used {
-        user: times * SECOND,
-        system: times * 70,
-        minor_faults: times * 1000,
-        major_faults: times,
-    };
+    let used =
+        |times: u64| Used { user: times * SECOND, system: times * 70, minor_faults: times * 1000, major_faults: times };
     let row = |pid: u32, comm: &[u8]| ProcessRow {
         pid,
         started: 3 * SECOND,

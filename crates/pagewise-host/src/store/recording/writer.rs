@@ -3,7 +3,8 @@
 use super::reader::{unreadable, unsigned};
 use super::stacks::{Grown, StackRows};
 use super::{
-    APPLICATION_ID, CLOCK, CODEC, COMPLETE, ENDED, FORMAT, RecordingError, TABLES, companions, damaged, processes, stalls,
+    APPLICATION_ID, CLOCK, CODEC, COMPLETE, ENDED, FORMAT, RecordingError, TABLES, companions, damaged, processes,
+    stalls,
 };
 use pagewise_core::recording::segment::{self, TICKS};
 use pagewise_core::recording::tick::{SourceRow, TickDecoder, is_key};

@@ -19,12 +19,7 @@ pub(super) struct Judged {
 }
 
 /// Asks the rules about a part of a recording, or of a host.
-pub(super) fn judged<R: Recorded>(
-    part: &Part<'_, R>,
-    stretch: (u64, u64),
-    subject: &str,
-    options: Options,
-) -> Judged
+pub(super) fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str, options: Options) -> Judged
 where
     R::Error: Display,
 {

@@ -1,8 +1,8 @@
 //! Where what is shown comes from: this host, sample by sample, or a recording that was read.
 
+use super::TopArgs;
 use super::judge::{Judged, Reader, judged};
 use super::view::{KEPT, Seen, View};
-use super::TopArgs;
 use crate::cli::Global;
 use crate::commands::diagnose;
 use crate::failure::Failure;
@@ -98,8 +98,9 @@ impl Source {
         );
         let hidden = why(SYMBOLS);
         let (subject, options) = (file.display().to_string(), diagnose::options());
-        let reader = Reader::start(recording, profile.clone(), subject, options)
-            .map_err(|error| Failure::NotPossible(anyhow!("cannot start a thread to read {}: {error}", file.display())))?;
+        let reader = Reader::start(recording, profile.clone(), subject, options).map_err(|error| {
+            Failure::NotPossible(anyhow!("cannot start a thread to read {}: {error}", file.display()))
+        })?;
         Ok((Source::File(File { profile, no_stacks, hidden, reader }), seen))
     }
 
@@ -125,9 +126,10 @@ impl Source {
                 profile: host.kept.stacks().ok_or_else(|| host.kept.why_not(STACKS).unwrap_or(host.no_stacks)),
                 hidden: host.kept.why_not(SYMBOLS),
             },
-            Source::File(file) => {
-                Stacks { profile: file.profile.as_deref().ok_or(file.no_stacks.as_str()), hidden: file.hidden.as_deref() }
-            }
+            Source::File(file) => Stacks {
+                profile: file.profile.as_deref().ok_or(file.no_stacks.as_str()),
+                hidden: file.hidden.as_deref(),
+            },
         }
     }
 

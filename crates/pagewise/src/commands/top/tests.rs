@@ -185,7 +185,10 @@ fn every_size_is_filled_and_never_overflows_whatever_names_there_are() {
                 assert!(lines.len() <= usize::from(size.1), "{size:?}");
                 for line in &lines {
                     assert!(line.width() <= usize::from(size.0), "{size:?} {line:?}");
-                    assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?} steers the terminal");
+                    assert!(
+                        !line.contains(|c: char| c.is_control() || c == '\u{202e}'),
+                        "{line:?} steers the terminal"
+                    );
                 }
                 if size.0 >= 36 && size.1 >= 6 {
                     assert_eq!(lines.len(), usize::from(size.1));
