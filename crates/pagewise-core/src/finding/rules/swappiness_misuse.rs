@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("vm.swappiness, too high for a disk", 100.0, Number)
             .documented("Documentation/admin-guide/sysctl/vm.rst"),
         Threshold::below("anonymous pages looked at", 1.0, PagesPerSecond),
-        Threshold::at_least("of what is read from disk, read again", 0.20, Fraction),
+        Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
         Threshold::above("written to swap", 10.0, PagesPerSecond),
         Threshold::at_least("processes killed", 1.0, Number),
