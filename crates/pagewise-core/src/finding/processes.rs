@@ -148,7 +148,11 @@ mod tests {
     #[test]
     fn who_grew_while_it_hit_is_named_and_who_grew_before_is_not() {
         let (calm, grows) = (row(1, 4 * GIB, Some(0), 0), |more| row(2, GIB, Some(more), 0));
-        let seen = seen(&[&[calm.clone()], &[row(3, GIB, Some(900), 0)], &[calm, grows(100), row(3, 1, Some(-7), 0)]]);
+        let seen = seen(&[
+            std::slice::from_ref(&calm),
+            &[row(3, GIB, Some(900), 0)],
+            &[calm.clone(), grows(100), row(3, 1, Some(-7), 0)],
+        ]);
         let mut answers = [Answer::No; 6];
         answers[4] = Answer::Yes;
         assert_eq!(leaders(&seen, By::Growth, &answers), (vec![("job2".into(), 1.0)], "growth in resident memory"));

@@ -286,6 +286,8 @@ mod tests {
         told: mpsc::Receiver<Event>,
     }
 
+    type Told = (Vec<(String, GapReason, String)>, Vec<String>, Option<Walk>);
+
     impl Walking {
         fn over(host: FakeHost, is_redacted: bool) -> Walking {
             let (events, told) = mpsc::channel();
@@ -294,7 +296,7 @@ mod tests {
         }
 
         /// Gaps by reason and detail, the sources whose gap ended, and the walk.
-        fn walk(&mut self) -> (Vec<(String, GapReason, String)>, Vec<String>, Option<Walk>) {
+        fn walk(&mut self) -> Told {
             self.walker.tell(true, &self.events);
             let (mut gaps, mut ends, mut walks) = (Vec::new(), Vec::new(), Vec::new());
             for event in self.told.try_iter() {

@@ -33,7 +33,7 @@ pub(super) struct Stacks<'a> {
 
 pub(super) enum Source {
     Host(Box<Host>),
-    File(File),
+    File(Box<File>),
 }
 
 /// This host.
@@ -101,7 +101,7 @@ impl Source {
         let reader = Reader::start(recording, profile.clone(), subject, options).map_err(|error| {
             Failure::NotPossible(anyhow!("cannot start a thread to read {}: {error}", file.display()))
         })?;
-        Ok((Source::File(File { profile, no_stacks, hidden, reader }), seen))
+        Ok((Source::File(Box::new(File { profile, no_stacks, hidden, reader })), seen))
     }
 
     /// Takes what is due. Gives whether there is anything new to show.
