@@ -47,6 +47,8 @@ pub enum Family {
     Shootdown,
     /// Giving mapped memory back while the process goes on.
     Unmap,
+    /// Moving the data of files in and out, as programs ask for it.
+    FileData,
     /// Waiting for a process's map of memory.
     MmapLock,
 }
@@ -72,6 +74,7 @@ impl Family {
             Family::Numa => "NUMA balancing",
             Family::Shootdown => "shooting down translations",
             Family::Unmap => "giving memory back",
+            Family::FileData => "reading and writing files",
             Family::MmapLock => "waiting for a process's map of memory",
         }
     }
@@ -168,6 +171,21 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
     (
         Family::Shootdown,
         &["flush_tlb_mm_range", "smp_call_function_many*", "native_flush_tlb_multi", "native_flush_tlb_others"],
+    ),
+    (
+        Family::FileData,
+        &[
+            "filemap_read",
+            "generic_file_read_iter",
+            "generic_perform_write",
+            "iomap_file_buffered_write",
+            "btrfs_buffered_write",
+            "filemap_splice_read",
+            "iter_file_splice_write",
+            "ext4_writepages",
+            "xfs_vm_writepages",
+            "wb_workfn",
+        ],
     ),
     (
         Family::Unmap,

@@ -188,6 +188,13 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
     Ok(missed.is_empty())
 }
 
+/// Names of control groups are those of somebody's jobs; what was set for them is in no rule here.
+fn forget_groups(kept: &Path) -> rusqlite::Result<()> {
+    let database = rusqlite::Connection::open(kept)?;
+    database.execute("DELETE FROM setting WHERE path LIKE 'cgroup[%'", [])?;
+    database.execute_batch("VACUUM")
+}
+
 fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
     let kernel = kernel::release(&Root::live()).ok_or("this kernel does not tell its release")?;
     let to = to.join(kernel);
@@ -204,6 +211,7 @@ fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
         let name = if label.healthy { label.id.clone() } else { format!("{}-{}", label.id, label.severity) };
         let kept = to.join(format!("{name}.pgw"));
         std::fs::copy(&file, &kept).map_err(|error| format!("cannot copy to {}: {error}", kept.display()))?;
+        forget_groups(&kept).map_err(|error| format!("{}: {error}", kept.display()))?;
         let size = std::fs::metadata(&kept).map_err(|error| error.to_string())?.len();
         if size > LARGEST_KEPT {
             println!("{name}: {size} bytes are too many to commit");

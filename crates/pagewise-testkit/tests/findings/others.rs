@@ -364,6 +364,16 @@ fn a_fork_shows_as_splits_and_copies_of_small_pages_since_5_8() {
 }
 
 #[test]
+fn a_copy_is_in_the_kernel_and_nothing_is_wrong_with_it() {
+    let kernel_is_in = |functions: &[&str]| healthy().cpu(4, 0.1, 0.5).stack("rsync", Some(3), functions, 900);
+    let copy = ["ksys_write", "vfs_write", "ext4_buffered_write_iter", "generic_perform_write", "copy_folio_from_iter"];
+    must_not_find(&kernel_is_in(&copy), "unexplained-system-time");
+    must_find(&kernel_is_in(&["ksys_read", "vfs_read", "read_zero"]), "unexplained-system-time");
+    let half = kernel_is_in(&copy).stack("x", Some(4), &["do_syscall_64", "some_storm"], 1000);
+    must_find(&half, "unexplained-system-time");
+}
+
+#[test]
 fn who_has_stacks_is_not_told_to_record_them() {
     let storm = healthy().cpu(4, 0.1, 0.7);
     let words = |made: &RecordingBuilder| must_find(made, "unexplained-system-time").change.expect("a change").words;

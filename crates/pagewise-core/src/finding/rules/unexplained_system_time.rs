@@ -1,5 +1,6 @@
 //! The kernel has much of the CPU, and nothing at hand says why. Judged last.
 
+use super::super::families::ENOUGH_SAMPLES;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("busy CPU", 0.20, Fraction),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("of what the kernel does, reading and writing files", 0.50, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -70,6 +72,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
         let name = format!("explained by {id}");
         return Verdict::NotFound(vec![said("findings", &name, None, Number)]);
+    }
+    if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(vec![files]);
     }
     let verdict = case.decide(symptom, Vec::new());
     verdict.found(|draft| {
@@ -112,6 +117,16 @@ fn judge(case: &Case<'_>) -> Verdict {
             }
         }
     })
+}
+
+/// Whether most of what the kernel does is to move the data of files, as programs ask it to: a copy or a backup is in the
+/// kernel nearly all the time, and nothing is wrong with it.
+fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
+    let counts = case.look.profile.as_ref()?.counts(Family::FileData, &[], hits, case.windows());
+    let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
+    let (answer, evidence) =
+        case.whole("of what the kernel does, reading and writing files", "stacks: reading and writing files", share);
+    (answer == Answer::Yes).then_some(evidence)
 }
 
 fn busy(look: &Look) -> Track {

@@ -32,10 +32,8 @@ pub(super) fn lines(picture: &Picture, pen: &Pen, room: usize) -> Vec<Line<'stat
 
 fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to): (u64, u64)) -> Vec<Line<'static>> {
     let functions = Functions::of(profile, from, to);
-    let when = match picture.view.is_following {
-        true => format!(", last {}", words::seconds((to - from) as f64 * 1e-9)),
-        false => String::new(),
-    };
+    let seconds = ((to - from) as f64 * 1e-9).round().max(1.0);
+    let when = if picture.view.is_following { format!(", last {seconds:.0} s") } else { String::new() };
     let hz = profile.hz.map_or_else(String::new, |hz| format!(" at {} Hz", words::number(hz)));
     let event = profile.event.as_ref().map_or("an unknown event", |event| event.word());
     let by = format!("{event}{hz}");

@@ -125,7 +125,8 @@ impl View {
     /// The stretch whose functions are listed.
     pub(super) fn of_functions(&self, seen: &Seen) -> Option<(u64, u64)> {
         let (from, to) = self.ends(seen)?;
-        Some(if self.is_following { (to.saturating_sub(FUNCTIONS_OVER), to) } else { (from, to) })
+        let begun = seen.at.first()?.0;
+        Some(if self.is_following { (to.saturating_sub(FUNCTIONS_OVER).max(begun), to) } else { (from, to) })
     }
 
     /// The stretch that the rules are asked about.
