@@ -144,7 +144,7 @@ fn a_healthy_host_without_the_right_to_look_at_stacks_has_everything_else() {
     shown.profile = Err(why.to_owned());
     let screen = shown.screen((80, 24));
     // Whole, on as many lines as it takes.
-    let words: String = screen.split_whitespace().collect::<Vec<_>>().join(" ").replace("\" \"", " ");
+    let words = screen.replace('"', " ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains(&format!("functions: {why}")), "{screen}");
     insta::assert_snapshot!("host_refused", screen);
 }
