@@ -33,7 +33,7 @@ impl Settings {
             let Some(Ok(value)) = listed.value else { continue };
             let opened = tunable::files(root, &listed.name).into_iter().filter_map(|path| {
                 // How much of a swap area is in use is no setting: only the areas themselves are compared.
-                let file = File::open(root.path(&path)).ok()?;
+                let file = root.open(&path).ok()?;
                 let seen = fingerprint(&file, path == swaps::PATH);
                 Some((file, seen))
             });
