@@ -177,7 +177,7 @@ impl<'a> Case<'a> {
     /// The rate of a signal held against a threshold.
     #[must_use]
     pub fn rate(&self, name: &'static str, signal: &Signal) -> Clause {
-        self.clause(name, &signal.label(), self.look.rate(signal))
+        self.clause(name, &self.look.source_of(signal), self.look.rate(signal))
     }
 
     /// The rate of a signal per CPU (of one where their number is not known), which has to be `least` on the whole host.
@@ -188,7 +188,7 @@ impl<'a> Case<'a> {
         threshold.value = threshold.value.max(least / cpus);
         let track = self.look.rate(signal).map(|rate| rate / cpus);
         let hits = track.hits(|value| threshold.holds(value));
-        Clause { threshold, source: signal.label(), track, hits }
+        Clause { threshold, source: self.look.source_of(signal), track, hits }
     }
 
     /// One value for the whole look held against a threshold.
@@ -431,7 +431,10 @@ impl<'a> Case<'a> {
                 tiers.dedup();
                 let speaks_against = mechanisms.iter().any(|says| says.answer == Answer::No);
                 let lacks = self.rule.tiers.iter().filter(|tier| !tiers.contains(tier)).count();
+                // A listing has a few numbers of many, and each of them is rounded.
+                let is_of_listing = self.look.is_import && tiers == [Tier::Counters];
                 let confidence = match (tiers.len(), speaks_against) {
+                    _ if is_of_listing => Confidence::Low,
                     (2.., false) => Confidence::High,
                     // One tells of CPUs, one of waiting: what does the one need not do the other.
                     (2.., true) => Confidence::Medium,

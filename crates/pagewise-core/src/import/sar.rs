@@ -274,6 +274,7 @@ impl Sar {
         let at = self.at(time, number);
         self.rows += 1;
         self.derive(at, &values)?;
+        self.derive_memory(at, &values)?;
         for (known, value) in values {
             if known.name != "cpu_kernel_percent" {
                 let column = self.listing.column(known.source, known.name, "", known.unit);
@@ -299,6 +300,17 @@ impl Sar {
             self.listing.put(at, column, busy)?;
         }
         Ok(())
+    }
+
+    /// sar prints how much is used and which part of all memory that is, but not all memory. Of a part below a hundredth two
+    /// decimals are too few.
+    fn derive_memory(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
+        let of = |name: &str| values.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let parts = of("memory_used").zip(of("memory_used_percent"));
+        let Some((used, percent)) = parts.filter(|(_, percent)| (100..=10_000).contains(percent)) else { return Ok(()) };
+        let Some(total) = used.checked_mul(10_000).map(|used| used / percent) else { return Ok(()) };
+        let column = self.listing.column(SOURCE, "memory_total", "", RawUnit::KiB);
+        self.listing.put(at, column, total)
     }
 }
 

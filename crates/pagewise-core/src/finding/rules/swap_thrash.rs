@@ -64,8 +64,19 @@ fn judge(case: &Case<'_>) -> Verdict {
     counters.evidence.extend(pressure.evidence);
     counters.missing.extend(pressure.missing);
     let stacks = case.stacks("samples in swap", Family::Swap, &[], &hits);
-    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+    // A listing tells how much went to swap and came back, and seldom more. That both go on is enough to name it; whether it
+    // is the same memory stays open.
+    let is_bare = look.is_import && counters.answer == Answer::Unknown && stacks.answer == Answer::Unknown;
+    let open = if is_bare { counters.missing.clone() } else { Vec::new() };
+    let mechanisms = if is_bare { Vec::new() } else { vec![counters, stacks] };
+    case.decide(symptom, mechanisms).found(|draft| {
         case.name(draft, By::MajorFaults);
+        draft.missing.extend(open);
+        if look.is_import {
+            let faults = look.rate(&signal::MAJOR_FAULTS).mean(&hits, windows);
+            let source = look.source_of(&signal::MAJOR_FAULTS);
+            draft.evidence.push(said(&source, "page faults that had to read", faults, PerSecond));
+        }
         let some = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.cost.stalled_share = some;
         draft.at_least = Some(Severity::Medium);

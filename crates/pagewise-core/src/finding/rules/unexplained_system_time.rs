@@ -37,6 +37,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("of what the kernel does, reading and writing files", 0.50, Fraction),
+        Threshold::at_least("read from swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("written to swap", 1_000.0, PagesPerSecond),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -75,6 +77,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(vec![files]);
+    }
+    if let Some(swapping) = swaps(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(swapping);
     }
     let verdict = case.decide(symptom, Vec::new());
     verdict.found(|draft| {
@@ -127,6 +132,18 @@ fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
     let (answer, evidence) =
         case.whole("of what the kernel does, reading and writing files", "stacks: reading and writing files", share);
     (answer == Answer::Yes).then_some(evidence)
+}
+
+/// Whether a listing shows memory going to swap and coming back meanwhile: that explains the time, also where the listing is
+/// too short to call it swap-thrash.
+fn swaps(case: &Case<'_>, hits: &Hits) -> Option<Vec<Evidence>> {
+    let look = case.look;
+    let weighed = |name: &'static str, signal: &signal::Signal| {
+        case.whole(name, &look.source_of(signal), look.rate(signal).mean(hits, case.windows()))
+    };
+    let both = [weighed("read from swap", &signal::SWAP_IN), weighed("written to swap", &signal::SWAP_OUT)];
+    let is_swapping = look.is_import && both.iter().all(|(answer, _)| *answer == Answer::Yes);
+    is_swapping.then(|| both.into_iter().map(|(_, line)| line).collect())
 }
 
 fn busy(look: &Look) -> Track {
