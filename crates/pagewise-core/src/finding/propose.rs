@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::document::Proposal;
 use super::look::Look;
 use super::rule::{Rule, Step, To};
-use crate::tunable::{CostClass, Scope, Tunable, find, same};
+use crate::tunable::{CostClass, Scope, Switching, Tunable, find, same};
 
 /// What else is known when changes are proposed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +97,9 @@ pub(super) fn set(
     let policy = format!("{}={}", found.name, escaped_value(&to));
     let quoted = quoted(&policy);
     let is_live = found.descriptor.cost == CostClass::Live && !is_for_job;
+    // What is made from now on alone meets the new value, whatever the rule says.
+    let restart = restart || matches!(found.descriptor.switching, Switching::NewOnly(_));
+    let is_switched = matches!(found.descriptor.switching, Switching::Live(_));
     let needs_restart = restart || !is_live;
     let takes_effect = match (is_live, restart) {
         (true, false) => "at once",
@@ -104,7 +107,7 @@ pub(super) fn set(
         (false, _) => "with the next start of the job",
     };
     let mut verify = vec![format!("pagewise prove --a now --b {quoted} -- ./job")];
-    if is_live && !needs_restart && options.live_proof {
+    if is_switched && !needs_restart && options.live_proof {
         verify.insert(0, format!("pagewise prove --live --a now --b {quoted}"));
     }
     Some(Proposal {
@@ -163,5 +166,20 @@ mod tests {
         let look = Look::default();
         assert_eq!(set("vm.min_free_kbytes", "65536", "", false, &look, Options::default()), None);
         assert!(set("vm.watermark_scale_factor", "50", "", false, &look, Options::default()).is_some());
+    }
+
+    #[test]
+    fn a_proof_on_what_runs_is_offered_only_for_what_can_be_switched_under_it() {
+        let options = Options { live_proof: true };
+        for (name, value, is_live, effect) in [
+            ("vm.swappiness", "10", true, "at once"),
+            ("swap", "zram:4G", false, "at once"),
+            ("thp.enabled", "madvise", false, "for memory mapped from now on: start the job anew"),
+        ] {
+            let change = set(name, value, "", false, &Look::default(), options).expect(name);
+            assert_eq!(change.verify.iter().any(|line| line.contains("--live")), is_live, "{name}");
+            assert!(change.verify.iter().any(|line| line.ends_with(" -- ./job")), "{name}");
+            assert_eq!(change.takes_effect, effect, "{name}");
+        }
     }
 }

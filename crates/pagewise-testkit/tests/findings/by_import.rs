@@ -114,7 +114,7 @@ fn a_pool_of_huge_pages_that_lies_idle_is_seen_in_sar() {
         writeln!(text, "12:{minute:02}:{second:02} 3145728 1048576 25.00 0 0").expect("text");
     }
     let finding = must_find(&imported(Kind::Sar, &text), "hugetlb-waste");
-    assert!(finding.summary.contains("3.0 GiB") && finding.summary.contains("75 %"), "{}", finding.summary);
+    assert!(finding.summary.contains("3 GiB") && finding.summary.contains("75 %"), "{}", finding.summary);
 }
 
 #[test]
