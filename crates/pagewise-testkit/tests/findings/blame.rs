@@ -42,3 +42,74 @@ fn writers_at_limits_far_above_what_the_disk_writes_get_lower_ones() {
     let enough = must_find(&writers(50_000.0, 200_000.0, 200_000.0), "dirty-throttling");
     assert!(steps(&enough).is_empty(), "four seconds are neither: {:?}", steps(&enough));
 }
+
+/// File data that is dropped and read again, with so much free, waiting for I/O and for memory.
+fn read_again(free_gib: f64, io: f64, memory: f64) -> RecordingBuilder {
+    healthy()
+        .gib("MemFree", free_gib)
+        .counter("vmstat", "workingset_refault_file", "", |_| 50_000.0)
+        .counter("vmstat", "pgpgin", "", |_| 200_000.0)
+        .counter("psi_io", "some_total", "", move |_| io * 1e6)
+        .counter("psi_memory", "some_total", "", move |_| memory * 1e6)
+        .stack("reader", Some(9), &["filemap_read", "page_cache_ra_unbounded"], 300)
+        .stack("reader", Some(9), &["reader!work"], 700)
+}
+
+/// A control group that is at its limit.
+fn at_its_limit(made: RecordingBuilder) -> RecordingBuilder {
+    made.counter("cgroup_events[/job]", "high", "cgroup=/job", |_| 40.0).counter(
+        "cgroup_pressure[/job]",
+        "full_total",
+        "cgroup=/job",
+        |_| 400_000.0,
+    )
+}
+
+fn ids(made: &RecordingBuilder) -> Vec<String> {
+    ask(made).findings.into_iter().map(|finding| finding.id).collect()
+}
+
+#[test]
+fn file_data_that_a_group_at_its_limit_drops_is_the_groups_and_not_the_hosts() {
+    let group = at_its_limit(read_again(12.0, 0.3, 0.11));
+    assert_eq!(ids(&group), ["memcg-limit-thrash"]);
+    must_not_find(&group, "page-cache-thrash");
+    let finding = must_find(&group, "memcg-limit-thrash");
+    assert!(finding.summary.contains("The host itself has 12 GiB free"), "{}", finding.summary);
+    assert!((finding.cost.stalled_share.expect("pressure") - 0.11).abs() < 1e-6);
+    let short = at_its_limit(read_again(0.3, 0.3, 0.11));
+    must_find(&short, "page-cache-thrash");
+    let of_both = must_find(&short, "memcg-limit-thrash");
+    assert!(!of_both.summary.contains("free") && !of_both.meaning.contains("healthy"), "{of_both:?}");
+}
+
+#[test]
+fn what_is_read_again_without_anybody_waiting_for_it_is_no_thrash() {
+    let reclaim = read_again(0.1, 0.0006, 0.37)
+        .counter("vmstat", "allocstall_normal", "", |_| 800.0)
+        .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+        .counter("vmstat", "pgsteal_kswapd", "", |_| 9_000.0);
+    must_not_find(&reclaim, "page-cache-thrash");
+    assert_eq!(ids(&reclaim)[0], "direct-reclaim-stalls");
+    must_find(&read_again(0.1, 0.3, 0.37), "page-cache-thrash");
+}
+
+#[test]
+fn swapping_within_a_group_is_the_groups_and_a_faster_swap_is_no_cure() {
+    let swaps = |free_gib: f64| {
+        healthy()
+            .gib("MemFree", free_gib)
+            .counter("vmstat", "pswpin", "", |_| 6_000.0)
+            .counter("vmstat", "pswpout", "", |_| 6_000.0)
+            .counter("vmstat", "workingset_refault_anon", "", |_| 5_500.0)
+            .counter("psi_memory", "some_total", "", |_| 400_000.0)
+    };
+    let group = at_its_limit(swaps(12.0));
+    assert_eq!(ids(&group), ["memcg-limit-thrash", "swap-thrash"]);
+    let finding = must_find(&group, "swap-thrash");
+    assert!(finding.change.expect("a change").words.contains("control group"));
+    assert!(finding.summary.contains("a control group's limit is what is short"), "{}", finding.summary);
+    assert!(steps(&must_find(&group, "swap-thrash")).iter().all(|step| !step.starts_with("swap=")));
+    let host = must_find(&swaps(0.2), "swap-thrash");
+    assert!(steps(&host).iter().any(|step| step.starts_with("swap=zram:")), "{:?}", steps(&host));
+}

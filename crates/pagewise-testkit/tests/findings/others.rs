@@ -23,6 +23,7 @@ fn thrash() -> RecordingBuilder {
         .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
         .counter("vmstat", "pgpgin", "", |_| 40_000.0)
         .counter("psi_io", "some_total", "", |_| 300_000.0)
+        .gib("MemFree", 0.3)
 }
 
 /// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).

@@ -194,6 +194,7 @@ mod tests {
                 .setting("thp.enabled", "always")
                 .setting("thp.defrag", "always"),
             host()
+                .gib("MemFree", 0.3)
                 .counter("vmstat", "pswpin", "", |_| 2_000.0)
                 .counter("vmstat", "pswpout", "", |_| 2_000.0)
                 .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)

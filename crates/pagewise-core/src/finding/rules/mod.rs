@@ -21,6 +21,7 @@ mod mthp_misset;
 mod numa_imbalance;
 mod oom_risk;
 mod page_cache_thrash;
+mod room;
 mod slab_bloat;
 mod swap_thrash;
 mod swappiness_misuse;
@@ -58,6 +59,7 @@ pub const ALL: &[&Rule] = &[
     &thp_bloat::RULE,
     &kswapd_saturation::RULE,
     &direct_reclaim_stalls::RULE,
+    &memcg_limit_thrash::RULE,
     &swap_thrash::RULE,
     &fragmentation::RULE,
     &page_cache_thrash::RULE,
@@ -67,7 +69,6 @@ pub const ALL: &[&Rule] = &[
     &numa_imbalance::RULE,
     &kcompactd_burn::RULE,
     &watermark_boost::RULE,
-    &memcg_limit_thrash::RULE,
     &mthp_misset::RULE,
     &tlb_bound::RULE,
     &hugetlb_waste::RULE,

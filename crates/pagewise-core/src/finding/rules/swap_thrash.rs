@@ -46,7 +46,8 @@ fn one_page(look: &Look) -> Option<String> {
 fn zram(look: &Look) -> Option<String> {
     let (_, compressed) = look.swap()?;
     let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
-    (compressed == Some(false) && quarter >= 1.0).then(|| format!("zram:{quarter:.0}G"))
+    let may = compressed == Some(false) && quarter >= 1.0 && !super::room::is_ample(look);
+    may.then(|| format!("zram:{quarter:.0}G"))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
@@ -84,6 +85,13 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.summary = format!("{} a second went to swap and {} came back.", bytes(&outward), bytes(&inward));
         if let Some(share) = some {
             draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
+        }
+        if let Some(free) = super::room::free(look, &hits) {
+            let text = "raise the memory limit of the control group that swaps: the host itself has room";
+            draft.changes.push(super::super::propose::advice(text, false));
+            draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
+            let text = format!(" The host itself has {} free: a control group's limit is what is short.", words::bytes(free));
+            draft.summary.push_str(&text);
         }
     })
 }
