@@ -32,6 +32,7 @@ use case::{Case, Draft, Verdict};
 use document::{LookView, TierView};
 use jiff::Timestamp;
 use look::Missing;
+use crate::recording::SamplingEvent;
 use rule::Rule;
 
 /// A part from which on something is severe, and one from which on it matters. Ours.
@@ -69,7 +70,16 @@ pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
     }
     let order = |finding: &Finding| (std::cmp::Reverse(finding.severity), std::cmp::Reverse(finding.confidence));
     findings.sort_by_key(order);
-    Diagnosis { schema: SCHEMA.to_owned(), look: look_view(look, subject), findings, not_found, not_decided }
+    let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
+    Diagnosis { schema, look: look_view, findings, not_found, not_decided, notes: notes(look) }
+}
+
+/// A guest without processor counters has only the timer: that is so on every healthy one, and no finding.
+fn notes(look: &Look) -> Vec<String> {
+    let by_timer = look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock));
+    let note = "Stacks were sampled by a timer (cpu-clock), as where the processor's counters are not to be had: code that \
+                runs with interrupts off is charged to where they are allowed again.";
+    by_timer.then(|| note.to_owned()).into_iter().collect()
 }
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look, options: Options) -> Finding {

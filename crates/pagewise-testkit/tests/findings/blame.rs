@@ -2,7 +2,8 @@
 
 use crate::asking::{ask, found, must_find, must_not_find, steps};
 use pagewise_core::finding::{Confidence, Severity};
-use pagewise_core::recording::{SamplingEvent, StallKind};
+use pagewise_core::recording::SamplingEvent;
+use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;
 use pagewise_testkit::recordings::EachSecond;
 
@@ -112,4 +113,16 @@ fn swapping_within_a_group_is_the_groups_and_a_faster_swap_is_no_cure() {
     assert!(steps(&must_find(&group, "swap-thrash")).iter().all(|step| !step.starts_with("swap=")));
     let host = must_find(&swaps(0.2), "swap-thrash");
     assert!(steps(&host).iter().any(|step| step.starts_with("swap=zram:")), "{:?}", steps(&host));
+}
+
+#[test]
+fn stacks_by_a_timer_are_a_note_and_a_healthy_guest_has_nothing() {
+    let guest = healthy().stack("java", Some(1), &["java!work"], 1000).sampled_by(SamplingEvent::CpuClock);
+    let diagnosis = ask(&guest);
+    assert!(diagnosis.findings.is_empty(), "{:#?}", diagnosis.findings);
+    assert!(diagnosis.notes.len() == 1 && diagnosis.notes[0].contains("cpu-clock"), "{:?}", diagnosis.notes);
+    let text = findings::text(&diagnosis, Style::default());
+    assert!(text.starts_with("Nothing found in what could be decided.\n"), "{text}");
+    assert!(text.contains("Read with care: Stacks were sampled by a timer"), "{text}");
+    assert_eq!(ask(&healthy()).notes, Vec::<String>::new());
 }

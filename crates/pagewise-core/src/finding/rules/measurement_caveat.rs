@@ -2,7 +2,7 @@
 
 use super::super::rule::{Step, To};
 use super::prelude::*;
-use crate::recording::{GapReason, SamplingEvent};
+use crate::recording::GapReason;
 
 pub(super) const RULE: Rule = Rule {
     id: "measurement-caveat",
@@ -68,13 +68,6 @@ fn judge(case: &Case<'_>) -> Verdict {
     weigh("time without samples", "gaps", Some(unseen), &|share| {
         format!("{} of the time was not seen (suspended, late, or not written).", words::percent(share))
     });
-    if look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock)) {
-        says.push(
-            "Stacks were sampled by a timer (cpu-clock): code that runs with interrupts off is charged to where they are \
-             allowed again."
-                .to_owned(),
-        );
-    }
     let is_off = |gap: &crate::recording::Gap| {
         gap.source.as_deref().is_some_and(|source| source.starts_with("psi_")) && gap.reason == GapReason::Missing
     };
