@@ -33,22 +33,23 @@ pub(super) const RULE: Rule = Rule {
             To::Worked(|look| one_second(look).map(mebibytes), "what the disk wrote in a second"),
             "writing begins earlier, so that less piles up",
         )
-        .when(|look| one_second(look).zip(background(look)).is_some_and(|(to, now)| to < now * SHOWS)),
+        .when("where writing begins later than that", |look, _| {
+            one_second(look).zip(background(look)).is_some_and(|(to, now)| to < now * SHOWS)
+        }),
         Step::set(
             "vm.dirty",
             To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds"),
             "no more is let in than the disk writes in some seconds",
         )
-        .when(|look| eight_seconds(look).zip(limit(look)).is_some_and(|(to, now)| to < now * SHOWS)),
+        .when("where more is let in", |look, _| {
+            eight_seconds(look).zip(limit(look)).is_some_and(|(to, now)| to < now * SHOWS)
+        }),
         Step::set(
             "vm.dirty",
-            To::Worked(
-                |look| eight_seconds(look).map(mebibytes),
-                "what the disk wrote in eight seconds, at most a fifth of memory",
-            ),
+            To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds, at most a fifth of memory"),
             "the disk always has something to write: the limit is less than it writes in a second",
         )
-        .when(is_too_low),
+        .when("where less is let in than the disk writes in a second", |look, _| is_too_low(look)),
         Step::advice("write less at once, or to a faster disk"),
     ],
     counterindications: &[
