@@ -44,6 +44,8 @@ pub enum Verdict {
 pub struct Draft {
     /// What was seen.
     pub summary: String,
+    /// Title and meaning in place of the rule's, where it has two forms.
+    pub other: Option<(&'static str, &'static str)>,
     /// What it costs.
     pub cost: Cost,
     /// At least this severe, whatever it costs.

@@ -108,11 +108,12 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     let change = to_try.map(|at| changes.remove(at));
     let mut counterindications: Vec<String> = draft.watch.clone();
     counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
+    let (title, meaning) = draft.other.unwrap_or((rule.title, rule.meaning));
     Finding {
         id: rule.id.to_owned(),
-        title: rule.title.to_owned(),
+        title: title.to_owned(),
         summary: draft.summary.clone(),
-        meaning: rule.meaning.to_owned(),
+        meaning: meaning.to_owned(),
         severity: severity(draft),
         cost: draft.cost.clone(),
         confidence: draft.confidence.unwrap_or(Confidence::Low),

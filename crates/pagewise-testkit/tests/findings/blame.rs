@@ -126,3 +126,22 @@ fn stacks_by_a_timer_are_a_note_and_a_healthy_guest_has_nothing() {
     assert!(text.contains("Read with care: Stacks were sampled by a timer"), "{text}");
     assert_eq!(ask(&healthy()).notes, Vec::<String>::new());
 }
+
+#[test]
+fn promises_at_their_limit_are_refused_and_nobody_runs_out_of_memory() {
+    let promised = |mode: &str| {
+        let made = healthy().setting("vm.overcommit_memory", mode).setting("vm.overcommit_limit", "50%");
+        made.gib("Committed_AS", 11.9)
+    };
+    let finding = must_find(&promised("2"), "oom-risk");
+    assert_eq!((finding.severity, finding.title.as_str()), (Severity::Medium, "No more memory may be promised"));
+    assert!(finding.meaning.contains("ENOMEM") && !finding.meaning.contains("used up"), "{}", finding.meaning);
+    assert!(finding.summary.contains("99 %") && finding.summary.contains("69 % of memory"), "{}", finding.summary);
+    assert_eq!(steps(&finding), ["vm.overcommit_limit=100%", "vm.overcommit_memory=0"], "and no swap");
+    for mode in ["0", "1"] {
+        must_not_find(&promised(mode), "oom-risk");
+    }
+    let falling = promised("2").level("meminfo", "MemAvailable", "", |at| (0.9 - at / 120.0 * 0.5) * 1048576.0);
+    let both = must_find(&falling.gib("SwapFree", 0.0), "oom-risk");
+    assert_eq!((both.severity, both.title.as_str()), (Severity::High, "Memory runs out"));
+}
