@@ -283,16 +283,22 @@ impl<'a> Case<'a> {
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
         }
-        let who = profile.who(family, not, over, self.windows());
-        let of = format!("samples of {}", family.words());
         Says {
             tier: Tier::Stacks,
             answer: Answer::of(Some(holds)),
             evidence,
             missing: Vec::new(),
-            who: who.into_iter().map(|share| who_of(share, &of)).collect(),
+            who: self.who(family, not, over),
             share: Some(shown),
         }
+    }
+
+    /// The processes that were seen most with a family and none of the others.
+    #[must_use]
+    pub fn who(&self, family: Family, not: &[Family], over: &Hits) -> Vec<Who> {
+        let Some(profile) = &self.look.profile else { return Vec::new() };
+        let of = format!("samples of {}", family.words());
+        profile.who(family, not, over, self.windows()).into_iter().map(|share| who_of(share, &of)).collect()
     }
 
     /// What stalls say: whether the process that waited longest did so for the part of the time the rule's threshold names.

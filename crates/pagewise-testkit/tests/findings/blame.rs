@@ -145,3 +145,29 @@ fn promises_at_their_limit_are_refused_and_nobody_runs_out_of_memory() {
     let both = must_find(&falling.gib("SwapFree", 0.0), "oom-risk");
     assert_eq!((both.severity, both.title.as_str()), (Severity::High, "Memory runs out"));
 }
+
+#[test]
+fn a_process_that_is_busy_with_system_calls_is_named_and_is_no_trouble_with_memory() {
+    let calls = |made: RecordingBuilder| {
+        made.cpu(4, 0.1, 0.5)
+            .stack("reader", Some(77), &["do_syscall_64", "ksys_read", "vfs_read", "read_zero"], 700)
+            .stack("reader", Some(77), &["do_syscall_64", "ksys_read", "vfs_read"], 100)
+            .stack("cat", Some(78), &["do_syscall_64", "ksys_write", "vfs_write", "anon_pipe_write"], 100)
+            .stack("cat", Some(78), &["do_syscall_64", "vfs_write", "anon_pipe_write", "__alloc_pages_noprof"], 50)
+    };
+    let finding = must_find(&calls(healthy()), "unexplained-system-time");
+    assert_eq!((finding.severity, finding.title.as_str()), (Severity::Low, "A program is busy with system calls"));
+    assert!(finding.summary.contains("PID 77 (reader) is busy with system calls: 95 %"), "{}", finding.summary);
+    assert!(!finding.meaning.contains("does not name the cause"), "{}", finding.meaning);
+    assert_eq!(finding.who[0].pid, Some(77));
+    let locks = healthy().cpu(4, 0.1, 0.5).stack("x", Some(9), &["do_syscall_64", "do_futex", "_raw_spin_lock"], 900);
+    let finding = must_find(&locks, "unexplained-system-time");
+    assert_eq!((finding.severity, finding.title.as_str()), (Severity::High, "Unexplained system time"));
+    let faults = healthy().cpu(4, 0.1, 0.5).stack("x", Some(9), &["asm_exc_page_fault", "handle_mm_fault"], 900);
+    assert_eq!(must_find(&faults, "unexplained-system-time").severity, Severity::High);
+    let many = calls(healthy()).stack("other", Some(80), &["do_syscall_64", "ksys_read", "vfs_read"], 2_000);
+    assert!(must_find(&many, "unexplained-system-time").summary.contains("PID 80 (other)"));
+    let process = EachSecond { system: 0.9, ..EachSecond::default() };
+    let named = must_find(&calls(healthy()).process("spinner", 73, 1 << 20, process), "unexplained-system-time");
+    assert_eq!(named.who[0].pid, Some(77), "stacks say it better");
+}

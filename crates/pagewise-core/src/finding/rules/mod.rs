@@ -28,6 +28,7 @@ mod room;
 mod slab_bloat;
 mod swap_thrash;
 mod swappiness_misuse;
+mod system_calls;
 mod thp_bloat;
 mod thp_fault_cost;
 mod threads;
