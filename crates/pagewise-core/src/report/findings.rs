@@ -10,9 +10,20 @@ use crate::finding::document::{
 use crate::finding::words;
 use unicode_width::UnicodeWidthStr;
 
-/// The diagnosis as text, ending in a newline.
+/// The diagnosis as text, ending in a newline. Of a listing, which lacks most of what rules ask for, it says in a line what
+/// could not be decided.
 #[must_use]
 pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
+    page(diagnosis, style, !diagnosis.look.tools.is_empty())
+}
+
+/// The same with what each rule that did not decide lacks.
+#[must_use]
+pub fn text_in_full(diagnosis: &Diagnosis, style: Style) -> String {
+    page(diagnosis, style, false)
+}
+
+fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     let mut page = Page { style, out: String::new() };
     page.head(diagnosis);
     for (place, finding) in diagnosis.findings.iter().enumerate() {
@@ -22,7 +33,11 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
         page.line("");
         page.paragraph(&format!("Read with care: {note}"), 0);
     }
-    page.undecided(&diagnosis.not_decided);
+    if is_brief {
+        page.undecided_of_tools(diagnosis);
+    } else {
+        page.undecided(&diagnosis.not_decided);
+    }
     page.not_found(diagnosis);
     page.looked_at(&diagnosis.look);
     if style.unicode { page.out } else { ascii(&page.out) }
@@ -233,6 +248,28 @@ impl Page {
             let text = printable(&format!("{}: {why}", ids.join(", ")));
             self.out.push_str(&wrap(&text, self.columns(), "  - ", "    "));
         }
+    }
+
+    fn undecided_of_tools(&mut self, diagnosis: &Diagnosis) {
+        let open = &diagnosis.not_decided;
+        if open.is_empty() {
+            return;
+        }
+        self.heading("Not decided");
+        let decided = diagnosis.findings.len() + diagnosis.not_found.len();
+        let tools = diagnosis.look.tools.join(" and ");
+        let (by_time, others): (Vec<&NotDecided>, Vec<&NotDecided>) =
+            open.iter().partition(|rule| rule.needs_seconds.is_some() && rule.missing.is_empty());
+        let mut text = format!("{tools} can decide {} of {}", decided + by_time.len(), decided + open.len());
+        for rule in by_time {
+            let needs = words::seconds(rule.needs_seconds.unwrap_or_default());
+            text.push_str(&format!("; {} needs a look of {needs}", rule.id));
+        }
+        if !others.is_empty() {
+            let ids: Vec<&str> = others.iter().map(|rule| rule.id.as_str()).collect();
+            text.push_str(&format!("; these need pagewise record: {}. With -v: what each of them lacks", ids.join(", ")));
+        }
+        self.paragraph(&format!("{text}."), 2);
     }
 
     fn not_found(&mut self, diagnosis: &Diagnosis) {
