@@ -7,6 +7,7 @@ mod output;
 mod plans;
 mod progress;
 mod rendering;
+mod report_file;
 mod screen;
 mod session;
 mod settings;
