@@ -1,5 +1,6 @@
 //! Writing a recording: batches of rows, segments closed every 300 ticks, a cap on the size.
 
+use super::place::Place;
 use super::reader::{unreadable, unsigned};
 use super::stacks::{Grown, StackRows};
 use super::{
@@ -89,6 +90,8 @@ pub struct Writer {
     open_rows: Vec<TickRow>,
     stacks: Grown,
     checkpointed: Instant,
+    /// `None` where nobody can take the file away, or it cannot be told.
+    place: Option<Place>,
 }
 
 impl Writer {
@@ -127,6 +130,7 @@ impl Writer {
             open_rows: Vec::with_capacity(TICKS + 64),
             stacks: Grown::default(),
             checkpointed: Instant::now(),
+            place: Place::of(path),
         })
     }
 
@@ -172,8 +176,9 @@ impl Writer {
     /// Writes what has come together, closes a segment when it is time, and holds the size cap.
     ///
     /// # Errors
-    /// When the disk is full or fails. What was written before can be read.
+    /// When the disk is full or fails, or the file is no longer where it was made. What was written before can be read.
     pub fn write(&mut self, mut batch: Batch) -> Result<(), RecordingError> {
+        self.check_place()?;
         let rows = std::mem::take(&mut batch.ticks);
         let mut part = batch;
         for row in rows {
@@ -188,6 +193,12 @@ impl Writer {
             self.checkpoint();
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// When somebody deleted, moved or cut the file.
+    pub fn check_place(&self) -> Result<(), RecordingError> {
+        self.place.as_ref().map_or(Ok(()), Place::check)
     }
 
     fn write_part(&mut self, part: Batch) -> Result<(), RecordingError> {
@@ -306,6 +317,9 @@ impl Writer {
         let _ = self.database.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
         let _ = self.database.busy_timeout(BUSY);
         self.checkpointed = Instant::now();
+        if let Some(place) = &mut self.place {
+            place.has_grown();
+        }
     }
 
     /// Goes on with a copy of a recording, which nobody else knows yet, so that it can be closed.
@@ -338,6 +352,7 @@ impl Writer {
             open_rows: rows.into_iter().map(|(_, row)| row).collect(),
             stacks: Grown::default(),
             checkpointed: Instant::now(),
+            place: None,
         })
     }
 
@@ -372,9 +387,17 @@ impl Writer {
     /// full disk the reason is lost, what was recorded is not.
     pub fn abandon(self, reason: &str) -> u64 {
         let _ = self.database.execute(SET_META, [ENDED, reason]);
-        let path = self.path.clone();
+        let moved = self.place.filter(Place::is_elsewhere);
+        if moved.is_some() {
+            // Where a file was moved away from its -wal file, SQLite would leave there what is in it.
+            let _ = self.database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
         drop(self.database);
-        size(&path)
+        let Some(moved) = moved else { return size(&self.path) };
+        if !self.path.exists() {
+            companions(&self.path).iter().for_each(|companion| drop(std::fs::remove_file(companion)));
+        }
+        moved.bytes()
     }
 }
 
