@@ -83,6 +83,7 @@ fn a_reader_that_went_away_is_no_failure() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = pagewise(folder.path(), args).stdout(writer).output().unwrap();
-        assert!(output.status.success() && output.stderr.is_empty(), "{args:?}: {}", told(&output));
+        assert!(output.status.success(), "{args:?}: {}", told(&output));
+        assert!(!told(&output).contains("cannot write"), "{args:?}: {}", told(&output));
     }
 }
