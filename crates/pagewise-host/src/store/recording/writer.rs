@@ -136,6 +136,7 @@ impl Writer {
 
     fn fill(path: &Path, sources: &[&str], meta: &[(String, String)]) -> rusqlite::Result<Connection> {
         let mut database = Connection::open(path)?;
+        database.pragma_update(None, "trusted_schema", false)?;
         // A file that is not yet a recording need not survive a power loss.
         database.pragma_update(None, "synchronous", "OFF")?;
         // Must be set before the first table.
