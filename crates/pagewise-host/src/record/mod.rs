@@ -61,6 +61,18 @@ pub const WALK_EVERY: Duration = Duration::from_secs(30);
 /// The times that may be given. A walk on a host with thousands of processes takes some hundredths of a second of CPU.
 pub const WALKS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
+/// How long the end of a recording waits for names of functions. What is not named by then has its address.
+pub const NAMES_AT_MOST: Duration = Duration::from_secs(8);
+
+/// What the end of a recording waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// Names of the functions in its last stacks, for [`NAMES_AT_MOST`] and what is under way by then.
+    Names,
+    /// The disk.
+    File,
+}
+
 /// How to record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -163,6 +175,8 @@ struct Shared {
     walker_cpu: AtomicU64,
     /// Of the threads that look at stacks, stalls and processes, once they have ended.
     lookers_cpu: AtomicU64,
+    /// CLOCK_BOOTTIME from which on stacks get no new names; 0: that is open.
+    names_until: Arc<AtomicU64>,
     /// Rows of stacks, stalls and processes on their way to the writer; it may be told of some before they are counted.
     waiting: AtomicI64,
 }
@@ -256,10 +270,20 @@ impl Recorder {
     /// # Errors
     /// Only after a defect of ours; a full disk is in the summary.
     pub fn finish(mut self) -> Result<Summary, RecordError> {
-        self.stop(FINISH)
+        self.stop(FINISH, None)
     }
 
-    fn stop(&mut self, how: u8) -> Result<Summary, RecordError> {
+    /// The same, and tells again and again what it still waits for.
+    ///
+    /// # Errors
+    /// As for [`Recorder::finish`].
+    pub fn finish_telling(mut self, tell: &mut dyn FnMut(Closing)) -> Result<Summary, RecordError> {
+        self.stop(FINISH, Some(tell))
+    }
+
+    fn stop(&mut self, how: u8, mut tell: Option<&mut dyn FnMut(Closing)>) -> Result<Summary, RecordError> {
+        let names_until = clock::boot().saturating_add(NAMES_AT_MOST.as_nanos() as u64);
+        self.shared.names_until.store(names_until, Ordering::Release);
         self.shared.stop.store(how, Ordering::Release);
         let counts = match self.sampler.take() {
             Some(sampler) => {
@@ -268,12 +292,19 @@ impl Recorder {
             }
             None => Ok(Counts::default()),
         };
+        if let Some(tell) = &mut tell {
+            self.lookers.wake();
+            wait_until(|| self.lookers.have_ended(), || tell(Closing::Names));
+        }
         let all_ended = self.lookers.join();
         self.shared.lookers_cpu.store(self.lookers.cpu(), Ordering::Release);
         // The writer looks at this only after the sampler's last row is in the ring, and the last stacks are told.
         self.shared.ended.store(true, Ordering::Release);
         let writer = self.writer.take().ok_or(RecordError::Panicked)?;
         writer.thread().unpark();
+        if let Some(tell) = &mut tell {
+            wait_until(|| writer.is_finished(), || tell(Closing::File));
+        }
         let outcome = writer.join().map_err(|_| RecordError::Panicked)?;
         let counts = if all_ended { counts? } else { return Err(RecordError::Panicked) };
         let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
@@ -293,8 +324,18 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         if self.writer.is_some() {
-            let _ = self.stop(ABANDON);
+            let _ = self.stop(ABANDON, None);
         }
+    }
+}
+
+/// Looks often at first, since most ends take milliseconds.
+fn wait_until(is_over: impl Fn() -> bool, mut tell: impl FnMut()) {
+    let mut pause = Duration::from_millis(1);
+    while !is_over() {
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(200));
+        tell();
     }
 }
 
