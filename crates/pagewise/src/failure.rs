@@ -124,6 +124,7 @@ impl From<RecordError> for Failure {
             RecordError::Rate(_)
             | RecordError::StackRate(_)
             | RecordError::WalkEvery(_)
+            | RecordError::CapTooSmall { .. }
             | RecordError::File(RecordingError::Exists(_)) => Failure::Usage(error.into()),
             RecordError::File(_) | RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
         }

@@ -45,8 +45,8 @@ pub(super) struct Lookers {
     signals: Vec<Arc<Signal>>,
     wake_flight: Option<Arc<OwnedFd>>,
     cpu: Vec<Arc<AtomicU64>>,
-    /// Gaps told at the start.
-    pub(super) gaps: u64,
+    /// What was refused at the start, as the gaps say it: the source, and why.
+    pub(super) refused: Vec<(String, String)>,
 }
 
 impl Lookers {
@@ -81,7 +81,7 @@ impl Lookers {
     }
 
     fn gap(&mut self, events: &Sender<Event>, source: &str, reason: GapReason, detail: String) {
-        self.gaps += 1;
+        self.refused.push((source.to_owned(), detail.clone()));
         let _ = events.send(Event::Gap(open_gap(clock::boot(), source, reason, detail)));
     }
 

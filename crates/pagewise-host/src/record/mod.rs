@@ -30,6 +30,7 @@ use crate::source::{boot_id, cgroup, kernel_threads, process, thp};
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
 use looking::Lookers;
 use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk, series};
+use pagewise_core::unit::Bytes;
 use ring::Ring;
 use sampler::{Counts, Sampler};
 use schedule::Schedule;
@@ -119,6 +120,17 @@ pub enum RecordError {
         .0.as_secs_f64(), WALKS.start().as_secs(), WALKS.end().as_secs()
     )]
     WalkEvery(Duration),
+    /// Not even the first segment would fit.
+    #[error(
+        "a recording of this host cannot stay below {}: what it begins with and its first 300 samples need more; give \
+         --size-cap {}K or leave it out", Bytes(*cap), least.div_ceil(1024)
+    )]
+    CapTooSmall {
+        /// What was asked for, in bytes.
+        cap: u64,
+        /// The smallest that will do.
+        least: u64,
+    },
     /// The file.
     #[error(transparent)]
     File(#[from] RecordingError),
@@ -231,6 +243,15 @@ impl Recorder {
         let mut sampler =
             Sampler::new(sources, settings, schedule, Arc::clone(&ring), events.clone(), Arc::clone(&shared));
         sampler.first();
+        if let Some(cap) = options.size_cap {
+            // With its series and a sample in it the file says how small it can stay.
+            writer.write(writing::drain(&ring, &received))?;
+            let least = writer.least_cap()?;
+            if cap < least {
+                writer.discard();
+                return Err(RecordError::CapTooSmall { cap, least });
+            }
+        }
         let start_cpu = clock::thread_cpu() - cpu_before;
 
         let seen = Arc::clone(&shared);
@@ -257,6 +278,12 @@ impl Recorder {
     pub fn mark(&self, text: &str) {
         // Nobody listens once the recording has ended by itself; the summary says why.
         let _ = self.events.send(Event::Mark(clock::boot(), "caller", text.to_owned()));
+    }
+
+    /// What was asked for and is refused here, of stacks and stalls: what it is, and why, with the remedy.
+    #[must_use]
+    pub fn refused(&self) -> &[(String, String)] {
+        &self.lookers.refused
     }
 
     /// Whether it has ended by itself, because of the disk. [`Recorder::finish`] then says why.
@@ -313,7 +340,7 @@ impl Recorder {
         Ok(Summary {
             samples: counts.samples,
             late: counts.late,
-            gaps: counts.gaps + self.lookers.gaps,
+            gaps: counts.gaps + self.lookers.refused.len() as u64,
             own_cpu_seconds: own as f64 * 1e-9,
             bytes: outcome.bytes,
             ended: outcome.ended,

@@ -297,6 +297,21 @@ impl Writer {
         Ok(())
     }
 
+    /// The smallest cap that leaves room for a segment beside what is in the file now.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn least_cap(&self) -> Result<u64, RecordingError> {
+        /// Values to a packed byte. A host at rest takes a tenth of a byte for one (`bench/results/recording`), one under
+        /// load some times that.
+        const VALUES_TO_A_BYTE: u64 = 4;
+        let error = self.error("read");
+        let series: i64 =
+            self.database.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).map_err(&error)?;
+        let segment = series.unsigned_abs() * TICKS as u64 / VALUES_TO_A_BYTE;
+        Ok((self.bytes_used().map_err(&error)? + segment).next_multiple_of(64 << 10))
+    }
+
     /// Bytes of the pages that hold something.
     fn bytes_used(&self) -> rusqlite::Result<u64> {
         let number = |sql| self.database.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -382,6 +397,14 @@ impl Writer {
         let path = self.path.clone();
         self.database.close().map_err(|(_, source)| error(source))?;
         Ok(size(&path))
+    }
+
+    /// Removes what was made, as if nobody had asked for it.
+    pub fn discard(self) {
+        let path = self.path.clone();
+        drop(self.database);
+        let _ = std::fs::remove_file(&path);
+        companions(&path).iter().for_each(|companion| drop(std::fs::remove_file(companion)));
     }
 
     /// Ends a recording that did not come to its end, and says why. Gives its size in bytes. Nothing here can fail: on a
