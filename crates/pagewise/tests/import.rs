@@ -47,6 +47,32 @@ fn the_listing_and_the_profile_of_2012_become_one_recording_that_can_be_exported
 }
 
 #[test]
+fn a_stretch_outside_the_recording_is_told_with_its_length_and_what_exists_with_one_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let listing = sample("collectl", "collectl-thp-on.txt");
+    assert!(pagewise(folder.path(), &["import", &listing, "-o", "a.pgw"]).status.success());
+    let export = |args: &[&str]| pagewise(folder.path(), &[&["export", "a.pgw", "--to"], args].concat());
+    for (args, says) in [
+        (&["csv", "--from", "10h"][..], "--from is after the last sample"),
+        (&["csv", "--from", "9s", "--until", "3s"], "--from is after --until"),
+    ] {
+        let output = export(args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(told.contains(says) && told.contains("its samples span "), "{args:?}: {told}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+    assert!(export(&["csv", "--from", "3s", "--until", "9s"]).status.success());
+    std::fs::write(folder.path().join("there"), "mine").unwrap();
+    for format in ["csv", "openmetrics", "parquet"] {
+        let output = export(&[format, "-o", "there"]);
+        assert_eq!(output.status.code(), Some(2), "{format}: {}", said(&output));
+        assert!(said(&output).contains("there exists already"), "{format}: {}", said(&output));
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("there")).unwrap(), "mine");
+}
+
+#[test]
 fn what_was_imported_fills_the_columns_of_watch() {
     let folder = tempfile::tempdir().unwrap();
     let rows = |file: &str| -> Vec<Value> {
