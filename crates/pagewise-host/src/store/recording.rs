@@ -122,7 +122,7 @@ pub enum RecordingError {
         source: rusqlite::Error,
     },
     /// What is in it cannot be.
-    #[error("{} is damaged: {what}; what stands before the damage can be read", path.display())]
+    #[error("{} is damaged: {what}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
