@@ -102,3 +102,21 @@ fn reporting_leaves_the_bundle_as_it_was() {
     stdout(folder.path(), &["scripted.trial", "--format", "html"]);
     assert_eq!(before, names());
 }
+
+#[test]
+fn a_page_of_two_recordings_says_whose_findings_they_are_and_sets_the_kinds_apart() {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/6.18.44-fc-v657");
+    let page = stdout(&recordings, &["dirty-throttling-severe.pgw", "--against", "idle.pgw"]);
+    let (a, b) = page.split_once("What was found in <span class=\"tag b\">B</span>").expect("both have a part");
+    assert!(a.contains("What was found in <span class=\"tag a\">A</span> <bdi>dirty-throttling-severe.pgw</bdi>"));
+    assert!(a.contains("<code>dirty-throttling</code>") && !b.contains("<code>dirty-throttling</code>"));
+    assert!(b.contains("<bdi>idle.pgw</bdi>") && b.contains("<b>Nothing found</b>"));
+    let found = a.split_once("<code>dirty-throttling</code>").unwrap().1;
+    for label in ["Who", "Try first", "Prove it", "Watch out", "Evidence"] {
+        assert!(found.contains(&format!("<dt>{label}</dt>")), "{label}");
+    }
+    assert!(found.contains("<pre class=\"copy\"><code>pagewise set vm.dirty="), "a line to copy");
+    assert!(found.contains("<pre class=\"copy\"><code>pagewise revert</code>"), "and one that takes it back");
+    assert!(found.contains("vm.dirty: 16 MiB → "), "sizes are for reading");
+    assert!(a.contains("<details open>"), "the first is open");
+}
