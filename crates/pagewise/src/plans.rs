@@ -39,9 +39,22 @@ pub(crate) fn load(name: &str) -> Result<Loaded, Failure> {
         let again = toml::to_string_pretty(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         plan = source::read(&again, &file).map_err(wrong)?;
     }
+    patterns(&plan).map_err(|(place, why)| wrong(source::at(&text, &file, &place, why)))?;
     let table: Option<toml::Table> = text.parse().ok();
     let seed = table.as_ref().and_then(|table| table.get("design")?.get("seed"));
     Ok(Loaded { plan, has_seed: seed.is_some() })
+}
+
+/// Metrics that are regular expressions are ones. A live proof's name a file, too, and are read by the plan itself.
+fn patterns(plan: &Plan) -> Result<(), (Place, String)> {
+    for (index, metric) in plan.metrics.iter().enumerate().filter(|_| plan.live.is_none()) {
+        let Some(pattern) = metric.name.strip_prefix("regex:") else { continue };
+        regex_lite::Regex::new(pattern).map_err(|error| {
+            let place = Place::of(["metric".into(), index.into(), "name".into()]);
+            (place, format!("'{pattern}' is no regular expression: {error}"))
+        })?;
+    }
+    Ok(())
 }
 
 fn read(name: &str) -> Result<String, Failure> {

@@ -279,6 +279,7 @@ impl Session {
                 repeat: vec![repeat(&plan)],
                 notes: notes.clone(),
                 data: host.dataset.as_ref().map(|dataset| dataset.manifest().hash()),
+                bundle: None,
             };
             Bundle::create(&path, &plan, frozen).map_err(told)
         })

@@ -76,10 +76,12 @@ pub struct Tost {
 pub struct HodgesLehmann {
     /// The median of all differences b − a, in the unit of the value.
     pub shift: f64,
-    /// Low end of its interval at 1 − alpha.
+    /// Low end of its interval.
     pub ci_low: f64,
     /// High end.
     pub ci_high: f64,
+    /// The confidence that the interval really has. Ranks come in steps: with a few values it lies far below 1 − alpha.
+    pub level: f64,
 }
 
 /// The rank test.
@@ -222,7 +224,12 @@ impl Effects {
             }),
             tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
             welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
-            hodges_lehmann: shift.map(|h| HodgesLehmann { shift: h.shift, ci_low: h.ci_low, ci_high: h.ci_high }),
+            hodges_lehmann: shift.map(|h| HodgesLehmann {
+                shift: h.shift,
+                ci_low: h.ci_low,
+                ci_high: h.ci_high,
+                level: h.level,
+            }),
             mann_whitney: ranks.map(|m| MannWhitney { u: m.u, p: m.p, exact: m.exact }),
             hedges_g: hedges.map(|hedges| hedges.g),
             shapiro_p,

@@ -12,7 +12,8 @@ pub(super) fn significant(value: f64, digits: i32) -> String {
         return "0".to_owned();
     }
     let size = value.abs();
-    if size < 1e-4 {
+    // Fifteen digits before the point are as unreadable as so many zeros behind it.
+    if !(1e-4..1e15).contains(&size) {
         return signed_minus(format!("{value:.*e}", (digits - 1).max(0) as usize));
     }
     let decimals = |size: f64| (digits - 1 - libm::floor(libm::log10(size)) as i32).clamp(0, 9);
@@ -134,10 +135,10 @@ pub(super) fn change(ratio: f64) -> String {
         size if size < 99.5 => 1,
         _ => 0,
     };
-    let text = format!("{percent:+.decimals$}");
-    if text.chars().all(|c| !c.is_ascii_digit() || c == '0') {
-        return "0 %".to_owned();
-    }
+    // The end of an interval that is not zero must not read as zero: it decides what is seen to be excluded.
+    let is_zero = |text: &str| text.chars().all(|c| !c.is_ascii_digit() || c == '0');
+    let text = (decimals..=4).map(|decimals| format!("{percent:+.decimals$}")).find(|text| !is_zero(text));
+    let Some(text) = text else { return "0 %".to_owned() };
     format!("{} %", signed_minus(with_separators_after_sign(&text)))
 }
 
@@ -153,7 +154,12 @@ pub(super) fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     // 1 − 0.05 is not 0.95 in binary.
     let rounded = (percent * 1e6).round() / 1e6;
-    if rounded == rounded.trunc() { format!("{rounded:.0} %") } else { format!("{} %", significant(rounded, 3)) }
+    if rounded == rounded.trunc() {
+        return format!("{rounded:.0} %");
+    }
+    // Nothing short of certainty is 100 %.
+    let digits = (3..=9).find(|digits| rounded > 100.0 || significant(rounded, *digits).parse() != Ok(100.0));
+    format!("{} %", significant(rounded, digits.unwrap_or(9)))
 }
 
 /// A p-value: two significant digits, and no false precision below 0.0001.
@@ -182,6 +188,7 @@ mod tests {
             (0.0, "0"),
             (999.96, "1,000"),
             (f64::NAN, "—"),
+            (5e300, "5.000e300"),
         ] {
             assert_eq!(significant(value, 4), text);
         }
@@ -212,6 +219,8 @@ mod tests {
     fn a_ratio_reads_as_a_change() {
         for (ratio, text) in
             [(0.954, "−4.6 %"), (1.0021, "+0.21 %"), (1.0, "0 %"), (2.5, "+150 %"), (12.0, "×12.0"), (f64::NAN, "—")]
+                .into_iter()
+                .chain([(0.999_97, "−0.003 %"), (1.000_000_001, "0 %")])
         {
             assert_eq!(change(ratio), text);
         }
@@ -238,5 +247,7 @@ mod tests {
         assert_eq!(percent(1.0 - 0.05), "95 %");
         assert_eq!(percent(0.025), "2.50 %");
         assert_eq!(percent(1.0 - 2.0 * 0.05), "90 %");
+        assert_eq!(percent(1.0 - 0.0003), "99.97 %");
+        assert_eq!(percent(0.999_999), "99.9999 %");
     }
 }

@@ -119,6 +119,14 @@ pub struct Frozen {
     /// The hash over the manifest of the data that come back before every point. `None` when nothing is put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// The folder's name when it was made. Reports name the bundle by it wherever the folder has gone since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+}
+
+/// The last part of a path as text.
+fn name_of(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// A point with the kernel's counters at both ends.
@@ -164,6 +172,7 @@ impl Bundle {
         let unfinished = unfinished(path);
         let _ = fs::remove_dir_all(&unfinished);
         create_folder(&unfinished)?;
+        let frozen = Frozen { bundle: name_of(path), ..frozen };
         let made = Bundle::fill(&unfinished, plan, frozen).and_then(|()| move_whole(&unfinished, path));
         made.inspect_err(|_| drop(fs::remove_dir_all(&unfinished)))?;
         Bundle::open_to_resume(path)
@@ -434,7 +443,23 @@ impl Bundle {
             })?;
             rows.collect()
         })?;
-        rows.into_iter().map(|row| self.point(row, &names)).collect()
+        let points: Vec<Point> = rows.into_iter().map(|row| self.point(row, &names)).collect::<Result<_, _>>()?;
+        let counted = |point: &&Point| point.outcome != Outcome::Invalid;
+        let mut last = None;
+        for point in points.iter().filter(counted) {
+            if last == Some(point.planned.index) {
+                let what = format!("point {} has two attempts that count", point.planned.index);
+                return Err(BundleError::Damaged { path: self.path.clone(), what });
+            }
+            last = Some(point.planned.index);
+        }
+        Ok(points)
+    }
+
+    /// The name that reports give to the bundle: the one it was made with.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.frozen.bundle.clone().or_else(|| name_of(&self.path)).unwrap_or_default()
     }
 
     /// Points that were under way when Pagewise ended: index, attempt, and whether the job had started. Those that wait for
@@ -775,6 +800,7 @@ mod tests {
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
+            bundle: None,
         }
     }
 

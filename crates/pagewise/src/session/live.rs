@@ -139,6 +139,7 @@ impl Session {
                 repeat: vec![repeat(plan)],
                 notes,
                 data: None,
+                bundle: None,
             };
             Ok(Bundle::create(&path, plan, frozen)?)
         })

@@ -3,7 +3,7 @@
 
 use super::cells::{self, SEPARATOR};
 use super::source::{Place, Step};
-use super::{Factor, OrderKind, Plan, StoppingRule};
+use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
 use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
@@ -26,6 +26,10 @@ pub struct Problem {
 const MOST_CELLS: u128 = 1_000;
 /// More points than this are a slip: at a second each they take more than a day.
 pub const MOST_POINTS: u64 = 200_000;
+/// More looks than this are a slip: each spends of alpha, and no rule is tested beyond it.
+const MOST_LOOKS: usize = 50;
+/// A coefficient of variation below this is a slip; no clock is that good.
+const SMALLEST_CV: f64 = 1e-6;
 /// File systems take 255 bytes for a name (`NAME_MAX`), and `.trial` is put behind it.
 const LONGEST_NAME: usize = 200;
 
@@ -264,6 +268,10 @@ impl Problems {
         let factors = || plan.factors.iter().map(|factor| &factor.name);
         for (index, contrast) in plan.contrasts.iter().enumerate() {
             let place = |key: &str| [Step::from("contrast"), index.into(), key.into()];
+            if plan.contrasts[..index].iter().any(|earlier| asks_the_same(earlier, contrast)) {
+                let why = "this comparison is declared twice, and would share alpha with itself; declare it once";
+                self.add(place("factor"), why);
+            }
             let Some(factor) = plan.factor(&contrast.factor) else {
                 self.add(place("factor"), unknown("factor", &contrast.factor, factors()));
                 continue;
@@ -317,6 +325,10 @@ impl Problems {
             }
             return;
         }
+        if stopping.looks.len() > MOST_LOOKS {
+            let why = format!("{} looks are more than {MOST_LOOKS}; look less often", stopping.looks.len());
+            self.add(place(), why);
+        }
         let rises = stopping.looks.windows(2).all(|pair| pair[0] < pair[1]);
         let ends = stopping.looks.last().is_none_or(|last| *last == blocks);
         if !rises || !ends || stopping.looks.first().is_some_and(|first| *first < FEWEST_BLOCKS) {
@@ -336,6 +348,11 @@ impl Problems {
                 self.add([Step::from("invalidate"), index.into()], why);
             }
         }
+        let has_command = plan.workload.run.first().is_some_and(|program| !program.trim().is_empty());
+        if plan.workload.name == "command" && plan.live.is_none() && !has_command {
+            let why = "there is no command to time; write run = [\"program\", \"argument\"]";
+            self.add(["workload".into(), "run".into()], why);
+        }
         let cost = &plan.cost;
         for (key, text) in [("run", &cost.run), ("around", &cost.around), ("boot", &cost.boot)] {
             if let Some(Err(error)) = text.as_ref().map(|text| text.parse::<Seconds>()) {
@@ -349,7 +366,7 @@ impl Problems {
         }
         match cost.cv.as_ref().map(|text| text.parse::<Fraction>()) {
             Some(Err(error)) => self.add([Step::from("cost"), "cv".into()], error.to_string()),
-            Some(Ok(Fraction(cv))) if !(cv > 0.0 && cv < 1.0) => {
+            Some(Ok(Fraction(cv))) if !(SMALLEST_CV..1.0).contains(&cv) => {
                 self.add([Step::from("cost"), "cv".into()], "cv is not between 0% and 100%; write it like \"3%\"");
             }
             _ => {}
@@ -426,6 +443,11 @@ pub fn cost_of(factor: &Factor) -> CostClass {
     let policies = factor.levels.values().filter_map(|text| text.parse::<Policy>().ok());
     let costs = policies.flat_map(|policy| policy.settings).filter_map(|setting| tunable::find(&setting.tunable).ok());
     costs.map(|tunable| tunable.descriptor.cost).max().unwrap_or(CostClass::Job)
+}
+
+/// Whether two contrasts are one question, whichever of them is called primary.
+fn asks_the_same(one: &Contrast, other: &Contrast) -> bool {
+    Contrast { primary: other.primary, ..one.clone() } == *other
 }
 
 fn moves_with(plan: &Plan, one: &str, other: &str) -> bool {
@@ -507,6 +529,14 @@ mod tests {
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'vm.swappiness=lots'\n", "vm.swappiness=lots"),
             (HEAD, "[[invalidate]]\nnumber = 'steal'\nbecause = 'x'\n", "give above or below"),
             (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
+            (HEAD, "[cost]\naround = '1e300s'\n", "90s, 10m or 1.5h"),
+            (HEAD, "[cost]\ncv = '1e-200%'\n", "like \"3%\""),
+            (
+                HEAD,
+                "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\nprimary = true\n\
+                 [[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\n",
+                "declared twice",
+            ),
             (HEAD, "[recording]\nhz = 100\n", "0 to 20"),
             (HEAD, "[recording]\nstacks = 5000\n", "1 to 1000, or 0 for none"),
             (HEAD, "[recording]\nstacks = -1\n", "u32"),

@@ -303,7 +303,11 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     let tost = cell.tost.as_ref().map(|t| format!("p {} against ±{}", number::p_value(t.p), number::percent(t.margin)));
     line("equivalence (TOST)", tost, "tost");
     let shift = cell.hodges_lehmann.as_ref();
-    let shift = shift.map(|h| format!("{} ({} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)));
+    let shift = shift.map(|h| match number::percent(h.level) {
+        // One value of each: no interval, whatever its ends.
+        _ if h.level < 0.5 => format!("{} (no interval: too few values)", digits(h.shift)),
+        level => format!("{} ({level} interval {} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)),
+    });
     line("median shift (Hodges-Lehmann)", shift, "hodges_lehmann");
     let ranks = cell
         .mann_whitney
