@@ -3,12 +3,14 @@
 //! A plan is TOML for people and is frozen (its text hashed) before the first point runs. `prove` writes the same plan
 //! with one factor of two levels, so that there is one engine. [`source`] reads a plan and says where it is wrong,
 //! [`cells`] are the combinations of levels that run, [`check`] holds what no trial can be run with, [`lint`] what a
-//! careful experimenter would not do, [`forecast`] what it will cost and what it can find.
+//! careful experimenter would not do, [`forecast`] what it will cost and what it can find, [`open_ended`] what a comparison
+//! without a planned end is judged by.
 
 pub mod cells;
 pub mod check;
 pub mod forecast;
 pub mod lint;
+pub mod open_ended;
 pub mod source;
 
 use super::data::Data;
@@ -387,6 +389,9 @@ pub enum StoppingRule {
     ObrienFleming,
     /// Looks that spend alpha evenly: Lan and DeMets with a spending function like Pocock's.
     Pocock,
+    /// A look after every complete block, by a confidence sequence: for a comparison whose end nobody can plan. The trial ends
+    /// when every primary comparison is decided, or after the blocks of the design.
+    OpenEnded,
 }
 
 impl StoppingRule {
@@ -397,6 +402,7 @@ impl StoppingRule {
             StoppingRule::Fixed => "fixed",
             StoppingRule::ObrienFleming => "obrien-fleming",
             StoppingRule::Pocock => "pocock",
+            StoppingRule::OpenEnded => "open-ended",
         }
     }
 }
@@ -409,9 +415,13 @@ pub struct Stopping {
     #[serde(default)]
     pub rule: StoppingRule,
     /// After how many complete blocks to look, rising; the last is `design.blocks`. Empty with a spending rule: at 40, 60, 80
-    /// and 100 % of the blocks.
+    /// and 100 % of the blocks. An open-ended comparison is looked at after every block and declares none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// With `open-ended`: at how many blocks intervals are to be as short as they can be. Half of `design.blocks` unless said
+    /// otherwise; whatever it is, intervals hold at every number of blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_at: Option<u32>,
     /// Also stop when the declared smallest effect can hardly be found any more (conditional power below 10 %).
     #[serde(default)]
     pub futility: bool,
@@ -421,8 +431,10 @@ impl Stopping {
     /// After how many complete blocks of `blocks` to look.
     #[must_use]
     pub fn looks(&self, blocks: u32) -> Vec<u32> {
-        if self.rule == StoppingRule::Fixed {
-            return vec![blocks];
+        match self.rule {
+            StoppingRule::Fixed => return vec![blocks],
+            StoppingRule::OpenEnded => return (super::order::FEWEST_PAIRS.min(blocks)..=blocks).collect(),
+            StoppingRule::ObrienFleming | StoppingRule::Pocock => {}
         }
         if !self.looks.is_empty() {
             return self.looks.clone();

@@ -1,8 +1,10 @@
 //! When a sequential trial may be looked at, and what a look decides.
 //!
 //! Looks are declared as numbers of complete blocks. Primary comparisons share alpha equally; each spends its part over the
-//! looks by the plan's spending function, and the trial stops when every one of them is decided. All of it is a function of
-//! the plan, the order and the points, so that a resumed trial has spent what it had spent before.
+//! looks by the plan's spending function, and the trial stops when every one of them is decided. An open-ended trial is
+//! looked at after every complete block instead: its intervals are a confidence sequence, which allows for any number of
+//! looks and spends nothing. All of it is a function of the plan, the order and the points, so that a resumed trial has
+//! spent what it had spent before.
 
 use super::order::Order;
 use super::plan::{Plan, StoppingRule};
@@ -19,8 +21,8 @@ use serde::{Deserialize, Serialize};
 pub struct Look {
     /// Complete blocks at the look.
     pub blocks: u32,
-    /// Alpha of the whole trial that is spent with it.
-    pub spent: f64,
+    /// Alpha of the whole trial that is spent with it. `None` in an open-ended trial, which spends none of it look by look.
+    pub spent: Option<f64>,
     /// Every primary comparison.
     pub comparisons: Vec<Looked>,
     /// Whether the trial ends here.
@@ -36,7 +38,7 @@ pub struct Looked {
     pub name: String,
     /// The p at or below which the look decides.
     pub nominal_p: f64,
-    /// Its p; `None` without an estimate.
+    /// Its p, of the t test, or in an open-ended trial the one that holds at every look; `None` without an estimate.
     pub p: Option<f64>,
     /// The conclusion at this look's level.
     pub conclusion: Conclusion,
@@ -66,7 +68,13 @@ pub fn complete_blocks(order: &Order, points: &[Point]) -> u32 {
 #[must_use]
 pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[Look]) -> Look {
     let last = blocks >= plan.design.blocks;
-    let nothing = |because: String| Look { blocks, spent: 0.0, comparisons: Vec::new(), stop: last, because };
+    let nothing = |because: String| Look {
+        blocks,
+        spent: (plan.stopping.rule != StoppingRule::OpenEnded).then_some(0.0),
+        comparisons: Vec::new(),
+        stop: last,
+        because,
+    };
     let declared = match Declared::of(plan, order, points) {
         Ok(declared) => declared,
         Err(error) => return nothing(error.to_string()),
@@ -98,7 +106,8 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
         (false, false) => "not every primary comparison is decided".to_owned(),
     };
     let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
-    let spent = spend(plan, plan.design.alpha).spent(fraction.min(1.0));
+    let spent = (plan.stopping.rule != StoppingRule::OpenEnded)
+        .then(|| spend(plan, plan.design.alpha).spent(fraction.min(1.0)));
     Look { blocks, spent, comparisons, stop: over || last, because }
 }
 
@@ -108,8 +117,11 @@ fn spend(plan: &Plan, alpha: f64) -> Spending {
 }
 
 /// The level at which a primary comparison is judged at the last of these looks. A look that cannot spend gives 0: it decides
-/// nothing.
+/// nothing. In an open-ended trial it is the comparison's share of alpha at every look.
 pub(crate) fn level_at(declared: &Declared<'_>, looks: &[Look], estimated: &Estimated) -> f64 {
+    if let Some(sequence) = declared.sequence {
+        return sequence.alpha;
+    }
     boundaries_at(declared, looks, estimated, None).last().map_or(0.0, |look| look.nominal_p)
 }
 
@@ -122,7 +134,7 @@ fn boundaries_at(
     to_come: Option<u32>,
 ) -> Vec<spending::Look> {
     let plan = declared.plan;
-    let primaries = super::study::asked(plan, &declared.cells).iter().filter(|asked| asked.primary).count().max(1);
+    let primaries = plan.claims().max(1);
     let lost_df = if estimated.is_by_pairs() { 2.0 } else { 1.0 };
     let mut progress: Vec<Progress> = Vec::new();
     for (at, look) in looks.iter().enumerate() {

@@ -316,6 +316,10 @@ impl Problems {
     fn stopping(&mut self, plan: &Plan) {
         let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
         let place = || [Step::from("stopping"), "looks".into()];
+        if stopping.rule != StoppingRule::OpenEnded && stopping.shortest_at.is_some() {
+            let why = "shortest_at is of rule = \"open-ended\"; leave it out, or name that rule";
+            self.add(["stopping".into(), "shortest_at".into()], why);
+        }
         if stopping.rule == StoppingRule::Fixed {
             if !stopping.looks.is_empty() || stopping.futility {
                 self.add(
@@ -329,15 +333,43 @@ impl Problems {
             let why = format!("{} looks are more than {MOST_LOOKS}; look less often", stopping.looks.len());
             self.add(place(), why);
         }
+        if matches!(plan.design.order, OrderKind::Complete | OrderKind::Nested) {
+            let why = "a look needs complete blocks; write order = \"blocks\" or \"pairs\"";
+            self.add(["design".into(), "order".into()], why);
+        }
+        if stopping.rule == StoppingRule::OpenEnded {
+            self.open_ended(plan);
+            return;
+        }
         let rises = stopping.looks.windows(2).all(|pair| pair[0] < pair[1]);
         let ends = stopping.looks.last().is_none_or(|last| *last == blocks);
         if !rises || !ends || stopping.looks.first().is_some_and(|first| *first < FEWEST_BLOCKS) {
             let why = format!("looks must rise from {FEWEST_BLOCKS} or more to the {blocks} blocks of the design");
             self.add(place(), why);
         }
-        if matches!(plan.design.order, OrderKind::Complete | OrderKind::Nested) {
-            let why = "a look needs complete blocks; write order = \"blocks\" or \"pairs\"";
-            self.add(["design".into(), "order".into()], why);
+    }
+
+    fn open_ended(&mut self, plan: &Plan) {
+        let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
+        let place = |key: &str| [Step::from("stopping"), key.into()];
+        if !stopping.looks.is_empty() {
+            self.add(place("looks"), "an open-ended comparison is looked at after every block; leave looks out");
+        }
+        if stopping.futility {
+            let why = "futility asks what the planned end can still show, and an open-ended comparison plans none; leave it \
+                       out";
+            self.add(place("futility"), why);
+        }
+        if !(FEWEST_BLOCKS..=blocks).contains(&plan.shortest_at()) {
+            let why = format!(
+                "intervals cannot be shortest at {} blocks; write {FEWEST_BLOCKS} to the {blocks} of the design",
+                plan.shortest_at()
+            );
+            self.add(place("shortest_at"), why);
+        }
+        if plan.claims() == 0 {
+            let why = "no [[contrast]] is primary, so nothing would end the trial before its last block";
+            self.add(place("rule"), why);
         }
     }
 
@@ -524,6 +556,12 @@ mod tests {
             ),
             (HEAD, "[stopping]\nlooks = [4, 10]\n", "looks once, at the end"),
             (HEAD, "[stopping]\nrule = 'pocock'\nlooks = [4, 9]\n", "must rise"),
+            (HEAD, "[stopping]\nrule = 'pocock'\nshortest_at = 9\n", "is of rule = \"open-ended\""),
+            (HEAD, "[stopping]\nrule = 'open-ended'\nlooks = [4, 10]\n", "after every block"),
+            (HEAD, "[stopping]\nrule = 'open-ended'\nfutility = true\n", "plans none"),
+            (HEAD, "[stopping]\nrule = 'open-ended'\nshortest_at = 11\n", "write 3 to the 10"),
+            (HEAD, "[stopping]\nrule = 'open-ended'\n", "no [[contrast]] is primary"),
+            (HEAD, "[design]\norder = 'complete'\n[stopping]\nrule = 'open-ended'\n", "needs complete blocks"),
             (HEAD, "[[factor]]\nname = 'again'\nlevels.a = 'env.LOAD=9'\n", "'load' and 'again' at once"),
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'thp.enabeld=never'\n", "did you mean"),
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'vm.swappiness=lots'\n", "vm.swappiness=lots"),

@@ -4,6 +4,7 @@ use super::cells::{Cell, cells};
 use super::check::{cost_of, has_boot_factor};
 use super::lint::comparisons_of;
 use super::{OrderKind, Plan};
+use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::power;
 use crate::tunable::CostClass;
 use crate::unit::{Fraction, Seconds};
@@ -53,7 +54,7 @@ impl Known {
 pub struct Forecast {
     /// Cells.
     pub cells: u32,
-    /// Blocks.
+    /// Blocks; of a trial that may end early the most there can be.
     pub blocks: u32,
     /// Runs, warm-up included.
     pub runs: u32,
@@ -63,6 +64,8 @@ pub struct Forecast {
     pub hours: Option<f64>,
     /// Why there are no hours.
     pub no_hours_because: Option<String>,
+    /// When an open-ended trial ends. `None` by any other rule.
+    pub ends: Option<String>,
     /// What is recorded beside the kernel's numbers, and what is known of what that takes from the runs.
     pub recording: Option<String>,
     /// What each comparison can find.
@@ -76,7 +79,7 @@ pub struct Detectable {
     pub name: String,
     /// Level of its test: alpha, shared among the primary comparisons.
     pub alpha: f64,
-    /// The difference, as a fraction, that it finds with a probability of 80 %; `None` where no scatter is known.
+    /// The difference, as a fraction, that it finds with a probability of 80 % in all blocks; `None` where no scatter is known.
     pub difference: Option<f64>,
 }
 
@@ -103,9 +106,24 @@ pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
         boots,
         hours,
         no_hours_because,
+        ends: ends(plan, cells.len()),
         recording: recorded(plan),
         comparisons,
     }
+}
+
+/// The earliest and the latest end of an open-ended trial.
+fn ends(plan: &Plan, cells: usize) -> Option<String> {
+    let sequence = plan.sequence()?;
+    // Pairs estimate what running second costs, too.
+    let is_pairs = cells == 2 && matches!(plan.design.order, OrderKind::Auto | OrderKind::Pairs);
+    let first_look = plan.stopping.looks(plan.design.blocks).first().copied().unwrap_or_default();
+    let earliest = sequence.fewest(if is_pairs { 2 } else { 1 }).max(first_look);
+    Some(format!(
+        "open-ended: ends as soon as every claim is decided, after {earliest} blocks at the earliest and {} at the latest; what \
+         follows is of all of them",
+        plan.design.blocks
+    ))
 }
 
 /// What is recorded beside the kernel's numbers. What looking costs depends on the host and on what runs, so only how to find it
@@ -152,7 +170,7 @@ fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
 }
 
 fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
-    let primaries: usize = plan.contrasts.iter().filter(|c| c.primary).map(|c| comparisons_of(c, cells)).sum();
+    let (claims, sequence) = (plan.claims().max(1), plan.sequence());
     let mut found = Vec::new();
     for contrast in &plan.contrasts {
         let mut groups: BTreeMap<Vec<&str>, Vec<&Cell>> = BTreeMap::new();
@@ -165,7 +183,9 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
             }
             groups.entry(key).or_default().push(cell);
         }
-        let alpha = if contrast.primary { plan.design.alpha / primaries.max(1) as f64 } else { plan.design.alpha };
+        let alpha = if contrast.primary { plan.design.alpha / claims as f64 } else { plan.design.alpha };
+        // What an open-ended trial shows at its last block it shows at some block: a little more is found than is told.
+        let level = sequence.map_or(alpha, |sequence| last_look(sequence, alpha, plan.design.blocks));
         for key in in_order {
             let mean_variance = |level: &str| -> Option<f64> {
                 let cells: Vec<&&Cell> = groups[&key].iter().filter(|cell| cell.has(&contrast.factor, level)).collect();
@@ -178,7 +198,7 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
             let variance =
                 if contrast.interaction.is_some() { variance.map(|variance| 2.0 * variance) } else { variance };
             let difference = variance
-                .and_then(|variance| power::detectable_in_blocks(plan.design.blocks, variance.sqrt(), alpha, POWER));
+                .and_then(|variance| power::detectable_in_blocks(plan.design.blocks, variance.sqrt(), level, POWER));
             let mut name = format!("{}: {} → {}", contrast.factor, contrast.a, contrast.b);
             for (factor, level) in contrast.by.iter().zip(&key) {
                 name.push_str(&format!(", {factor} {level}"));
@@ -190,6 +210,12 @@ fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
         }
     }
     found
+}
+
+/// The level that a t test after the last block needs for the sequence's interval at 1 − alpha to exclude no difference.
+fn last_look(sequence: ConfidenceSequence, alpha: f64, blocks: u32) -> f64 {
+    let n = f64::from(blocks);
+    ConfidenceSequence { alpha, ..sequence }.nominal_p(n - 1.0, n)
 }
 
 #[cfg(test)]
@@ -232,5 +258,11 @@ mod tests {
         // R: power.t.test(n = 10, power = 0.8, sd = 0.02 * sqrt(2), sig.level = 0.025, type = "paired")$delta = 0.0322.
         let difference = libm::log1p(found.comparisons[0].difference.unwrap());
         assert!((difference - 0.0322).abs() < 5e-4, "{difference}");
+        // Open-ended, the same ten blocks show less: that is the price.
+        let plan = source::read(&format!("{text}[stopping]\nrule = 'open-ended'\n"), "x.toml").unwrap();
+        let open_ended = forecast(&plan, &Known::from_plan(&plan)).comparisons[0].difference.unwrap();
+        assert!((1.3..2.0).contains(&(libm::log1p(open_ended) / difference)), "{open_ended}");
+        let ends = forecast(&plan, &Known::from_plan(&plan)).ends.unwrap();
+        assert!(ends.contains("after 4 blocks at the earliest and 10 at the latest"), "{ends}");
     }
 }

@@ -3,7 +3,7 @@
 
 use super::cells::{Cell, canonical_name, cells};
 use super::check::cost_of;
-use super::{Contrast, Factor, OrderKind, Plan};
+use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
 use crate::tunable::policy::{Policy, Setting};
 use crate::tunable::{self, CostClass};
 use schemars::JsonSchema;
@@ -175,7 +175,11 @@ fn too_few_boots(plan: &Plan) -> Option<Lint> {
 /// The smallest p that the randomisation test over the design can reach, against what a primary comparison must reach.
 fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     let blocks = plan.design.blocks;
-    let primaries: usize = plan.contrasts.iter().filter(|c| c.primary).map(|c| comparisons_of(c, cells)).sum();
+    // An open-ended trial has no randomisation test: none allows for a look after every block.
+    if plan.stopping.rule == StoppingRule::OpenEnded {
+        return None;
+    }
+    let primaries = plan.claims();
     let needed = plan.design.alpha / primaries.max(1) as f64;
     // Each block may be mirrored: 2 in 2^n. For pairs the orders are balanced, and fewer.
     let smallest = if cells.len() == 2 {

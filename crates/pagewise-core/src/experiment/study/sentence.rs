@@ -47,21 +47,21 @@ pub(super) fn verdict(
             change(effect.ratio)
         ),
         (Reason::Effect, Some(effect)) if comparison.conclusion == Conclusion::Equivalent => format!(
-            "`{}` and `{}` are equivalent in {}{place}: the difference lies between {} ({} interval), inside ±{}{}.",
+            "`{}` and `{}` are equivalent in {}{place}: the difference lies between {} ({}), inside ±{}{}.",
             comparison.a,
             comparison.b,
             metric.metric.name,
             span(&effect.interval_equivalence),
-            level(2.0 * comparison.level),
+            interval(effect, 2.0 * comparison.level),
             percent(metric.margin),
             if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
         ),
         (Reason::Effect, Some(effect)) => format!(
-            "{}{place}: {} is {} ({} interval: {}; {} blocks).",
+            "{}{place}: {} is {} ({}: {}; {} blocks).",
             judged(comparison, other),
             metric.metric.name,
             change(effect.ratio),
-            level(comparison.level),
+            interval(effect, comparison.level),
             span(&effect.interval),
             comparison.blocks
         ),
@@ -71,18 +71,19 @@ pub(super) fn verdict(
                     " More blocks than anyone would run are needed to see the margin here.".to_owned()
                 }
                 Some(blocks) => format!(
-                    " A new trial needs {blocks} blocks to see a difference of {} nine times in ten.",
+                    " A new trial {}needs {blocks} blocks to see a difference of {} nine times in ten.",
+                    if effect.evidence.is_some() { "of fixed length " } else { "" },
                     percent(metric.margin)
                 ),
                 None => String::new(),
             };
             format!(
-                "No difference found between `{}` and `{}` in {}{place}: {} ({} interval: {}; {} blocks).{next}",
+                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {} blocks).{next}",
                 comparison.a,
                 comparison.b,
                 metric.metric.name,
                 change(effect.ratio),
-                level(comparison.level),
+                interval(effect, comparison.level),
                 span(&effect.interval),
                 comparison.blocks
             )
@@ -104,14 +105,14 @@ fn same_step(comparison: &Comparison, metric: &StudyMetric, other: &Interaction,
     );
     let name = &metric.metric.name;
     if comparison.conclusion == Conclusion::Equivalent {
-        let (alpha, margin) = (level(2.0 * comparison.level), percent(metric.margin));
+        let (interval, margin) = (interval(effect, 2.0 * comparison.level), percent(metric.margin));
         let span = span(&effect.interval_equivalence);
-        return format!("Equivalent in {name}: {step} differ by between {span} ({alpha} interval), inside ±{margin}.");
+        return format!("Equivalent in {name}: {step} differ by between {span} ({interval}), inside ±{margin}.");
     }
     format!(
-        "No difference found in {name} between {step}: the second is {} ({} interval: {}; {} blocks).",
+        "No difference found in {name} between {step}: the second is {} ({}: {}; {} blocks).",
         change(effect.ratio),
-        level(comparison.level),
+        interval(effect, comparison.level),
         span(&effect.interval),
         comparison.blocks
     )
@@ -157,6 +158,12 @@ fn span(interval: &Interval) -> String {
         format!("{sign}{rounded}")
     };
     format!("{} and {} %", signed(interval.low), signed(interval.high))
+}
+
+/// `95 % interval`, or `95 % confidence sequence`: which of the two it is decides what may be done with it.
+fn interval(effect: &StudyEffect, alpha: f64) -> String {
+    let kind = if effect.evidence.is_some() { "confidence sequence" } else { "interval" };
+    format!("{} {kind}", level(alpha))
 }
 
 /// `95 %`; levels that are shared get the digits they need.

@@ -30,6 +30,11 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Look for what lasts longer than a run (page cache, a thermal limit, a background job). Restore data and state \
              before every point, or let the host settle for longer."
         }
+        "carry-over" => {
+            "Find what outlives a run (page cache, written-back data, heat, fragmented memory): restore data and state before \
+             every point, or let the host settle for longer. Complete randomisation finds the whole effect, at the price of \
+             drift."
+        }
         "outliers" => {
             "Look at those runs and their recordings before anything else. Never drop them: plan an [[invalidate]] rule for \
              the cause before the next trial."

@@ -130,6 +130,7 @@ fn in_words(plan: &Plan, order: &order::Order, forecast: &Forecast, lints: &[Lin
         "{}: {} cells × {} blocks{with_warmup}, {} runs",
         plan.name, forecast.cells, forecast.blocks, forecast.runs
     ));
+    lines.extend(forecast.ends.as_ref().map(|said| wrapped(said, "")));
     match (&forecast.hours, &forecast.no_hours_because) {
         (Some(hours), because) => {
             let note = because.as_ref().map(|because| format!(" ({because})")).unwrap_or_default();

@@ -7,6 +7,7 @@ use crate::output;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::next::{Next, next};
+use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping::{self, Look};
 use pagewise_core::unit::Seconds;
@@ -48,15 +49,18 @@ pub(super) struct Status {
     pub(super) invalid: u32,
     /// Blocks complete one after the other from the first on.
     pub(super) blocks_complete: u32,
-    /// Blocks of the plan.
+    /// Blocks of the plan; of an open-ended trial the most there can be.
     pub(super) blocks: u32,
+    /// Which rule ends the trial.
+    pub(super) rule: StoppingRule,
     /// Whether a process that this one can see runs the trial now. `None` when that cannot be read.
     pub(super) is_run: Option<bool>,
     /// The point that is under way, or comes next. `None` when the trial is complete.
     pub(super) next: Option<NextPoint>,
     /// Seconds from the start of one run to that of the next, the median. `None` before the first run has ended.
     pub(super) seconds_per_run: Option<f64>,
-    /// Seconds that the runs without a result will take, the one under way whole. `None` before the first run has ended.
+    /// Seconds that the runs without a result will take, the one under way whole; those of a trial that may end early are the
+    /// most it will take. `None` before the first run has ended.
     pub(super) seconds_left: Option<f64>,
     /// After how many blocks the next look comes. `None` when the trial is complete.
     pub(super) next_look: Option<u32>,
@@ -197,6 +201,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
         invalid: invalid.len() as u32,
         blocks_complete,
         blocks: plan.design.blocks,
+        rule: plan.stopping.rule,
         is_run: holder::is_held(bundle.path()),
         seconds_per_run: seconds,
         seconds_left: seconds.map(|seconds| seconds * f64::from(open)),
@@ -261,18 +266,14 @@ fn in_words(status: &Status) -> String {
             let waiting = next.reason.as_ref().map(|reason| format!(", waits for {reason}")).unwrap_or_default();
             lines.push(format!("next: run {}, {place}, {} ({}{waiting})", next.index + 1, next.cell, next.state));
             if let Some(left) = status.seconds_left {
-                lines.push(format!("about {} left", Seconds(left)));
+                let at_most = if status.rule == StoppingRule::OpenEnded { " at most" } else { "" };
+                lines.push(format!("about {} left{at_most}", Seconds(left)));
             }
         }
         None => lines.push("complete: pagewise trial analyze says what was found".to_owned()),
     }
-    for look in &status.looks {
-        lines.push(format!(
-            "look after {} blocks: {:.2} % of alpha spent; {}",
-            look.blocks,
-            look.spent * 100.0,
-            look.because
-        ));
+    for look in told(status) {
+        lines.push(look_in_words(look));
         for one in &look.comparisons {
             let p = one.p.map_or("no estimate".to_owned(), |p| format!("p = {p:.2e}, needs {:.2e}", one.nominal_p));
             lines.push(format!("  {}: {} ({p})", one.name, one.conclusion.word()));
@@ -282,4 +283,22 @@ fn in_words(status: &Status) -> String {
         lines.push(format!("the plan's rule allows the next look after {look} blocks"));
     }
     lines.join("\n")
+}
+
+/// The looks that are told. An open-ended trial is looked at after every block, and the last look says all that the others did.
+pub(super) fn told(status: &Status) -> &[Look] {
+    match (status.rule, status.looks.len()) {
+        (StoppingRule::OpenEnded, taken @ 1..) => &status.looks[taken - 1..],
+        _ => &status.looks[..],
+    }
+}
+
+/// What a look cost and decided, in a line.
+pub(super) fn look_in_words(look: &Look) -> String {
+    match look.spent {
+        Some(spent) => {
+            format!("look after {} blocks: {:.2} % of alpha spent; {}", look.blocks, spent * 100.0, look.because)
+        }
+        None => format!("looked at after every block, the last time after {}: {}", look.blocks, look.because),
+    }
 }
