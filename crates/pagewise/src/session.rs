@@ -1,6 +1,7 @@
 //! A trial from its plan to a complete bundle: what is checked before anything runs, who holds the host meanwhile, and
 //! what is said when it stops early.
 
+pub(crate) mod dry_run;
 pub(crate) mod live;
 
 use crate::cli::Global;
@@ -14,7 +15,7 @@ use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::{Cell, cells};
 use pagewise_core::experiment::plan::forecast::recorded;
 use pagewise_core::experiment::plan::lint::Lint;
-use pagewise_core::experiment::plan::{self, Plan};
+use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint};
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::facts::kernel::host_facts;
@@ -218,7 +219,7 @@ impl Session {
         }
         let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         if global.json {
-            output::json(&serde_json::json!({"schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes}));
+            dry_run::tell(plan, &order, notes, None);
             return Ok(ExitCode::SUCCESS);
         }
         let mut lines = vec![format!("{}: {}", plan.name, self.workload(plan)?.describe())];

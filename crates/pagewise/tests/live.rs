@@ -149,6 +149,7 @@ fn the_order_and_its_time_are_told_and_nothing_is_changed() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let json = desk.run(&[&args[..], &["--json"]].concat());
     let plan: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(plan["schema"], "pagewise.dry-run/1");
     assert_eq!((&plan["seconds"], &plan["plan"]["live"]["block_seconds"]), (&80.0.into(), &5.0.into()));
     let budget = desk.run(&["--a", "now", "--b", "thp.defrag=never", "--block", "5s", "--budget", "2m", "--dry-run"]);
     assert_eq!(out(&budget).lines().filter(|line| line.contains(" pair ")).count(), 12, "{}", out(&budget));

@@ -3,6 +3,7 @@
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_testkit::requires;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -435,6 +436,12 @@ fn dry_run_says_what_would_happen_and_does_nothing() {
     assert_exit(&output, 0);
     assert!(String::from_utf8_lossy(&output.stdout).contains("order"));
     assert!(!desk.path("ran").exists() && !desk.path("state").exists());
+    let output = desk.run(&["--a", "now", "--b", "env.X=1", "--dry-run", "--json", "--", "touch", "ran"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["schema"], "pagewise.dry-run/1");
+    let fields = told.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>();
+    assert_eq!(fields, BTreeSet::from(["notes", "order", "plan", "schema", "seconds"]));
+    assert_eq!(told["order"]["points"].as_array().map(Vec::len), Some(2 * 10 + 2), "two levels, ten pairs, a warm-up each");
     assert!(fs::read_dir(desk.0.path()).unwrap().next().is_none(), "a dry run leaves nothing behind");
 }
 

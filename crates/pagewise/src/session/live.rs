@@ -1,6 +1,6 @@
 //! A live proof from its plan to its bundle: what is refused before anything is changed, who holds the host, how it ends.
 
-use super::{Session, remove_old_scratch};
+use super::{Session, dry_run, remove_old_scratch};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
@@ -10,7 +10,7 @@ use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::live::switching::{self, SwitchError, Switched};
 use pagewise_core::experiment::live::{Ended, Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order::{self, Order};
-use pagewise_core::experiment::plan::{self, Plan, forecast};
+use pagewise_core::experiment::plan::{Plan, forecast};
 use pagewise_core::experiment::point::Outcome;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_host::facts::kernel::host_facts;
@@ -87,9 +87,7 @@ impl Session {
         let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let takes = live.takes(order.points.len());
         if global.json {
-            output::json(&serde_json::json!({
-                "schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes, "seconds": takes.0,
-            }));
+            dry_run::tell(plan, &order, notes, Some(takes.0));
             return Ok(ExitCode::SUCCESS);
         }
         let mut lines = vec![format!("{}: {}", plan.name, what_runs(plan, live))];
