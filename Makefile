@@ -2,7 +2,10 @@
 .PHONY: help demo test test-long lint bench docs static build setup
 CARGO ?= cargo
 # Each is run, also after one that is over its bound.
-BENCHES = overhead analyze recording stacks top diagnose page
+BENCHES = overhead analyze recording jitter stacks top diagnose page
+
+# For each of fifteen parsers: two hours in all.
+FUZZ_SECONDS ?= 480
 
 help:
 	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"
@@ -29,6 +32,7 @@ test:
 test-long:
 	@scripts/setup test
 	@PAGEWISE_LONG=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" scripts/test
+	@scripts/fuzz $(FUZZ_SECONDS)
 
 lint:
 	$(CARGO) fmt --all --check

@@ -18,6 +18,9 @@ pub mod source;
 
 mod symbol;
 
+#[doc(hidden)]
+pub use symbol::read_anything as read_symbols;
+
 pub mod workload;
 
 pub mod store;

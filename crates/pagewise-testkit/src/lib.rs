@@ -5,7 +5,11 @@ pub mod fake_host;
 
 pub mod host_lock;
 
+pub mod hostile;
+
 pub mod kills;
+
+pub mod lateness;
 pub mod made_up_day;
 pub mod recordings;
 
@@ -25,6 +29,7 @@ pub mod trouble;
 
 pub use fake_host::FakeHost;
 pub use host_lock::{HostUnchanged, host_lock};
+pub use lateness::Lateness;
 pub use made_up_day::MadeUpDay;
 pub use recordings::RecordingBuilder;
 pub use terminal::Terminal;

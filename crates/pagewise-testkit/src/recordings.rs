@@ -341,6 +341,14 @@ impl RecordingBuilder {
         self
     }
 
+    /// A setting that is seen to be another from that second on.
+    #[must_use]
+    pub fn changed(mut self, path: &str, second: f64, value: &str) -> Self {
+        let ts = START + (second * 1e9) as u64;
+        self.settings.push(Setting { ts, path: path.to_owned(), value: Some(value.to_owned()), by: "seen".to_owned() });
+        self
+    }
+
     /// The tunable is not there.
     #[must_use]
     pub fn without_setting(mut self, path: &str) -> Self {

@@ -13,7 +13,7 @@ pub struct Diagnosis {
     pub schema: String,
     /// What was looked at.
     pub look: LookView,
-    /// What was found, the costliest first.
+    /// What was found, the costliest first; of what costs the same, causes before what follows from them.
     pub findings: Vec<Finding>,
     /// What was looked for and is not there.
     pub not_found: Vec<NotFound>,
@@ -239,6 +239,17 @@ pub struct RuledOut {
     pub because: Vec<Evidence>,
 }
 
+/// A setting that is changed together with another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Together {
+    /// The tunable.
+    pub tunable: String,
+    /// Its value now; null where it is not known.
+    pub from: Option<String>,
+    /// The value to try.
+    pub to: String,
+}
+
 /// Something to change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proposal {
@@ -248,6 +259,9 @@ pub struct Proposal {
     pub from: Option<String>,
     /// The value to try.
     pub to: Option<String>,
+    /// What is set together with it, because neither changes anything alone.
+    #[serde(default)]
+    pub with: Vec<Together>,
     /// What to do, in words, and why.
     pub words: String,
     /// What it acts on: `host`, `job`, or `application`.
@@ -264,6 +278,28 @@ pub struct Proposal {
     pub undo: Option<String>,
     /// Commands that would decide whether it helps.
     pub verify: Vec<String>,
+}
+
+impl Proposal {
+    /// Everything it sets: tunable, value now, value to try. Empty for advice.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(&str, Option<&str>, &str)> {
+        let first = self.tunable.as_deref().zip(self.to.as_deref());
+        let first = first.map(|(tunable, to)| (tunable, self.from.as_deref(), to));
+        let with = self.with.iter().map(|other| (other.tunable.as_str(), other.from.as_deref(), other.to.as_str()));
+        first.into_iter().chain(with).collect()
+    }
+}
+
+/// Another finding that has to do with one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Link {
+    /// Its id.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// By what the one brings about the other.
+    pub why: String,
 }
 
 /// A named cause.
@@ -293,6 +329,12 @@ pub struct Finding {
     pub of_seconds: f64,
     /// Who takes part.
     pub who: Vec<Who>,
+    /// Other findings of the same time that this one is a consequence of.
+    #[serde(default)]
+    pub follows_from: Vec<Link>,
+    /// Other findings of the same time that are consequences of this one.
+    #[serde(default)]
+    pub leads_to: Vec<Link>,
     /// What shows it.
     pub evidence: Vec<Evidence>,
     /// Evidence that would have helped.

@@ -11,9 +11,11 @@ pub mod document;
 pub mod families;
 pub mod look;
 pub mod processes;
+mod huge_faults;
 mod propose;
 
 pub mod reference;
+mod relations;
 pub mod rule;
 pub mod rules;
 pub mod signal;
@@ -69,6 +71,7 @@ pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
     }
     let order = |finding: &Finding| (std::cmp::Reverse(finding.severity), std::cmp::Reverse(finding.confidence));
     findings.sort_by_key(order);
+    relations::relate(&mut findings, &judged);
     Diagnosis { schema: SCHEMA.to_owned(), look: look_view(look, subject), findings, not_found, not_decided }
 }
 
@@ -82,8 +85,14 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         }
         _ => None,
     });
-    let mut changes = draft.changes.clone();
-    changes.extend(propose::proposals(rule, look, options));
+    let mut changes: Vec<Proposal> = Vec::new();
+    for change in draft.changes.iter().cloned().chain(propose::proposals(rule, look, &draft.hits, options)) {
+        // Two steps can come to the same on this host: the one that stands first says why.
+        let is_there = |other: &Proposal| !change.settings().is_empty() && other.settings() == change.settings();
+        if !changes.iter().any(is_there) {
+            changes.push(change);
+        }
+    }
     // What can be set comes first; advice alone is better than nothing.
     let to_try = changes.iter().position(|change| change.tunable.is_some()).or((!changes.is_empty()).then_some(0));
     let change = to_try.map(|at| changes.remove(at));
@@ -102,6 +111,8 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         seconds: draft.hits.seconds(&look.windows),
         of_seconds: look.windows.seconds(),
         who: draft.who.clone(),
+        follows_from: Vec::new(),
+        leads_to: Vec::new(),
         evidence: draft.evidence.clone(),
         missing: views(&draft.missing),
         ruled_out: ruled_out.collect(),

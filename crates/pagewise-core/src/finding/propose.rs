@@ -2,8 +2,8 @@
 //! commands that set it, undo it and decide whether it helps.
 
 use super::answer::Answer;
-use super::document::Proposal;
-use super::look::Look;
+use super::document::{Proposal, Together};
+use super::look::{Hits, Look};
 use super::rule::{Rule, Step, To};
 use crate::tunable::{CostClass, Scope, Tunable, find, same};
 
@@ -14,38 +14,37 @@ pub struct Options {
     pub live_proof: bool,
 }
 
-/// Since which kernel a job can be kept off huge pages: `PR_SET_THP_DISABLE`, 3.15.
-const PROCESS_THP_SINCE: (u32, u32, u32) = (3, 15, 0);
-
-/// The steps of a rule that this host can take, in order.
+/// The steps of a rule that this host can take and that change something, in order. `hits`: where the rule's finding holds.
 #[must_use]
-pub(super) fn proposals(rule: &Rule, look: &Look, options: Options) -> Vec<Proposal> {
-    rule.changes.iter().filter_map(|step| proposal(step, look, options)).collect()
+pub(super) fn proposals(rule: &Rule, look: &Look, hits: &Hits, options: Options) -> Vec<Proposal> {
+    rule.changes.iter().filter_map(|step| proposal(step, look, hits, options)).collect()
 }
 
-fn proposal(step: &Step, look: &Look, options: Options) -> Option<Proposal> {
-    if step.only_when.is_some_and(|such| !such(look)) {
+fn proposal(step: &Step, look: &Look, hits: &Hits, options: Options) -> Option<Proposal> {
+    if step.only_when.is_some_and(|when| !(when.holds)(look, hits)) {
         return None;
     }
     if matches!(step.to, To::Advice) {
         return Some(advice(step.why, step.restart));
     }
     let from = look.settings.value(step.tunable);
-    let is_from = from.is_none_or(|from| step.only_from.is_empty() || step.only_from.contains(&from));
-    if !is_from {
+    if from.is_some_and(|from| !step.only_from.is_empty() && !step.only_from.contains(&from)) {
         return None;
     }
-    let to = match step.to {
-        To::First(values) => first(step.tunable, values, look)?,
-        To::Times(factor, most) => {
-            let now = look.settings.number(step.tunable)?;
-            let to = (now * factor).round().min(most);
-            (to > now || factor < 1.0).then(|| format!("{to:.0}"))?
-        }
-        To::Worked(of, _) => of(look)?,
-        To::Advice => return None,
-    };
-    set(step.tunable, &to, step.why, step.restart, look, options)
+    let mut settings = vec![(step.tunable, value(step.tunable, step.to, look)?)];
+    for (tunable, to) in step.with {
+        settings.push((tunable, value(tunable, *to, look)?));
+    }
+    change(&settings, step.why, step.restart, look, options)
+}
+
+/// The value that is meant, on this host.
+fn value(tunable: &str, to: To, look: &Look) -> Option<String> {
+    match to {
+        To::First(values) => first(tunable, values, look),
+        To::Worked(of, _) => of(look),
+        To::Advice => None,
+    }
 }
 
 /// The first value that the kernel certainly has.
@@ -60,6 +59,7 @@ pub(super) fn advice(words: &str, restart: bool) -> Proposal {
         tunable: None,
         from: None,
         to: None,
+        with: Vec::new(),
         words: words.to_owned(),
         scope: "application".to_owned(),
         takes_effect: if restart { "with the next start of the job" } else { "at once" }.to_owned(),
@@ -82,41 +82,73 @@ pub(super) fn set(
     look: &Look,
     options: Options,
 ) -> Option<Proposal> {
+    change(&[(tunable, to.to_owned())], why, restart, look, options)
+}
+
+/// A setting that this host can take and does not have yet.
+struct Checked {
+    found: Tunable,
+    from: Option<String>,
+    to: String,
+}
+
+fn checked(tunable: &str, to: &str, look: &Look) -> Option<Checked> {
     let found = find(tunable).ok()?;
     let to = found.canonical(to).ok()?;
-    let is_for_job = found.is_for_job();
-    let from = if is_for_job { None } else { look.settings.value(&found.name) };
-    let is_there = is_for_job || look.settings.has(&found.name) != Answer::No;
-    let is_known_to_kernel =
-        found.name != "process.thp" || look.settings.release().is_none_or(|release| release >= PROCESS_THP_SINCE);
+    let from = if found.is_for_job() { None } else { look.settings.value(&found.name).map(str::to_owned) };
+    let is_there = look.settings.has(&found.name) == Answer::Yes;
     let takes = look.settings.takes(&found.name, &to) != Answer::No;
-    let differs = from.is_none_or(|from| !same(&found.name, from, &to));
-    if !(is_there && is_known_to_kernel && takes && differs && is_below_ceiling(&found, &to, look)) {
-        return None;
-    }
-    let policy = format!("{}={}", found.name, escaped_value(&to));
-    let quoted = quoted(&policy);
-    let is_live = found.descriptor.cost == CostClass::Live && !is_for_job;
+    let differs = from.as_deref().is_none_or(|from| !same(&found.name, from, &to));
+    let is_possible = is_there && takes && differs && is_below_ceiling(&found, &to, look);
+    is_possible.then_some(Checked { found, from, to })
+}
+
+/// Settings that change together: all of them, or none.
+fn change(
+    settings: &[(&str, String)],
+    why: &str,
+    restart: bool,
+    look: &Look,
+    options: Options,
+) -> Option<Proposal> {
+    let all = settings.iter().map(|(tunable, to)| checked(tunable, to, look)).collect::<Option<Vec<Checked>>>()?;
+    let [first, others @ ..] = all.as_slice() else { return None };
+    let text = |one: &Checked| format!("{}={}", one.found.name, escaped_value(&one.to));
+    let policy = quoted(&all.iter().map(text).collect::<Vec<String>>().join(","));
+    let is_live = all.iter().all(|one| one.found.descriptor.cost == CostClass::Live && !one.found.is_for_job());
+    let is_for_job = |one: &Checked| one.found.is_for_job() || one.found.descriptor.scope == Scope::Job;
     let needs_restart = restart || !is_live;
     let takes_effect = match (is_live, restart) {
         (true, false) => "at once",
         (true, true) => "for memory mapped from now on: start the job anew",
         (false, _) => "with the next start of the job",
     };
-    let mut verify = vec![format!("pagewise prove --a now --b {quoted} -- ./job")];
+    let mut verify = vec![format!("pagewise prove --a now --b {policy} -- ./job")];
     if is_live && !needs_restart && options.live_proof {
-        verify.insert(0, format!("pagewise prove --live --a now --b {quoted}"));
+        verify.insert(0, format!("pagewise prove --live --a now --b {policy}"));
     }
+    let mut coupled: Vec<String> = Vec::new();
+    for name in all.iter().flat_map(|one| one.found.descriptor.coupled) {
+        if !coupled.iter().any(|other| other == name) {
+            coupled.push((*name).to_owned());
+        }
+    }
+    let together = |one: &Checked| Together {
+        tunable: one.found.name.clone(),
+        from: one.from.clone(),
+        to: one.to.clone(),
+    };
     Some(Proposal {
-        tunable: Some(found.name.clone()),
-        from: from.map(str::to_owned),
-        to: Some(to),
+        tunable: Some(first.found.name.clone()),
+        from: first.from.clone(),
+        to: Some(first.to.clone()),
+        with: others.iter().map(together).collect(),
         words: why.to_owned(),
-        scope: if is_for_job || found.descriptor.scope == Scope::Job { "job" } else { "host" }.to_owned(),
+        scope: if all.iter().all(is_for_job) { "job" } else { "host" }.to_owned(),
         takes_effect: takes_effect.to_owned(),
         needs_restart,
-        coupled: found.descriptor.coupled.iter().map(|name| (*name).to_owned()).collect(),
-        apply: is_live.then(|| format!("pagewise set {quoted}")),
+        coupled,
+        apply: is_live.then(|| format!("pagewise set {policy}")),
         undo: Some(if is_live { "pagewise revert" } else { "start the job without it" }.to_owned()),
         verify,
     })
@@ -162,6 +194,29 @@ mod tests {
     fn what_has_a_ceiling_is_not_proposed_where_it_cannot_be_checked() {
         let look = Look::default();
         assert_eq!(set("vm.min_free_kbytes", "65536", "", false, &look, Options::default()), None);
-        assert!(set("vm.watermark_scale_factor", "50", "", false, &look, Options::default()).is_some());
+        assert!(set("vm.swappiness", "50", "", false, &look, Options::default()).is_some());
+    }
+
+    #[test]
+    fn what_not_every_kernel_has_is_not_proposed_for_one_that_is_not_known() {
+        let look = Look::default();
+        for (name, value) in [("vm.watermark_scale_factor", "50"), ("mglru.enabled", "y"), ("process.thp", "never")] {
+            assert_eq!(set(name, value, "", false, &look, Options::default()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_changes_together_is_one_policy_and_what_is_there_already_is_none() {
+        let settings = |values: &[(&str, &str)]| -> Vec<(&'static str, String)> {
+            let name = |name: &str| if name == "a" { "vm.swappiness" } else { "vm.vfs_cache_pressure" };
+            values.iter().map(|(which, value)| (name(which), (*value).to_owned())).collect()
+        };
+        let both = change(&settings(&[("a", "10"), ("b", "200")]), "why", false, &Look::default(), Options::default());
+        let both = both.expect("every kernel has them");
+        assert_eq!(both.apply.as_deref(), Some("pagewise set 'vm.swappiness=10,vm.vfs_cache_pressure=200'"));
+        let set: Vec<(&str, &str)> = both.settings().into_iter().map(|(name, _, to)| (name, to)).collect();
+        assert_eq!(set, [("vm.swappiness", "10"), ("vm.vfs_cache_pressure", "200")]);
+        let refused = change(&settings(&[("a", "10"), ("b", "much")]), "", false, &Look::default(), Options::default());
+        assert_eq!(refused, None, "neither without the other");
     }
 }

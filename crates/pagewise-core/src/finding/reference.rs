@@ -70,16 +70,25 @@ fn lasts(rule: &Rule) -> String {
 }
 
 fn step_words(step: &Step) -> String {
-    let to = match step.to {
-        To::First(values) => values.iter().map(|value| format!("`{value}`")).collect::<Vec<String>>().join(" or "),
-        To::Times(factor, most) => format!("{factor} times what it is, at most {most}"),
-        To::Worked(_, words) => words.to_owned(),
-        To::Advice => return format!("{}.", capitalised(step.why)),
-    };
+    let when = step.only_when.map_or_else(String::new, |when| format!(" Only {}.", when.words));
+    let Some(to) = value_words(step.to) else { return format!("{}.{when}", capitalised(step.why)) };
     let from =
         if step.only_from.is_empty() { String::new() } else { format!(" (from {})", step.only_from.join(" or ")) };
+    let with = step.with.iter().filter_map(|(tunable, to)| Some(format!(" with `{tunable}` to {}", value_words(*to)?)));
+    let with: String = with.collect();
     let restart = if step.restart { "; start the job anew" } else { "" };
-    format!("`{}` to {to}{from}: {}{restart}.", step.tunable, step.why)
+    format!("`{}` to {to}{from}{with}: {}{restart}.{when}", step.tunable, step.why)
+}
+
+/// `None` for advice.
+fn value_words(to: To) -> Option<String> {
+    match to {
+        To::First(values) => {
+            Some(values.iter().map(|value| format!("`{value}`")).collect::<Vec<String>>().join(" or "))
+        }
+        To::Worked(_, words) => Some(words.to_owned()),
+        To::Advice => None,
+    }
 }
 
 fn capitalised(text: &str) -> String {
@@ -104,11 +113,12 @@ mod tests {
     #[test]
     fn what_a_rule_declares_exists() {
         for rule in rules::ALL {
-            for step in rule.changes.iter().filter(|step| !step.tunable.is_empty()) {
-                let found = find(step.tunable).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
-                if let To::First(values) = step.to {
+            let steps = rule.changes.iter().filter(|step| !step.tunable.is_empty());
+            for (tunable, to) in steps.flat_map(|step| step.with.iter().copied().chain([(step.tunable, step.to)])) {
+                let found = find(tunable).unwrap_or_else(|error| panic!("{}: {error}", rule.id));
+                if let To::First(values) = to {
                     for value in values {
-                        assert!(found.canonical(value).is_ok(), "{}: {}={value}", rule.id, step.tunable);
+                        assert!(found.canonical(value).is_ok(), "{}: {tunable}={value}", rule.id);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Verdict};
 use super::document::{Compare, OriginView, Quantity, Tier};
-use super::look::Look;
+use super::look::{Hits, Look};
 use super::signal::Signal;
 
 /// Where a threshold comes from.
@@ -81,12 +81,19 @@ impl Threshold {
 pub enum To {
     /// The first of these values that the kernel has.
     First(&'static [&'static str]),
-    /// So many times what it is, and at most so much.
-    Times(f64, f64),
     /// What is worked out from the look, and what that is in words. `None`: nothing to propose.
     Worked(fn(&Look) -> Option<String>, &'static str),
     /// Nothing that can be set.
     Advice,
+}
+
+/// A condition of a step: a kernel or another setting under which alone it changes anything.
+#[derive(Clone, Copy, Debug)]
+pub struct When {
+    /// In words that follow "only".
+    pub words: &'static str,
+    /// Of a look, and where in it the finding holds.
+    pub holds: fn(&Look, &Hits) -> bool,
 }
 
 /// A change, in the order of what it can break.
@@ -98,8 +105,10 @@ pub struct Step {
     pub to: To,
     /// Only while it has one of these values; empty: whatever it is.
     pub only_from: &'static [&'static str],
-    /// Only of such a look.
-    pub only_when: Option<fn(&Look) -> bool>,
+    /// Only then.
+    pub only_when: Option<When>,
+    /// What is set together with it, because neither does anything alone.
+    pub with: &'static [(&'static str, To)],
     /// What it does, or the advice itself. A sentence without a full stop.
     pub why: &'static str,
     /// Whether the job must be started anew for it, beyond what the tunable's class says.
@@ -110,7 +119,7 @@ impl Step {
     /// Sets a tunable.
     #[must_use]
     pub const fn set(tunable: &'static str, to: To, why: &'static str) -> Step {
-        Step { tunable, to, only_from: &[], only_when: None, why, restart: false }
+        Step { tunable, to, only_from: &[], only_when: None, with: &[], why, restart: false }
     }
 
     /// Something to do that is no setting.
@@ -125,10 +134,16 @@ impl Step {
         Step { only_from: values, ..self }
     }
 
-    /// Only where a look is such.
+    /// Only where it changes something. The words follow "only".
     #[must_use]
-    pub const fn when(self, such: fn(&Look) -> bool) -> Step {
-        Step { only_when: Some(such), ..self }
+    pub const fn when(self, words: &'static str, holds: fn(&Look, &Hits) -> bool) -> Step {
+        Step { only_when: Some(When { words, holds }), ..self }
+    }
+
+    /// Together with these.
+    #[must_use]
+    pub const fn with(self, others: &'static [(&'static str, To)]) -> Step {
+        Step { with: others, ..self }
     }
 
     /// And the job has to be started anew.

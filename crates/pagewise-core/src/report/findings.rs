@@ -4,7 +4,7 @@
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity,
     Who,
 };
 use crate::finding::words;
@@ -141,6 +141,12 @@ impl Page {
         if !finding.who.is_empty() {
             self.labelled("Who", &who(&finding.who));
         }
+        if !finding.follows_from.is_empty() {
+            self.labelled("Follows from", &causes(&finding.follows_from));
+        }
+        if !finding.leads_to.is_empty() {
+            self.labelled("Leads to", &effects(&finding.leads_to));
+        }
         match &finding.change {
             Some(change) => self.change("Try first", change),
             None => self.labelled("Try first", "nothing: there is no setting here that would help"),
@@ -169,14 +175,17 @@ impl Page {
     }
 
     fn change(&mut self, label: &str, change: &Proposal) {
-        let Some((tunable, to)) = change.tunable.as_ref().zip(change.to.as_ref()) else {
+        let settings = change.settings();
+        if settings.is_empty() {
             self.labelled(label, &change.words);
             return;
-        };
-        let from = change.from.as_deref().map_or_else(|| "?".to_owned(), printable);
-        let arrow =
-            if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
-        self.labelled(label, &arrow);
+        }
+        for (place, (tunable, from, to)) in settings.into_iter().enumerate() {
+            let from = from.map_or_else(|| "?".to_owned(), printable);
+            let arrow =
+                if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
+            self.labelled(if place == 0 { label } else { "" }, &if place == 0 { arrow } else { format!("and {arrow}") });
+        }
         let mut effect = format!("{}. Takes effect {}", capitalised(&change.words), change.takes_effect);
         if !change.coupled.is_empty() {
             effect.push_str(&format!("; moves {} along", change.coupled.join(", ")));
@@ -256,6 +265,15 @@ pub(super) fn who(who: &[Who]) -> String {
     let named: Vec<String> = who.iter().map(one).collect();
     let of = who.first().map_or("", |who| who.of.as_str());
     if of.is_empty() { named.join(", ") } else { format!("{} of the {of}", named.join(", ")) }
+}
+
+pub(super) fn causes(links: &[Link]) -> String {
+    let one = |link: &Link| format!("{} ({})", link.id, link.why);
+    links.iter().map(one).collect::<Vec<String>>().join("; ")
+}
+
+pub(super) fn effects(links: &[Link]) -> String {
+    links.iter().map(|link| link.id.as_str()).collect::<Vec<&str>>().join(", ")
 }
 
 pub(super) fn ruled_out(rules: &[RuledOut]) -> String {

@@ -127,6 +127,20 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
+    /// The first kernel that has it, as its source says: the 4.6 of `4.6, above 1000 since 5.18; …`. `None`: every kernel has
+    /// it, or it is no part of one. Distributions backport: where a name can be looked for, that counts.
+    #[must_use]
+    pub fn since(&self) -> Option<(u32, u32, u32)> {
+        if self.source.starts_with("always") {
+            return None;
+        }
+        self.source.split([',', ';', ' ']).find_map(|word| {
+            let mut numbers = word.split('.').map(str::parse::<u32>);
+            let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+            Some((major, minor, numbers.next().and_then(Result::ok).unwrap_or(0)))
+        })
+    }
+
     /// A host tunable that acts at once, with one file and nothing special about it.
     pub(super) const fn live(
         name: &'static str,
@@ -185,5 +199,23 @@ impl Descriptor {
     pub(super) const fn for_job(self) -> Self {
         Descriptor { cost: CostClass::Job, scope: Scope::Job, ..self }
             .never_switched("is read when the job starts, so it takes a restart of the job")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tunable::{all, find};
+
+    #[test]
+    fn since_when_a_kernel_has_it_is_read_from_its_source() {
+        let since = |name: &str| find(name).unwrap().descriptor.since();
+        assert_eq!(since("vm.watermark_scale_factor"), Some((4, 6, 0)));
+        assert_eq!(since("thp.defrag"), Some((2, 6, 32)), "Red Hat 6 has it in its 2.6.32");
+        assert_eq!(since("cgroup[/a].memory.high"), Some((4, 5, 0)));
+        assert_eq!(since("vm.swappiness"), None, "every kernel has it");
+        for descriptor in all().filter(|descriptor| !descriptor.paths.is_empty()) {
+            let is_said = descriptor.source.starts_with("always") || descriptor.since().is_some();
+            assert!(is_said, "{}: '{}' begins with a version or with always", descriptor.name, descriptor.source);
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(super) const ALL: &[Descriptor] = &[
     thp!(
         "enabled",
         Choice,
-        "2.6.38; mm/huge_memory.c enabled_store",
+        "2.6.32 of Red Hat, 2.6.38; mm/huge_memory.c enabled_store",
         "which anonymous memory may get huge pages when it is first touched or collapsed"
     )
     .coupled_with(&["vm.min_free_kbytes"])
@@ -35,7 +35,7 @@ pub(super) const ALL: &[Descriptor] = &[
     thp!(
         "defrag",
         Choice,
-        "2.6.38, five values since 4.11; mm/huge_memory.c defrag_store",
+        "2.6.32 of Red Hat, 2.6.38, five values since 4.11; mm/huge_memory.c defrag_store",
         "how hard a page fault tries to get a huge page: reclaim and compact at once, later, or not"
     )
     .switched(

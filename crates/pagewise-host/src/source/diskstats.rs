@@ -42,8 +42,9 @@ pub fn sum(text: &str, is_disk: impl Fn(&str) -> bool) -> Result<Moved, SourceEr
                 .ok_or_else(|| format_error(PATH, format!("line '{line}' has no number in field {}", index + 1)))
         };
         if fields.get(2).is_some_and(|name| is_disk(name)) {
-            moved.read += number(5)? * SECTOR;
-            moved.written += number(9)? * SECTOR;
+            // A number that no disk has must not end us.
+            moved.read = moved.read.saturating_add(number(5)?.saturating_mul(SECTOR));
+            moved.written = moved.written.saturating_add(number(9)?.saturating_mul(SECTOR));
         }
     }
     Ok(moved)
@@ -58,5 +59,7 @@ mod tests {
         let text = "254 0 vda 10 0 100 1 20 0 200 1 0 1 1\n254 1 vda1 10 0 100 1 20 0 200 1 0 1 1\n7 0 loop0 9 0 9 9 9 0 9 9 9 9 9\n";
         assert_eq!(sum(text, |name| name == "vda").unwrap(), Moved { read: 51_200, written: 102_400 });
         assert!(sum("254 0 vda 1", |_| true).is_err());
+        let endless = "254 0 vda 1 0 18446744073709551615 1 2 0 18446744073709551615 1\n";
+        assert_eq!(sum(endless, |_| true).unwrap(), Moved { read: u64::MAX, written: u64::MAX });
     }
 }

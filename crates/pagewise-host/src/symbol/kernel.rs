@@ -37,7 +37,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    fn parse(mut lines: impl BufRead) -> Kernel {
+    pub(super) fn parse(mut lines: impl BufRead) -> Kernel {
         let mut kernel = Kernel { modules: vec![KERNEL.to_owned()], ..Kernel::default() };
         let mut line = Vec::with_capacity(256);
         loop {

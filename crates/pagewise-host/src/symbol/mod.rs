@@ -238,6 +238,18 @@ impl Symbols {
     }
 }
 
+/// Reads bytes as each kind of file that names come from, and asks what is at that place. For tests with hostile input.
+pub fn read_anything(bytes: &[u8], place: u64) {
+    if let Some(elf) = Elf::read(elf::Image::Bytes(bytes.to_vec())) {
+        let _ = (elf.find(place), elf.size());
+    }
+    let _ = PerfMap::parse(bytes).find(place);
+    let _ = Kernel::parse(bytes).find(place);
+    let text = String::from_utf8_lossy(bytes);
+    let _ = Processes::default().parse(&text);
+    let _ = demangled(text.trim());
+}
+
 fn hex(address: u64) -> String {
     format!("{address:#x}")
 }

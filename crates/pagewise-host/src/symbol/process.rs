@@ -66,7 +66,7 @@ impl Processes {
         known
     }
 
-    fn parse(&mut self, text: &str) -> Vec<Range> {
+    pub(super) fn parse(&mut self, text: &str) -> Vec<Range> {
         let mut ranges = Vec::new();
         for line in text.lines().take(MOST_RANGES * 4) {
             let mut words = line.splitn(6, ' ');

@@ -18,6 +18,7 @@ mod direct_reclaim_stalls;
 mod dirty_throttling;
 mod fork_cow_thp;
 mod fragmentation;
+mod full_host;
 mod hugetlb_waste;
 mod kcompactd_burn;
 mod khugepaged_burn;
@@ -36,7 +37,7 @@ mod unevictable_memory;
 mod unexplained_system_time;
 mod watermark_boost;
 
-pub use proof::{Proof, Snapshot};
+pub use proof::{Proof, Shown, Snapshot};
 pub use stage::Stage;
 
 use pagewise_host::process::Interrupt;
@@ -174,6 +175,9 @@ pub const TROUBLES: &[Trouble] = &[
 /// Loads without anything wrong.
 pub const HEALTHY: &[Trouble] = healthy::ALL;
 
+/// Loads that no finding belongs to, made for what is to be measured under them.
+pub const LOADS: &[Trouble] = &[full_host::LOAD];
+
 /// What cannot be made on the hosts at hand, and why. Its rules are tested on recordings built from the kernel's documented
 /// behaviour.
 pub const NOT_MADE: &[(&str, &str)] = &[
@@ -182,10 +186,10 @@ pub const NOT_MADE: &[(&str, &str)] = &[
     ("measurement-caveat", "a clock that is wrong, steal by neighbours and lost samples are not ours to make"),
 ];
 
-/// The trouble or healthy load of that name.
+/// The trouble or load of that name.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Trouble> {
-    TROUBLES.iter().chain(HEALTHY).find(|trouble| trouble.id == id)
+    TROUBLES.iter().chain(HEALTHY).chain(LOADS).find(|trouble| trouble.id == id)
 }
 
 /// Makes what the environment asks for ([`runner`] sets it) and says whether it asked. A program or a test calls it first.
@@ -221,6 +225,7 @@ mod tests {
             assert!(names.insert(id), "{id} is both made and not made");
         }
         assert!(HEALTHY.iter().all(|load| load.doses.len() == 1 && load.is_healthy() && names.insert(load.id)));
+        assert!(LOADS.iter().all(|load| load.doses.len() == 1 && !load.proof.is_empty() && names.insert(load.id)));
     }
 
     #[test]

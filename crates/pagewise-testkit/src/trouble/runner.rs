@@ -110,6 +110,35 @@ impl Runner {
         }
     }
 
+    /// Makes one that lasts at least `seconds`, and calls `meanwhile` once it is there. Gives what that gave, and what the
+    /// kernel's counters show of the trouble in the time it took.
+    ///
+    /// # Errors
+    /// In words, when it could not be made or did not last; the host is as it was.
+    pub fn during<T>(
+        &self,
+        trouble: &Trouble,
+        seconds: u32,
+        meanwhile: impl FnOnce() -> Result<T, String>,
+    ) -> Result<(T, Vec<Shown>), String> {
+        stage::sweep();
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let says = folder.path().join("says");
+        let mut maker = Maker(self.start(trouble, Severity::Mild, seconds, &says)?);
+        let outcome = maker.wait_until_ready(&says).and_then(|()| {
+            let before = Snapshot::take();
+            let given = meanwhile()?;
+            let after = Snapshot::take();
+            let shown = trouble.proof.iter().map(|proof| proof.between(&before, &after)).collect();
+            // One that ended before was not there all the while.
+            let is_there = matches!(maker.0.try_wait(), Ok(None));
+            if is_there { Ok((given, shown)) } else { Err(failure(&says, "it ended too early")) }
+        });
+        let ended = maker.end(&says);
+        stage::sweep();
+        outcome.and_then(|given| ended.map(|()| given))
+    }
+
     fn start(&self, trouble: &Trouble, severity: Severity, seconds: u32, says: &Path) -> Result<Child, String> {
         let policy = trouble.dose(severity).policy;
         let mut command = match (policy, self.maker.split_first()) {

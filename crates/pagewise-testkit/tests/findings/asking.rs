@@ -1,6 +1,6 @@
 //! How the tests ask.
 
-use pagewise_core::finding::{self, Diagnosis, Finding, Look, NotDecided, Options};
+use pagewise_core::finding::{self, Diagnosis, Finding, Look, NotDecided, Options, Proposal};
 use pagewise_core::recording::Recorded;
 
 pub(crate) fn ask(recorded: &impl Recorded<Error = std::convert::Infallible>) -> Diagnosis {
@@ -30,8 +30,12 @@ pub(crate) fn must_not_decide(recorded: &impl Recorded<Error = std::convert::Inf
     open.cloned().unwrap_or_else(|| panic!("{id} must stay open: {diagnosis:#?}"))
 }
 
-/// Steps as `tunable=value`, the one to try first in front.
+/// Steps as `tunable=value`, with a comma where two change together, the one to try first in front. Advice is left out.
 pub(crate) fn steps(finding: &Finding) -> Vec<String> {
-    let all = finding.change.iter().chain(&finding.alternatives);
-    all.filter_map(|step| Some(format!("{}={}", step.tunable.as_ref()?, step.to.as_ref()?))).collect()
+    let words = |step: &Proposal| {
+        let settings = step.settings().into_iter().map(|(tunable, _, to)| format!("{tunable}={to}"));
+        settings.collect::<Vec<String>>().join(",")
+    };
+    let all = finding.change.iter().chain(&finding.alternatives).map(words);
+    all.filter(|step| !step.is_empty()).collect()
 }

@@ -38,6 +38,7 @@ fn two_kinds_of_evidence_make_it_sure() {
         steps(&finding),
         [
             "thp.defrag=defer+madvise",
+            "thp.defrag=defer",
             "thp.defrag=never",
             "process.thp=never",
             "thp.enabled=madvise",

@@ -3,7 +3,10 @@
 
 mod asking;
 mod compaction_storm;
+mod kernel_paths;
 mod listings_of_2012;
 mod nothing_panics;
 mod others;
 mod parts;
+mod steps;
+mod together;

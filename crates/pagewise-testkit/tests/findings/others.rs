@@ -6,9 +6,9 @@ use pagewise_core::recording::{Gap, GapReason, SamplingEvent, StallKind};
 use pagewise_testkit::RecordingBuilder;
 use pagewise_testkit::recordings::{EachSecond, START};
 
-type Make = fn() -> RecordingBuilder;
+pub(crate) type Make = fn() -> RecordingBuilder;
 
-type Pathology = (&'static str, Make, Option<(&'static str, &'static str, &'static str)>);
+pub(crate) type Pathology = (&'static str, Make, Option<(&'static str, &'static str, &'static str)>);
 
 fn healthy() -> RecordingBuilder {
     RecordingBuilder::healthy(120)
@@ -26,7 +26,7 @@ fn thrash() -> RecordingBuilder {
 }
 
 /// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).
-fn cases() -> Vec<Pathology> {
+pub(crate) fn cases() -> Vec<Pathology> {
     let all: [Pathology; 20] = [
         (
             "thp-fault-cost",
@@ -228,7 +228,7 @@ fn a_burn_needs_a_minute_and_a_short_look_says_so() {
     assert_eq!(must_not_decide(&pool(60), "hugetlb-waste").needs_seconds, Some(600.0));
     let finding = must_find(&pool(700), "hugetlb-waste");
     assert_eq!(steps(&finding)[0], "vm.nr_hugepages=124");
-    assert_eq!(steps(&finding)[1], "vm.nr_overcommit_hugepages=900");
+    assert_eq!(steps(&finding)[1], "vm.nr_hugepages=124,vm.nr_overcommit_hugepages=900");
 }
 
 #[test]

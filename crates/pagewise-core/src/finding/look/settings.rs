@@ -1,5 +1,6 @@
 //! What was set while the recording was made, and which values the kernel would take.
 
+use super::{Hits, Windows};
 use crate::finding::answer::Answer;
 use crate::recording::note::Setting;
 use crate::tunable::{Grammar, find, listed};
@@ -25,6 +26,12 @@ const SINCE: [(&str, &str, (u32, u32, u32)); 4] = [
     ("thp.defrag", "defer", (4, 6, 0)),
     ("thp.defrag", "defer+madvise", (4, 11, 0)),
 ];
+
+/// Red Hat 6, the oldest kernel that listings come from: what it has, every kernel has.
+const OLDEST: (u32, u32, u32) = (2, 6, 32);
+
+/// A recording looks at settings so often: what is seen later by less than that may have been so already. Nanoseconds.
+const LOOKED_AT: u64 = 10_000_000_000;
 
 impl Settings {
     pub(super) fn of(
@@ -58,6 +65,31 @@ impl Settings {
         self.seen.get(tunable)?.last()?.1.as_deref()
     }
 
+    /// The values it had in the windows that hit; in all of the look where none does. Empty where that is not known.
+    #[must_use]
+    pub fn during(&self, tunable: &str, over: &Hits, windows: &Windows) -> Vec<&str> {
+        let Some(seen) = self.seen.get(tunable) else { return Vec::new() };
+        let is_hit = |window: usize| over.answers.get(window) == Some(&Answer::Yes);
+        let hit: Vec<usize> = (0..windows.count).filter(|window| is_hit(*window)).collect();
+        let takes = |from: u64, to: u64| {
+            hit.is_empty() || hit.iter().any(|window| from < windows.to(*window) && windows.from(*window) < to)
+        };
+        let mut values: Vec<&str> = Vec::new();
+        for (place, (since, value)) in seen.iter().enumerate() {
+            // What is there at the start was there before it.
+            let from = if place == 0 { 0 } else { since.saturating_sub(LOOKED_AT) };
+            let to = seen.get(place + 1).map_or(u64::MAX, |(next, _)| *next);
+            if !takes(from, to) {
+                continue;
+            }
+            let Some(value) = value.as_deref() else { return Vec::new() };
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
     /// The same as a number.
     #[must_use]
     pub fn number(&self, tunable: &str) -> Option<f64> {
@@ -82,10 +114,19 @@ impl Settings {
         self.release
     }
 
-    /// Whether this host has the tunable.
+    /// Whether this host has the tunable: by what was recorded, or else by the kernel's release. What the job alone is given
+    /// is in no recording.
     #[must_use]
     pub fn has(&self, tunable: &str) -> Answer {
-        if self.are_known() { Answer::of(Some(self.value(tunable).is_some())) } else { Answer::Unknown }
+        let Ok(found) = find(tunable) else { return Answer::No };
+        if self.are_known() && !found.is_for_job() {
+            return Answer::of(Some(self.value(&found.name).is_some()));
+        }
+        match (found.descriptor.since(), self.release) {
+            (Some(since), Some(release)) => Answer::of(Some(release >= since)),
+            (Some(since), None) if since > OLDEST => Answer::Unknown,
+            _ => Answer::Yes,
+        }
     }
 
     /// Whether this kernel takes the value: by its own list, by the value it has, by its release.
@@ -133,6 +174,49 @@ mod tests {
         let listed = of(Some("2.6.32"), false, Some("always [defer+madvise] never"));
         assert_eq!(takes(&listed, "defer+madvise"), Answer::Yes, "the kernel's own list wins");
         assert_eq!(takes(&listed, "madvise"), Answer::No);
+    }
+
+    #[test]
+    fn what_a_host_has_is_known_by_name_or_else_by_its_kernel() {
+        let recorded = |path: &str| Setting {
+            ts: 0,
+            path: path.to_owned(),
+            value: Some("10".to_owned()),
+            by: "start".to_owned(),
+        };
+        let here = Settings::of(vec![recorded("vm.swappiness")], Some("6.12"), false, |_| None);
+        assert_eq!(here.has("vm.swappiness"), Answer::Yes);
+        assert_eq!(here.has("mglru.enabled"), Answer::No, "6.12 can be built without");
+        assert_eq!(here.has("process.thp"), Answer::Yes, "no recording holds what a job is given");
+        let has = |kernel: Option<&str>, name: &str| of(kernel, false, None).has(name);
+        assert_eq!((has(Some("4.5"), "mglru.enabled"), has(Some("6.1"), "mglru.enabled")), (Answer::No, Answer::Yes));
+        assert_eq!((has(None, "mglru.enabled"), has(None, "vm.swappiness")), (Answer::Unknown, Answer::Yes));
+        assert_eq!((has(None, "thp.defrag"), has(None, "process.thp")), (Answer::Yes, Answer::Unknown));
+        assert_eq!(has(Some("6.12"), "no.such.thing"), Answer::No);
+    }
+
+    #[test]
+    fn the_values_of_a_time_are_those_that_were_in_force_in_it() {
+        const SECOND: u64 = 1_000_000_000;
+        let at = |second: u64, value: Option<&str>| Setting {
+            ts: second * SECOND,
+            path: "thp.enabled".to_owned(),
+            value: value.map(str::to_owned),
+            by: "seen".to_owned(),
+        };
+        let windows = Windows { start: 100 * SECOND, end: 160 * SECOND, width: 10 * SECOND, count: 6 };
+        let hits = |which: &[usize]| {
+            let answer = |window| Answer::of(Some(which.contains(&window)));
+            Hits { answers: (0..6).map(answer).collect(), ..Hits::default() }
+        };
+        let changes = vec![at(100, Some("always")), at(135, Some("madvise")), at(155, None)];
+        let settings = Settings::of(changes, None, false, |_| None);
+        let during = |which: &[usize]| settings.during("thp.enabled", &hits(which), &windows);
+        assert_eq!(during(&[0, 1]), ["always"]);
+        assert_eq!(during(&[2]), ["always", "madvise"], "it may have been so for ten seconds when it is seen");
+        assert_eq!(during(&[4]), Vec::<&str>::new(), "and then it was gone, or already");
+        assert_eq!(during(&[]), Vec::<&str>::new(), "all of the look, of which a part is not known");
+        assert_eq!(settings.during("thp.defrag", &hits(&[0]), &windows), Vec::<&str>::new());
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Page faults that compact memory until the kernel has most of the CPU, with free memory at hand.
 
+use super::super::huge_faults::{
+    Areas, follows_defrag, follows_global, holds_against_madvise, is_for_other_orders, waited, waits,
+};
 use super::super::rule::{Step, To};
+use super::job_thp;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
               Memory is not short: what is free lies in pieces.",
     thresholds: &[
         Threshold::at_least("system share of busy CPU", 0.30, Fraction)
-            .documented("Cloudera's performance guide, transparent huge page compaction"),
+            .documented("Cloudera's installation guide (CDH 5), disabling transparent hugepage compaction"),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("direct compactions per CPU", 0.05, PerSecond),
@@ -28,35 +32,93 @@ pub(super) const RULE: Rule = Rule {
         Step::set(
             "thp.defrag",
             To::First(&["defer+madvise", "madvise"]),
-            "only programs that ask for huge pages still wait for them; the others get them later, in the background",
+            "programs that have huge pages without asking for them no longer wait for one; those that ask by madvise (a JVM \
+             with UseTransparentHugePages, TCMalloc, Go, numpy) wait as before: for them, take the next step",
         )
-        .from(&["always"]),
-        Step::set("thp.defrag", To::First(&["defer"]), "nobody waits for a huge page; kcompactd makes them later")
-            .from(&["madvise", "defer+madvise"]),
-        Step::set("thp.defrag", To::First(&["never"]), "a page fault takes a huge page only if one is free"),
+        .from(&["always"])
+        .when("where memory that nobody asked huge pages for waits", |look, hits| helped(look, hits).others),
         Step::set(
-            "process.thp",
+            "thp.defrag",
+            To::First(&["defer"]),
+            "no page fault waits for a huge page, whoever asked; kcompactd makes them later",
+        )
+        .when("where page faults wait by it", by_defrag),
+        Step::set(
+            "thp.defrag",
             To::First(&["never"]),
-            "your job alone gets no huge pages; the rest of the host keeps them",
-        ),
-        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages")
+            "a page fault takes a huge page only if one is free, whoever asked",
+        )
+        .when("where page faults wait by it", by_defrag),
+        job_thp::NEVER.when("from 4.13, where faults on anonymous memory wait", |look, hits| {
+            let helped = helped(look, hits);
+            (helped.asked || helped.others) && holds_against_madvise(look)
+        }),
+        job_thp::NEVER_BEFORE_4_13
+            .when("before 4.13, where memory that nobody asked huge pages for waits", |look, hits| {
+                helped(look, hits).others && !holds_against_madvise(look)
+            }),
+        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask by madvise get huge pages")
             .from(&["always"])
-            .after_restart(),
-        Step::set("thp.enabled", To::First(&["never"]), "no huge pages at all").after_restart(),
+            .after_restart()
+            .when("where memory that nobody asked huge pages for waits, and some size follows thp.enabled", |look, hits| {
+                helped(look, hits).others && follows_global(look)
+            }),
+        Step::set(
+            "thp.enabled",
+            To::First(&["never"]),
+            "no huge pages at all, but of sizes with a switch of their own",
+        )
+        .after_restart()
+        .when("where anonymous memory waits, and some size follows thp.enabled", |look, hits| {
+            let helped = helped(look, hits);
+            (helped.asked || helped.others) && follows_global(look)
+        }),
+        Step::set("thp.shmem_enabled", To::First(&["never"]), "shared memory gets no huge pages")
+            .from(&["always", "within_size", "advise", "force"])
+            .after_restart()
+            .when("where shared memory waits", |look, hits| helped(look, hits).shared),
+        Step::advice(
+            "the settings were changed since, and as they are now no page fault waits for a huge page: record again to see \
+             whether it is gone",
+        )
+        .when("where page faults waited and wait no longer", |look, hits| {
+            !is_for_other_orders(look, hits) && waited(look, hits).any() && !helped(look, hits).any()
+        }),
+        Step::advice(
+            "see who compacts before changing anything: under these settings no page fault waits for a huge page, so it is \
+             khugepaged, a program that calls MADV_COLLAPSE, or large allocations of drivers and the network (the order of \
+             the stalls and the callers in the stacks tell which)",
+        )
+        .when("where no page fault waited", |look, hits| !is_for_other_orders(look, hits) && !waited(look, hits).any()),
+        Step::advice(
+            "see who asks for blocks of that size before changing anything (drivers, the network, stacks of threads): \
+             settings of huge pages do not touch them",
+        )
+        .when("where most of the time went to sizes that no huge page has", is_for_other_orders),
     ],
     counterindications: &[
         "Huge pages may be worth more than they cost: without them the processor looks up more translations. No counter \
          here shows that, so prove the change on the job.",
-        "Programs that ask by madvise (a JVM with UseTransparentHugePages, TCMalloc, numpy) still compact under \
-         defer+madvise and madvise.",
     ],
     docs: &[
         "Documentation/admin-guide/mm/transhuge.rst",
+        "mm/huge_memory.c (6.12), vma_thp_gfp_mask",
         "https://structureddata.org/2012/06/18/linux-6-transparent-huge-pages-and-hadoop-workloads/",
         "https://github.com/golang/go/issues/61718",
     ],
     judge,
 };
+
+/// Memory on which faults wait for a huge page, where that is what compacts.
+fn helped(look: &Look, hits: &Hits) -> Areas {
+    if is_for_other_orders(look, hits) { Areas::default() } else { waits(look, hits) }
+}
+
+/// Whether `thp.defrag` is what makes them wait.
+fn by_defrag(look: &Look, hits: &Hits) -> bool {
+    let helped = helped(look, hits);
+    helped.asked || helped.others || (helped.shared && follows_defrag(look))
+}
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -85,9 +147,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
         draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
-        if case.stalled(StallKind::Compaction, &hits).and_then(|stalled| stalled.order).is_some_and(|order| order < 9) {
+        if is_for_other_orders(look, &hits) {
             draft.watch.push(
-                "Most of the time went to allocations smaller than a huge page: THP is not the (only) cause. See \
+                "Most of the time went to allocations of a size that no huge page has: THP is not the (only) cause. See \
                  fragmentation and watermark-boost."
                     .to_owned(),
             );
@@ -137,5 +199,25 @@ fn summary(case: &Case<'_>, draft: &Draft, share: &Clause, room: &Clause, in_com
     if let (Some(free), Some(_)) = (free, room.value(hits, windows)) {
         text.push_str(&format!(" {free} of memory could still be had."));
     }
+    if !is_for_other_orders(case.look, hits) {
+        text.push_str(&who_asked(case.look, hits));
+    }
     text
+}
+
+/// Which memory the faults that waited can have been on, where the settings of that time say it.
+fn who_asked(look: &Look, hits: &Hits) -> String {
+    let settings = ["thp.enabled", "thp.defrag"]
+        .map(|name| (name, look.settings.during(name, hits, &look.windows)))
+        .map(|(name, values)| (!values.is_empty()).then(|| format!("{name}={}", values.join(" and "))));
+    let [Some(enabled), Some(defrag)] = settings else { return String::new() };
+    let waited = waited(look, hits);
+    let says = match (waited.asked, waited.others, waited.shared) {
+        (_, true, _) => "memory waits for a huge page whether its program asked for one by madvise or not",
+        (true, false, true) => "only shared memory and memory that a program asked huge pages for by madvise wait for one",
+        (true, false, false) => "only memory that a program asked huge pages for by madvise waits for one",
+        (false, false, true) => "only shared memory waits for a huge page",
+        (false, false, false) => "no page fault waits for a huge page: something else compacts",
+    };
+    format!(" Under {enabled} and {defrag} {says}.")
 }

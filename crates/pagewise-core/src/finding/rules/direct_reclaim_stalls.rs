@@ -1,7 +1,8 @@
 //! Programs that have to free memory themselves before they get any.
 
 use super::super::rule::{Step, To};
-use super::kswapd_saturation::wider;
+use super::groups;
+use super::kswapd_saturation::{WIDER, wider};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,10 +24,13 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.watermark_scale_factor",
-            To::Worked(wider, "five times what it is, 50 to 200"),
+            To::Worked(wider, WIDER),
             "kswapd starts earlier and frees more at a time",
         ),
-        Step::advice("limit the job that takes the memory, with memory.high of its control group"),
+        Step::advice("limit the job that takes the memory, with memory.high of its control group")
+            .when(groups::WHERE, groups::have_v2),
+        Step::advice("limit the job that takes the memory, with memory.limit_in_bytes of its control group")
+            .when("with version 1 of control groups", groups::have_v1),
         Step::set(
             "vm.min_free_kbytes",
             To::Worked(twice_free, "twice what it is, at most 2 % of memory"),
@@ -41,7 +45,8 @@ pub(super) const RULE: Rule = Rule {
 fn twice_free(look: &Look) -> Option<String> {
     let now = look.settings.number("vm.min_free_kbytes")?;
     let most = look.memory()? / 1024.0 * 0.02;
-    (now < most).then(|| format!("{:.0}", (now * 2.0).min(most)))
+    let to = (now * 2.0).min(most);
+    (to >= now * 1.1).then(|| format!("{to:.0}"))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

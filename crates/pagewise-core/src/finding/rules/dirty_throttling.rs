@@ -7,7 +7,8 @@ pub(super) const RULE: Rule = Rule {
     id: "dirty-throttling",
     title: "Writers are held back",
     meaning: "More data waits to be written than is allowed, so the kernel puts writers to sleep until the disk catches up. \
-              Long sleeps come from limits that are far above what the disk writes in a few seconds.",
+              Limits far above what the disk writes in a few seconds make the sleeps long; limits far below make writers sleep \
+              for nothing.",
     thresholds: &[
         Threshold::at_least("dirty pages, of where writers are held back", 0.95, Fraction),
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
@@ -29,14 +30,28 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.dirty_background",
-            To::Worked(one_second, "what the disk wrote in a second"),
+            To::Worked(|look| one_second(look).map(mebibytes), "what the disk wrote in a second"),
             "writing begins earlier, so that less piles up",
-        ),
+        )
+        .when("where writing begins later than that", |look, _| {
+            one_second(look).zip(background(look)).is_some_and(|(to, now)| to < now * SHOWS)
+        }),
         Step::set(
             "vm.dirty",
-            To::Worked(eight_seconds, "what the disk wrote in eight seconds"),
+            To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds"),
             "no more is let in than the disk writes in some seconds",
-        ),
+        )
+        .when("where more is let in", |look, _| {
+            eight_seconds(look).zip(limit(look)).is_some_and(|(to, now)| to < now * SHOWS)
+        }),
+        Step::set(
+            "vm.dirty",
+            To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds, at most a fifth of memory"),
+            "the disk always has something to write: the limit is less than it writes in a second",
+        )
+        .when("where less is let in than the disk writes in a second", |look, _| {
+            one_second(look).zip(limit(look)).is_some_and(|(to, now)| now < to)
+        }),
         Step::advice("write less at once, or to a faster disk"),
     ],
     counterindications: &[
@@ -50,22 +65,44 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-/// What is written per second where it is held back, in whole MiB.
+/// Bytes written per second where it is held back.
 fn disk(look: &Look) -> Option<f64> {
     let most = look.rate(&signal::PAGE_OUT).most()?;
-    (most >= 8.0 * 1024.0 * 1024.0).then_some(most)
+    (most >= 8.0 * MIB).then_some(most)
 }
 
-fn mebibytes(look: &Look, seconds: f64) -> Option<String> {
-    Some(format!("{:.0}M", (disk(look)? * seconds / (1024.0 * 1024.0)).clamp(16.0, 16_384.0)))
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// A limit has to change by so much to be worth a change. Ours.
+const SHOWS: f64 = 0.8;
+
+/// What the disk writes in that time, in bytes: from 16 MiB to 16 GiB, and a fifth of memory at most, which is what the
+/// kernel itself allows where nothing is set (`vm_dirty_ratio` of `mm/page-writeback.c`, 6.12).
+fn written_in(look: &Look, seconds: f64) -> Option<f64> {
+    let most = look.memory().map_or(16_384.0 * MIB, |memory| (memory / 5.0).min(16_384.0 * MIB));
+    Some((disk(look)? * seconds).clamp(16.0 * MIB, most.max(16.0 * MIB)))
 }
 
-fn one_second(look: &Look) -> Option<String> {
-    mebibytes(look, 1.0)
+fn one_second(look: &Look) -> Option<f64> {
+    written_in(look, 1.0)
 }
 
-fn eight_seconds(look: &Look) -> Option<String> {
-    mebibytes(look, 8.0)
+fn eight_seconds(look: &Look) -> Option<f64> {
+    written_in(look, 8.0)
+}
+
+fn mebibytes(bytes: f64) -> String {
+    format!("{:.0}M", bytes / MIB)
+}
+
+/// Bytes from which on writing begins, as the kernel counts it. It follows from free memory, and so it moves.
+fn background(look: &Look) -> Option<f64> {
+    look.level(&signal::DIRTY_BACKGROUND).mean_of_all(&look.windows).map(|pages| pages * look.page_size)
+}
+
+/// Bytes that are never exceeded.
+fn limit(look: &Look) -> Option<f64> {
+    look.level(&signal::DIRTY_THRESHOLD).mean_of_all(&look.windows).map(|pages| pages * look.page_size)
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

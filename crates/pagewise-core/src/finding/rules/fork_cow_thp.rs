@@ -1,6 +1,8 @@
 //! A program that forks and then copies huge pages at every write.
 
+use super::super::huge_faults::{follows_global, huge};
 use super::super::rule::{Step, To};
+use super::job_thp;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -19,10 +21,17 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Stacks],
     rivals: &["compaction-storm", "thp-fault-cost"],
     changes: &[
-        Step::set("process.thp", To::First(&["never"]), "this program alone gets no huge pages"),
-        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages")
-            .from(&["always"])
-            .after_restart(),
+        job_thp::NEVER,
+        job_thp::NEVER_BEFORE_4_13,
+        Step::set(
+            "thp.enabled",
+            To::First(&["madvise"]),
+            "only programs that ask by madvise get huge pages: it helps if the one that forks did not ask",
+        )
+        .from(&["always"])
+        .after_restart()
+        .when("where some size follows it", |look, _| huge(look).others && follows_global(look)),
+        Step::advice("let the program that forks ask for no huge pages (Redis: disable-thp yes)").after_restart(),
     ],
     counterindications: &["Huge pages that are split in reclaim look alike: see who does it."],
     docs: &[

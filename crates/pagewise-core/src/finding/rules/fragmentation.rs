@@ -14,7 +14,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("fragmentation index for a huge page", 0.5, Fraction)
             .documented("vm.extfrag_threshold, Documentation/admin-guide/sysctl/vm.rst"),
         Threshold::above("free memory unusable for a huge page", 0.90, Fraction)
-            .documented("the mark of proactive compaction at its default, mm/compaction.c (6.12)"),
+            .documented(
+                "the mark of proactive compaction at its default of 20, mm/compaction.c (6.12), fragmentation_score_wmark",
+            ),
         Threshold::at_least("huge pages refused at faults", 0.5, Fraction),
         Threshold::at_least("huge pages refused", 0.1, PerSecond),
         Threshold::at_least("free memory", 0.05, Fraction),
@@ -57,7 +59,8 @@ fn more_proactive(look: &Look) -> Option<String> {
 fn more_free(look: &Look) -> Option<String> {
     let now = look.settings.number("vm.min_free_kbytes")?;
     let most = look.memory()? / 1024.0 * 0.03;
-    (now < most).then(|| format!("{:.0}", (now * 1.25).min(most)))
+    let to = (now * 1.25).min(most);
+    (to >= now * 1.1).then(|| format!("{to:.0}"))
 }
 
 /// Free blocks of a zone by order, window by window.

@@ -25,10 +25,11 @@ pub(super) const RULE: Rule = Rule {
             "what is never used goes back to everybody",
         ),
         Step::set(
-            "vm.nr_overcommit_hugepages",
-            To::Worked(on_demand, "what is given back"),
-            "more can still be made on demand, where memory is not fragmented",
-        ),
+            "vm.nr_hugepages",
+            To::Worked(in_use, "what was in use or promised at most"),
+            "what is never used goes back to everybody, and can still be made on demand where memory is not fragmented",
+        )
+        .with(&[("vm.nr_overcommit_hugepages", To::Worked(on_demand, "what it is and what is given back"))]),
     ],
     counterindications: &[
         "A program that starts later may find too few: look over a time in which all of them ran.",
@@ -52,7 +53,8 @@ fn in_use(look: &Look) -> Option<String> {
 }
 
 fn on_demand(look: &Look) -> Option<String> {
-    Some(format!("{:.0}", spare(look)?.floor()))
+    let now = look.settings.number("vm.nr_overcommit_hugepages")?;
+    Some(format!("{:.0}", now + spare(look)?.floor()))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

@@ -1,5 +1,6 @@
 //! Compaction in the background takes a part of a core for good.
 
+use super::super::huge_faults::wakes_kcompactd;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 use super::threads;
@@ -26,6 +27,16 @@ pub(super) const RULE: Rule = Rule {
             "less is compacted ahead of need",
         ),
         Step::set("vm.compaction_proactiveness", To::First(&["0"]), "nothing is compacted ahead of need"),
+        Step::set(
+            "thp.defrag",
+            To::First(&["madvise"]),
+            "page faults on memory that nobody asked huge pages for no longer wake it",
+        )
+        .from(&["defer+madvise"])
+        .when("where there is such memory", |look, _| wakes_kcompactd(look).others),
+        Step::set("thp.defrag", To::First(&["never"]), "page faults no longer wake it")
+            .from(&["defer"])
+            .when("where memory has huge pages", |look, _| wakes_kcompactd(look).any()),
     ],
     counterindications: &[
         "Writing anything but 0 starts a compaction of every node at once.",
@@ -33,6 +44,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     docs: &[
         "Documentation/admin-guide/sysctl/vm.rst, compaction_proactiveness",
+        "Documentation/admin-guide/mm/transhuge.rst, defrag",
         "https://github.com/juicedata/juicefs/pull/6147",
     ],
     judge,

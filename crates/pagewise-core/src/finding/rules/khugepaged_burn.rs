@@ -22,10 +22,14 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "khugepaged.scan_sleep_millisecs",
-            To::Worked(sleeps, "six times what it is, at least 10 s"),
+            To::Worked(sleeps, "six times what it is, 10 s to 10 min"),
             "it sleeps longer between scans",
         ),
-        Step::set("khugepaged.pages_to_scan", To::Times(0.25, 4096.0), "it looks at fewer pages before it sleeps"),
+        Step::set(
+            "khugepaged.pages_to_scan",
+            To::Worked(fewer, "a quarter of what it is, at most 4096"),
+            "it looks at fewer pages before it sleeps",
+        ),
         Step::set(
             "khugepaged.defrag",
             To::First(&["0"]),
@@ -39,7 +43,12 @@ pub(super) const RULE: Rule = Rule {
 
 fn sleeps(look: &Look) -> Option<String> {
     let now = look.settings.number("khugepaged.scan_sleep_millisecs")?;
-    Some(format!("{:.0}", (now * 6.0).clamp(10_000.0, 600_000.0)))
+    (now < 600_000.0).then(|| format!("{:.0}", (now * 6.0).clamp(10_000.0, 600_000.0)))
+}
+
+fn fewer(look: &Look) -> Option<String> {
+    let now = look.settings.number("khugepaged.pages_to_scan")?;
+    (now >= 2.0).then(|| format!("{:.0}", (now * 0.25).clamp(1.0, 4096.0)))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

@@ -1,6 +1,7 @@
 //! Background reclaim that uses a core and frees little.
 
 use super::super::rule::{Step, To};
+use super::mglru;
 use super::prelude::*;
 use super::threads;
 
@@ -13,8 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("kswapd, of one core", 0.80, Fraction),
         Threshold::at_least("samples in kswapd", 0.10, Fraction),
         Threshold::below("freed, of what kswapd looked at", 0.30, Fraction),
-        Threshold::above("woken again at once", 1.0, PerSecond)
-            .documented("vm.watermark_scale_factor, Documentation/admin-guide/sysctl/vm.rst"),
+        Threshold::above("woken again at once", 1.0, PerSecond),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -24,24 +24,37 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::set(
             "vm.watermark_scale_factor",
-            To::Worked(wider, "five times what it is, 50 to 200"),
+            To::Worked(wider, WIDER),
             "kswapd starts earlier and frees more at a time",
         ),
-        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU finds what to free with less CPU"),
+        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU finds what to free with less CPU")
+            .when(mglru::WHERE, mglru::is_off),
         Step::advice("give the jobs less memory, or the host more: the working set does not fit"),
     ],
     counterindications: &["More memory is kept free: a host that just fits may begin to swap."],
     docs: &[
         "Documentation/admin-guide/sysctl/vm.rst, watermark_scale_factor",
+        "mm/page_alloc.c (6.12), __setup_per_zone_wmarks",
         "Documentation/admin-guide/mm/multigen_lru.rst",
     ],
     judge,
 };
 
-/// Within what the documentation and common practice use; the kernel takes up to 3000.
+/// What [`wider`] comes to.
+pub(super) const WIDER: &str = "five times what it is, 50 to 200, and so much that it shows beside vm.min_free_kbytes";
+
+/// The largest value proposed. Ours; the kernel takes up to 3000.
+const WIDEST: f64 = 200.0;
+
+/// Watermarks lie apart by a quarter of `vm.min_free_kbytes` or by this factor's share of memory, whichever is more
+/// (`__setup_per_zone_wmarks`): a factor below that quarter changes nothing. None where no factor up to 200 shows.
 pub(super) fn wider(look: &Look) -> Option<String> {
     let now = look.settings.number("vm.watermark_scale_factor")?;
-    (now < 200.0).then(|| format!("{:.0}", (now * 5.0).clamp(50.0, 200.0)))
+    let least = look.settings.number("vm.min_free_kbytes").zip(look.memory());
+    // The factor at which the quarter is met.
+    let hidden = least.map_or(0.0, |(kib, memory)| kib * 1024.0 / 4.0 / memory * 10_000.0);
+    let to = (now * 5.0).max(50.0).max((hidden * 2.0).ceil()).min(WIDEST);
+    (to > now && to > hidden).then(|| format!("{to:.0}"))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

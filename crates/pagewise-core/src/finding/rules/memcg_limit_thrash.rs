@@ -3,6 +3,7 @@
 use super::super::look::label;
 use super::super::propose::advice;
 use super::super::rule::Step;
+use super::groups;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -24,8 +25,14 @@ pub(super) const RULE: Rule = Rule {
     changes: &[
         Step::advice(
             "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)",
-        ),
-        Step::advice("protect it with memory.low where other groups take its memory"),
+        )
+        .when(groups::WHERE, groups::have_v2),
+        Step::advice(
+            "raise memory.limit_in_bytes of the group, or give the job in it less (a JVM: heap and off-heap)",
+        )
+        .when("with version 1 of control groups", groups::have_v1),
+        Step::advice("protect it with memory.low where other groups take its memory")
+            .when(groups::WHERE, groups::have_v2),
     ],
     counterindications: &[
         "memory.high delays a task by up to two seconds each time: it is meant to hurt the one that grows.",
@@ -92,7 +99,8 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.cost.cpu_share = share;
         draft.at_least = Some(Severity::Medium);
         draft.who.insert(0, Who { name: group.clone(), pid: None, share: None, of: "control group".to_owned() });
-        let raise = format!("raise memory.high and memory.max of {group}, or give the job in it less memory");
+        let limits = if groups::have_v2(look, &hits) { "memory.high and memory.max" } else { "memory.limit_in_bytes" };
+        let raise = format!("raise {limits} of {group}, or give the job in it less memory");
         draft.changes.push(advice(&raise, false));
         draft.summary = format!(
             "The control group {group} met its memory limit {} times a second.",

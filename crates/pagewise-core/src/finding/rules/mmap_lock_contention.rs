@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         Step::advice("see whether NUMA balancing or khugepaged cause the unmapping (numa-imbalance, khugepaged-burn)"),
     ],
     counterindications: &["No setting of the host cures it; it is reported so that nothing else is blamed."],
-    docs: &["Documentation/mm/process_addrs.rst"],
+    docs: &["Documentation/mm/process_addrs.rst (6.13)"],
     judge,
 };
 

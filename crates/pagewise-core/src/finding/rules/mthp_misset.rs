@@ -1,5 +1,6 @@
 //! Sizes of huge pages that are set against each other, or never to be had.
 
+use super::super::huge_faults::{as_large, is_on};
 use super::super::look::label;
 use super::super::propose::{Options, set};
 use super::super::rule::{Step, To};
@@ -14,14 +15,22 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("faults that did not get the size", 0.5, Fraction),
         Threshold::at_least("faults that wanted the size", 1.0, PerSecond),
         Threshold::at_least("sizes that ignore the global switch", 1.0, Number)
-            .documented("Documentation/admin-guide/mm/transhuge.rst, hugepages-<size>kB/enabled"),
+            .documented("Documentation/admin-guide/mm/transhuge.rst (6.8), hugepages-<size>kB/enabled"),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
     needs: &[&signal::MTHP_ALLOC, &signal::MTHP_FALLBACK],
     tiers: &[Tier::Counters],
     rivals: &["fragmentation"],
-    changes: &[Step::set("mthp[64k].enabled", To::First(&["madvise"]), "64 KiB are easier to get than larger sizes")],
+    changes: &[Step::set(
+        "mthp[64k].enabled",
+        To::Worked(as_large, "what the 2 MiB size has"),
+        "a fault that gets no 2 MiB tries for 64 KiB, which are easier to get",
+    )
+    .after_restart()
+    .when("where the 2 MiB size is on and 64 KiB are not", |look, _| {
+        is_on(look, "mthp[2048k].enabled") && !is_on(look, "mthp[64k].enabled")
+    })],
     counterindications: &["A size that follows the global switch (inherit) changes with it from then on."],
     docs: &["Documentation/admin-guide/mm/transhuge.rst, multi-size THP"],
     judge,
@@ -86,7 +95,8 @@ fn judge(case: &Case<'_>) -> Verdict {
             let share = part.value(hits, windows).map_or_else(|| "most".to_owned(), words::percent);
             says.push(format!("{share} of the faults that wanted {size} did not get it"));
             let name = tunable(size);
-            if look.settings.value(&name) == Some("always") {
+            let has = |name: &str| look.settings.value(name);
+            if has(&name) == Some("always") || (has(&name) == Some("inherit") && global == Some("always")) {
                 let why = "only programs that ask try for this size";
                 draft.changes.extend(set(&name, "madvise", why, true, look, Options::default()));
             }

@@ -29,10 +29,15 @@ pub(super) const RULE: Rule = Rule {
             "vm.zone_reclaim_mode",
             To::First(&["0"]),
             "a node takes memory of another before it reclaims its own",
-        ),
+        )
+        .when("where it is known to be on", |look, _| look.settings.number("vm.zone_reclaim_mode").is_some()),
         Step::advice("bind the job to a node, or interleave its memory (numactl)"),
         Step::set("kernel.numa_balancing", To::First(&["0"]), "the kernel moves no pages between nodes by itself")
-            .from(&["1", "2", "3"]),
+            .from(&["1", "2", "3"])
+            .when("where it moves pages or looks where they are used", |look, hits| {
+                let mean = |signal| look.rate(signal).mean(hits, &look.windows).unwrap_or(0.0);
+                mean(&signal::NUMA_HINT_FAULTS) + mean(&signal::NUMA_MIGRATED) > 0.0
+            }),
     ],
     counterindications: &[
         "Advice on kernel.numa_balancing contradicts itself, and rightly: it depends on the job. Prove it.",

@@ -1,6 +1,7 @@
 //! Memory is about to run out, or did.
 
 use super::super::rule::{Step, To};
+use super::groups;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -26,7 +27,10 @@ pub(super) const RULE: Rule = Rule {
             To::Worked(some_swap, "a zram area of a quarter of memory where there is no swap"),
             "what is not in use makes room",
         ),
-        Step::advice("bound each job with memory.max of its control group, so that it fails alone"),
+        Step::advice("bound each job with memory.max of its control group, so that it fails alone")
+            .when(groups::WHERE, groups::have_v2),
+        Step::advice("bound each job with memory.limit_in_bytes of its control group, so that it fails alone")
+            .when("with version 1 of control groups", groups::have_v1),
     ],
     counterindications: &[
         "With vm.overcommit_memory at 1 (Redis asks for it) promises say nothing; they are not counted then.",

@@ -2,6 +2,7 @@
 
 use super::super::rule::{Step, To};
 use super::prelude::*;
+use super::{groups, mglru};
 
 pub(super) const RULE: Rule = Rule {
     id: "page-cache-thrash",
@@ -23,8 +24,9 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["swap-thrash", "dirty-throttling"],
     changes: &[
         Step::advice("give the cache room: smaller heaps or less executor memory"),
-        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU keeps what is used more often"),
-        Step::advice("protect the reader with memory.low of its control group"),
+        Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU keeps what is used more often")
+            .when(mglru::WHERE, mglru::is_off),
+        Step::advice("protect the reader with memory.low of its control group").when(groups::WHERE, groups::have_v2),
     ],
     counterindications: &["vm.swappiness is not the first thing to turn here: it trades this for swap."],
     docs: &["mm/workingset.c (6.12), the comment at its head", "Documentation/admin-guide/mm/multigen_lru.rst"],

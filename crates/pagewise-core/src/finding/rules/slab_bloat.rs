@@ -33,7 +33,12 @@ pub(super) const RULE: Rule = Rule {
             "vm.vfs_cache_pressure",
             To::Worked(more_pressure, "150"),
             "names of files and inodes are reclaimed sooner",
-        ),
+        )
+        .when("where the larger part is reclaimable: it does not touch the rest", |look, hits| {
+            let mean = |signal| look.level(signal).mean(hits, &look.windows);
+            let parts = mean(&signal::SLAB_RECLAIMABLE).zip(mean(&signal::SLAB_UNRECLAIMABLE));
+            parts.is_some_and(|(soft, hard)| soft > hard)
+        }),
     ],
     counterindications: &[
         "Large values of vm.vfs_cache_pressure cost CPU time in looking for something to free.",

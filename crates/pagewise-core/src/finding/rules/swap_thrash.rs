@@ -1,6 +1,7 @@
 //! Memory that goes to swap and comes straight back.
 
 use super::super::rule::{Step, To};
+use super::groups;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,7 +11,8 @@ pub(super) const RULE: Rule = Rule {
               at memory accesses.",
     thresholds: &[
         Threshold::above("read from swap", 10.0, PagesPerSecond),
-        Threshold::above("written to swap", 10.0, PagesPerSecond).documented("critical in atop, man atop(1)"),
+        Threshold::above("written to swap", 10.0, PagesPerSecond)
+            .documented("critical for atop: swoutcritsec in atoprc(5), 10 by default (pagbadness in atop.c)"),
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
         Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
         Threshold::at_least("samples in swap", 0.05, Fraction),
@@ -26,16 +28,25 @@ pub(super) const RULE: Rule = Rule {
             "vm.page-cluster",
             To::Worked(one_page, "0 where all swap is compressed memory"),
             "one page is read at a time: reading ahead gains nothing in memory",
-        ),
+        )
+        .when("before 4.15: from then on nothing is read ahead from compressed memory", |look, _| {
+            look.settings.release().is_some_and(|release| release < (4, 15, 0))
+        }),
         Step::set(
             "swap",
             To::Worked(zram, "zram of a quarter of memory where there is room for it"),
             "swap goes to compressed memory, which is much faster than a disk",
         ),
-        Step::advice("protect the job that matters with memory.low of its control group"),
+        Step::advice("protect the job that matters with memory.low of its control group")
+            .when(groups::WHERE, groups::have_v2),
     ],
     counterindications: &["Compressed swap takes CPU time and memory; incompressible data gains nothing."],
-    docs: &["Documentation/admin-guide/sysctl/vm.rst, swappiness and page-cluster", "oomd.conf(5)"],
+    docs: &[
+        "Documentation/admin-guide/sysctl/vm.rst, swappiness and page-cluster",
+        "Documentation/admin-guide/blockdev/zram.rst",
+        "mm/memory.c (4.15), do_swap_page: no reading ahead from what answers at once",
+        "oomd.conf(5)",
+    ],
     judge,
 };
 

@@ -10,9 +10,9 @@ pub(super) const RULE: Rule = Rule {
               Above 100 it swaps sooner than it drops file data, which only pays where swap is faster than the disk.",
     thresholds: &[
         Threshold::below("vm.swappiness, too low", 1.0, Number)
-            .documented("Documentation/admin-guide/sysctl/vm.rst; kernel commit fe35004fbf9e"),
+            .documented("0 means it since 3.5: Documentation/admin-guide/sysctl/vm.rst; kernel commit fe35004fbf9e"),
         Threshold::above("vm.swappiness, too high for a disk", 100.0, Number)
-            .documented("Documentation/admin-guide/sysctl/vm.rst"),
+            .documented("possible since 5.8: Documentation/admin-guide/sysctl/vm.rst"),
         Threshold::below("anonymous pages looked at", 1.0, PagesPerSecond),
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
@@ -26,10 +26,14 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["swap-thrash"],
     changes: &[Step::set(
         "vm.swappiness",
-        To::Worked(usual, "10 for swap on a disk, 100 where all of it is compressed memory"),
+        To::Worked(usual, "from 0 to 10, or to 100 where all swap is compressed memory; from above 100 to 60"),
         "the kernel weighs anonymous memory against file data again",
     )],
-    counterindications: &["Some databases ask for a low value: 1 still lets the kernel swap before it kills."],
+    counterindications: &[
+        "Some databases ask for a low value: 1 still lets the kernel swap before it kills.",
+        "With version 1 of control groups each group has a swappiness of its own, taken over when it was made: set \
+         memory.swappiness of the job's group, too.",
+    ],
     docs: &["Documentation/admin-guide/sysctl/vm.rst, swappiness"],
     judge,
 };

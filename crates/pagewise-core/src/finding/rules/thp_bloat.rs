@@ -1,6 +1,8 @@
 //! Memory that huge pages hold and nobody uses.
 
+use super::super::huge_faults::{follows_global, huge};
 use super::super::rule::{Step, To};
+use super::job_thp;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -11,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("anonymous memory on huge pages", 0.20, Fraction),
         Threshold::at_least("khugepaged.max_ptes_none", 511.0, Number)
-            .documented("its default, Documentation/admin-guide/mm/transhuge.rst"),
+            .documented("its default, mm/khugepaged.c (6.12), khugepaged_init"),
         Threshold::at_least("anonymous memory that was added", 0.05, Fraction),
         Threshold::at_least("of what was added, made by collapsing", 0.5, Fraction),
         Threshold::above("huge pages split for being mostly zero", 0.1, PerSecond),
@@ -32,14 +34,27 @@ pub(super) const RULE: Rule = Rule {
             "thp.shrink_underused",
             To::First(&["1"]),
             "huge pages that are mostly zero are split under pressure (6.12)",
-        ),
-        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask get huge pages")
-            .from(&["always"])
-            .after_restart(),
-        Step::set("process.thp", To::First(&["never"]), "your job alone gets no huge pages"),
+        )
+        .when("where khugepaged.max_ptes_none is below 511: at 511 no page is too empty to be kept", |look, _| {
+            look.settings.number("khugepaged.max_ptes_none").is_some_and(|none| none < 511.0)
+        }),
+        job_thp::NEVER,
+        job_thp::NEVER_BEFORE_4_13,
+        Step::set(
+            "thp.enabled",
+            To::First(&["madvise"]),
+            "only programs that ask by madvise get huge pages: it helps if the one that grew did not ask",
+        )
+        .from(&["always"])
+        .after_restart()
+        .when("where some size follows it", |look, _| huge(look).others && follows_global(look)),
     ],
     counterindications: &["Fewer huge pages mean more page faults and look-ups of translations: prove it on the job."],
-    docs: &["https://bugs.openjdk.org/browse/JDK-8312182", "https://github.com/golang/go/issues/64332"],
+    docs: &[
+        "Documentation/admin-guide/mm/transhuge.rst, max_ptes_none",
+        "https://bugs.openjdk.org/browse/JDK-8312182",
+        "https://github.com/golang/go/issues/64332",
+    ],
     judge,
 };
 

@@ -1,5 +1,6 @@
 //! Zeroing huge pages at first touch.
 
+use super::super::huge_faults::{as_large, is_on};
 use super::super::rule::{Step, To};
 use super::prelude::*;
 
@@ -20,8 +21,26 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["compaction-storm"],
     changes: &[
         Step::advice("touch the memory before the work begins (a JVM: AlwaysPreTouch), or let the allocator keep it"),
-        Step::set("mthp[64k].enabled", To::First(&["madvise"]), "64 KiB instead of 2 MiB are zeroed at a time")
-            .after_restart(),
+        Step::set(
+            "mthp[64k].enabled",
+            To::Worked(as_large, "what the 2 MiB size has"),
+            "64 KiB instead of 2 MiB are zeroed at a time: the kernel tries the largest size that is on, so one goes on and \
+             the other off",
+        )
+        .with(&[("mthp[2048k].enabled", To::First(&["never"]))])
+        .after_restart()
+        .when("where the 2 MiB size is on and 64 KiB are not", |look, _| {
+            is_on(look, "mthp[2048k].enabled") && !is_on(look, "mthp[64k].enabled")
+        }),
+        Step::set(
+            "mthp[2048k].enabled",
+            To::First(&["never"]),
+            "64 KiB, which are on already, instead of 2 MiB are zeroed at a time",
+        )
+        .after_restart()
+        .when("where both sizes are on", |look, _| {
+            is_on(look, "mthp[2048k].enabled") && is_on(look, "mthp[64k].enabled")
+        }),
     ],
     counterindications: &[
         "Huge pages spare later page faults and look-ups: without them the job may be slower as a whole.",

@@ -1,5 +1,6 @@
 //! The opposite error: huge pages are off and translations cost much. Only the processor can tell.
 
+use super::super::huge_faults::huge;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 
@@ -16,9 +17,9 @@ pub(super) const RULE: Rule = Rule {
               would spare most of that.",
     thresholds: &[
         Threshold::above(LOADS, 0.10, Fraction)
-            .documented("tma_dtlb_load in perf's metrics for Ice Lake and Sapphire Rapids"),
+            .documented("tma_dtlb_load, tools/perf/pmu-events/arch/x86/icelake/icl-metrics.json (6.12)"),
         Threshold::above(STORES, 0.05, Fraction)
-            .documented("tma_dtlb_store in perf's metrics for Ice Lake and Sapphire Rapids"),
+            .documented("tma_dtlb_store, tools/perf/pmu-events/arch/x86/icelake/icl-metrics.json (6.12)"),
         Threshold::above(AT_MOST, 0.05, Fraction),
     ],
     lasts: THREE_WINDOWS,
@@ -30,7 +31,8 @@ pub(super) const RULE: Rule = Rule {
         Step::set("thp.enabled", To::First(&["madvise"]), "programs that ask get huge pages")
             .from(&["never"])
             .after_restart(),
-        Step::set("jvm.UseTransparentHugePages", To::First(&["true"]), "a JVM asks for huge pages for its heap"),
+        Step::set("jvm.UseTransparentHugePages", To::First(&["true"]), "a JVM asks for huge pages for its heap")
+            .when("where memory that asks for them gets them", |look, _| huge(look).asked),
     ],
     counterindications: &["Huge pages can bring compaction storms and bloat: prove it on the job."],
     docs: &["Documentation/admin-guide/mm/transhuge.rst"],

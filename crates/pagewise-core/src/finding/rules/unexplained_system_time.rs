@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
               that something is wrong; stacks say what.",
     thresholds: &[
         Threshold::at_least("system share of busy CPU", 0.30, Fraction)
-            .documented("Cloudera's performance guide, transparent huge page compaction"),
+            .documented("Cloudera's installation guide (CDH 5), disabling transparent hugepage compaction"),
         Threshold::at_least("busy CPU", 0.20, Fraction),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
@@ -48,12 +48,12 @@ pub(super) const RULE: Rule = Rule {
             "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand \
              in what perf says (pagewise diagnose --import)",
         )
-        .when(|look| look.profile.is_none()),
+        .when("where nobody looked where CPUs are", |look, _| look.profile.is_none()),
         Step::advice(
             "see who calls these functions before changing anything: pagewise report draws the flame graph of the \
              recording, and of the stretch you choose in it",
         )
-        .when(|look| look.profile.is_some()),
+        .when("where stacks were recorded", |look, _| look.profile.is_some()),
     ],
     counterindications: &[
         "Do not switch huge pages off on this alone: other storms of locks look the same in counters.",

@@ -2,7 +2,7 @@
 
 use super::html::Said;
 use crate::finding::document::{Diagnosis, Finding, Proposal, Severity};
-use crate::report::findings::{capitalised, evidence_words, ruled_out, who};
+use crate::report::findings::{capitalised, causes, effects, evidence_words, ruled_out, who};
 
 /// Evidence on the page; `diagnose --json` has all.
 const MOST_EVIDENCE: usize = 5;
@@ -38,6 +38,12 @@ fn finding(finding: &Finding) -> Said {
     if !finding.who.is_empty() {
         text.push(format!("Who: {}.", who(&finding.who)));
     }
+    if !finding.follows_from.is_empty() {
+        text.push(format!("Follows from {}.", causes(&finding.follows_from)));
+    }
+    if !finding.leads_to.is_empty() {
+        text.push(format!("Leads to {}.", effects(&finding.leads_to)));
+    }
     text.extend(finding.change.as_ref().map(|change| format!("Try first: {}", change_words(change))));
     text.extend(finding.alternatives.iter().map(|change| format!("If that is not enough: {}", change_words(change))));
     text.extend(finding.counterindications.iter().map(|words| format!("Watch out: {words}")));
@@ -59,13 +65,16 @@ fn finding(finding: &Finding) -> Said {
 }
 
 fn change_words(change: &Proposal) -> String {
-    match change.tunable.as_ref().zip(change.to.as_ref()) {
-        Some((tunable, to)) => {
-            let from = change.from.as_deref().unwrap_or("?");
-            format!("{tunable}: {from} → {to}. {}. Takes effect {}.", capitalised(&change.words), change.takes_effect)
-        }
-        None => format!("{}.", change.words),
+    let settings: Vec<String> = change
+        .settings()
+        .into_iter()
+        .map(|(tunable, from, to)| format!("{tunable}: {} → {to}", from.unwrap_or("?")))
+        .collect();
+    if settings.is_empty() {
+        return format!("{}.", change.words);
     }
+    let (all, why) = (settings.join(" and "), capitalised(&change.words));
+    format!("{all}. {why}. Takes effect {}.", change.takes_effect)
 }
 
 fn tone(severity: Severity) -> &'static str {

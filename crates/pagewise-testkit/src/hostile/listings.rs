@@ -1,0 +1,144 @@
+//! Files of other tools, as an import reads them.
+
+use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, source_tables};
+use pagewise_core::finding::{self, Look, Options};
+use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
+use pagewise_core::recording::Recorded;
+use pagewise_core::report::{Style, findings};
+use pagewise_host::import::{KindFile, open};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+pub(super) fn collectl(bytes: &[u8]) {
+    one(Kind::Collectl, bytes);
+}
+
+pub(super) fn sar(bytes: &[u8]) {
+    one(Kind::Sar, bytes);
+}
+
+pub(super) fn vmstat(bytes: &[u8]) {
+    one(Kind::Vmstat, bytes);
+}
+
+pub(super) fn perf_script(bytes: &[u8]) {
+    one(Kind::PerfScript, bytes);
+}
+
+pub(super) fn perf_top(bytes: &[u8]) {
+    one(Kind::PerfTop, bytes);
+}
+
+/// Alone and together with itself: two listings of a time are merged.
+fn one(kind: Kind, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let assumed = Assumed::default();
+    match parse(kind, &text, &assumed) {
+        Ok(listing) => use_all(&merge(vec![("a".into(), listing.clone()), ("b".into(), listing)], &assumed)),
+        Err(problem) => assert!(!problem.remedy.is_empty(), "{problem:?}"),
+    }
+}
+
+/// Reads everything there is, judges it, and writes it in every format.
+fn use_all(imported: &Imported) {
+    let selection = Selection::default();
+    for block in imported.blocks() {
+        let Ok(block) = block;
+        assert!(block.ticks.windows(2).all(|pair| pair[0].begin < pair[1].begin), "ticks are in order");
+        for series in imported.series() {
+            let _ = block.values(series).count();
+        }
+    }
+    let Ok(_) = csv::write(imported, &selection);
+    let Ok(text) = openmetrics::write(imported, &selection);
+    assert!(text.ends_with("# EOF\n"));
+    let Ok(tables) = source_tables(imported, &selection);
+    for table in &tables {
+        parquet::write(table, &[], &|page| Ok(page.to_vec())).expect("a table of whole columns");
+    }
+    let Ok(profile) = imported.profile();
+    if let Some(profile) = profile {
+        let _ = folded::write(&profile, &selection);
+        let _ = pprof::encode(&profile, &selection, None);
+    }
+    let Ok(look) = Look::of(imported);
+    let diagnosis = finding::diagnose(&look, "hostile", Options::default());
+    let said = findings::text(&diagnosis, Style::default());
+    assert!(!said.contains('\u{1b}'), "no name steers a terminal");
+}
+
+pub(super) fn samples(beginning: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports");
+    let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_of = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(beginning));
+    let mut files: Vec<PathBuf> = files.filter(is_of).collect();
+    files.sort();
+    files.iter().filter_map(|path| fs::read(path).ok()).collect()
+}
+
+/// A line that begins so is followed by the path of a file, and the file by the next such line.
+const FILE: &[u8] = b"=== ";
+
+/// Files of a report in one text, written into a folder of their own. Paths that lead out of it, and names that are taken by
+/// a folder, are left out.
+pub(super) fn sosreport(bytes: &[u8]) {
+    let Ok(folder) = tempfile::tempdir() else { return };
+    for (path, content) in files(bytes) {
+        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
+        let path = folder.path().join(&path);
+        let made = is_inside && path.parent().is_some_and(|parent| fs::create_dir_all(parent).is_ok());
+        if made {
+            let _ = fs::write(path, content);
+        }
+    }
+    let file = KindFile { kind: Kind::Sosreport, path: folder.path().to_owned() };
+    if let Ok(imported) = open(&[file], &Assumed::default()) {
+        use_all(&imported);
+    }
+}
+
+/// Up to a dozen of them.
+fn files(bytes: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match (line.strip_prefix(FILE), files.last_mut()) {
+            (Some(_), _) if files.len() >= 12 => break,
+            (Some(path), _) => {
+                let path = String::from_utf8_lossy(path).trim().trim_start_matches('/').replace('\0', "");
+                files.push((PathBuf::from(path), Vec::new()));
+            }
+            (None, Some((_, content))) => content.extend_from_slice(line),
+            (None, None) => {}
+        }
+    }
+    files
+}
+
+pub(super) fn sosreports() -> Vec<Vec<u8>> {
+    const REPORT: &str = "=== proc/vmstat\nnr_free_pages 1000\npgfault 5\nallocstall_normal 7\n\
+        === proc/meminfo\nMemTotal:       24683520 kB\nMemFree: 100 kB\n\
+        === proc/buddyinfo\nNode 0, zone   Normal      1      2      3\n\
+        === proc/swaps\nFilename Type Size Used Priority\n/dev/sda2 partition 1020 4 -2\n\
+        === proc/pressure/memory\nsome avg10=0.00 avg60=0.00 avg300=0.00 total=7\n\
+        === sys/kernel/mm/transparent_hugepage/enabled\n[always] madvise never\n\
+        === sos_commands/kernel/sysctl_-a\nvm.swappiness = 10\nvm.zone_reclaim_mode = 1\n\
+        === date\nSat Nov 21 17:26:49 UTC 2026\n\
+        === uname\nLinux h 6.12.0 #1 SMP x86_64 GNU/Linux\n";
+    vec![REPORT.as_bytes().to_vec()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_taken_apart_into_its_files_and_none_lies_outside() {
+        let found = files(b"lost\n=== proc/a\none\ntwo\n=== /../b\nthree\n");
+        assert_eq!(found[0], (PathBuf::from("proc/a"), b"one\ntwo\n".to_vec()));
+        assert_eq!(found[1], (PathBuf::from("../b"), b"three\n".to_vec()));
+        sosreport(b"=== /../../outside-of-it\nx\n");
+        assert!(!std::env::temp_dir().join("outside-of-it").exists());
+        let [report] = sosreports().try_into().expect("one report");
+        assert_eq!(files(&report).len(), 9);
+    }
+}
