@@ -7,3 +7,4 @@ mod listings_of_2012;
 mod nothing_panics;
 mod others;
 mod parts;
+mod when;

@@ -115,6 +115,7 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
         flight: args.flight,
         is_redacted: args.redact,
         with_command: !args.command.is_empty(),
+        ..Looking::default()
     };
     let meta = if args.redact { vec![("redacted".to_owned(), "1".to_owned())] } else { Vec::new() };
     let started = Instant::now();
