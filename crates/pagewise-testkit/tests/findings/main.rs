@@ -10,3 +10,4 @@ mod others;
 mod parts;
 mod steps;
 mod together;
+mod when;

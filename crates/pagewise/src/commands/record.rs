@@ -118,6 +118,7 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
         flight: args.flight,
         is_redacted: args.redact,
         with_command: !args.command.is_empty(),
+        ..Looking::default()
     };
     let started = Instant::now();
     let options = Options {

@@ -2,7 +2,7 @@
 
 use super::html::Said;
 use crate::finding::document::{Diagnosis, Finding, Proposal, Severity};
-use crate::report::findings::{capitalised, causes, effects, evidence_words, ruled_out, who};
+use crate::report::findings::{capitalised, causes, effects, evidence_words, ruled_out, when, who};
 
 /// Evidence on the page; `diagnose --json` has all.
 const MOST_EVIDENCE: usize = 5;
@@ -34,7 +34,7 @@ fn nothing(diagnosis: &Diagnosis) -> Said {
 fn finding(finding: &Finding) -> Said {
     let mut text = vec![finding.summary.clone(), finding.meaning.clone()];
     let sure = format!("Severity {}, confidence {}", finding.severity.word(), finding.confidence.word());
-    text.push(finding.since.as_ref().map_or_else(|| format!("{sure}."), |since| format!("{sure}, since {since}.")));
+    text.push(when(finding).map_or_else(|| format!("{sure}."), |when| format!("{sure}, {when}.")));
     if !finding.who.is_empty() {
         text.push(format!("Who: {}.", who(&finding.who)));
     }
