@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -71,14 +71,17 @@ pub struct Interrupt {
 pub struct Interrupted;
 
 impl Interrupt {
-    /// One that reacts to SIGINT, SIGTERM and SIGHUP of this process.
+    /// One that reacts to SIGINT, SIGTERM and SIGHUP of this process; not to SIGHUP where whoever started it asked for
+    /// that (`nohup`).
     ///
     /// # Errors
     /// When the signals cannot be taken over.
     pub fn on_signals() -> io::Result<Self> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let (wake, waker) = UnixStream::pair()?;
         let interrupt = Interrupt { is_set: Arc::default(), wake: Some(Arc::new(wake)) };
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        let hang_up = (!ignores(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hang_up) {
             // In this order: whoever is woken finds the flag set.
             signal_hook::flag::register(signal, Arc::clone(&interrupt.is_set))?;
             signal_hook::low_level::pipe::register(signal, waker.try_clone()?)?;
@@ -103,6 +106,12 @@ impl Interrupt {
         let _ = poll(&mut wake, timeout.as_ref());
     }
 
+    /// Readable once a signal came, for those who wait for other things, too. `None` where nobody asked for signals.
+    #[must_use]
+    pub fn readable(&self) -> Option<BorrowedFd<'_>> {
+        self.wake.as_ref().map(|stream| stream.as_fd())
+    }
+
     /// Whether to stop.
     #[must_use]
     pub fn is_set(&self) -> bool {
@@ -114,6 +123,14 @@ impl Interrupt {
     pub fn check(&self) -> Result<(), Interrupted> {
         if self.is_set() { Err(Interrupted) } else { Ok(()) }
     }
+}
+
+/// Whether this process ignores a signal now: that is kept across exec, and so a wish of whoever started it.
+fn ignores(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
 }
 
 /// How a command ended.

@@ -29,7 +29,8 @@ struct Seen {
 /// A program in a terminal. Dropped, it ends the program.
 pub struct Terminal {
     child: Child,
-    master: OwnedFd,
+    /// Until it is closed.
+    master: Option<OwnedFd>,
     /// The program's side, kept open to ask it how it is set.
     side: OwnedFd,
     before: Termios,
@@ -93,7 +94,7 @@ impl Terminal {
         let from = File::from(master.try_clone().expect("a descriptor"));
         let (to, until) = (Arc::clone(&seen), Arc::clone(&is_over));
         let reading = Some(thread::spawn(move || read(from, &to, &until)));
-        Terminal { child, master, side, before, seen, is_over, reading }
+        Terminal { child, master: Some(master), side, before, seen, is_over, reading }
     }
 
     /// Its process.
@@ -107,7 +108,7 @@ impl Terminal {
     /// # Panics
     /// When the terminal is gone.
     pub fn press(&self, keys: &str) {
-        let written = rustix::io::write(&self.master, keys.as_bytes()).expect("a terminal");
+        let written = rustix::io::write(self.master(), keys.as_bytes()).expect("a terminal");
         assert_eq!(written, keys.len());
     }
 
@@ -117,7 +118,7 @@ impl Terminal {
     /// When the terminal is gone.
     pub fn resize(&self, columns: u16, rows: u16) {
         self.with(|seen| seen.screen.screen_mut().set_size(some(rows), some(columns)));
-        tcsetwinsize(&self.master, size(columns, rows)).expect("a terminal");
+        tcsetwinsize(self.master(), size(columns, rows)).expect("a terminal");
     }
 
     /// Sends the program a signal.
@@ -126,6 +127,36 @@ impl Terminal {
     /// When it has ended.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    fn master(&self) -> &OwnedFd {
+        self.master.as_ref().expect("a terminal that was not closed")
+    }
+
+    /// Closes the terminal under the program, as a window or a connection is closed, and gives the program's exit code;
+    /// `None` when a signal ended it.
+    ///
+    /// # Panics
+    /// When it has not ended within that time.
+    #[must_use]
+    pub fn hang_up(mut self, within: Duration) -> Option<i32> {
+        self.stop_reading();
+        self.master = None;
+        let deadline = Instant::now() + within;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("our child") {
+                return status.code();
+            }
+            assert!(Instant::now() < deadline, "it runs {within:?} after its terminal was closed");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn stop_reading(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+        if let Some(reading) = self.reading.take() {
+            reading.join().expect("what was written can be read");
+        }
     }
 
     /// What stands on the screen now.
@@ -164,10 +195,7 @@ impl Terminal {
             assert!(Instant::now() < deadline, "it does not end:\n{}", self.screen());
             thread::sleep(Duration::from_millis(20));
         };
-        self.is_over.store(true, Ordering::Release);
-        if let Some(reading) = self.reading.take() {
-            reading.join().expect("what was written can be read");
-        }
+        self.stop_reading();
         let now = tcgetattr(&self.side).expect("its settings");
         let is_set_as_before = (now.input_modes, now.output_modes, now.control_modes, now.local_modes)
             == (self.before.input_modes, self.before.output_modes, self.before.control_modes, self.before.local_modes);

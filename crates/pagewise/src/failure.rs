@@ -50,14 +50,18 @@ impl Failure {
     pub(crate) const CHANGE_EXIT: u8 = 4;
 
     pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
+        ExitCode::from(self.code())
+    }
+
+    pub(crate) fn code(&self) -> u8 {
+        match self {
             Failure::Usage(_) => Self::USAGE_EXIT,
             Failure::NotPossible(_) => 3,
             Failure::Change(_) => Self::CHANGE_EXIT,
             Failure::Partial(_) => 5,
             Failure::Interrupted(_) => 130,
             Failure::AroundCommand(code, _) => *code,
-        })
+        }
     }
 
     /// The same, told by a verb that returns the status of the command it runs.
@@ -121,7 +125,8 @@ impl From<RecordError> for Failure {
         match error {
             RecordError::Rate(_)
             | RecordError::StackRate(_)
-            | RecordError::WalkEvery(_) => Failure::Usage(error.into()),
+            | RecordError::WalkEvery(_)
+            | RecordError::CapTooSmall { .. } => Failure::Usage(error.into()),
             RecordError::File(error) => error.into(),
             RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
         }

@@ -7,6 +7,7 @@ mod output;
 mod plans;
 mod progress;
 mod rendering;
+mod report_file;
 mod screen;
 mod session;
 mod settings;
@@ -19,7 +20,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let usage_error = error.use_stderr();
-            let _ = error.print();
+            if let Err(error) = error.print()
+                && !usage_error
+            {
+                output::not_written(&error);
+            }
             return if usage_error { ExitCode::from(failure::Failure::USAGE_EXIT) } else { ExitCode::SUCCESS };
         }
     };

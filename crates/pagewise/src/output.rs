@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use crate::failure::Failure;
+use anyhow::anyhow;
 use pagewise_core::report::Style;
 use std::io::{self, IsTerminal, Write};
 
@@ -23,21 +24,31 @@ pub(crate) fn init_logging(verbose: u8) {
         .try_init();
 }
 
-/// Data, on stdout. A reader that went away (`| head`) ends us quietly, as it does other tools.
+/// Data, on stdout. What cannot be written there ends us: nobody may take half of it for all.
 pub(crate) fn data(text: &str) {
     let mut out = io::stdout().lock();
     let written =
         out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-    if written.and_then(|()| out.flush()).is_err() {
+    if let Err(error) = written.and_then(|()| out.flush()) {
+        not_written(&error);
+    }
+}
+
+/// The end, after stdout took no more. A reader that went away (`| head`) ends us quietly, as it does other tools.
+pub(crate) fn not_written(error: &io::Error) -> ! {
+    if error.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(0);
     }
+    let reason = Failure::NotPossible(anyhow!("cannot write to standard output: {error}"));
+    failure(&reason);
+    std::process::exit(reason.code().into());
 }
 
 /// A JSON document, on stdout.
 pub(crate) fn json(value: &impl serde::Serialize) {
     match serde_json::to_string_pretty(value) {
         Ok(text) => data(&text),
-        Err(error) => note(&format!("cannot write JSON: {error}")),
+        Err(error) => not_written(&io::Error::from(error)),
     }
 }
 

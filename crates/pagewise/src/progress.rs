@@ -6,10 +6,11 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::unit::Seconds;
+use pagewise_host::record::{Closing, NAMES_AT_MOST, RecordError, Recorder, Summary};
 use pagewise_host::trial::engine::Observer;
 use pagewise_host::workload::Progress;
 use std::cell::RefCell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Frames a second on a terminal. More would cost CPU while the user's job is measured.
 const FRAMES_PER_SECOND: u8 = 1;
@@ -71,6 +72,26 @@ impl Progress for StepProgress {
             None => format!("{what} · {}", Seconds(elapsed)),
         });
     }
+}
+
+/// Ends a recording, and says what that waits for once it takes longer than anybody expects.
+pub(crate) fn finish(recorder: Recorder) -> Result<Summary, RecordError> {
+    const SAID_AFTER: Duration = Duration::from_secs(1);
+    let begun = Instant::now();
+    let mut progress = None;
+    recorder.finish_telling(&mut |closing| {
+        let took = begun.elapsed();
+        if took >= SAID_AFTER {
+            let progress = progress.get_or_insert_with(StepProgress::new);
+            match closing {
+                Closing::Names => {
+                    let most = format!("naming functions, for {} s at most", NAMES_AT_MOST.as_secs());
+                    progress.stage(&most, Some((took.as_secs_f64() / NAMES_AT_MOST.as_secs_f64()).min(1.0)));
+                }
+                Closing::File => progress.stage("writing the end of the recording to disk", None),
+            }
+        }
+    })
 }
 
 /// The bar of a trial: which point runs, how long it has been running, how long the rest will take.

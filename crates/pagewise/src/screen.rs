@@ -1,15 +1,27 @@
 //! The terminal while a verb fills it.
 
+mod keys;
 mod pen;
 
+pub(crate) use keys::Woken;
 pub(crate) use pen::Pen;
 
+use keys::Keys;
+use pagewise_host::process::Interrupt;
 use ratatui::DefaultTerminal;
+use ratatui::layout::Size;
 use ratatui::text::Line;
 use std::io;
+use std::mem::ManuallyDrop;
+use std::time::Duration;
 
 /// The terminal in raw mode on its alternate screen. Put back when this goes, and by ratatui's hook on panic.
-pub(crate) struct Screen(pub(crate) DefaultTerminal);
+pub(crate) struct Screen {
+    /// Never dropped: where the terminal is gone, ratatui would complain of that to a stderr that is gone as well, which
+    /// is a panic. What else it holds goes with the process.
+    terminal: ManuallyDrop<DefaultTerminal>,
+    keys: Keys,
+}
 
 impl Screen {
     /// Takes it over.
@@ -17,7 +29,30 @@ impl Screen {
     /// # Errors
     /// When the terminal refuses; it is then as it was.
     pub(crate) fn enter() -> io::Result<Screen> {
-        ratatui::try_init().map(Screen).inspect_err(|_| drop(ratatui::try_restore()))
+        let keys = Keys::open()?;
+        let terminal = ratatui::try_init().inspect_err(|_| drop(ratatui::try_restore()))?;
+        Ok(Screen { terminal: ManuallyDrop::new(terminal), keys })
+    }
+
+    /// Columns and rows.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) fn size(&self) -> io::Result<Size> {
+        self.terminal.size()
+    }
+
+    /// Waits for a key, a new size, a signal, the end of the terminal, or so long.
+    ///
+    /// # Errors
+    /// When the terminal cannot be read.
+    pub(crate) fn wait(&mut self, interrupt: &Interrupt, at_most: Duration) -> io::Result<Woken> {
+        self.keys.wait(interrupt, at_most)
+    }
+
+    /// Whether there is no terminal any more: what failed on it failed for that.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.keys.is_gone()
     }
 
     /// Shows a page, a line for each row. Only cells that changed are written.
@@ -25,7 +60,7 @@ impl Screen {
     /// # Errors
     /// When the terminal is gone.
     pub(crate) fn show(&mut self, page: &[Line]) -> io::Result<()> {
-        self.0.draw(|frame| draw(frame, page)).map(drop)
+        self.terminal.draw(|frame| draw(frame, page)).map(drop)
     }
 }
 
@@ -39,7 +74,7 @@ pub(crate) fn draw(frame: &mut ratatui::Frame, page: &[Line]) {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = self.0.show_cursor();
+        let _ = self.terminal.show_cursor();
         let _ = ratatui::try_restore();
     }
 }

@@ -50,6 +50,44 @@ fn what_goes_wrong_before_the_command_runs_has_a_shells_codes() {
 }
 
 #[test]
+fn the_first_while_of_a_command_is_recorded_and_the_command_goes_on_to_its_own_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["--json", "--for", "1s", "--", "sh", "-c", "sleep 4; echo late > late; exit 7"];
+    let output = record(folder.path(), &args).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{told}");
+    assert!(told.contains("a.pgw is closed; the command goes on"), "{told}");
+    assert!(folder.path().join("late").exists());
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seconds = summary["seconds"].as_f64().unwrap();
+    assert!((1.0..3.5).contains(&seconds), "{seconds} s were recorded");
+    assert!(summary["complete"] == true && summary["closing_seconds"].is_f64(), "{summary}");
+    let blocks = blocks(&Recording::open(&folder.path().join("a.pgw")).unwrap());
+    let (first, last) = (blocks[0].ticks[0].begin, blocks.last().unwrap().ticks.last().unwrap().begin);
+    assert!(last - first < 3_500_000_000, "{} ms", (last - first) / 1_000_000);
+    // One that ends first ends the recording, too.
+    std::fs::remove_file(folder.path().join("a.pgw")).unwrap();
+    let begun = Instant::now();
+    assert_eq!(record(folder.path(), &["--for", "1h", "--", "true"]).status().unwrap().code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_cap_that_no_recording_fits_below_is_refused_with_the_smallest_that_will_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let capped = |cap: &str| {
+        let output = record(folder.path(), &["--size-cap", cap, "--for", "1s"]).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, told) = capped("10K");
+    assert_eq!(code, Some(2), "{told}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left of it");
+    let least = told.split("--size-cap ").nth(1).and_then(|rest| rest.split_whitespace().next()).expect("a size");
+    let (code, told) = capped(least);
+    assert_eq!(code, Some(0), "{told}");
+}
+
+#[test]
 fn a_command_that_a_signal_ended_says_so() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(record(folder.path(), &["--", "sh", "-c", "kill -TERM $$"]).output().unwrap().status.code(), Some(143));

@@ -102,6 +102,41 @@ fn a_recording_whose_recorder_was_killed_becomes_one_closed_file() {
 }
 
 #[test]
+fn a_recorder_that_was_killed_a_moment_ago_is_not_taken_for_one_that_runs() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..8 {
+        let mut child = recorder(folder.path(), &["--hz", "20"]);
+        let copy = format!("{number}.pgw");
+        child.kill().unwrap();
+        // Nobody has waited for it yet, and the kernel may still be at it.
+        let output = snapshot(folder.path(), "a.pgw", &copy);
+        child.wait().unwrap();
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(said["was"].as_str(), Some("ended"), "{output:?}");
+        assert!(!Recording::open(&folder.path().join(&copy)).unwrap().is_complete());
+        let files = std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        files.for_each(|file| std::fs::remove_file(file).unwrap());
+    }
+}
+
+#[test]
+fn a_copy_says_when_its_last_sample_was_and_that_nobody_checked_it() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    assert!(pagewise(folder.path(), &["record", "-o", "a.pgw", "--for", "1s"]).status().unwrap().success());
+    std::thread::sleep(Duration::from_secs(3));
+    let output = snapshot(folder.path(), "a.pgw", "b.pgw");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let instant = |key: &str| said[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let age = instant("taken").duration_since(instant("until")).as_secs_f64();
+    assert!(age > 2.9, "the last sample was {age} s before the copy");
+    let output = pagewise(folder.path(), &["snapshot", "a.pgw", "-o", "c.pgw"]).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains(said["until"].as_str().unwrap()) && told.contains("not checked"), "{told}");
+}
+
+#[test]
 fn a_snapshot_that_is_killed_leaves_a_whole_file_or_none_of_that_name() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();

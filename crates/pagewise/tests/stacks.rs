@@ -244,9 +244,16 @@ fn an_ordinary_user_gets_the_commands_own_stacks_or_the_reason() {
     command.args(args).arg(&pagewise).args(["record", "-o", "a.pgw", "--stacks", "99", "--stalls", "--"]);
     // Outside the kernel, which is all an ordinary user may see.
     command.args(["sh", "-c", "n=0; while [ $n -lt 1000000 ]; do n=$((n + 1)); done"]);
-    let status = command.current_dir(folder.path()).stderr(Stdio::null()).status().unwrap();
-    assert!(status.success());
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
     let recording = recording(folder.path());
+    for gap in recording.gaps().iter().filter(|gap| gap.reason == GapReason::Missing) {
+        let source = gap.source.as_deref().unwrap_or_default();
+        if source.starts_with("stacks") || source.starts_with("stalls") {
+            assert!(told.contains(&format!("not recorded ({source}): {}", gap.detail)), "{source} is refused: {told}");
+        }
+    }
     let gap = |source: &str| recording.gaps().iter().find(|gap| gap.source.as_deref() == Some(source));
     let stalls = gap("stalls").expect("tracepoints are not for everyone");
     assert!(stalls.detail.contains("root"), "{}", stalls.detail);

@@ -53,8 +53,8 @@ pub(super) struct Lookers {
     wake_flight: Option<Arc<OwnedFd>>,
     /// CPU time of each, by its name.
     cpu: Vec<(&'static str, Arc<AtomicU64>)>,
-    /// Gaps told at the start.
-    pub(super) gaps: u64,
+    /// What was refused at the start, as the gaps say it: the source, and why.
+    pub(super) refused: Vec<(String, String)>,
 }
 
 impl Lookers {
@@ -89,7 +89,7 @@ impl Lookers {
     }
 
     fn gap(&mut self, events: &Sender<Event>, source: &str, reason: GapReason, detail: String) {
-        self.gaps += 1;
+        self.refused.push((source.to_owned(), detail.clone()));
         let _ = events.send(Event::Gap(open_gap(clock::boot(), source, reason, detail)));
     }
 
@@ -127,7 +127,7 @@ impl Lookers {
         let _ = events.send(Event::Meta(keys::HZ, hz.to_string()));
         let _ = events.send(Event::Stacks(crate::store::recording::StackRows::default()));
         self.begin(stacks::SOURCE, &source.rings, until, events);
-        let counting = Counting::new(root, hz, looking, left_out);
+        let counting = Counting::new(root, hz, looking, left_out).named_until(&shared.names_until);
         let signal = self.signal(until)?;
         self.spawn(STACKS_THREAD, shared, events, move |shared, cpu, events| {
             look::run(counting, source.rings, &signal, shared, cpu, events);
@@ -196,15 +196,25 @@ impl Lookers {
         Ok(())
     }
 
-    /// Waits for them, after `shared` has told them to end. Gives whether they all ended well.
-    pub(super) fn join(&mut self) -> bool {
+    /// Wakes them after `shared` has told them to end.
+    pub(super) fn wake(&self) {
         self.signals.iter().for_each(|signal| signal.wake());
         self.threads.iter().for_each(|thread| thread.thread().unpark());
         if let Some(wake) = &self.wake_flight {
             let _ = rustix::io::write(&**wake, &1u64.to_ne_bytes());
         }
+    }
+
+    /// Waits for them, after `shared` has told them to end. Gives whether they all ended well.
+    pub(super) fn join(&mut self) -> bool {
+        self.wake();
         // All are waited for, also after one that ended badly.
         self.threads.drain(..).map(JoinHandle::join).filter(Result::is_err).count() == 0
+    }
+
+    /// Whether none is left.
+    pub(super) fn have_ended(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
     }
 
     /// Whether one has ended before it was told to.

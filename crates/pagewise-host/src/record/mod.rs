@@ -33,6 +33,7 @@ use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingEr
 use looking::Lookers;
 use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk, series};
 use redaction::Redaction;
+use pagewise_core::unit::Bytes;
 use ring::Ring;
 use sampler::{Counts, SLOW_PERIOD, Sampler};
 use schedule::Schedule;
@@ -63,6 +64,18 @@ pub const WALK_EVERY: Duration = Duration::from_secs(30);
 
 /// The times that may be given. A walk on a host with thousands of processes takes some hundredths of a second of CPU.
 pub const WALKS: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+
+/// How long the end of a recording waits for names of functions. What is not named by then has its address.
+pub const NAMES_AT_MOST: Duration = Duration::from_secs(8);
+
+/// What the end of a recording waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// Names of the functions in its last stacks, for [`NAMES_AT_MOST`] and what is under way by then.
+    Names,
+    /// The disk.
+    File,
+}
 
 /// How to record.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,6 +126,17 @@ pub enum RecordError {
         .0.as_secs_f64(), WALKS.start().as_secs(), WALKS.end().as_secs()
     )]
     WalkEvery(Duration),
+    /// Not even the first segment would fit.
+    #[error(
+        "a recording of this host cannot stay below {}: what it begins with and its first 300 samples need more; give \
+         --size-cap {}K or leave it out", Bytes(*cap), least.div_ceil(1024)
+    )]
+    CapTooSmall {
+        /// What was asked for, in bytes.
+        cap: u64,
+        /// The smallest that will do.
+        least: u64,
+    },
     /// The file.
     #[error(transparent)]
     File(#[from] RecordingError),
@@ -169,6 +193,8 @@ struct Shared {
     walker_cpu: AtomicU64,
     /// Of the threads that look at stacks, stalls and processes, once they have ended.
     lookers_cpu: AtomicU64,
+    /// CLOCK_BOOTTIME from which on stacks get no new names; 0: that is open.
+    names_until: Arc<AtomicU64>,
     /// Rows of stacks, stalls and processes on their way to the writer; it may be told of some before they are counted.
     waiting: AtomicI64,
 }
@@ -234,6 +260,15 @@ impl Recorder {
         let mut sampler =
             Sampler::new(sources, settings, schedule, Arc::clone(&ring), events.clone(), Arc::clone(&shared));
         sampler.first();
+        if let Some(cap) = options.size_cap {
+            // With its series and a sample in it the file says how small it can stay.
+            writer.write(writing::drain(&ring, &received))?;
+            let least = writer.least_cap()?;
+            if cap < least {
+                writer.discard();
+                return Err(RecordError::CapTooSmall { cap, least });
+            }
+        }
         let start_cpu = clock::thread_cpu() - cpu_before;
 
         let seen = Arc::clone(&shared);
@@ -262,6 +297,12 @@ impl Recorder {
         let _ = self.events.send(Event::Mark(clock::boot(), "caller", text.to_owned()));
     }
 
+    /// What was asked for and is refused here, of stacks and stalls: what it is, and why, with the remedy.
+    #[must_use]
+    pub fn refused(&self) -> &[(String, String)] {
+        &self.lookers.refused
+    }
+
     /// Whether it has ended by itself, because of the disk. [`Recorder::finish`] then says why.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -273,10 +314,20 @@ impl Recorder {
     /// # Errors
     /// Only after a defect of ours; a full disk is in the summary.
     pub fn finish(mut self) -> Result<Summary, RecordError> {
-        self.stop(FINISH)
+        self.stop(FINISH, None)
     }
 
-    fn stop(&mut self, how: u8) -> Result<Summary, RecordError> {
+    /// The same, and tells again and again what it still waits for.
+    ///
+    /// # Errors
+    /// As for [`Recorder::finish`].
+    pub fn finish_telling(mut self, tell: &mut dyn FnMut(Closing)) -> Result<Summary, RecordError> {
+        self.stop(FINISH, Some(tell))
+    }
+
+    fn stop(&mut self, how: u8, mut tell: Option<&mut dyn FnMut(Closing)>) -> Result<Summary, RecordError> {
+        let names_until = clock::boot().saturating_add(NAMES_AT_MOST.as_nanos() as u64);
+        self.shared.names_until.store(names_until, Ordering::Release);
         self.shared.stop.store(how, Ordering::Release);
         let counts = match self.sampler.take() {
             Some(sampler) => {
@@ -285,12 +336,19 @@ impl Recorder {
             }
             None => Ok(Counts::default()),
         };
+        if let Some(tell) = &mut tell {
+            self.lookers.wake();
+            wait_until(|| self.lookers.have_ended(), || tell(Closing::Names));
+        }
         let all_ended = self.lookers.join();
         self.shared.lookers_cpu.store(self.lookers.cpu(), Ordering::Release);
         // The writer looks at this only after the sampler's last row is in the ring, and the last stacks are told.
         self.shared.ended.store(true, Ordering::Release);
         let writer = self.writer.take().ok_or(RecordError::Panicked)?;
         writer.thread().unpark();
+        if let Some(tell) = &mut tell {
+            wait_until(|| writer.is_finished(), || tell(Closing::File));
+        }
         let outcome = writer.join().map_err(|_| RecordError::Panicked)?;
         let counts = if all_ended { counts? } else { return Err(RecordError::Panicked) };
         let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
@@ -299,7 +357,7 @@ impl Recorder {
         Ok(Summary {
             samples: counts.samples,
             late: counts.late,
-            gaps: counts.gaps + self.lookers.gaps,
+            gaps: counts.gaps + self.lookers.refused.len() as u64,
             own_cpu_seconds: own as f64 * 1e-9,
             bytes: outcome.bytes,
             ended: outcome.ended,
@@ -310,8 +368,18 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         if self.writer.is_some() {
-            let _ = self.stop(ABANDON);
+            let _ = self.stop(ABANDON, None);
         }
+    }
+}
+
+/// Looks often at first, since most ends take milliseconds.
+fn wait_until(is_over: impl Fn() -> bool, mut tell: impl FnMut()) {
+    let mut pause = Duration::from_millis(1);
+    while !is_over() {
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(200));
+        tell();
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::look::{Look, Rings, SECOND, WATERMARK};
 use super::looking::Looking;
-use super::{Event, clock};
+use super::{Event, NAMES_AT_MOST, clock};
 use crate::root::Root;
 use crate::source::perf_record::{Layout, Record, Who, records};
 use crate::store::recording::{StackRows, stacks as keys};
@@ -13,6 +13,7 @@ use pagewise_core::recording::{Gap, GapReason, SamplingEvent, StackId, StackSamp
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
 /// The name under which gaps of stacks are told, and of names of functions.
@@ -222,6 +223,8 @@ pub(super) struct Counting {
     is_tree_full: bool,
     is_full_told: bool,
     chain: Vec<u32>,
+    /// CLOCK_BOOTTIME from which on nothing more is read for a name; 0: that is open.
+    names_until: Arc<AtomicU64>,
 }
 
 impl Counting {
@@ -244,7 +247,13 @@ impl Counting {
             is_tree_full: false,
             is_full_told: false,
             chain: Vec::new(),
+            names_until: Arc::default(),
         }
+    }
+
+    /// Whoever ends the recording says there until when it waits for names.
+    pub(super) fn named_until(self, names_until: &Arc<AtomicU64>) -> Counting {
+        Counting { names_until: Arc::clone(names_until), ..self }
     }
 
     /// Two seconds at slow rates: with the two seconds to the next batch, a kill still loses less than five.
@@ -278,6 +287,10 @@ impl Counting {
             return;
         }
         self.seen += 1;
+        let until = self.names_until.load(Ordering::Acquire);
+        if until != 0 && clock::boot() >= until {
+            self.symbols.hurry();
+        }
         let shows = self.redaction.shows(&self.root, who.pid);
         self.chain.clear();
         let innermost = kernel.first().or(user.first()).copied();
@@ -375,6 +388,14 @@ impl Look for Counting {
         let now = clock::boot();
         if let Some(why) = self.symbols.newly_hidden() {
             gap(SYMBOLS, now, None, GapReason::Missing, why);
+        }
+        let unnamed = self.symbols.newly_unnamed();
+        if unnamed > 0 {
+            let detail = format!(
+                "{unnamed} frames have addresses for names: the end of a recording waits {} s for names",
+                NAMES_AT_MOST.as_secs()
+            );
+            gap(SYMBOLS, now, Some(now), GapReason::Thinned, detail);
         }
         if self.is_tree_full && !self.is_full_told {
             self.is_full_told = true;
@@ -555,6 +576,21 @@ mod tests {
         let mut seen: Vec<_> = rows[0].samples.iter().map(|row| (row.pid, row.comm.as_str(), row.count)).collect();
         seen.sort();
         assert_eq!(seen, [(None, "", 2), (Some(9), "kswapd0", 1)]);
+    }
+
+    #[test]
+    fn names_that_take_too_long_at_the_end_are_left_out_and_that_is_said() {
+        let (_folder, root) = host();
+        let until = Arc::new(AtomicU64::new(0));
+        let mut counting = Counting::new(&root, 99, false, None).named_until(&until);
+        counting.take(&made_up::stack(WHO, &KERNEL, &[]));
+        assert!(told(&mut counting).1.is_empty());
+        until.store(1, Ordering::Release);
+        counting.take(&made_up::stack(WHO, &KERNEL, &[0x40_1000]));
+        let (rows, gaps) = told(&mut counting);
+        assert_eq!((gaps.len(), gaps[0].source.as_deref(), &gaps[0].reason), (1, Some("symbols"), &GapReason::Thinned));
+        assert!(gaps[0].detail.starts_with("1 frames "), "{}", gaps[0].detail);
+        assert_eq!(rows[0].samples[0].count, 1, "the stack itself is kept");
     }
 
     #[test]

@@ -62,6 +62,10 @@ fn finish(writer: Writer, shared: &Shared) -> Outcome {
         let reason = "the recorder was given up before it was told to finish".to_owned();
         return Outcome { bytes: writer.abandon(&reason), ended: Some(reason) };
     }
+    if let Err(error) = writer.check_place() {
+        let reason = error.to_string();
+        return Outcome { bytes: writer.abandon(&reason), ended: Some(reason) };
+    }
     let others = [&shared.sampler_cpu, &shared.lookers_cpu].map(|cpu| cpu.load(Ordering::Acquire));
     let own_cpu = others[0] + others[1] + clock::thread_cpu();
     let path = writer.path().to_owned();

@@ -198,6 +198,7 @@ impl Bundle {
         };
         let database = Connection::open(&database_path).map_err(database_error("create"))?;
         let fill = || -> rusqlite::Result<()> {
+            database.pragma_update(None, "trusted_schema", false)?;
             database.pragma_update(None, "application_id", APPLICATION_ID)?;
             database.pragma_update(None, "synchronous", "FULL")?;
             let transaction = database.unchecked_transaction()?;
@@ -269,6 +270,7 @@ impl Bundle {
         }
         let database_error = |source| BundleError::Database { action: "read", path: path.to_owned(), source };
         let database = Connection::open_with_flags(&file, flags).map_err(database_error)?;
+        database.pragma_update(None, "trusted_schema", false).map_err(database_error)?;
         let meta = |key: &str| -> Result<String, BundleError> {
             database.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).map_err(database_error)
         };

@@ -4,6 +4,7 @@
 //! While it grows, SQLite keeps two more files beside it (`-wal`, `-shm`); a clean end leaves one. A recording whose
 //! writer was killed is read all the same, and says that it is not complete.
 
+mod place;
 mod processes;
 mod reader;
 mod snapshot;
@@ -126,6 +127,14 @@ pub enum RecordingError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
+        what: String,
+    },
+    /// Somebody deleted, moved or cut it while it grew.
+    #[error("{} {what}", path.display())]
+    Lost {
+        /// The name it was made under.
+        path: PathBuf,
+        /// What happened, and where the data are.
         what: String,
     },
     /// The cap is too small for even one segment.

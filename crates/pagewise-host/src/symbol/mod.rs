@@ -112,6 +112,9 @@ pub(crate) struct Symbols {
     /// Grows with each table that is used.
     clock: u64,
     next_table: u32,
+    /// Nothing is read any more: what is not known yet stays without a name, and is counted.
+    is_late: bool,
+    unnamed: u64,
 }
 
 impl Symbols {
@@ -128,7 +131,19 @@ impl Symbols {
             user_frames: HashMap::new(),
             clock: 0,
             next_table: 0,
+            is_late: false,
+            unnamed: 0,
         }
+    }
+
+    /// Whoever waits for names has waited long enough.
+    pub(crate) fn hurry(&mut self) {
+        self.is_late = true;
+    }
+
+    /// Frames that stayed without a name for that, since this was asked last.
+    pub(crate) fn newly_unnamed(&mut self) -> u64 {
+        std::mem::take(&mut self.unnamed)
     }
 
     /// Why functions of the kernel have no names, once.
@@ -167,6 +182,10 @@ impl Symbols {
         if let Some(known) = self.kernel_frames.get(&address) {
             return *known;
         }
+        if self.is_late && self.kernel.is_none() {
+            self.unnamed += 1;
+            return stacks.frame(Frame { name: hex(address), module: KERNEL.to_owned() });
+        }
         let root = &self.root;
         let kernel = self.kernel.get_or_insert_with(|| Kernel::read(root));
         let found = kernel.as_ref().ok().and_then(|kernel| kernel.find(address));
@@ -185,6 +204,9 @@ impl Symbols {
         let range = self.processes.find(&self.root, pid, address)?;
         let offset = (address - range.start).saturating_add(range.offset);
         let is_file = range.file.path.starts_with('/') && range.file.inode != 0;
+        if self.is_late {
+            return Some(self.known_frame(stacks, &range, offset, is_file));
+        }
         if !is_file && range.file.path != VDSO {
             let name = self.compiled_name(pid, address).unwrap_or_else(|| UNKNOWN.to_owned());
             return Some(stacks.frame(Frame { name, module: JIT.to_owned() }));
@@ -211,6 +233,21 @@ impl Symbols {
         }
         self.user_frames.insert((number, offset), frame);
         Some(frame)
+    }
+
+    /// The frame as far as that is known without reading anything.
+    fn known_frame(&mut self, stacks: &mut Stacks, range: &Range, offset: u64, is_file: bool) -> u32 {
+        let table = self.tables.get(&range.file).map(|table| table.number);
+        if let Some(known) = table.and_then(|number| self.user_frames.get(&(number, offset))) {
+            return *known;
+        }
+        self.unnamed += 1;
+        let (name, module) = if is_file {
+            (hex(offset), module_of(&range.file.path))
+        } else {
+            (UNKNOWN.to_owned(), JIT.to_owned())
+        };
+        stacks.frame(Frame { name, module })
     }
 
     /// What the runtime of that process says lies there. An address that was compiled means nothing later on, so it is not
@@ -440,6 +477,27 @@ mod tests {
         assert!(frame.name.ends_with("a_function_of_ours"), "{frame:?}");
         assert!(frame.module.starts_with("pagewise_host"), "{frame:?}");
         assert_eq!(symbols.user_frame(&mut stacks, own(), 8), None, "nothing lies there");
+    }
+
+    #[inline(never)]
+    fn another_function_of_ours() -> usize {
+        std::hint::black_box(another_function_of_ours as *const () as usize) ^ 1
+    }
+
+    #[test]
+    fn once_it_is_late_what_is_known_keeps_its_name_and_nothing_more_is_read() {
+        let (mut symbols, mut stacks) = (Symbols::new(&Root::live()), Stacks::default());
+        let known = symbols.user_frame(&mut stacks, own(), a_function_of_ours() as u64).unwrap();
+        symbols.hurry();
+        assert_eq!(symbols.user_frame(&mut stacks, own(), a_function_of_ours() as u64), Some(known));
+        assert_eq!(symbols.newly_unnamed(), 0);
+        let other = (another_function_of_ours() ^ 1) as u64;
+        let frame = symbols.user_frame(&mut stacks, own(), other).unwrap();
+        let frame = &stacks.frames()[frame as usize];
+        assert!(frame.name.starts_with("0x") && frame.module.starts_with("pagewise_host"), "{frame:?}");
+        let kernel = symbols.kernel_frame(&mut stacks, 0xffff_ffff_8100_0000);
+        assert_eq!(stacks.frames()[kernel as usize].name, "0xffffffff81000000");
+        assert_eq!((symbols.newly_unnamed(), symbols.newly_unnamed()), (2, 0));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::cli::{Cli, Global};
 use crate::commands::import::Known;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress;
 use anyhow::anyhow;
 use clap::{Args, CommandFactory};
 use pagewise_core::finding::{self, Diagnosis, Look, Options, Severity};
@@ -115,7 +116,7 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     } else {
         run_command(args, &interrupt)
     };
-    let summary = recorder.finish()?;
+    let summary = progress::finish(recorder)?;
     if ran? {
         return Err(Failure::Interrupted(anyhow!(
             "interrupted; look for longer, or record to a file and diagnose that"

@@ -4,11 +4,12 @@
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
+use crate::progress;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Status, Stopped, Watch};
-use pagewise_host::record::{Looking, Options, Recorder, Summary, WALK_EVERY};
+use pagewise_host::record::{Looking, Options, RecordError, Recorder, Summary, WALK_EVERY};
 use pagewise_host::root::Root;
 use pagewise_host::source::cgroup::{self, Group};
 use serde::Serialize;
@@ -27,8 +28,9 @@ pub(crate) struct RecordArgs {
     /// Samples a second, 0.01 to 20
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     hz: f64,
-    /// How long, such as 60s or 10m [default: until Ctrl-C, or as long as COMMAND runs]
-    #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
+    /// How long, such as 60s or 10m; a COMMAND that runs longer goes on, unrecorded [default: until Ctrl-C, or as long
+    /// as COMMAND runs]
+    #[arg(long = "for", value_name = "TIME")]
     length: Option<Seconds>,
     /// Record the memory files of this control group, too; may be given several times
     #[arg(long, value_name = "PATH")]
@@ -62,8 +64,9 @@ pub(crate) struct RecordArgs {
 
 const AFTER_HELP: &str = "Exit status: that of COMMAND (128 + signal if one ended it), 125 when recording fails before \
                           it runs, 126 or 127 when it cannot be run or found. Without COMMAND as for every verb: 5 when \
-                          the disk ended the recording, 130 when Ctrl-C ended it before its time.\n\n\
+                          the disk ended the recording, or somebody took its file away, 130 when Ctrl-C ended it before its time.\n\n\
                           Examples:\n  pagewise record -o idle.pgw --for 60s\n  pagewise record -o sort.pgw --stacks --stalls -- sort big.txt\n  \
+                          pagewise record -o start.pgw --hz 20 --for 30s -- ./server\n  \
                           pagewise record -o host.pgw --flight --size-cap 500M";
 
 /// `None` for never.
@@ -94,6 +97,9 @@ struct RecordReport<'a> {
     /// Why it ended before its time.
     ended: Option<&'a str>,
     samples: u64,
+    /// How long samples were taken, and how long the end took: names of functions, and the disk.
+    seconds: f64,
+    closing_seconds: f64,
     late: u64,
     gaps: u64,
     own_cpu_seconds: f64,
@@ -130,7 +136,24 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
         tlb: args.tlb,
         ..Options::default()
     };
-    Ok((Recorder::start(&root, &args.output, &options)?, started))
+    let recorder = Recorder::start(&root, &args.output, &options)?;
+    for (what, why) in recorder.refused() {
+        output::note(&format!("not recorded ({what}): {why}"));
+    }
+    Ok((recorder, started))
+}
+
+/// What a recording came to, and how long it took.
+struct Finished {
+    summary: Summary,
+    sampled: Duration,
+    closing: Duration,
+}
+
+fn finish(recorder: Recorder, started: Instant) -> Result<Finished, Failure> {
+    let sampled = started.elapsed();
+    let summary = progress::finish(recorder)?;
+    Ok(Finished { summary, sampled, closing: started.elapsed() - sampled })
 }
 
 /// Those that were asked for, and the one a command inherits from us.
@@ -158,9 +181,9 @@ fn record(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
         interrupt.wait(LOOK_EVERY.min(Duration::try_from_secs_f64(left()).unwrap_or(LOOK_EVERY)));
     }
     let is_cut = interrupt.is_set() && length.is_some();
-    let summary = recorder.finish()?;
-    tell(args, global, &summary, started);
-    match summary.ended {
+    let finished = finish(recorder, started)?;
+    tell(args, global, &finished);
+    match finished.summary.ended {
         Some(reason) => Err(Failure::Partial(anyhow!("the recording ended early: {reason}"))),
         None if is_cut => Err(Failure::Interrupted(anyhow!("interrupted; what was recorded until then is complete"))),
         None => Ok(ExitCode::SUCCESS),
@@ -169,26 +192,18 @@ fn record(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
 
 /// While a command runs. Its status is ours, also when the disk ends the recording: a job must not fail for that.
 fn record_command(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failure> {
-    struct Waiting;
-    impl Watch for Waiting {
-        fn tick(&mut self, _running: &[u32]) -> bool {
-            true
-        }
-
-        fn period(&self) -> Duration {
-            LOOK_AT_COMMAND_EVERY
-        }
-    }
     let program = args.command.first().map(String::as_str).unwrap_or_default();
     process::find_program(program)?;
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     let (recorder, started) = start(args, global)?;
     let command = Command { argv: args.command.clone(), output: Output::Inherit, ..Command::default() };
     let limits = Limits { interrupt: Some(&interrupt), ..Limits::default() };
-    let ended = process::run(&[command], limits, &mut Waiting);
-    let summary = recorder.finish()?;
-    tell(args, global, &summary, started);
-    if let Some(reason) = &summary.ended {
+    let mut recording = Recording { args, started, recorder: Some(recorder), finished: None };
+    let ended = process::run(&[command], limits, &mut recording);
+    recording.end();
+    let finished = recording.finished.transpose()?.ok_or_else(|| Failure::from(RecordError::Panicked))?;
+    tell(args, global, &finished);
+    if let Some(reason) = &finished.summary.ended {
         output::note(&format!("the recording ended early: {reason}"));
     }
     let ended = ended?;
@@ -202,8 +217,45 @@ fn record_command(args: &RecordArgs, global: &Global) -> Result<ExitCode, Failur
     })
 }
 
-fn tell(args: &RecordArgs, global: &Global, summary: &Summary, started: Instant) {
-    let elapsed = started.elapsed().as_secs_f64();
+/// What runs beside a command, which may go on longer.
+struct Recording<'a> {
+    args: &'a RecordArgs,
+    started: Instant,
+    recorder: Option<Recorder>,
+    finished: Option<Result<Finished, Failure>>,
+}
+
+impl Recording<'_> {
+    /// `None`: as long as the command runs.
+    fn left(&self) -> Option<Duration> {
+        let length = Duration::try_from_secs_f64(self.args.length?.0).unwrap_or(Duration::MAX);
+        self.recorder.as_ref().map(|_| length.saturating_sub(self.started.elapsed()))
+    }
+
+    fn end(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            self.finished = Some(finish(recorder, self.started));
+        }
+    }
+}
+
+impl Watch for Recording<'_> {
+    fn tick(&mut self, _running: &[u32]) -> bool {
+        if self.left().is_some_and(|left| left.is_zero()) {
+            self.end();
+            output::note(&format!("{} is closed; the command goes on", self.args.output.display()));
+        }
+        true
+    }
+
+    fn period(&self) -> Duration {
+        self.left().map_or(LOOK_AT_COMMAND_EVERY, |left| left.min(LOOK_AT_COMMAND_EVERY))
+    }
+}
+
+fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
+    let Finished { summary, sampled, closing } = finished;
+    let elapsed = sampled.as_secs_f64();
     let fraction = if elapsed > 0.0 { summary.own_cpu_seconds / elapsed } else { 0.0 };
     if global.json {
         output::json(&RecordReport {
@@ -212,6 +264,8 @@ fn tell(args: &RecordArgs, global: &Global, summary: &Summary, started: Instant)
             complete: summary.ended.is_none(),
             ended: summary.ended.as_deref(),
             samples: summary.samples,
+            seconds: elapsed,
+            closing_seconds: closing.as_secs_f64(),
             late: summary.late,
             gaps: summary.gaps,
             own_cpu_seconds: summary.own_cpu_seconds,
@@ -220,8 +274,11 @@ fn tell(args: &RecordArgs, global: &Global, summary: &Summary, started: Instant)
         });
         return;
     }
+    // Less than that nobody has waited for.
+    let closing = Some(closing.as_secs_f64()).filter(|closing| *closing >= 0.5);
+    let closing = closing.map(|closing| format!(", closed in {}", Seconds(closing))).unwrap_or_default();
     output::note(&format!(
-        "{} samples in {} to {} ({} bytes); {} late, {} gaps; recording took {:.3} % of one core",
+        "{} samples in {}{closing} to {} ({} bytes); {} late, {} gaps; recording took {:.3} % of one core",
         summary.samples,
         Seconds(elapsed),
         args.output.display(),

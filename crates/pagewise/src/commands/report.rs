@@ -6,6 +6,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::rendering::{self, Format};
+use crate::report_file::ReportFile;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::finding::Look;
@@ -30,7 +31,8 @@ pub(crate) struct ReportArgs {
     /// How to write it [default: by the ending of --output, else text; a recording is always HTML]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Write to this file instead of stdout [default for a recording on a terminal: its name with .html]
+    /// Write to this file instead of stdout; nothing is overwritten but an older page of pagewise [default for a
+    /// recording on a terminal: its name with .html]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -45,15 +47,16 @@ pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
         return recording_page(args, global);
     }
     let format = args.chosen(global)?;
+    let file = args.output.as_deref().map(|file| ReportFile::at(file, &[])).transpose()?;
     let report = rendering::found(&Bundle::open(&args.what)?)?;
-    let style = match args.output {
+    let style = match file {
         Some(_) => pagewise_core::report::Style::default(),
         None => output::style(&global.color),
     };
     let text = rendering::render(&report, format, style)?;
-    match &args.output {
+    match &file {
         None => output::data(&text),
-        Some(file) => fs::write(file, text).map_err(|error| cannot_write(file, error))?,
+        Some(file) => file.write(&text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,32 +74,19 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
             "the report of a recording is an HTML page; leave --json and --format out"
         )));
     }
+    let file = args.page_file()?;
     let view = view(&args.what)?;
     let against = args.against.as_deref().map(self::view).transpose()?;
     let look = Look::of(&Recording::open(&args.what)?).map_err(Failure::from)?;
     let found = recording::said(&diagnosis(&look, &view.sections.name));
     let page = recording::html(&view, against.as_ref(), &found).map_err(|error| Failure::NotPossible(error.into()))?;
-    let file = match &args.output {
-        Some(file) => file.clone(),
-        None if !io::stdout().is_terminal() => {
-            output::data(&page);
-            return Ok(ExitCode::SUCCESS);
-        }
-        // A terminal has no use for HTML.
-        None => {
-            let file = PathBuf::from(args.what.file_name().unwrap_or_default()).with_extension("html");
-            if file.exists() {
-                return Err(Failure::Usage(anyhow!(
-                    "{} exists already; name it with -o to overwrite it",
-                    file.display()
-                )));
-            }
-            file
-        }
+    let Some(file) = file else {
+        output::data(&page);
+        return Ok(ExitCode::SUCCESS);
     };
-    fs::write(&file, page).map_err(|error| cannot_write(&file, error))?;
+    file.write(&page)?;
     if args.output.is_none() {
-        output::note(&format!("written to {}; open it in a browser", file.display()));
+        output::note(&format!("written to {}; open it in a browser", file.path().display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -108,6 +98,20 @@ fn view(file: &Path) -> Result<View, Failure> {
 }
 
 impl ReportArgs {
+    /// Where the page of a recording goes; `None`: to standard output, unless that is a terminal, which has no use for HTML.
+    fn page_file(&self) -> Result<Option<ReportFile>, Failure> {
+        let inputs: Vec<&Path> = std::iter::once(&self.what).chain(&self.against).map(PathBuf::as_path).collect();
+        let file = match &self.output {
+            Some(file) => file.clone(),
+            None if !io::stdout().is_terminal() => return Ok(None),
+            None => PathBuf::from(self.what.file_name().unwrap_or_default()).with_extension("html"),
+        };
+        if self.output.is_none() && file.symlink_metadata().is_ok() {
+            return Err(Failure::Usage(anyhow!("{} exists already; remove it, or give a file with -o", file.display())));
+        }
+        ReportFile::at(&file, &inputs).map(Some)
+    }
+
     fn chosen(&self, global: &Global) -> Result<Format, Failure> {
         match (self.format, global.json) {
             (Some(format), true) if format != Format::Json => {
@@ -131,9 +135,4 @@ fn by_ending(file: &Path) -> Result<Format, Failure> {
             file.display()
         ))),
     }
-}
-
-fn cannot_write(file: &Path, error: std::io::Error) -> Failure {
-    let what = format!("cannot write the report to {}; give another file with --output", file.display());
-    Failure::NotPossible(anyhow::Error::new(error).context(what))
 }

@@ -22,7 +22,8 @@ pub(crate) struct SnapshotArgs {
 }
 
 const AFTER_HELP: &str = "The recording goes on and notices nothing. What was sampled in the last five seconds may not be \
-                          in the copy yet. The copy of a recording whose recorder was killed is closed and says so.\n\n\
+                          in the copy yet. The copy of a recording whose recorder was killed is closed and says so. What is \
+                          damaged in it is copied, too: 'pagewise watch NOW.pgw' reads all samples.\n\n\
                           Example:\n  pagewise record -o host.pgw --flight --size-cap 500M &\n  \
                           pagewise snapshot host.pgw -o now.pgw\n  pagewise report now.pgw -o now.html";
 
@@ -36,6 +37,8 @@ struct SnapshotReport<'a> {
     was: &'static str,
     taken: &'a str,
     samples: u64,
+    /// When the last sample in it was.
+    until: Option<&'a str>,
     bytes: u64,
 }
 
@@ -54,14 +57,15 @@ pub(crate) fn run(args: &SnapshotArgs, global: &Global) -> Result<ExitCode, Fail
             was,
             taken: &taken.taken,
             samples: taken.samples,
+            until: taken.until.as_deref(),
             bytes: taken.bytes,
         });
         return Ok(ExitCode::SUCCESS);
     }
     output::note(&format!(
-        "{} samples until {} in {} ({} bytes); {words}",
+        "{} samples{} in {} ({} bytes), copied as they are and not checked; {words}",
         taken.samples,
-        taken.taken,
+        taken.until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default(),
         args.output.display(),
         taken.bytes
     ));

@@ -12,7 +12,7 @@ mod view;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
-use crate::screen::Screen;
+use crate::screen::{Screen, Woken};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use cost::Cost;
@@ -20,7 +20,6 @@ use pagewise_core::report::Style as Wanted;
 use pagewise_host::process::Interrupt;
 use pagewise_host::record::{FASTEST, SLOWEST, STACKS};
 use picture::Picture;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::style::force_color_output;
 use source::Source;
 use std::io::{self, IsTerminal};
@@ -51,7 +50,7 @@ const AFTER_HELP: &str = "Keys: q quit · ? help · d or Enter the findings in f
                           left, right, PgUp, PgDn, Home, End through time · + - width of the time shown.\n\n\
                           Examples:\n  pagewise top\n  pagewise top --stacks 99\n  pagewise top job.pgw";
 
-/// The longest the terminal is waited for: a signal ends that early or within it.
+/// The longest the terminal is waited for.
 const LOOK_UP: Duration = Duration::from_secs(1);
 
 /// The same while the rules read a recording.
@@ -72,15 +71,21 @@ pub(crate) fn run(args: &TopArgs, global: &Global) -> Result<ExitCode, Failure> 
     let interrupt = Interrupt::on_signals().context("cannot listen for signals").map_err(Failure::NotPossible)?;
     let wanted = output::style(&global.color);
     force_color_output(wanted.color);
-    let screen = Screen::enter().context("cannot take over the terminal").map_err(Failure::NotPossible)?;
-    match follow(screen, seen, source, wanted, &interrupt).context("cannot use the terminal") {
+    let mut screen = Screen::enter().context("cannot take over the terminal").map_err(Failure::NotPossible)?;
+    match follow(&mut screen, seen, source, wanted, &interrupt).context("cannot use the terminal") {
+        Err(_) if screen.is_gone() => Err(gone()),
         Err(error) => Err(Failure::NotPossible(error)),
         Ok(Left::ByKey) => Ok(ExitCode::SUCCESS),
+        Ok(Left::Gone) => Err(gone()),
         Ok(Left::BySignal) => Err(Failure::Interrupted(anyhow!("ended by a signal; the terminal is as it was"))),
         Ok(Left::Broken(what)) => {
             Err(Failure::NotPossible(anyhow!("{what} ended unexpectedly, which is a defect of pagewise")))
         }
     }
+}
+
+fn gone() -> Failure {
+    Failure::Interrupted(anyhow!("the terminal is gone, and top ended with it"))
 }
 
 fn check(args: &TopArgs) -> Result<(), Failure> {
@@ -105,12 +110,14 @@ fn check(args: &TopArgs) -> Result<(), Failure> {
 enum Left {
     ByKey,
     BySignal,
+    /// The terminal was closed.
+    Gone,
     /// A thread that helps is gone.
     Broken(&'static str),
 }
 
 fn follow(
-    mut screen: Screen,
+    screen: &mut Screen,
     mut seen: Seen,
     mut source: Source,
     wanted: Wanted,
@@ -128,7 +135,7 @@ fn follow(
         }
         if is_new {
             cost.note(Instant::now(), cost::own_cpu(), source.stacks_cpu());
-            let size = screen.0.size()?;
+            let size = screen.size()?;
             let looked = source.looked();
             if let Page::Text { of, from } = &mut view.page {
                 let size = (size.width, size.height);
@@ -152,21 +159,18 @@ fn follow(
             is_new = false;
         }
         let most = if source.is_judging() { LOOK_UP_SOON } else { LOOK_UP };
-        if event::poll(source.due_in().min(most))? {
-            match event::read()? {
-                Event::Key(key) if key.kind == KeyEventKind::Press => {
-                    let rows = screen.0.size()?.height;
-                    if meaning(key).is_some_and(|key| view.press(key, &seen, rows)) {
-                        return Ok(Left::ByKey);
-                    }
-                    is_new = true;
+        match screen.wait(interrupt, source.due_in().min(most))? {
+            Woken::Key(key) => {
+                let rows = screen.size()?.height;
+                if meaning(key).is_some_and(|key| view.press(key, &seen, rows)) {
+                    return Ok(Left::ByKey);
                 }
-                Event::Resize(..) => (is_new, shown) = (true, None),
-                _ => {}
+                is_new = true;
             }
-        }
-        if interrupt.is_set() {
-            return Ok(Left::BySignal);
+            Woken::Resized => (is_new, shown) = (true, None),
+            Woken::Signal => return Ok(Left::BySignal),
+            Woken::Gone => return Ok(Left::Gone),
+            Woken::Nothing => {}
         }
     }
 }

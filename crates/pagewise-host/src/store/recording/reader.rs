@@ -76,11 +76,21 @@ impl Recording {
         Ok(recording)
     }
 
-    /// A name that is a view could run anything.
+    /// A name that is a view could run anything, and so could what runs when rows of a copy are moved: triggers, and
+    /// indexes of what is computed.
     fn check_tables(&self) -> Result<(), RecordingError> {
         const NEEDED: [&str; 8] = ["meta", "source", "series", "tick", "segment", "setting", "mark", "gap"];
-        match self.missing_tables(&NEEDED)?.first() {
-            Some(missing) => Err(self.damaged(&format!("it has no table {missing}"))),
+        // The indexes that SQLite makes by itself have no text.
+        const FOREIGN: &str = "SELECT type || ' ' || name FROM sqlite_master
+            WHERE type <> 'table' AND (type <> 'index' OR sql IS NOT NULL) OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1";
+        if let Some(missing) = self.missing_tables(&NEEDED)?.first() {
+            return Err(self.damaged(&format!("it has no table {missing}")));
+        }
+        match self.all(FOREIGN, |row| row.get::<_, String>(0))?.first() {
+            Some(foreign) => Err(RecordingError::NotARecording {
+                path: self.path.clone(),
+                why: format!("somebody has put the {foreign} into it, and nothing in it may run; drop that first"),
+            }),
             None => Ok(()),
         }
     }
@@ -143,36 +153,72 @@ impl Recording {
         self.meta.get(COMPLETE).is_some_and(|complete| complete == "1")
     }
 
-    /// Number of ticks.
+    /// Number of ticks. Counted in what is packed: the number that stands beside it is checked, not believed.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When it cannot be read, or is damaged in its clock.
     pub fn ticks(&self) -> Result<u64, RecordingError> {
-        let sql = "SELECT (SELECT coalesce(sum(n), 0) FROM segment WHERE source = ?1) + (SELECT count(*) FROM tick)";
-        let count: i64 =
-            self.database.query_row(sql, [CLOCK], |row| row.get(0)).map_err(|error| self.database_error(error))?;
-        u64::try_from(count).map_err(|_| self.damaged("it counts fewer than no ticks"))
+        let mut count: i64 = self
+            .database
+            .query_row("SELECT count(*) FROM tick", [], |row| row.get(0))
+            .map_err(|error| self.database_error(error))?;
+        let sealed = self.all("SELECT seq, source, codec, n, blob FROM segment WHERE source = 'clock'", |row| {
+            Ok((row.get::<_, i64>(0)?, packed_of_row(row, 1)?))
+        })?;
+        for (seq, packed) in sealed {
+            let clock = self.unpacked(seq, &packed)?;
+            count += clock.map_or(0, |clock| clock.took.len() as i64);
+        }
+        Ok(count.unsigned_abs())
+    }
+
+    /// When the last tick was, CLOCK_BOOTTIME in nanoseconds, and what to add for nanoseconds since 1970. `None`: there is
+    /// none.
+    ///
+    /// # Errors
+    /// As for [`Recording::ticks`].
+    pub fn last_tick(&self) -> Result<Option<(u64, i64)>, RecordingError> {
+        let open = self.all("SELECT ts, wall_offset FROM tick ORDER BY seq DESC LIMIT 1", |row| {
+            Ok((unsigned(row, 0)?, row.get::<_, i64>(1)?))
+        })?;
+        if let Some(last) = open.first() {
+            return Ok(Some(*last));
+        }
+        let sql = "SELECT seq, source, codec, n, blob FROM segment WHERE source = 'clock' ORDER BY id DESC LIMIT 1";
+        let sealed = self.all(sql, |row| Ok((row.get::<_, i64>(0)?, packed_of_row(row, 1)?)))?;
+        let Some((seq, packed)) = sealed.first() else { return Ok(None) };
+        let clock = self.unpacked(*seq, packed)?;
+        let tick = clock.and_then(|clock| clock_tick(&clock, clock.took.len().checked_sub(1)?));
+        Ok(tick.map(|tick| (tick.begin, tick.wall_offset)))
     }
 
     fn sealed_block(&self, seq: i64) -> Result<Block, RecordingError> {
         let mut sources = Vec::with_capacity(self.sources.len());
-        let read = || -> rusqlite::Result<Vec<(String, String, Vec<u8>)>> {
-            let mut statement =
-                self.database.prepare_cached("SELECT source, codec, blob FROM segment WHERE seq = ?1 ORDER BY id")?;
-            statement.query_map([seq], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        let read = || -> rusqlite::Result<Vec<Packed>> {
+            let sql = "SELECT source, codec, n, blob FROM segment WHERE seq = ?1 ORDER BY id";
+            self.database.prepare_cached(sql)?.query_map([seq], |row| packed_of_row(row, 0))?.collect()
         };
-        for (source, codec, blob) in read().map_err(|error| self.database_error(error))? {
-            // A source packed in a way of a newer version is left out, as an unknown table is.
-            if codec != CODEC {
-                continue;
+        for packed in read().map_err(|error| self.database_error(error))? {
+            if let Some(data) = self.unpacked(seq, &packed)? {
+                sources.push(SourceBlock { source: packed.source, data });
             }
-            let bytes = zstd::bulk::decompress(&blob, LARGEST_SEGMENT.min(claimed_size(&blob)))
-                .map_err(|error| self.damaged(&format!("the segment of {source} at tick {seq}: {error}")))?;
-            let data = segment::decode(&bytes)
-                .map_err(|error| damaged(&self.path, &format!("the segment of {source} at tick {seq}"), error))?;
-            sources.push(SourceBlock { source, data });
         }
         self.block(seq, sources)
+    }
+
+    /// `None`: packed in a way of a newer version; it is left out, as an unknown table is.
+    fn unpacked(&self, seq: i64, Packed { source, codec, n, blob }: &Packed) -> Result<Option<Segment>, RecordingError> {
+        if codec != CODEC {
+            return Ok(None);
+        }
+        let what = || format!("the segment of {source} at tick {seq}");
+        let bytes = zstd::bulk::decompress(blob, LARGEST_SEGMENT.min(claimed_size(blob)))
+            .map_err(|error| self.damaged(&format!("{}: {error}", what())))?;
+        let data = segment::decode(&bytes).map_err(|error| damaged(&self.path, &what(), error))?;
+        if usize::try_from(*n) != Ok(data.took.len()) {
+            return Err(self.damaged(&format!("{} says {n} ticks and has {}", what(), data.took.len())));
+        }
+        Ok(Some(data))
     }
 
     fn open_block(&self, first: i64, rows: Vec<Vec<Option<SourceRow>>>) -> Result<Block, RecordingError> {
@@ -202,6 +248,19 @@ impl Recording {
         }
         Ok(Block { first: seq.unsigned_abs(), ticks, sources })
     }
+}
+
+/// A row of the table of segments.
+struct Packed {
+    source: String,
+    codec: String,
+    n: i64,
+    blob: Vec<u8>,
+}
+
+fn packed_of_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Packed> {
+    let [source, codec, n, blob] = [first, first + 1, first + 2, first + 3];
+    Ok(Packed { source: row.get(source)?, codec: row.get(codec)?, n: row.get(n)?, blob: row.get(blob)? })
 }
 
 /// What it means that rows could not be read.

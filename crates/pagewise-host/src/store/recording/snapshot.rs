@@ -45,6 +45,9 @@ pub struct Snapshot {
     pub taken: String,
     /// Ticks in it.
     pub samples: u64,
+    /// When the last of them was, RFC 3339 UTC: a few seconds before the copy was taken, or, of a recording that has ended,
+    /// long before. `None`: there is none, or nobody knows the date.
+    pub until: Option<String>,
     /// Size of the file.
     pub bytes: u64,
 }
@@ -61,11 +64,13 @@ pub fn snapshot(from: &Path, to: &Path) -> Result<Snapshot, RecordingError> {
     }
     let recording = Recording::open(from)?;
     let taken = format!("{:.3}", jiff::Timestamp::now());
-    let was = was(&recording, from);
     let (samples, sources) = (recording.ticks()?, recording.sources().to_vec());
+    let until = recording.last_tick()?.filter(|_| recording.about("import.dated") != Some("no")).and_then(wall);
     let partial = Partial::create(to)?;
     let failed = |source| RecordingError::Database { action: "write", path: to.to_owned(), source };
     copy(&recording, &partial.path).map_err(|source| named(failed(source), from, to))?;
+    // Asked last: a recorder that runs now ran when the copy was begun.
+    let was = was(&recording, from);
     let has_reason = recording.about(ENDED).is_some();
     // The writer's next checkpoint need not step around us any longer.
     drop(recording);
@@ -78,7 +83,12 @@ pub fn snapshot(from: &Path, to: &Path) -> Result<Snapshot, RecordingError> {
     let closed = Writer::resume(&partial.path, sources).and_then(|writer| writer.close(&meta));
     let bytes = closed.map_err(|error| named(error, from, to))?;
     partial.publish(to)?;
-    Ok(Snapshot { was, taken, samples, bytes })
+    Ok(Snapshot { was, taken, samples, until, bytes })
+}
+
+fn wall((since_boot, offset): (u64, i64)) -> Option<String> {
+    let nanoseconds = i128::from(since_boot) + i128::from(offset);
+    jiff::Timestamp::from_nanosecond(nanoseconds).ok().map(|instant| format!("{instant:.3}"))
 }
 
 fn was(recording: &Recording, from: &Path) -> Was {
@@ -96,18 +106,37 @@ fn was(recording: &Recording, from: &Path) -> Was {
 
 /// Whether the process that makes the recording runs, as far as that can be seen from here: one in a container that hides
 /// its numbers counts as gone.
-fn is_recorder_there(recording: &Recording, root: &Root) -> bool {
+pub(super) fn is_recorder_there(recording: &Recording, root: &Root) -> bool {
     let recorder = recording.about(RECORDER).and_then(|text| text.split_once(' '));
     let Some((pid, started)) = recorder else { return false };
     let (Ok(pid), Ok(started)) = (pid.parse::<u32>(), started.parse::<u64>()) else { return false };
     let is_this_boot = boot_id(root).is_ok_and(|boot| recording.about("boot_id") == Some(boot.as_str()));
-    is_this_boot && process::start_time(root, pid) == Some(started)
+    is_this_boot && process::start_time(root, pid) == Some(started) && !is_dying(root, pid)
+}
+
+/// Whether the kernel is ending it already. Until that is done, which takes long where there is much memory to give back,
+/// it has a number and a state like one that runs.
+fn is_dying(root: &Root, pid: u32) -> bool {
+    /// `PF_EXITING` (`include/linux/sched.h`), in field 9 of `/proc/PID/stat`.
+    const EXITING: u64 = 0x4;
+    /// SIGKILL among the signals that wait, for the process or for its first thread.
+    const KILL: u64 = 1 << 8;
+    let read = |file: &str| root.read(&format!("/proc/{pid}/{file}")).ok();
+    let (Some(stat), Some(status)) = (read("stat"), read("status")) else { return true };
+    let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let flags = after_name.split_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok()).unwrap_or(0);
+    let waits = |name: &str| {
+        let mask = status.lines().find_map(|line| line.strip_prefix(name));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & KILL != 0)
+    };
+    flags & EXITING != 0 || waits("SigPnd:") || waits("ShdPnd:")
 }
 
 /// All pages in one step: a backup of several begins anew whenever the writer has written in between.
 fn copy(recording: &Recording, to: &Path) -> rusqlite::Result<()> {
     let mut copy =
         Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    copy.pragma_update(None, "trusted_schema", false)?;
     // Nobody needs half a copy: it is removed, and flushed only when it is whole.
     copy.query_row("PRAGMA journal_mode = OFF", [], |_| Ok(()))?;
     copy.pragma_update(None, "synchronous", "OFF")?;

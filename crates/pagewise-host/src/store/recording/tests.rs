@@ -204,6 +204,55 @@ fn a_view_in_the_place_of_a_table_is_refused() {
 }
 
 #[test]
+fn what_no_recording_has_is_refused_before_it_can_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (change, what)) in [
+        ("CREATE VIEW handy AS SELECT * FROM gap", "view handy"),
+        ("CREATE TRIGGER t AFTER DELETE ON tick BEGIN DELETE FROM segment; END", "trigger t"),
+        ("CREATE INDEX i ON tick (zeroblob(1000))", "index i"),
+        ("CREATE VIRTUAL TABLE found USING fts5(words)", "table found"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = folder.path().join(format!("{number}.pgw"));
+        finished(&path, 20);
+        Connection::open(&path).unwrap().execute_batch(change).unwrap();
+        let refused = Recording::open(&path).unwrap_err().to_string();
+        assert!(refused.contains("is no recording") && refused.contains(what), "{change}: {refused}");
+        let copied = snapshot(&path, &folder.path().join("copy.pgw")).unwrap_err().to_string();
+        assert_eq!(copied, refused);
+    }
+    let path = folder.path().join("more.pgw");
+    finished(&path, 20);
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE newer (what TEXT UNIQUE)").unwrap();
+    assert!(Recording::open(&path).is_ok(), "a table of a newer version, with the index that SQLite makes for it");
+}
+
+#[test]
+fn a_number_of_ticks_that_is_not_that_of_the_segment_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    for (source, n) in [("clock", i64::MAX), ("clock", -1), ("clock", 299), ("vmstat", 1 << 40)] {
+        finished(&path, 700);
+        let change = format!("UPDATE segment SET n = {n} WHERE source = '{source}' AND seq = 300");
+        assert_eq!(Connection::open(&path).unwrap().execute(&change, []).unwrap(), 1, "{change}");
+        let recording = Recording::open(&path).unwrap();
+        let says = format!("the segment of {source} at tick 300 says {n} ticks and has 300");
+        let read = values(&recording).unwrap_err().to_string();
+        assert!(read.contains(&says), "{read}");
+        if source == "clock" {
+            let counted = recording.ticks().unwrap_err().to_string();
+            assert!(counted.contains(&says), "{counted}");
+        } else {
+            assert_eq!(recording.ticks().unwrap(), 700);
+        }
+        drop(recording);
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
 fn a_recording_in_a_folder_nobody_can_write_to_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a %41?.pgw");
@@ -578,6 +627,10 @@ fn a_snapshot_has_all_that_was_written_and_the_recording_goes_on() {
     let now = folder.path().join("now.pgw");
     let taken = snapshot(&path, &now).unwrap();
     assert_eq!((taken.was, taken.samples), (Was::Running, 740));
+    let last = |recording: &Recording| recording.last_tick().unwrap().unwrap();
+    let wall = |(since_boot, offset): (u64, i64)| i128::from(since_boot) + i128::from(offset);
+    let until = wall(last(&Recording::open(&path).unwrap()));
+    assert_eq!(taken.until, jiff::Timestamp::from_nanosecond(until).ok().map(|until| format!("{until:.3}")));
     assert_eq!(taken.bytes, fs::metadata(&now).unwrap().len());
     let copy = Recording::open(&now).unwrap();
     assert!(copy.is_complete() && copy.meta()[SNAPSHOT] == taken.taken);
@@ -588,6 +641,7 @@ fn a_snapshot_has_all_that_was_written_and_the_recording_goes_on() {
     assert_eq!(copy.profile().unwrap().unwrap().samples.len(), 6);
     let open: i64 = copy.database().query_row("SELECT count(*) FROM tick", [], |row| row.get(0)).unwrap();
     assert_eq!(open, 0, "its last segment is closed");
+    assert_eq!(wall(last(&copy)), until, "the same from a segment as from a tick");
     let version: i64 = copy.database().query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
     assert_eq!(version, i64::from(FORMAT));
     drop(copy);
@@ -615,6 +669,32 @@ fn a_snapshot_of_a_recording_that_was_killed_is_closed_and_says_how_it_ended() {
     assert_eq!(values(&copy).unwrap().len(), 310);
     assert!(!folder.path().join("now.pgw-wal").exists(), "it needs no companion");
     assert!(fs::read(&killed).unwrap() == before, "what was copied is as it was");
+}
+
+#[test]
+fn a_recorder_that_is_being_ended_counts_as_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pgw");
+    let mut making = growing(&path, 20);
+    let meta = vec![(RECORDER, "70 4711".to_owned()), ("boot_id", "b".to_owned())];
+    making.writer.write(Batch { meta, ..Batch::default() }).unwrap();
+    let recording = Recording::open(&path).unwrap();
+    let root = crate::root::Root::at(folder.path().join("host"));
+    fs::create_dir_all(root.path("/proc/70")).unwrap();
+    fs::create_dir_all(root.path("/proc/sys/kernel/random")).unwrap();
+    fs::write(root.path("/proc/sys/kernel/random/boot_id"), "b\n").unwrap();
+    let host = |state: char, flags: u64, thread: u64, process: u64| {
+        let stat = format!("70 (pagewise) {state} 1 70 70 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 4 0 4711 0 0\n");
+        fs::write(root.path("/proc/70/stat"), stat).unwrap();
+        let status = format!("Name:\tpagewise\nSigPnd:\t{thread:016x}\nShdPnd:\t{process:016x}\n");
+        fs::write(root.path("/proc/70/status"), status).unwrap();
+        super::snapshot::is_recorder_there(&recording, &root)
+    };
+    const FORKED: u64 = 0x40;
+    assert!(host('S', FORKED, 0, 1 << 14), "a SIGTERM that waits ends nothing yet");
+    assert!(!host('Z', FORKED, 0, 0));
+    assert!(!host('R', FORKED | 0x4, 0, 0), "it gives its memory back");
+    assert!(!host('D', FORKED, 1 << 8, 0) && !host('D', FORKED, 0, 1 << 8), "SIGKILL waits for a disk");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Writing a recording: batches of rows, segments closed every 300 ticks, a cap on the size.
 
+use super::place::Place;
 use super::reader::{unreadable, unsigned};
 use super::stacks::{Grown, StackRows};
 use super::{
@@ -89,6 +90,8 @@ pub struct Writer {
     open_rows: Vec<TickRow>,
     stacks: Grown,
     checkpointed: Instant,
+    /// `None` where nobody can take the file away, or it cannot be told.
+    place: Option<Place>,
 }
 
 impl Writer {
@@ -127,11 +130,13 @@ impl Writer {
             open_rows: Vec::with_capacity(TICKS + 64),
             stacks: Grown::default(),
             checkpointed: Instant::now(),
+            place: Place::of(path),
         })
     }
 
     fn fill(path: &Path, sources: &[&str], meta: &[(String, String)]) -> rusqlite::Result<Connection> {
         let mut database = Connection::open(path)?;
+        database.pragma_update(None, "trusted_schema", false)?;
         // A file that is not yet a recording need not survive a power loss.
         database.pragma_update(None, "synchronous", "OFF")?;
         // Must be set before the first table.
@@ -172,8 +177,9 @@ impl Writer {
     /// Writes what has come together, closes a segment when it is time, and holds the size cap.
     ///
     /// # Errors
-    /// When the disk is full or fails. What was written before can be read.
+    /// When the disk is full or fails, or the file is no longer where it was made. What was written before can be read.
     pub fn write(&mut self, mut batch: Batch) -> Result<(), RecordingError> {
+        self.check_place()?;
         let rows = std::mem::take(&mut batch.ticks);
         let mut part = batch;
         for row in rows {
@@ -188,6 +194,12 @@ impl Writer {
             self.checkpoint();
         }
         Ok(())
+    }
+
+    /// # Errors
+    /// When somebody deleted, moved or cut the file.
+    pub fn check_place(&self) -> Result<(), RecordingError> {
+        self.place.as_ref().map_or(Ok(()), Place::check)
     }
 
     fn write_part(&mut self, part: Batch) -> Result<(), RecordingError> {
@@ -286,6 +298,21 @@ impl Writer {
         Ok(())
     }
 
+    /// The smallest cap that leaves room for a segment beside what is in the file now.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn least_cap(&self) -> Result<u64, RecordingError> {
+        /// Values to a packed byte. A host at rest takes a tenth of a byte for one (`bench/results/recording`), one under
+        /// load some times that.
+        const VALUES_TO_A_BYTE: u64 = 4;
+        let error = self.error("read");
+        let series: i64 =
+            self.database.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).map_err(&error)?;
+        let segment = series.unsigned_abs() * TICKS as u64 / VALUES_TO_A_BYTE;
+        Ok((self.bytes_used().map_err(&error)? + segment).next_multiple_of(64 << 10))
+    }
+
     /// Bytes of the pages that hold something.
     fn bytes_used(&self) -> rusqlite::Result<u64> {
         let number = |sql| self.database.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -307,6 +334,9 @@ impl Writer {
         let _ = self.database.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(()));
         let _ = self.database.busy_timeout(BUSY);
         self.checkpointed = Instant::now();
+        if let Some(place) = &mut self.place {
+            place.has_grown();
+        }
     }
 
     /// Goes on with a copy of a recording, which nobody else knows yet, so that it can be closed.
@@ -339,6 +369,7 @@ impl Writer {
             open_rows: rows.into_iter().map(|(_, row)| row).collect(),
             stacks: Grown::default(),
             checkpointed: Instant::now(),
+            place: None,
         })
     }
 
@@ -369,13 +400,29 @@ impl Writer {
         Ok(size(&path))
     }
 
+    /// Removes what was made, as if nobody had asked for it.
+    pub fn discard(self) {
+        let path = self.path.clone();
+        drop(self.database);
+        let _ = std::fs::remove_file(&path);
+        companions(&path).iter().for_each(|companion| drop(std::fs::remove_file(companion)));
+    }
+
     /// Ends a recording that did not come to its end, and says why. Gives its size in bytes. Nothing here can fail: on a
     /// full disk the reason is lost, what was recorded is not.
     pub fn abandon(self, reason: &str) -> u64 {
         let _ = self.database.execute(SET_META, [ENDED, reason]);
-        let path = self.path.clone();
+        let moved = self.place.filter(Place::is_elsewhere);
+        if moved.is_some() {
+            // Where a file was moved away from its -wal file, SQLite would leave there what is in it.
+            let _ = self.database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
         drop(self.database);
-        size(&path)
+        let Some(moved) = moved else { return size(&self.path) };
+        if !self.path.exists() {
+            companions(&self.path).iter().for_each(|companion| drop(std::fs::remove_file(companion)));
+        }
+        moved.bytes()
     }
 }
 

@@ -8,7 +8,7 @@ use super::status::{NextPoint, Run, Status, look_in_words, status, told};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
-use crate::screen::{Pen, Screen};
+use crate::screen::{Pen, Screen, Woken};
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::stopping::Look;
@@ -17,7 +17,7 @@ use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::store::bundle::{Bundle, State};
 use pagewise_host::store::holder;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::crossterm::style::force_color_output;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
@@ -55,11 +55,14 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode, Failure> {
     force_color_output(wanted.color);
     let shown = path.to_string_lossy();
     let bundle = shlex::try_quote(&shown).map_or_else(|_| shown.to_string(), |quoted| quoted.into_owned());
-    let screen = Screen::enter().context("cannot take over the terminal").map_err(Failure::NotPossible)?;
-    let ended = follow(screen, &mut watched, &bundle, wanted, &interrupt);
-    match ended.context("cannot use the terminal").map_err(Failure::NotPossible)? {
-        Left::ByKey => Ok(ExitCode::SUCCESS),
-        Left::BySignal => Err(Failure::Interrupted(anyhow!("ended by a signal; the trial is not touched by that"))),
+    let mut screen = Screen::enter().context("cannot take over the terminal").map_err(Failure::NotPossible)?;
+    let gone = || Failure::Interrupted(anyhow!("the terminal is gone; the trial is not touched by that"));
+    match follow(&mut screen, &mut watched, &bundle, wanted, &interrupt).context("cannot use the terminal") {
+        Err(_) if screen.is_gone() => Err(gone()),
+        Err(error) => Err(Failure::NotPossible(error)),
+        Ok(Left::ByKey) => Ok(ExitCode::SUCCESS),
+        Ok(Left::Gone) => Err(gone()),
+        Ok(Left::BySignal) => Err(Failure::Interrupted(anyhow!("ended by a signal; the trial is not touched by that"))),
     }
 }
 
@@ -67,6 +70,8 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode, Failure> {
 enum Left {
     ByKey,
     BySignal,
+    /// The terminal was closed.
+    Gone,
 }
 
 /// A bundle that another process writes.
@@ -112,7 +117,7 @@ fn stamp(bundle: &Path) -> Option<[u8; 12]> {
 }
 
 fn follow(
-    mut screen: Screen,
+    screen: &mut Screen,
     watched: &mut Watched<'_>,
     bundle: &str,
     wanted: Wanted,
@@ -123,7 +128,7 @@ fn follow(
     let mut due = Instant::now() + PERIOD;
     loop {
         let now = jiff::Zoned::now();
-        let size = screen.0.size()?;
+        let size = screen.size()?;
         let notice = watched.trouble.as_deref();
         let picture = Picture { status: &watched.status, bundle, now: &now, notice, help, wanted };
         let page = page(&picture, size.width, size.height);
@@ -131,20 +136,16 @@ fn follow(
             screen.show(&page)?;
             shown = Some(page);
         }
-        // A signal ends the wait early or within the second.
-        if event::poll(due.saturating_duration_since(Instant::now()))? {
-            match event::read()? {
-                Event::Key(key) if key.kind == KeyEventKind::Press => match meaning(key) {
-                    Some(Key::Quit) => return Ok(Left::ByKey),
-                    Some(Key::Help) => help = !help,
-                    None => {}
-                },
-                Event::Resize(..) => shown = None,
-                _ => {}
-            }
-        }
-        if interrupt.is_set() {
-            return Ok(Left::BySignal);
+        match screen.wait(interrupt, due.saturating_duration_since(Instant::now()))? {
+            Woken::Key(key) => match meaning(key) {
+                Some(Key::Quit) => return Ok(Left::ByKey),
+                Some(Key::Help) => help = !help,
+                None => {}
+            },
+            Woken::Resized => shown = None,
+            Woken::Signal => return Ok(Left::BySignal),
+            Woken::Gone => return Ok(Left::Gone),
+            Woken::Nothing => {}
         }
         if Instant::now() >= due {
             due = Instant::now() + PERIOD;
