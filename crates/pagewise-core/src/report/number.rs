@@ -1,5 +1,7 @@
 //! Numbers as people read them: three or four significant digits, units that fit, thousands separated.
 
+use crate::comparison::words::short_p_value;
+
 /// What stands where there is no value.
 pub(super) const NONE: &str = "—";
 
@@ -121,11 +123,35 @@ pub(super) fn signed_count(value: f64) -> String {
     if value > 0.0 { format!("+{}", count(value)) } else { count(value) }
 }
 
+/// The same with so many significant digits and a sign in front.
+pub(super) fn signed_significant(value: f64, digits: i32) -> String {
+    let text = significant(value, digits);
+    if value.is_finite() && value > 0.0 { format!("+{text}") } else { text }
+}
+
 /// A ratio as the change it is: 0.954 is −4.6 %.
 pub(super) fn change(ratio: f64) -> String {
-    if ratio.is_finite() && ratio >= 10.0 {
-        return format!("×{}", significant(ratio, 3));
+    if ratio.is_finite() && ratio >= TENFOLD { multiple(ratio) } else { percent_change(ratio) }
+}
+
+/// From here on a change is said as a multiple.
+const TENFOLD: f64 = 10.0;
+
+fn multiple(ratio: f64) -> String {
+    format!("×{}", significant(ratio, 3))
+}
+
+/// Ratios that stand together, such as an estimate and the ends of its interval, as the changes they are and all in one
+/// unit: multiples as soon as one of them is tenfold, unless one is negative, which no multiple is.
+pub(super) fn changes<const N: usize>(ratios: [f64; N]) -> [String; N] {
+    let is_tenfold = ratios.iter().any(|ratio| *ratio >= TENFOLD);
+    if is_tenfold && ratios.iter().all(|ratio| *ratio >= 0.0) {
+        return ratios.map(multiple);
     }
+    ratios.map(percent_change)
+}
+
+fn percent_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if !percent.is_finite() {
         return NONE.to_owned();
@@ -164,14 +190,7 @@ pub(super) fn percent(fraction: f64) -> String {
 
 /// A p-value: two significant digits, and no false precision below 0.0001.
 pub(super) fn p_value(p: f64) -> String {
-    match p {
-        p if !p.is_finite() => NONE.to_owned(),
-        p if p < 0.0001 => "<0.0001".to_owned(),
-        p if p < 0.001 => format!("{p:.4}"),
-        p if p < 0.1 => format!("{p:.3}"),
-        p if p > 0.995 => "1".to_owned(),
-        p => format!("{p:.2}"),
-    }
+    if p.is_finite() { short_p_value(p) } else { NONE.to_owned() }
 }
 
 #[cfg(test)]
@@ -224,6 +243,14 @@ mod tests {
         {
             assert_eq!(change(ratio), text);
         }
+    }
+
+    #[test]
+    fn what_stands_together_has_one_unit() {
+        assert_eq!(changes([1.02, 0.99, 1.05]), ["+2.0 %", "−1.0 %", "+5.0 %"]);
+        assert_eq!(changes([100.0, 0.0, 324.0]), ["×100", "×0", "×324"]);
+        assert_eq!(changes([4.0, 0.5, 12.0]), ["×4.00", "×0.500", "×12.0"]);
+        assert_eq!(changes([12.0, -0.5, 30.0]), ["+1,100 %", "−150 %", "+2,900 %"]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub mod shapiro_wilk;
 pub mod simultaneous;
 pub mod spending;
 pub mod split_plot;
+pub mod stratified;
 pub mod student_t;
 pub mod summary;
 pub mod trend;

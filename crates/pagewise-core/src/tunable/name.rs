@@ -196,7 +196,7 @@ fn nearest(name: &str) -> Vec<String> {
 }
 
 /// Levenshtein's edit distance.
-fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {

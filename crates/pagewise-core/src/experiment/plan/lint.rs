@@ -4,6 +4,7 @@
 use super::cells::{Cell, canonical_name, cells};
 use super::check::cost_of;
 use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
+use crate::comparison::words::p_value;
 use crate::tunable::policy::{Policy, Setting};
 use crate::tunable::{self, CostClass};
 use schemars::JsonSchema;
@@ -189,10 +190,11 @@ fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     };
     (smallest > needed).then(|| {
         let text = format!(
-            "with {blocks} blocks the randomisation test cannot go below p = {smallest:.2e}, and {} at alpha = {}: the \
+            "with {blocks} blocks the randomisation test cannot go below p = {}, and {} at alpha = {}: the \
              verdict rests on the t interval alone, which assumes normal noise. Declare more blocks",
+            p_value(smallest),
             if primaries > 1 {
-                format!("{primaries} primary comparisons share alpha, the first of them needs {needed:.2e}")
+                format!("{primaries} primary comparisons share alpha, the first of them needs {}", p_value(needed))
             } else {
                 "it must".to_owned()
             },

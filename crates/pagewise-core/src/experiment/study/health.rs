@@ -158,7 +158,8 @@ fn drift(residuals: &[f64]) -> Option<Warning> {
     let over_all = libm::expm1(slope * (residuals.len() - 1) as f64) * 100.0;
     let text = format!(
         "The host drifted: from first run to last, runs of the same cell changed by {over_all:+.1} % (Mann-Kendall, p = \
-         {p:.1e}). Blocks cancel a slow drift."
+         {}). Blocks cancel a slow drift.",
+        crate::comparison::words::p_value(p)
     );
     warning("drift", text)
 }

@@ -2,6 +2,7 @@
 
 use super::{Comparison, StudyEffect, StudyMetric};
 use crate::comparison::rule::{Conclusion, Reason};
+use crate::comparison::words::p_value;
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::Interaction;
 
@@ -176,8 +177,4 @@ fn level(alpha: f64) -> String {
 fn percent(fraction: f64) -> String {
     let text = format!("{:.2}", fraction * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-fn p_value(p: f64) -> String {
-    if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
 }
