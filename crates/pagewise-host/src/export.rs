@@ -145,7 +145,11 @@ fn tables(recording: &Recording, selection: &Selection, folder: &Path) -> Result
     const LEVEL: i32 = 3;
     let about: Vec<(String, String)> =
         recording.meta().iter().map(|(key, value)| (format!("pagewise.{key}"), value.clone())).collect();
-    std::fs::create_dir_all(folder).map_err(|source| ExportError::File { path: folder.to_owned(), source })?;
+    std::fs::create_dir_all(folder).map_err(|source| match source.kind() {
+        // A folder may be there, a file may not.
+        io::ErrorKind::AlreadyExists => ExportError::Exists(folder.to_owned()),
+        _ => ExportError::File { path: folder.to_owned(), source },
+    })?;
     let mut written = Vec::new();
     for table in source_tables(recording, selection)?.iter().filter(|table| !table.rows.is_empty()) {
         let plain: String =

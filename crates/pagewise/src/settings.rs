@@ -35,9 +35,13 @@ impl Settings {
     /// # Errors
     /// When a config file cannot be read or understood.
     pub(crate) fn resolve(global: &Global) -> Result<Settings, Failure> {
-        let host = read_config(Path::new("/etc/pagewise/config.toml"))?;
+        let host = read_config(Path::new("/etc/pagewise/config.toml"), "let everybody read it")?;
         let user = match xdg("XDG_CONFIG_HOME", ".config") {
-            Some(folder) => read_config(&folder.join("pagewise/config.toml"))?,
+            // It may say where the journal is: to pass over it could mean another journal.
+            Some(folder) => {
+                let remedy = "set XDG_CONFIG_HOME or HOME to a folder of yours";
+                read_config(&folder.join("pagewise/config.toml"), remedy)?
+            }
             None => ConfigFile::default(),
         };
         let is_root = rustix::process::geteuid().is_root();
@@ -70,15 +74,15 @@ fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
         .or_else(|| env::var_os("HOME").and_then(absolute).map(|home| home.join(below_home)))
 }
 
-/// A missing file is an empty one; a wrong one is named with line and column.
-fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
+/// A missing file is an empty one; a wrong one is named with line and column, one that cannot be read with a remedy.
+fn read_config(path: &Path, remedy: &str) -> Result<ConfigFile, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(ConfigFile::default());
         }
         Err(error) => {
-            let what = format!("cannot read the config file {}", path.display());
+            let what = format!("cannot read the config file {}; {remedy}", path.display());
             return Err(Failure::Usage(anyhow!(error).context(what)));
         }
     };

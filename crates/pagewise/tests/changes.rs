@@ -87,6 +87,23 @@ fn others() -> [String; 2] {
 }
 
 #[test]
+fn a_config_file_that_cannot_be_read_is_told_with_the_way_to_another() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // What root cannot read either: another user's file would be refused to others only.
+    std::fs::create_dir_all(folder.path().join("pagewise/config.toml")).expect("a folder");
+    let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
+        .args(["revert", "--dry-run"])
+        .env("XDG_CONFIG_HOME", folder.path())
+        .env("PAGEWISE_STATE_DIR", folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("pagewise starts");
+    let told = Told(run);
+    assert_eq!(told.code(), Some(2), "{}", told.err());
+    assert!(told.err().contains("cannot read the config file") && told.err().contains("XDG_CONFIG_HOME"), "{}", told.err());
+}
+
+#[test]
 fn what_is_set_is_listed_and_comes_back_on_revert() {
     requires!(root, sysctl);
     let lock = host_lock();

@@ -10,9 +10,13 @@ fn pagewise(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-fn sample(kind: &str, name: &str) -> String {
+fn path(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports").canonicalize().unwrap();
-    format!("{kind}:{}", folder.join(name).display())
+    folder.join(name)
+}
+
+fn sample(kind: &str, name: &str) -> String {
+    format!("{kind}:{}", path(name).display())
 }
 
 fn said(output: &Output) -> String {
@@ -40,6 +44,65 @@ fn the_listing_and_the_profile_of_2012_become_one_recording_that_can_be_exported
     assert!(folded.contains("[unknown];_spin_lock_irq_[k] 223182\n"), "{folded}");
     let parquet = pagewise(folder.path(), &["export", "2012.pgw", "--to", "parquet", "-o", "tables"]);
     assert!(parquet.status.success() && folder.path().join("tables/meminfo.parquet").exists(), "{}", said(&parquet));
+}
+
+#[test]
+fn a_stretch_outside_the_recording_is_told_with_its_length_and_what_exists_with_one_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let listing = sample("collectl", "collectl-thp-on.txt");
+    assert!(pagewise(folder.path(), &["import", &listing, "-o", "a.pgw"]).status.success());
+    let export = |args: &[&str]| pagewise(folder.path(), &[&["export", "a.pgw", "--to"], args].concat());
+    for (args, says) in [
+        (&["csv", "--from", "10h"][..], "--from is after the last sample"),
+        (&["csv", "--from", "9s", "--until", "3s"], "--from is after --until"),
+    ] {
+        let output = export(args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+        assert!(told.contains(says) && told.contains("its samples span "), "{args:?}: {told}");
+        assert!(output.stdout.is_empty(), "{args:?}");
+    }
+    assert!(export(&["csv", "--from", "3s", "--until", "9s"]).status.success());
+    std::fs::write(folder.path().join("there"), "mine").unwrap();
+    for format in ["csv", "openmetrics", "parquet"] {
+        let output = export(&[format, "-o", "there"]);
+        assert_eq!(output.status.code(), Some(2), "{format}: {}", said(&output));
+        assert!(said(&output).contains("there exists already"), "{format}: {}", said(&output));
+    }
+    assert_eq!(std::fs::read_to_string(folder.path().join("there")).unwrap(), "mine");
+}
+
+#[test]
+fn what_was_imported_fills_the_columns_of_watch() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |file: &str| -> Vec<Value> {
+        let name = file.split_once(':').unwrap().0.to_owned() + ".pgw";
+        let output = pagewise(folder.path(), &["import", file, "-o", &name]);
+        assert!(output.status.success(), "{}", said(&output));
+        let watched = pagewise(folder.path(), &["watch", &name, "--json"]);
+        assert!(watched.status.success(), "{}", said(&watched));
+        let text = String::from_utf8(watched.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let is = |row: &Value, id: &str, wanted: f64| {
+        let value = row[id].as_f64().unwrap_or(f64::NAN);
+        assert!((value - wanted).abs() < 1e-9, "{id} is {} and not {wanted}", row[id]);
+    };
+    let vmstat = rows(&sample("vmstat", "vmstat-t.txt"));
+    assert_eq!(vmstat.len(), std::fs::read_to_string(path("vmstat-t.txt")).unwrap().lines().count() - 2, "each row");
+    assert!(vmstat[0]["cpu_busy"].is_null(), "rates of the first row are averages since boot");
+    is(&vmstat[0], "cache", (1_910_224.0 + 9064.0) * 1024.0);
+    is(&vmstat[1], "cpu_busy", 0.95);
+    is(&vmstat[1], "cpu_system", 0.12);
+    is(&vmstat[1], "cpu_steal", 0.05);
+    is(&vmstat[1], "disk_read", 3192.0 * 1024.0);
+    is(&vmstat[1], "running", 5.0);
+    is(&vmstat[1], "swap_in", 0.0);
+    let collectl = rows(&sample("collectl", "collectl-brief.txt"));
+    is(&collectl[2], "cpu_busy", 1.0);
+    is(&collectl[2], "cpu_system", 0.13);
+    let sar = rows(&sample("sar", "sar-iso.txt"));
+    assert!(sar.iter().any(|row| row["cpu_busy"].is_number() && row["major_faults"].is_number()), "{sar:?}");
 }
 
 #[test]

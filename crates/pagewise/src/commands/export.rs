@@ -49,6 +49,7 @@ pub(crate) fn run(args: &ExportArgs, _global: &Global) -> Result<ExitCode, Failu
         let recording = Recording::open(&args.recording).map_err(ExportError::Recording)?;
         selection.from = args.from.as_deref().map(|text| instant(&recording, "--from", text)).transpose()?;
         selection.until = args.until.as_deref().map(|text| instant(&recording, "--until", text)).transpose()?;
+        check_stretch(&recording, &selection)?;
     }
     let mut stdout = std::io::stdout().lock();
     match export(&args.recording, args.format, &selection, args.output.as_deref(), &mut stdout) {
@@ -63,6 +64,22 @@ pub(crate) fn run(args: &ExportArgs, _global: &Global) -> Result<ExitCode, Failu
             }
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+/// A heading with nothing below it would pass for a quiet host.
+fn check_stretch(recording: &Recording, selection: &Selection) -> Result<(), Failure> {
+    let first = recording.blocks().next().transpose().map_err(ExportError::Recording)?;
+    let first = first.as_ref().and_then(|block| block.ticks.first()).map(|tick| tick.begin);
+    let last = recording.last_tick().map_err(ExportError::Recording)?;
+    let (Some(first), Some((last, _))) = (first, last) else { return Ok(()) };
+    let length = Seconds(last.saturating_sub(first) as f64 * 1e-9);
+    let wrong = |what: &str| Err(Failure::Usage(anyhow!("{what}; its samples span {length}")));
+    match (selection.from, selection.until) {
+        (Some(from), _) if from > last => wrong("--from is after the last sample of the recording"),
+        (_, Some(until)) if until < first => wrong("--until is before the first sample of the recording"),
+        (Some(from), Some(until)) if from > until => wrong("--from is after --until"),
+        _ => Ok(()),
     }
 }
 

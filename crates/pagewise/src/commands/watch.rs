@@ -245,10 +245,10 @@ fn replay(file: &Path, mut printer: Printer) -> Result<ExitCode, Failure> {
     let page_size = recording.about("page_size").and_then(|size| size.parse().ok()).unwrap_or(4096.0);
     let mut meter = Meter::new(printer.lines.clone(), recording.series(), page_size);
     let mut gaps = recording.gaps().iter().filter(|gap| gap.source.is_none()).peekable();
-    let mut is_first = true;
+    // Nothing has grown yet at the first; what another tool printed had.
+    let mut is_first = recording.about("import.files").is_none();
     for block in recording.blocks() {
         each_tick(&block?, &mut meter, |tick, values| {
-            // Nothing has grown yet at the first.
             if std::mem::take(&mut is_first) || printer.is_done() {
                 return;
             }

@@ -251,6 +251,44 @@ pub const PANELS: &[Panel] = &[
     },
 ];
 
+/// A source and the name of a number in it.
+pub type Name = (&'static str, &'static str);
+
+const fn of_import(name: &'static str) -> Name {
+    (crate::import::SOURCE, name)
+}
+
+/// What other tools print of a line, by the names of `docs/reference/imports.md`: sums, of which the first counts that is
+/// there as a whole. Read where the kernel's own numbers are not.
+const IMPORTED: &[(&str, &[&[Name]])] = &[
+    ("cpu_user", &[&[of_import("cpu_user_percent"), of_import("cpu_nice_percent")], &[of_import("cpu_user_percent")]]),
+    ("cpu_system", &[&[of_import("cpu_system_percent")]]),
+    ("cpu_busy", &[&[of_import("cpu_busy_percent")]]),
+    ("cpu_interrupts", &[&[of_import("cpu_irq_percent"), of_import("cpu_softirq_percent")]]),
+    ("cpu_iowait", &[&[of_import("cpu_iowait_percent")]]),
+    ("cpu_steal", &[&[of_import("cpu_steal_percent")]]),
+    ("cache", &[&[of_import("page_cache"), ("meminfo", "Buffers")], &[of_import("page_cache")]]),
+    ("swap_used", &[&[of_import("swap_used")]]),
+    ("psi_memory_some", &[&[of_import("psi_memory_some_percent")]]),
+    ("psi_memory_full", &[&[of_import("psi_memory_full_percent")]]),
+    ("scan_kswapd", &[&[of_import("pgscank_per_second")]]),
+    ("scan_direct", &[&[of_import("pgscand_per_second")]]),
+    ("faults", &[&[of_import("pgfault_per_second")]]),
+    ("major_faults", &[&[of_import("pgmajfault_per_second")]]),
+    ("swap_in", &[&[of_import("pswpin_per_second")], &[of_import("swap_in_per_second")]]),
+    ("swap_out", &[&[of_import("pswpout_per_second")], &[of_import("swap_out_per_second")]]),
+    ("disk_read", &[&[of_import("pgpgin_per_second")]]),
+    ("disk_written", &[&[of_import("pgpgout_per_second")]]),
+    ("running", &[&[of_import("procs_running")]]),
+    ("blocked", &[&[of_import("procs_blocked")]]),
+];
+
+/// What a line is made of in a recording of other tools.
+#[must_use]
+pub fn imported(line: &Line) -> &'static [&'static [Name]] {
+    IMPORTED.iter().find(|(id, _)| *id == line.id).map_or(&[], |(_, sums)| *sums)
+}
+
 /// Most lines a page draws.
 pub const MOST_LINES: usize = 60;
 
@@ -269,6 +307,17 @@ pub fn find(id: &str) -> Option<&'static Line> {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn what_is_imported_is_a_line_and_the_reference_names_it() {
+        let reference = include_str!("../../../../../docs/reference/imports.md");
+        for (id, sums) in IMPORTED {
+            assert!(find(id).is_some(), "{id}");
+            for (_, name) in sums.iter().copied().flatten() {
+                assert!(reference.contains(name) || name.starts_with("cpu_"), "{name}");
+            }
+        }
+    }
 
     #[test]
     fn there_are_at_most_sixty_lines_each_with_an_id_of_its_own_and_a_panel_has_one_unit() {

@@ -1,7 +1,7 @@
 //! The value of each line at each tick, from the recorded numbers: the same for a recording that is read and for a host
 //! that is watched.
 
-use super::lines::{Line, Reads};
+use super::lines::{Line, Name, Reads, imported};
 use crate::recording::block::{Block, Tick};
 use crate::recording::series::growth;
 use crate::recording::{Column, Kind, RawUnit, Series};
@@ -67,6 +67,7 @@ impl Inputs<'_> {
         });
         let scale = match of.unit {
             Some(RawUnit::Pages) if in_bytes => self.page_size,
+            Some(RawUnit::PageHundredths) if in_bytes => self.page_size * 1e-2,
             Some(unit) => unit.scale().1,
             None => 1.0,
         };
@@ -77,6 +78,17 @@ impl Inputs<'_> {
         let found = self.by_name.get(&(source, name))?;
         let series = found.iter().copied().find(|at| self.series[*at].labels.is_empty())?;
         Some(self.term(series, in_bytes))
+    }
+
+    fn has(&self, source: &str, name: &str) -> bool {
+        let found = self.by_name.get(&(source, name));
+        found.is_some_and(|found| found.iter().any(|at| self.series[*at].labels.is_empty()))
+    }
+
+    /// The sum of all of these numbers.
+    fn of_all(&mut self, names: &[Name], in_bytes: bool) -> Option<Formula> {
+        let has_all = names.iter().all(|(source, name)| self.has(source, name));
+        has_all.then(|| sum(names.iter().filter_map(|(source, name)| self.plain(source, name, in_bytes)).collect()))
     }
 
     fn of_names(&mut self, source: &str, names: &[&str], in_bytes: bool) -> Formula {
@@ -105,7 +117,13 @@ impl Meter {
             by_name.entry((&one.source, &one.name)).or_default().push(at);
         }
         let mut inputs = Inputs { series, by_name, page_size, inputs: Vec::new(), numbers: HashMap::new() };
-        let formulas = lines.iter().map(|line| formula(line, &mut inputs)).collect();
+        let formulas = lines
+            .iter()
+            .map(|line| match own_formula(line, &mut inputs) {
+                Formula::Absent => imported_formula(line, &mut inputs),
+                own => own,
+            })
+            .collect();
         let count = inputs.inputs.len();
         Meter { lines, formulas, inputs: inputs.inputs, before: vec![None; count], grown: vec![None; count] }
     }
@@ -194,10 +212,23 @@ pub fn each_tick(block: &Block, meter: &mut Meter, mut to: impl FnMut(&Tick, &mu
     }
 }
 
-fn formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
+fn is_in_bytes(line: &Line) -> bool {
     use super::lines::LineUnit::{Bytes, BytesPerSecond};
-    let in_bytes = matches!(line.unit, Bytes | BytesPerSecond);
+    matches!(line.unit, Bytes | BytesPerSecond)
+}
+
+/// From what another tool printed.
+fn imported_formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
+    let found = imported(line).iter().find_map(|names| inputs.of_all(names, is_in_bytes(line)));
+    found.unwrap_or(Formula::Absent)
+}
+
+/// From the kernel's own numbers.
+fn own_formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
+    let in_bytes = is_in_bytes(line);
     match line.reads {
+        // Without its first part it is another level.
+        Reads::Level(source, [first, ..]) if !inputs.has(source, first) => Formula::Absent,
         Reads::Level(source, names) => inputs.of_names(source, names, in_bytes),
         Reads::Rate(source, names) => {
             // A later name is the older one of the same thing.
@@ -290,6 +321,29 @@ mod tests {
         let [a, b] = [[100u64, 0, 50, 800, 50, 0, 0, 0], [130, 0, 60, 860, 49, 0, 0, 0]].map(|row| row.map(Some));
         let seen = run(&["cpu_user", "cpu_system", "cpu_steal"], &all, &[(0, &a), (1, &b)]);
         assert_eq!(seen[1], [Some(0.3), Some(0.1), Some(0.0)]);
+    }
+
+    #[test]
+    fn what_another_tool_printed_is_read_where_the_kernels_own_numbers_are_not() {
+        let gauge = |column: u32, source: &str, name: &str, unit: RawUnit| Series {
+            unit: Some(unit),
+            kind: Kind::Gauge,
+            ..series(source, column, name)
+        };
+        let all = [
+            gauge(0, "import", "cpu_busy_percent", RawUnit::PercentHundredths),
+            gauge(1, "import", "pswpin_per_second", RawUnit::PageHundredths),
+            gauge(2, "import", "page_cache", RawUnit::KiB),
+            gauge(3, "meminfo", "Buffers", RawUnit::KiB),
+            gauge(4, "import", "procs_running", RawUnit::Count),
+        ];
+        let row = [Some(1250), Some(200), Some(10), Some(1), Some(7)];
+        let seen = run(&["cpu_busy", "swap_in", "cache", "running", "cpu_system"], &all, &[(0, &row)]);
+        let close = |value: Option<f64>, wanted: f64| value.is_some_and(|value| (value - wanted).abs() < 1e-9);
+        assert!(close(seen[0][0], 0.125) && close(seen[0][1], 8192.0), "{seen:?}");
+        assert_eq!(seen[0][2..], [Some(11.0 * 1024.0), Some(7.0), None]);
+        let alone = run(&["cache"], &[series("meminfo", 0, "Buffers")], &[(0, &[Some(1)])]);
+        assert_eq!(alone[0], [None], "buffers alone are no page cache");
     }
 
     #[test]
