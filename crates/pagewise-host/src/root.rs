@@ -1,8 +1,16 @@
 //! The tree of kernel files: this machine's own, or another host's captured tree under `--root`.
+//!
+//! The live kernel's files are read as they are. A captured tree is somebody else's: see [`beneath`].
 
-use std::fs;
-use std::io;
+mod beneath;
+
+use rustix::fs::OFlags;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+/// No kernel file is larger; a file that never ends is not read for ever.
+pub const LARGEST_FILE: u64 = 64 << 20;
 
 /// Where `/proc`, `/sys`, `/etc` and `/dev` begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,19 +87,47 @@ impl Root {
     /// Whether there is such a file or folder.
     #[must_use]
     pub fn exists(&self, absolute: &str) -> bool {
-        self.path(absolute).exists()
+        if self.is_live() { self.path(absolute).exists() } else { beneath::exists(&self.base, below(absolute)) }
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// When it is missing, or may not be read; in a captured tree also when it is no regular file, or leads out of it.
+    pub fn open(&self, absolute: &str) -> Result<File, FileError> {
+        let opened = if self.is_live() {
+            File::open(self.path(absolute))
+        } else {
+            beneath::file(&self.base, below(absolute), OFlags::RDONLY)
+        };
+        opened.map_err(|source| FileError { action: "read".to_owned(), path: self.path(absolute), source })
+    }
+
+    /// Opens a file for writing. Never creates it.
+    ///
+    /// # Errors
+    /// As [`Root::open`].
+    pub fn open_to_write(&self, absolute: &str) -> io::Result<File> {
+        if self.is_live() {
+            fs::OpenOptions::new().write(true).open(self.path(absolute))
+        } else {
+            beneath::file(&self.base, below(absolute), OFlags::WRONLY)
+        }
     }
 
     /// The whole file as text. Kernel files are UTF-8 but for foreign process names, which are read lossily.
     ///
     /// # Errors
-    /// When it is missing, or may not be read.
+    /// As [`Root::open`], and when it is larger than [`LARGEST_FILE`].
     pub fn read(&self, absolute: &str) -> Result<String, FileError> {
-        let path = self.path(absolute);
-        match fs::read(&path) {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Err(source) => Err(FileError { action: "read".to_owned(), path, source }),
+        let failed = |source| FileError { action: "read".to_owned(), path: self.path(absolute), source };
+        let mut bytes = Vec::new();
+        self.open(absolute)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            let text = format!("it is larger than {} MiB, and no kernel file is", LARGEST_FILE >> 20);
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, text)));
         }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Writes `value` in one `write(2)`, as kernel files want it. Never creates the file.
@@ -100,12 +136,13 @@ impl Root {
     /// When it is missing, may not be written, or the kernel refuses the value.
     pub fn write(&self, absolute: &str, value: &str) -> Result<(), FileError> {
         use std::io::Write;
+        let written = self.open_to_write(absolute).and_then(|mut file| {
+            if !self.is_live() {
+                file.set_len(0)?;
+            }
+            file.write_all(value.as_bytes())
+        });
         let path = self.path(absolute);
-        let written = fs::OpenOptions::new()
-            .write(true)
-            .truncate(!self.is_live())
-            .open(&path)
-            .and_then(|mut file| file.write_all(value.as_bytes()));
         written.map_err(|source| FileError { action: format!("write '{value}' to"), path, source })
     }
 
@@ -114,11 +151,63 @@ impl Root {
     /// # Errors
     /// When it is missing, or may not be read.
     pub fn list(&self, absolute: &str) -> Result<Vec<String>, FileError> {
-        let path = self.path(absolute);
-        let entries = fs::read_dir(&path).map_err(|source| FileError { action: "list".to_owned(), path, source })?;
-        let mut names: Vec<String> =
-            entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let names = if self.is_live() {
+            fs::read_dir(self.path(absolute)).map(|entries| {
+                let named = entries.filter_map(Result::ok);
+                named.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+            })
+        } else {
+            beneath::names(&self.base, below(absolute))
+        };
+        let failed = |source| FileError { action: "list".to_owned(), path: self.path(absolute), source };
+        let mut names: Vec<String> = names.map_err(failed)?;
         names.sort();
         Ok(names)
+    }
+}
+
+/// A path of the tree as its base has it.
+fn below(absolute: &str) -> &str {
+    absolute.trim_start_matches('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn in_a_captured_tree_what_leads_out_of_it_is_neither_read_nor_written() {
+        let both = tempfile::tempdir().unwrap();
+        let tree = both.path().join("tree");
+        fs::create_dir_all(tree.join("proc/sys/vm")).unwrap();
+        fs::write(both.path().join("own"), "60\n").unwrap();
+        symlink(both.path().join("own"), tree.join("proc/sys/vm/swappiness")).unwrap();
+        symlink("/proc/meminfo", tree.join("proc/meminfo")).unwrap();
+        fs::write(tree.join("proc/sys/vm/overcommit_memory"), "long text\n").unwrap();
+        let root = Root::at(&tree);
+        let told = root.read("/proc/meminfo").unwrap_err();
+        assert!(told.to_string().contains("it leads out of the tree") && !told.is_missing(), "{told}");
+        assert!(root.write("/proc/sys/vm/swappiness", "1").is_err());
+        assert_eq!(fs::read_to_string(both.path().join("own")).unwrap(), "60\n");
+        assert!(!root.exists("/proc/meminfo") && root.exists("/proc/sys/vm"));
+        root.write("/proc/sys/vm/overcommit_memory", "1").unwrap();
+        assert_eq!(root.read("/proc/sys/vm/overcommit_memory").unwrap(), "1");
+        assert_eq!(root.list("/proc/sys/vm").unwrap(), ["overcommit_memory", "swappiness"]);
+        assert!(root.read("/proc/none").unwrap_err().is_missing());
+    }
+
+    #[test]
+    fn a_file_without_end_is_not_read_for_ever() {
+        let tree = tempfile::tempdir().unwrap();
+        File::create(tree.path().join("huge")).unwrap().set_len(LARGEST_FILE + 1).unwrap();
+        let told = Root::at(tree.path()).read("/huge").unwrap_err().to_string();
+        assert!(told.contains("larger than 64 MiB"), "{told}");
+    }
+
+    #[test]
+    fn the_live_host_is_read_through_its_links() {
+        let own = Root::live().read("/proc/self/status").unwrap();
+        assert!(own.contains("Pid:"), "{own}");
     }
 }

@@ -46,6 +46,8 @@ pub struct Draft {
     pub summary: String,
     /// The same in a word or two for each thing, of a caveat of the measurement.
     pub marks: Vec<&'static str>,
+    /// Title and meaning in place of the rule's, where it has two forms.
+    pub other: Option<(&'static str, &'static str)>,
     /// What it costs.
     pub cost: Cost,
     /// At least this severe, whatever it costs.
@@ -179,7 +181,7 @@ impl<'a> Case<'a> {
     /// The rate of a signal held against a threshold.
     #[must_use]
     pub fn rate(&self, name: &'static str, signal: &Signal) -> Clause {
-        self.clause(name, &signal.label(), self.look.rate(signal))
+        self.clause(name, &self.look.source_of(signal), self.look.rate(signal))
     }
 
     /// The rate of a signal per CPU (of one where their number is not known), which has to be `least` on the whole host.
@@ -190,7 +192,7 @@ impl<'a> Case<'a> {
         threshold.value = threshold.value.max(least / cpus);
         let track = self.look.rate(signal).map(|rate| rate / cpus);
         let hits = track.hits(|value| threshold.holds(value));
-        Clause { threshold, source: signal.label(), track, hits }
+        Clause { threshold, source: self.look.source_of(signal), track, hits }
     }
 
     /// One value for the whole look held against a threshold.
@@ -283,16 +285,22 @@ impl<'a> Case<'a> {
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
         }
-        let who = profile.who(family, not, over, self.windows());
-        let of = format!("samples of {}", family.words());
         Says {
             tier: Tier::Stacks,
             answer: Answer::of(Some(holds)),
             evidence,
             missing: Vec::new(),
-            who: who.into_iter().map(|share| who_of(share, &of)).collect(),
+            who: self.who(family, not, over),
             share: Some(shown),
         }
+    }
+
+    /// The processes that were seen most with a family and none of the others.
+    #[must_use]
+    pub fn who(&self, family: Family, not: &[Family], over: &Hits) -> Vec<Who> {
+        let Some(profile) = &self.look.profile else { return Vec::new() };
+        let of = format!("samples of {}", family.words());
+        profile.who(family, not, over, self.windows()).into_iter().map(|share| who_of(share, &of)).collect()
     }
 
     /// What stalls say: whether the process that waited longest did so for the part of the time the rule's threshold names.
@@ -433,7 +441,10 @@ impl<'a> Case<'a> {
                 tiers.dedup();
                 let speaks_against = mechanisms.iter().any(|says| says.answer == Answer::No);
                 let lacks = self.rule.tiers.iter().filter(|tier| !tiers.contains(tier)).count();
+                // A listing has a few numbers of many, and each of them is rounded.
+                let is_of_listing = self.look.is_import && tiers == [Tier::Counters];
                 let confidence = match (tiers.len(), speaks_against) {
+                    _ if is_of_listing => Confidence::Low,
                     (2.., false) => Confidence::High,
                     // One tells of CPUs, one of waiting: what does the one need not do the other.
                     (2.., true) => Confidence::Medium,

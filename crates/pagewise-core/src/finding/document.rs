@@ -23,6 +23,9 @@ pub struct Diagnosis {
     pub not_found: Vec<NotFound>,
     /// What could not be decided.
     pub not_decided: Vec<NotDecided>,
+    /// What is to be kept in mind when the rest is read, and is nobody's fault.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// What was looked at.

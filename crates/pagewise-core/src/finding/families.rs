@@ -51,6 +51,10 @@ pub enum Family {
     FileData,
     /// Waiting for a process's map of memory.
     MmapLock,
+    /// Whatever a program asks for by a system call.
+    SystemCall,
+    /// Getting memory, mapping it and giving it back, at page faults and otherwise.
+    Memory,
 }
 
 impl Family {
@@ -76,6 +80,8 @@ impl Family {
             Family::Unmap => "giving memory back",
             Family::FileData => "reading and writing files",
             Family::MmapLock => "waiting for a process's map of memory",
+            Family::SystemCall => "system calls",
+            Family::Memory => "getting and giving back memory",
         }
     }
 
@@ -209,6 +215,52 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "down_read_killable",
             "down_write_killable",
             "lock_mm_and_find_vma",
+        ],
+    ),
+    (
+        Family::SystemCall,
+        &[
+            "do_syscall_64",
+            "entry_SYSCALL_64*",
+            "system_call_fastpath",
+            "__x64_sys_*",
+            "__arm64_sys_*",
+            "el0_svc*",
+            "invoke_syscall",
+            "sys_*",
+            "SyS_*",
+            "ksys_*",
+            "vfs_*",
+        ],
+    ),
+    (
+        Family::Memory,
+        &[
+            "handle_mm_fault",
+            "__handle_mm_fault",
+            "do_user_addr_fault",
+            "exc_page_fault",
+            "asm_exc_page_fault",
+            "do_page_fault",
+            "__do_page_fault",
+            "do_anonymous_page",
+            "alloc_pages*",
+            "__alloc_pages*",
+            "__alloc_frozen_pages*",
+            "get_page_from_freelist",
+            "rmqueue*",
+            "free_unref_*",
+            "free_frozen_page*",
+            "free_pcppages_bulk",
+            "clear_page*",
+            "do_mmap*",
+            "mmap_region*",
+            "unmap_vmas",
+            "zap_*",
+            "exit_mmap",
+            "dup_mm*",
+            "copy_page_range",
+            "do_brk_flags",
         ],
     ),
 ];

@@ -5,6 +5,7 @@
 //! less than half of it was seen.
 
 mod fold;
+mod imported;
 mod settings;
 mod track;
 
@@ -85,6 +86,8 @@ pub struct Look {
     pub page_size: f64,
     /// Samples a second, where it is known.
     pub hz: Option<f64>,
+    /// Whether numbers of it were computed and printed by another tool.
+    pub is_import: bool,
     /// Settings and their changes.
     pub settings: Settings,
     /// Where CPUs were. `None`: nobody looked.
@@ -126,6 +129,7 @@ impl Look {
             kernel,
             page_size: known(number("page_size")).unwrap_or(4096.0),
             hz,
+            is_import: seen.is_import,
             settings,
             profile,
             stalls: recorded.stalls()?.map(StallsSeen::of),
@@ -137,19 +141,22 @@ impl Look {
     /// What a signal grew by per second, window by window: pages, bytes, seconds or a count, as its unit says.
     #[must_use]
     pub fn rate(&self, signal: &Signal) -> Track {
-        self.sum(signal, |folded, window, windows| folded.rate(window, windows))
+        let own = || self.sum(signal, |folded, window, windows| folded.rate(window, windows));
+        self.imported_rate(signal).unwrap_or_else(own)
     }
 
     /// The mean of a level, window by window.
     #[must_use]
     pub fn level(&self, signal: &Signal) -> Track {
-        self.sum(signal, |folded, window, _| folded.mean(window))
+        let own = || self.sum(signal, |folded, window, _| folded.mean(window));
+        self.imported_level(signal, Folded::mean).unwrap_or_else(own)
     }
 
     /// The least it was.
     #[must_use]
     pub fn least(&self, signal: &Signal) -> Track {
-        self.sum(signal, |folded, window, _| folded.least(window))
+        let own = || self.sum(signal, |folded, window, _| folded.least(window));
+        self.imported_level(signal, Folded::least).unwrap_or_else(own)
     }
 
     /// The same for each series of a labelled signal: its labels, and what `of` takes from it.
@@ -203,9 +210,12 @@ impl Look {
         self.level(&signal::IMPORTED_SYSTEM)
     }
 
-    /// All CPU time that passed per second: about the number of CPUs.
+    /// All CPU time that passed per second: about the number of CPUs. Of a listing, whose CPU time is in parts of it all, 1.
     #[must_use]
     pub fn cpu_time(&self) -> Track {
+        if !self.has(&signal::CPU_IDLE) && self.has(&signal::IMPORTED_BUSY) {
+            return Track::constant(1.0, self.windows.count);
+        }
         let parts = [&signal::CPU_USER, &signal::CPU_SYSTEM, &signal::CPU_IDLE].map(|signal| self.rate(signal));
         let rest = [&signal::CPU_NICE, &signal::CPU_IOWAIT, &signal::CPU_IRQ, &signal::CPU_SOFTIRQ, &signal::CPU_STEAL];
         let rest = rest.map(|signal| self.rate(signal).or_zero());
@@ -215,7 +225,8 @@ impl Look {
     /// Memory the host has, in bytes.
     #[must_use]
     pub fn memory(&self) -> Option<f64> {
-        self.last(&signal::MEM_TOTAL).filter(|bytes| *bytes > 0.0)
+        let total = self.last(&signal::MEM_TOTAL).or_else(|| self.last(&signal::IMPORTED_MEM_TOTAL));
+        total.filter(|bytes| *bytes > 0.0)
     }
 
     /// Memory that programs could get without swapping, in bytes. Kernels before 3.14 do not say; what is free is the
@@ -241,7 +252,10 @@ impl Look {
         let areas = self.settings.value("swap").and_then(|value| swap::parse(value).ok());
         let is_zram = |area: &swap::Area| matches!(area.kind, swap::Kind::Zram(_));
         let compressed = areas.map(|areas| !areas.is_empty() && areas.iter().all(is_zram));
-        self.last(&signal::SWAP_TOTAL).map(|bytes| (bytes, compressed))
+        let total = self.last(&signal::SWAP_TOTAL).or_else(|| {
+            Some(self.last(&signal::SWAP_FREE)? + self.last(&signal::IMPORTED_SWAP_USED)?)
+        });
+        total.map(|bytes| (bytes, compressed))
     }
 
     /// Whether the recording has any series of it.

@@ -33,6 +33,7 @@ pub use propose::Options;
 use case::{Case, Draft, Verdict};
 use document::{LookView, TierView};
 use jiff::Timestamp;
+use crate::recording::SamplingEvent;
 use look::{Hits, Missing};
 use rule::Rule;
 use std::cmp::Reverse;
@@ -76,7 +77,16 @@ pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
     let order = |finding: &Finding| (Reverse(finding.severity), Reverse(finding.confidence));
     findings.sort_by_key(order);
     relations::relate(&mut findings, &judged);
-    Diagnosis { schema: SCHEMA.to_owned(), look: look_view(look, subject), findings, not_found, not_decided }
+    let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
+    Diagnosis { schema, look: look_view, findings, not_found, not_decided, notes: notes(look) }
+}
+
+/// A guest without processor counters has only the timer: that is so on every healthy one, and no finding.
+fn notes(look: &Look) -> Vec<String> {
+    let by_timer = look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock));
+    let note = "Stacks were sampled by a timer (cpu-clock), as where the processor's counters are not to be had: code that \
+                runs with interrupts off is charged to where they are allowed again.";
+    by_timer.then(|| note.to_owned()).into_iter().collect()
 }
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look, options: Options) -> Finding {
@@ -103,12 +113,13 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     let change = to_try.map(|at| changes.remove(at));
     let mut counterindications: Vec<String> = draft.watch.clone();
     counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
+    let (title, meaning) = draft.other.unwrap_or((rule.title, rule.meaning));
     Finding {
         id: rule.id.to_owned(),
-        title: rule.title.to_owned(),
+        title: title.to_owned(),
         summary: draft.summary.clone(),
         marks: draft.marks.iter().map(|mark| (*mark).to_owned()).collect(),
-        meaning: rule.meaning.to_owned(),
+        meaning: meaning.to_owned(),
         severity: severity(draft),
         cost: draft.cost.clone(),
         confidence: draft.confidence.unwrap_or(Confidence::Low),

@@ -5,7 +5,7 @@ use super::answer::Answer;
 use super::document::{Proposal, Together};
 use super::look::{Hits, Look};
 use super::rule::{Rule, Step, To};
-use crate::tunable::{CostClass, Scope, Tunable, find, same};
+use crate::tunable::{CostClass, Scope, Switching, Tunable, find, same};
 
 /// What else is known when changes are proposed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +117,10 @@ fn change(
     let policy = quoted(&all.iter().map(text).collect::<Vec<String>>().join(","));
     let is_live = all.iter().all(|one| one.found.descriptor.cost == CostClass::Live && !one.found.is_for_job());
     let is_for_job = |one: &Checked| one.found.is_for_job() || one.found.descriptor.scope == Scope::Job;
+    let switching = |one: &Checked| one.found.descriptor.switching;
+    // What is made from now on alone meets the new value, whatever the rule says.
+    let restart = restart || all.iter().any(|one| matches!(switching(one), Switching::NewOnly(_)));
+    let is_switched = all.iter().all(|one| matches!(switching(one), Switching::Live(_)));
     let needs_restart = restart || !is_live;
     let takes_effect = match (is_live, restart) {
         (true, false) => "at once",
@@ -124,7 +128,7 @@ fn change(
         (false, _) => "with the next start of the job",
     };
     let mut verify = vec![format!("pagewise prove --a now --b {policy} -- ./job")];
-    if is_live && !needs_restart && options.live_proof {
+    if is_switched && !needs_restart && options.live_proof {
         verify.insert(0, format!("pagewise prove --live --a now --b {policy}"));
     }
     let mut coupled: Vec<String> = Vec::new();
@@ -218,5 +222,20 @@ mod tests {
         assert_eq!(set, [("vm.swappiness", "10"), ("vm.vfs_cache_pressure", "200")]);
         let refused = change(&settings(&[("a", "10"), ("b", "much")]), "", false, &Look::default(), Options::default());
         assert_eq!(refused, None, "neither without the other");
+    }
+
+    #[test]
+    fn a_proof_on_what_runs_is_offered_only_for_what_can_be_switched_under_it() {
+        let options = Options { live_proof: true };
+        for (name, value, is_live, effect) in [
+            ("vm.swappiness", "10", true, "at once"),
+            ("swap", "zram:4G", false, "at once"),
+            ("thp.enabled", "madvise", false, "for memory mapped from now on: start the job anew"),
+        ] {
+            let change = set(name, value, "", false, &Look::default(), options).expect(name);
+            assert_eq!(change.verify.iter().any(|line| line.contains("--live")), is_live, "{name}");
+            assert!(change.verify.iter().any(|line| line.ends_with(" -- ./job")), "{name}");
+            assert_eq!(change.takes_effect, effect, "{name}");
+        }
     }
 }

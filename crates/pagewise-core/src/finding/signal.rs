@@ -103,6 +103,44 @@ signals! {
     IMPORTED_BUSY = "import": Is("cpu_busy_percent");
     /// The part that was spent in the kernel, likewise.
     IMPORTED_SYSTEM = "import": Is("cpu_system_percent");
+    /// The part that the hypervisor took, likewise.
+    IMPORTED_STEAL = "import": Is("cpu_steal_percent");
+    /// Pages read from swap in a second.
+    IMPORTED_SWAP_IN = "import": Is("pswpin_per_second");
+    /// The same in bytes.
+    IMPORTED_SWAP_IN_BYTES = "import": Is("swap_in_per_second");
+    /// Pages written to swap in a second.
+    IMPORTED_SWAP_OUT = "import": Is("pswpout_per_second");
+    /// The same in bytes.
+    IMPORTED_SWAP_OUT_BYTES = "import": Is("swap_out_per_second");
+    /// Bytes read from disks in a second.
+    IMPORTED_PAGE_IN = "import": Is("pgpgin_per_second");
+    /// Bytes written to disks in a second.
+    IMPORTED_PAGE_OUT = "import": Is("pgpgout_per_second");
+    /// Page faults in a second.
+    IMPORTED_FAULTS = "import": Is("pgfault_per_second");
+    /// Faults that had to read.
+    IMPORTED_MAJOR_FAULTS = "import": Is("pgmajfault_per_second");
+    /// Pages kswapd looked at in a second.
+    IMPORTED_SCAN_KSWAPD = "import": Is("pgscank_per_second");
+    /// Pages allocations looked at in a second.
+    IMPORTED_SCAN_DIRECT = "import": Is("pgscand_per_second");
+    /// The part of the time in which some task waited for memory.
+    IMPORTED_PSI_MEMORY_SOME = "import": Is("psi_memory_some_percent");
+    /// In which every task that could run did.
+    IMPORTED_PSI_MEMORY_FULL = "import": Is("psi_memory_full_percent");
+    /// In which some task waited for I/O.
+    IMPORTED_PSI_IO_SOME = "import": Is("psi_io_some_percent");
+    /// All memory, worked out from what is used and its part.
+    IMPORTED_MEM_TOTAL = "import": Is("memory_total");
+    /// Swap in use.
+    IMPORTED_SWAP_USED = "import": Is("swap_used");
+    /// Memory of the pool of huge pages that is in no use.
+    IMPORTED_HUGETLB_FREE = "import": Is("hugetlb_free");
+    /// Memory of the pool that is in use.
+    IMPORTED_HUGETLB_USED = "import": Is("hugetlb_used");
+    /// Memory of the pool that is promised.
+    IMPORTED_HUGETLB_RESERVED = "import": Is("hugetlb_reserved");
     /// Switches between tasks.
     CONTEXT_SWITCHES = "stat": Is("ctxt");
 

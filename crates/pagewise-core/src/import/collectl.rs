@@ -168,6 +168,7 @@ pub(super) struct Collectl {
     section: String,
     interval: Option<i64>,
     rows: i64,
+    tables_left: BTreeSet<String>,
     columns_left: BTreeSet<String>,
     last: Option<i64>,
 }
@@ -183,6 +184,7 @@ impl Collectl {
             section: String::new(),
             interval: assumed.interval,
             rows: 0,
+            tables_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
             last: None,
         }
@@ -213,6 +215,9 @@ impl Collectl {
             _ if self.is_verbose => &[],
             _ => &BRIEF,
         };
+        if tables.is_empty() && !self.section.is_empty() && self.tables_left.len() < 200 {
+            self.tables_left.insert(super::words::quoted(&self.section));
+        }
         let mut names: Vec<&str> = Vec::new();
         for (index, word) in words.iter().enumerate().skip(table.clock.len()) {
             names.push(word);
@@ -222,7 +227,7 @@ impl Collectl {
                     let column = self.listing.column(known.source, known.name, "", known.unit);
                     table.used.push(Used { word: index, known: *known, column });
                 }
-                None if self.columns_left.len() < 200 => {
+                None if !tables.is_empty() && self.columns_left.len() < 200 => {
                     let place = if self.section.is_empty() { String::new() } else { format!("{}: ", self.section) };
                     self.columns_left.insert(format!("{place}{}", super::words::quoted(word)));
                 }
@@ -405,11 +410,7 @@ impl Parser for Collectl {
                 "collectl: its rows have no time and are drawn {seconds} s apart; --about interval=5s says another interval"
             ));
         }
-        if !self.columns_left.is_empty() {
-            let names: Vec<&str> = self.columns_left.iter().map(String::as_str).take(20).collect();
-            let more = self.columns_left.len().saturating_sub(names.len());
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let detail = format!("columns of collectl that are not imported: {}{more}", names.join(", "));
+        if let Some(detail) = super::words::left_out(Kind::Collectl, &self.tables_left, &self.columns_left) {
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
         self.listing.resolution(

@@ -2,7 +2,7 @@
 
 use super::times::{Running, SECOND};
 use super::words::quoted;
-use super::{Kind, Problem};
+use super::{Kind, Problem, SOURCE};
 use crate::recording::{GapReason, Kind as SeriesKind, Profile, RawUnit};
 use std::collections::{BTreeMap, HashMap};
 
@@ -198,7 +198,8 @@ impl Listing {
                 count(self.rejected.lines, "line"),
                 self.kind
             );
-            self.gap(None, GapReason::NotUnderstood, detail);
+            // Beside them there are rows: it is not that nothing at all was seen.
+            self.gap(Some(SOURCE), GapReason::NotUnderstood, detail);
         }
         self
     }

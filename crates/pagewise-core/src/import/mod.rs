@@ -159,7 +159,7 @@ pub fn parse(kind: Kind, text: &str, assumed: &Assumed) -> Result<Listing, Probl
 pub fn cut_line(listing: &mut Listing, number: usize, line: &str) {
     let text = words::quoted(line);
     listing.gap(
-        None,
+        Some(SOURCE),
         crate::recording::GapReason::Other("cut".to_owned()),
         format!("line {number}, the last, has no end and may be cut; it was left out: '{text}'"),
     );

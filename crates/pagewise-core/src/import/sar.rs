@@ -135,9 +135,13 @@ pub(super) struct Sar {
     listing: Listing,
     midnight: Option<i64>,
     header: Vec<String>,
+    /// Whether the table under that header is not imported.
+    is_left: bool,
     sections: BTreeMap<Vec<String>, Section>,
     rows: usize,
-    left: BTreeSet<String>,
+    /// Tables by their first column, and columns of the others, that are not imported.
+    tables_left: BTreeSet<String>,
+    columns_left: BTreeSet<String>,
 }
 
 impl Sar {
@@ -146,9 +150,11 @@ impl Sar {
             listing: Listing::new(Kind::Sar, ListingClock::TimeOfDay),
             midnight: None,
             header: Vec::new(),
+            is_left: false,
             sections: BTreeMap::new(),
             rows: 0,
-            left: BTreeSet::new(),
+            tables_left: BTreeSet::new(),
+            columns_left: BTreeSet::new(),
         }
     }
 
@@ -186,6 +192,7 @@ impl Sar {
         }
         self.sections.clear();
         self.header.clear();
+        self.is_left = false;
     }
 
     /// The instant of a row, and the words behind its clock.
@@ -230,12 +237,26 @@ impl Sar {
     }
 
     fn header(&mut self, words: &[&str]) {
+        const MOST: usize = 200;
         self.header = words.iter().map(|word| (*word).to_owned()).collect();
+        self.is_left = false;
+        // Of interrupts only the sum of all is taken, and the rest are its parts.
+        if words.first() == Some(&"INTR") {
+            return;
+        }
+        let is_known = |word: &str| KNOWN.iter().any(|known| known.header == word);
+        if !words.iter().any(|word| is_known(word)) {
+            self.is_left = true;
+            if self.tables_left.len() < MOST {
+                let name: Vec<String> = words.iter().take(2).map(|word| super::words::quoted(word)).collect();
+                self.tables_left.insert(name.join(" "));
+            }
+            return;
+        }
         for word in words {
-            let is_known =
-                KNOWN.iter().any(|known| known.header == *word) || WHOLE.iter().any(|(item, _)| item == word);
-            if !is_known && self.left.len() < 200 {
-                self.left.insert(super::words::quoted(word));
+            let is_item = WHOLE.iter().any(|(item, _)| item == word);
+            if !is_item && !is_known(word) && self.columns_left.len() < MOST {
+                self.columns_left.insert(super::words::quoted(word));
             }
         }
     }
@@ -274,6 +295,7 @@ impl Sar {
         let at = self.at(time, number);
         self.rows += 1;
         self.derive(at, &values)?;
+        self.derive_memory(at, &values)?;
         for (known, value) in values {
             if known.name != "cpu_kernel_percent" {
                 let column = self.listing.column(known.source, known.name, "", known.unit);
@@ -300,6 +322,22 @@ impl Sar {
         }
         Ok(())
     }
+
+    /// sar prints how much is used and which part of all memory that is, but not all memory. Of a part below a hundredth two
+    /// decimals are too few.
+    fn derive_memory(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
+        let of = |name: &str| values.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let parts = of("memory_used").zip(of("memory_used_percent"));
+        let Some((used, percent)) = parts.filter(|(_, percent)| (100..=10_000).contains(percent)) else { return Ok(()) };
+        let Some(total) = used.checked_mul(10_000).map(|used| used / percent) else { return Ok(()) };
+        let column = self.listing.column(SOURCE, "memory_total", "", RawUnit::KiB);
+        self.listing.put(at, column, total)
+    }
+}
+
+/// What C prints where there is no number to print.
+fn is_no_number(word: &str) -> bool {
+    matches!(word.trim_start_matches('-').to_ascii_lowercase().as_str(), "nan" | "inf")
 }
 
 /// `Average:`, `Durchschn.:`, `Moyenne :`.
@@ -339,18 +377,14 @@ impl Parser for Sar {
             [first, ..] => {
                 let is_number = scaled(first, 1.0).is_some();
                 let is_item = WHOLE.iter().any(|(_, whole)| whole.contains(first));
-                let names_columns =
-                    rest.iter().any(|word| word.contains('/') || word.contains('%') || word.starts_with("kb"));
-                let is_header = !is_number
-                    && !is_item
-                    && (names_columns
-                        || WHOLE.iter().any(|(item, _)| item == first)
-                        || KNOWN.iter().any(|known| known.header == *first));
-                if is_header && rest.iter().skip(1).all(|word| scaled(word, 1.0).is_none()) {
+                // Rows have numbers. What has none is the header of a table, whether it is known or not: taken for a row, it
+                // would leave the rows below it to the table before.
+                let has_numbers = rest.iter().skip(1).any(|word| scaled(word, 1.0).is_some() || is_no_number(word));
+                if !is_number && !is_item && !has_numbers && rest.len() > 1 {
                     self.header(rest);
                 } else if self.header.is_empty() {
                     self.listing.reject(number, line);
-                } else {
+                } else if !self.is_left {
                     self.row(time, rest, number, line)?;
                 }
             }
@@ -362,11 +396,7 @@ impl Parser for Sar {
         if self.rows == 0 {
             return Err(self.listing.nothing("row of sar under a header it has", REMEDY));
         }
-        if !self.left.is_empty() {
-            let names: Vec<&str> = self.left.iter().map(String::as_str).take(20).collect();
-            let more = self.left.len().saturating_sub(names.len());
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let detail = format!("columns of sar that are not imported: {}{more}", names.join(", "));
+        if let Some(detail) = super::words::left_out(Kind::Sar, &self.tables_left, &self.columns_left) {
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
         self.listing.resolution("sar: rates and shares with two decimals, averaged over the interval before");

@@ -148,7 +148,7 @@ fn collectl_in_its_other_formats() {
     assert_eq!(values(&verbose, SOURCE, "pgpgin_per_second"), [0.0, 0.0, 6805.0 * 1024.0]);
     assert_eq!(values(&verbose, "meminfo", "SwapFree"), [0.0; 3], "the second Free is swap");
     let not: Vec<_> = verbose.gaps().iter().filter(|gap| gap.reason.word() == "not_imported").collect();
-    assert!(not[0].detail.contains("DISK SUMMARY: KBRead"), "{}", not[0].detail);
+    assert!(not[0].detail.contains("tables DISK SUMMARY, MEMORY FRAGMENTATION"), "{}", not[0].detail);
     assert!(verbose.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", verbose.gaps());
     let plot = recording(&[(Kind::Collectl, COLLECTL_PLOT)]);
     assert_eq!(values(&plot, SOURCE, "cpu_busy_percent"), [0.99, 0.99, 1.0]);
@@ -311,4 +311,45 @@ fn a_thousand_rows_of_one_second_and_absurd_numbers_stay_bounded() {
     assert_eq!(imported.ticks(), 1000);
     let absurd = row.replace("24G", "99999999999P").replace("51547", "-7");
     assert!(parse(Kind::Collectl, &(head + &absurd), &Assumed::default()).is_err());
+}
+
+#[test]
+fn tables_of_sar_that_are_not_imported_are_no_holes_in_time_and_no_rows_of_others() {
+    let at = |rows: &str| -> String {
+        (1..=30).map(|second| rows.lines().map(|row| format!("12:00:{second:02} {row}\n")).collect::<String>()).collect()
+    };
+    let mut text = "Linux 6.1.0 (host) \t2026-11-21 \t_x86_64_\t(2 CPU)\n".to_owned();
+    for (header, rows) in [
+        ("CPU %user %nice %system %iowait %steal %idle", "all 10.00 0.00 20.00 0.00 0.00 70.00\n0 10.00 0.00 20.00 0.00 0.00 70.00"),
+        ("proc/s cswch/s", "1.00 900.00"),
+        ("dentunusd file-nr inode-nr pty-nr", "1000 2000 3000 4"),
+        ("totsck tcpsck udpsck rawsck ip-frag tcp-tw", "100 20 30 0 0 5"),
+        ("INTR all CPU0 CPU1", "sum 500.00 250.00 250.00\n7 1.00 1.00 0.00"),
+        ("DEV tps rkB/s wkB/s %util", "sda 1.00 2.00 3.00 0.10\nsdb 1.00 2.00 3.00 0.10"),
+        ("FAN rpm drpm DEVICE", "1 2000.00 10.00 nct6775-isa 0290"),
+        ("BUS idvendor idprod maxpower manufact product", "1 1d6b 2 0 Linux 6.1 xhci-hcd xHCI Host"),
+        ("pswpin/s pswpout/s", "7.00 9.00"),
+    ] {
+        text.push_str(&format!("\n12:00:00 {header}\n{}", at(rows)));
+    }
+    let imported = recording(&[(Kind::Sar, &text)]);
+    assert_eq!(imported.ticks(), 30);
+    assert_eq!(values(&imported, SOURCE, "context_switches_per_second"), [900.0; 30]);
+    assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [500.0; 30]);
+    assert_eq!(values(&imported, SOURCE, "pswpout_per_second"), [9.0; 30]);
+    assert!(imported.gaps().iter().all(|gap| gap.source.is_some()), "no time is lost: {:?}", imported.gaps());
+    assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+    let left = imported.gaps().iter().find(|gap| gap.reason.word() == "not_imported").unwrap();
+    let said = "not imported of sar: tables BUS idvendor, DEV tps, FAN rpm, dentunusd file-nr, totsck tcpsck";
+    assert!(left.detail.ends_with(said), "{}", left.detail);
+}
+
+#[test]
+fn lines_that_are_not_understood_and_a_cut_one_are_no_holes_in_time() {
+    let bent = THP_ON.replace("10:51:35   59  58", "10:51:35   59");
+    let imported = recording(&[(Kind::Collectl, &bent[..bent.len() - 4])]);
+    for word in ["not_understood", "cut"] {
+        let gap = imported.gaps().iter().find(|gap| gap.reason.word() == word).unwrap();
+        assert_eq!(gap.source.as_deref(), Some(SOURCE), "{word}");
+    }
 }

@@ -1,4 +1,7 @@
-//! Numbers as tools print them for people: `12.34`, `12,34`, `24G`, `-3`.
+//! Numbers as tools print them for people: `12.34`, `12,34`, `24G`, `-3`; and words about what was not taken.
+
+use super::Kind;
+use std::collections::BTreeSet;
 
 /// A number times `scale`, rounded to a whole. Takes a decimal point or comma. `None` when it is no number, or beyond what
 /// a recording holds.
@@ -44,6 +47,19 @@ pub(super) fn quoted(line: &str) -> String {
         quoted.push('…');
     }
     quoted
+}
+
+/// What of a tool's output was left out: whole tables and single columns, the first of each. `None`: nothing.
+pub(super) fn left_out(tool: Kind, tables: &BTreeSet<String>, columns: &BTreeSet<String>) -> Option<String> {
+    const MOST: usize = 8;
+    let listed = |what: &str, names: &BTreeSet<String>| {
+        let first: Vec<&str> = names.iter().map(String::as_str).take(MOST).collect();
+        let more = names.len() - first.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!names.is_empty()).then(|| format!("{what} {}{more}", first.join(", ")))
+    };
+    let said: Vec<String> = [listed("tables", tables), listed("columns", columns)].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| format!("not imported of {tool}: {}", said.join("; ")))
 }
 
 #[cfg(test)]

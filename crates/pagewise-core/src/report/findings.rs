@@ -19,6 +19,10 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
     for (place, finding) in diagnosis.findings.iter().enumerate() {
         page.finding(place + 1, finding);
     }
+    for note in &diagnosis.notes {
+        page.line("");
+        page.paragraph(&format!("Read with care: {note}"), 0);
+    }
     page.undecided(&diagnosis.not_decided);
     page.not_found(diagnosis);
     page.looked_at(&diagnosis.look);

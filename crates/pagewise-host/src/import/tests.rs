@@ -127,3 +127,35 @@ fn a_sosreport_gives_levels_and_settings_and_says_why_no_rates() {
     assert!(gap("one_instant").unwrap().contains("2 totals"));
     assert!(imported.gaps().iter().any(|gap| gap.reason == GapReason::Missing));
 }
+
+#[test]
+fn a_sosreport_with_pipes_and_links_out_of_it_ends_and_quotes_nothing_of_this_host() {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    let folder = tempfile::tempdir().unwrap();
+    let vm = folder.path().join("proc/sys/vm");
+    fs::create_dir_all(&vm).unwrap();
+    fs::write(vm.join("overcommit_memory"), "1\n").unwrap();
+    mkfifoat(CWD, folder.path().join("proc/vmstat"), Mode::RUSR | Mode::WUSR).unwrap();
+    mkfifoat(CWD, vm.join("zone_reclaim_mode"), Mode::RUSR | Mode::WUSR).unwrap();
+    for (target, link) in [
+        ("/proc/meminfo", "proc/meminfo"),
+        ("/dev/zero", "proc/stat"),
+        ("/proc/version", "proc/version"),
+        ("/proc/sys/vm/swappiness", "proc/sys/vm/swappiness"),
+    ] {
+        std::os::unix::fs::symlink(target, folder.path().join(link)).unwrap();
+    }
+    let file = KindFile { kind: Kind::Sosreport, path: folder.path().to_owned() };
+    let imported = open(&[file], &Assumed::default()).unwrap();
+    let settings: Vec<String> = imported.settings().unwrap().into_iter().map(|setting| setting.path).collect();
+    assert_eq!(settings, ["vm.overcommit_memory"]);
+    assert_eq!((imported.series().len(), imported.about("kernel")), (0, None));
+    let told = |source: &str| {
+        let gap = imported.gaps().iter().find(|gap| gap.source.as_deref() == Some(source)).unwrap();
+        assert_eq!(gap.reason, GapReason::Unreadable, "{source}");
+        gap.detail.clone()
+    };
+    assert!(told("vmstat").contains("it is a pipe"), "{}", told("vmstat"));
+    assert!(told("meminfo").contains("it leads out of the tree"), "{}", told("meminfo"));
+    assert!(told("stat").contains("it leads out of the tree"), "{}", told("stat"));
+}

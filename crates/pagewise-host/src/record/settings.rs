@@ -30,7 +30,7 @@ impl Settings {
     pub(super) fn open(root: &Root) -> Settings {
         let watched = tunable::values(root).into_iter().map(|valued| {
             let opened = valued.files.iter().filter_map(|(path, text)| {
-                let file = File::open(root.path(path)).ok()?;
+                let file = root.open(path).ok()?;
                 Some((file, fingerprint(text.as_bytes(), path == swaps::PATH)))
             });
             Watched { name: valued.name, files: opened.collect(), value: Some(valued.value) }

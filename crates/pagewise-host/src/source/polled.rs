@@ -119,7 +119,7 @@ pub const TEXT_FILES: [(&str, &str, Parse); 10] = [
 pub const BUFFER: usize = 128 << 10;
 
 /// No kernel file that is recorded is larger; a file that never ends is not read for ever.
-const LARGEST_FILE: usize = 64 << 20;
+const LARGEST_FILE: usize = crate::root::LARGEST_FILE as usize;
 
 impl Polled {
     /// Opens a file of text.
@@ -135,8 +135,8 @@ impl Polled {
     /// # Errors
     /// When it is missing, or may not be read.
     pub fn labelled_text(root: &Root, path: &str, parse: Parse, label: String) -> Result<Polled, FileError> {
+        let file = root.open(path)?;
         let path = root.path(path);
-        let file = open(&path)?;
         let from = From::Text { path, file, parse, layout: Layout::default() };
         Ok(Polled { columns: Columns { label, ..Columns::default() }, from })
     }
@@ -148,7 +148,7 @@ impl Polled {
         let mut key = String::new();
         let mut opened = Vec::with_capacity(files.len());
         for NumberFile { path, name, labels } in files {
-            if let Ok(file) = open(&root.path(&path)) {
+            if let Ok(file) = root.open(&path) {
                 opened.push((file, columns.column(&mut key, &name, &labels, false)));
             }
         }
@@ -225,10 +225,6 @@ impl Polled {
             }
         }
     }
-}
-
-fn open(path: &Path) -> Result<File, FileError> {
-    File::open(path).map_err(|source| file_error(path, source))
 }
 
 fn file_error(path: &Path, source: io::Error) -> FileError {

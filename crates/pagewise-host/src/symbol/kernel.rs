@@ -3,7 +3,6 @@
 use super::Name;
 use crate::root::Root;
 use pagewise_core::recording::stack::KERNEL;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 
 /// No function is longer. Addresses that lie further behind one belong to code that has no name here, such as what BPF
@@ -27,7 +26,7 @@ impl Kernel {
     /// The reason and the remedy when names are hidden or the file is not there.
     pub(super) fn read(root: &Root) -> Result<Kernel, String> {
         const PATH: &str = "/proc/kallsyms";
-        let file = File::open(root.path(PATH)).map_err(|error| format!("cannot read {PATH}: {error}"))?;
+        let file = root.open(PATH).map_err(|error| format!("cannot read {PATH}: {}", error.source))?;
         let kernel = Kernel::parse(BufReader::with_capacity(1 << 16, file));
         if kernel.functions.is_empty() {
             return Err(format!(

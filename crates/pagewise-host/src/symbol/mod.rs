@@ -23,7 +23,6 @@ use std::fmt::{self, Write};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -346,9 +345,13 @@ fn module_of(path: &str) -> String {
 }
 
 /// Opens without waiting for a pipe's other end, and only what is a file.
-fn open_file(path: &Path) -> Option<(File, std::fs::Metadata)> {
+fn open_file(root: &Root, path: &str) -> Option<(File, std::fs::Metadata)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let file = if root.is_live() {
+        File::from(rustix::fs::open(root.path(path), flags, Mode::empty()).ok()?)
+    } else {
+        root.open(path).ok()?
+    };
     let metadata = file.metadata().ok()?;
     metadata.is_file().then_some((file, metadata))
 }
@@ -357,13 +360,13 @@ fn open_file(path: &Path) -> Option<(File, std::fs::Metadata)> {
 /// process sees it, or as we do where the process is gone, provided that it is the same file.
 fn open_mapped(root: &Root, pid: u32, range: &Range) -> Option<(File, std::fs::Metadata)> {
     let mapping = format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end);
-    if let Some((file, metadata)) = open_file(&root.path(&mapping))
+    if let Some((file, metadata)) = open_file(root, &mapping)
         && metadata.ino() == range.file.inode
     {
         return Some((file, metadata));
     }
     let paths = [format!("/proc/{pid}/root{}", range.file.path), range.file.path.clone()];
-    let mut opened = paths.iter().filter_map(|path| open_file(&root.path(path)));
+    let mut opened = paths.iter().filter_map(|path| open_file(root, path));
     opened.find(|(_, metadata)| metadata.ino() == range.file.inode)
 }
 
@@ -388,7 +391,7 @@ fn read_perf_map(root: &Root, pid: u32, before: Option<Compiled>) -> Compiled {
     let own_pid = field("NSpid:").and_then(Iterator::last).unwrap_or_default();
     let owner: Option<u32> = field("Uid:").and_then(|mut ids| ids.nth(1)).and_then(|id| id.parse().ok());
     let path = format!("/proc/{pid}/root/tmp/perf-{own_pid}.map");
-    let opened = open_file(&root.path(&path)).filter(|(_, metadata)| {
+    let opened = open_file(root, &path).filter(|(_, metadata)| {
         let is_theirs = metadata.uid() == 0 || Some(metadata.uid()) == owner;
         is_theirs && metadata.len() <= LARGEST_PERF_MAP
     });

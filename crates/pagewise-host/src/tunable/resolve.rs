@@ -138,11 +138,10 @@ fn is_offered(root: &Root, tunable: &Tunable, value: &str) -> Result<(), Tunable
 /// Opens the file for writing and closes it again: the only answer that counts where mounts, namespaces and security
 /// modules have their say.
 fn may_write(root: &Root, tunable: &Tunable, path: &str) -> Result<(), TunableError> {
-    let full = root.path(path);
-    match std::fs::OpenOptions::new().write(true).open(&full) {
+    match root.open_to_write(path) {
         Ok(_) => Ok(()),
         Err(source) => {
-            let error = FileError { action: "write".to_owned(), path: full, source };
+            let error = FileError { action: "write".to_owned(), path: root.path(path), source };
             Err(TunableError::access(&tunable.name, "write", error))
         }
     }

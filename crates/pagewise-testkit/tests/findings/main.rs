@@ -2,6 +2,8 @@
 //! ones that lack evidence and must say so.
 
 mod asking;
+mod blame;
+mod by_import;
 mod compaction_storm;
 mod kernel_paths;
 mod listings_of_2012;

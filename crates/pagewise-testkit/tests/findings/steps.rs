@@ -44,7 +44,8 @@ fn a_kernel_that_lacks_it_is_not_told_to_set_it() {
         let made = healthy()
             .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
             .counter("vmstat", "pgpgin", "", |_| 40_000.0)
-            .counter("psi_io", "some_total", "", |_| 300_000.0);
+            .counter("psi_io", "some_total", "", |_| 300_000.0)
+            .gib("MemFree", 0.3);
         must_find(&made.without_settings().about("kernel", kernel), "page-cache-thrash")
     };
     assert_eq!(steps(&reads("6.12.0")), ["mglru.enabled=0x0007"]);

@@ -52,6 +52,7 @@ fn a_chain_is_told_link_by_link_and_a_finding_alone_has_none() {
         .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
         .counter("vmstat", "pgpgin", "", |_| 40_000.0)
         .counter("psi_io", "some_total", "", |_| 300_000.0)
+        .gib("MemFree", 0.3)
         .gib("Unevictable", 10.0);
     let diagnosis = ask(&chain);
     let from = |id: &str| {

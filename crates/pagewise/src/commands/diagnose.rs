@@ -175,6 +175,7 @@ fn has_live_proof() -> bool {
 mod tests {
     use super::*;
     use clap::Parser;
+    use pagewise_core::experiment::live::switching;
     use pagewise_core::finding::rules;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;
@@ -194,6 +195,7 @@ mod tests {
                 .setting("thp.enabled", "always")
                 .setting("thp.defrag", "always"),
             host()
+                .gib("MemFree", 0.3)
                 .counter("vmstat", "pswpin", "", |_| 2_000.0)
                 .counter("vmstat", "pswpout", "", |_| 2_000.0)
                 .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)
@@ -227,6 +229,12 @@ mod tests {
                         let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
                         assert_eq!(Some(&policy.settings[0].tunable), change.tunable.as_ref(), "{line}");
                         assert_eq!(Some(&policy.settings[0].value), change.to.as_ref(), "{line}");
+                        if words.iter().any(|word| word == "--live") {
+                            let now: Policy = "now".parse().unwrap();
+                            let is_short_lived = words.iter().any(|word| word == "--short-lived");
+                            let switched = switching::tunables([&now, &policy], is_short_lived);
+                            assert!(switched.is_ok(), "{line}: {}", switched.unwrap_err());
+                        }
                         seen += 1;
                     }
                 }

@@ -206,6 +206,7 @@ pub(super) struct Seen {
     pub(super) ticks: u64,
     pub(super) late: u64,
     pub(super) wall_offset: i64,
+    pub(super) is_import: bool,
     pub(super) folded: Vec<Folded>,
 }
 
@@ -286,6 +287,7 @@ impl Folding {
             ticks: self.ticks,
             late: self.late,
             wall_offset: self.wall_offset,
+            is_import: self.is_import,
             folded: self.wanted.into_iter().map(|(_, folded)| folded).collect(),
         }
     }

@@ -15,6 +15,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("freed by programs themselves", 0.10, Fraction),
         Threshold::at_least("99 of 100 reclaims are shorter than", 0.010, Seconds),
         Threshold::at_least("samples in direct reclaim", 0.05, Fraction),
+        Threshold::at_least("pages programs looked at for something to free", 100.0, PagesPerSecond),
+        Threshold::at_least("looked at by programs themselves", 0.10, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -49,9 +51,38 @@ fn twice_free(look: &Look) -> Option<String> {
     (to >= now * 1.1).then(|| format!("{to:.0}"))
 }
 
+/// sar counts the pages that were looked at, not how often a program had to.
+fn by_listing(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let looked = case.rate("pages programs looked at for something to free", &signal::SCAN_DIRECT);
+    let symptom = case.lasting(&[&looked]);
+    let hits = symptom.hits.clone();
+    let direct = look.rate(&signal::SCAN_DIRECT);
+    let part = direct.share_of(&direct.plus(&look.rate(&signal::SCAN_KSWAPD)));
+    let part = case.clause("looked at by programs themselves", &look.source_of(&signal::SCAN_DIRECT), part);
+    let counters = case.counters(&[&part], &hits);
+    let stacks =
+        case.stacks("samples in direct reclaim", Family::Reclaim, &[Family::Kswapd, Family::CgroupReclaim], &hits);
+    let in_reclaim = stacks.share;
+    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+        draft.cost.cpu_share = in_reclaim;
+        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.missing.push(look.missing(&signal::ALLOCSTALL));
+        draft.summary = format!(
+            "Programs looked at {} pages a second for something to free: {} of all that was looked at.",
+            words::number(looked.value(&hits, windows).unwrap_or(0.0)),
+            part.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
+        );
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if look.is_import && !look.has(&signal::ALLOCSTALL) && !look.has(&signal::STEAL_DIRECT) {
+        return by_listing(case);
+    }
     let often = case.rate("allocations that had to reclaim", &signal::ALLOCSTALL);
     let symptom = case.lasting(&[&often]);
     let hits = symptom.hits.clone();

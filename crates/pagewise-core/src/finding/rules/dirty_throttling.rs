@@ -49,9 +49,7 @@ pub(super) const RULE: Rule = Rule {
             To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds, at most a fifth of memory"),
             "the disk always has something to write: the limit is less than it writes in a second",
         )
-        .when("where less is let in than the disk writes in a second", |look, _| {
-            one_second(look).zip(limit(look)).is_some_and(|(to, now)| now < to)
-        }),
+        .when("where less is let in than the disk writes in a second", |look, _| is_too_low(look)),
         Step::advice("write less at once, or to a faster disk"),
     ],
     counterindications: &[
@@ -105,6 +103,12 @@ fn limit(look: &Look) -> Option<f64> {
     look.level(&signal::DIRTY_THRESHOLD).mean_of_all(&look.windows).map(|pages| pages * look.page_size)
 }
 
+/// Whether less is let in than the disk writes in a second. The kernel holds writing in the background to half of the limit
+/// (`domain_dirty_limits`), so raising where it begins would change nothing then.
+fn is_too_low(look: &Look) -> bool {
+    one_second(look).zip(limit(look)).is_some_and(|(to, now)| now < to)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -141,5 +145,13 @@ fn judge(case: &Case<'_>) -> Verdict {
             full.value(&hits, windows).map_or_else(|| "most".to_owned(), words::percent),
             words::bytes(written.unwrap_or(0.0)),
         );
+        if let (Some(limit), Some(disk)) = (limit(look), disk(look)) {
+            let said = if is_too_low(look) {
+                "less than the disk writes in a second: writers sleep although it could take more".to_owned()
+            } else {
+                format!("what the disk writes in {}", words::seconds(limit / disk))
+            };
+            draft.summary.push_str(&format!(" At most {} may wait: {said}.", words::bytes(limit)));
+        }
     })
 }

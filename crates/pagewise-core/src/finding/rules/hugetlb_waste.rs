@@ -48,7 +48,7 @@ fn spare(look: &Look) -> Option<f64> {
 }
 
 fn in_use(look: &Look) -> Option<String> {
-    let total = look.last(&signal::HUGETLB_TOTAL)?;
+    let (_, total) = look.level(&signal::HUGETLB_TOTAL).ends()?;
     Some(format!("{:.0}", (total - spare(look)?.floor()).max(0.0)))
 }
 

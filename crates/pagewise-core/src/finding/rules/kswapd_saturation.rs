@@ -60,6 +60,11 @@ pub(super) fn wider(look: &Look) -> Option<String> {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    // A listing has no CPU time of kernel threads, but one that never looked at a page was not busy.
+    let looked = look.rate(&signal::SCAN_KSWAPD);
+    if look.is_import && looked.most() == Some(0.0) && looked.missing().is_empty() {
+        return case.absent("pages kswapd looked at", Some(0.0), PagesPerSecond);
+    }
     let burn = threads::cpu(case, "kswapd, of one core", "kswapd", "samples in kswapd", Family::Kswapd);
     let cores = burn.cores;
     let hits = burn.hits().clone();

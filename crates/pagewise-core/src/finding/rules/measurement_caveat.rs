@@ -3,7 +3,7 @@
 use super::super::document::CAVEAT;
 use super::super::rule::{Step, To};
 use super::prelude::*;
-use crate::recording::{GapReason, SamplingEvent};
+use crate::recording::GapReason;
 
 pub(super) const RULE: Rule = Rule {
     id: CAVEAT,
@@ -71,11 +71,6 @@ fn judge(case: &Case<'_>) -> Verdict {
     weigh("time without samples", "gaps", Some(unseen), "gaps", &|share| {
         format!("{} of the time was not seen (suspended, late, or not written).", words::percent(share))
     });
-    if look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock)) {
-        let text = "Stacks were sampled by a timer (cpu-clock): code that runs with interrupts off is charged to where they \
-                    are allowed again.";
-        says.push(("stacks by timer", text.to_owned()));
-    }
     let is_off = |gap: &crate::recording::Gap| {
         gap.source.as_deref().is_some_and(|source| source.starts_with("psi_")) && gap.reason == GapReason::Missing
     };

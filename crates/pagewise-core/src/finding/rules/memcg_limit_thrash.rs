@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     id: "memcg-limit-thrash",
     title: "A control group at its memory limit",
     meaning: "A group of processes is at the memory limit of its control group, so each of its allocations frees memory or \
-              is delayed. The host as a whole looks healthy.",
+              is delayed, however much the host has.",
     thresholds: &[
         Threshold::above("times over memory.high or at memory.max", 1.0, PerSecond),
         Threshold::at_least("time in which the whole group waited", 0.05, Fraction),
@@ -82,6 +82,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         return case.decide(symptom, vec![stacks, stalls]).found(|draft| {
             draft.cost.cpu_share = share;
             draft.summary = "Programs free memory within the limit of their control group.".to_owned();
+            where_the_host_has_room(case, draft);
         });
     };
     let group = label(labels, "cgroup").or_else(|| label(labels, "path")).unwrap_or(labels).to_owned();
@@ -106,5 +107,15 @@ fn judge(case: &Case<'_>) -> Verdict {
             "The control group {group} met its memory limit {} times a second.",
             words::number(clause.value(&hits, windows).unwrap_or(0.0)),
         );
+        where_the_host_has_room(case, draft);
     })
+}
+
+/// Then all waiting for memory is within the group.
+fn where_the_host_has_room(case: &Case<'_>, draft: &mut Draft) {
+    let look = case.look;
+    let Some(free) = super::room::free(look, &draft.hits) else { return };
+    draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
+    draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&draft.hits, case.windows());
+    draft.summary.push_str(&format!(" The host itself has {} free.", words::bytes(free)));
 }

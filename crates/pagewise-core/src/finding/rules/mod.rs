@@ -24,9 +24,11 @@ mod mthp_misset;
 mod numa_imbalance;
 mod oom_risk;
 mod page_cache_thrash;
+mod room;
 mod slab_bloat;
 mod swap_thrash;
 mod swappiness_misuse;
+mod system_calls;
 mod thp_bloat;
 mod thp_fault_cost;
 mod threads;
@@ -61,6 +63,7 @@ pub const ALL: &[&Rule] = &[
     &thp_bloat::RULE,
     &kswapd_saturation::RULE,
     &direct_reclaim_stalls::RULE,
+    &memcg_limit_thrash::RULE,
     &swap_thrash::RULE,
     &fragmentation::RULE,
     &page_cache_thrash::RULE,
@@ -70,7 +73,6 @@ pub const ALL: &[&Rule] = &[
     &numa_imbalance::RULE,
     &kcompactd_burn::RULE,
     &watermark_boost::RULE,
-    &memcg_limit_thrash::RULE,
     &mthp_misset::RULE,
     &tlb_bound::RULE,
     &hugetlb_waste::RULE,

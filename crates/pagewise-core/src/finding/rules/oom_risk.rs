@@ -1,5 +1,6 @@
 //! Memory is about to run out, or did.
 
+use super::super::propose::{Options, set};
 use super::super::rule::{Step, To};
 use super::groups;
 use super::prelude::*;
@@ -33,13 +34,32 @@ pub(super) const RULE: Rule = Rule {
             .when("with version 1 of control groups", groups::have_v1),
     ],
     counterindications: &[
-        "With vm.overcommit_memory at 1 (Redis asks for it) promises say nothing; they are not counted then.",
+        "Promises (Committed_AS) are counted only with vm.overcommit_memory at 2: at 0 and 1 (Redis asks for 1) nothing is \
+         refused for them.",
     ],
     docs: &["Documentation/admin-guide/sysctl/vm.rst, overcommit_memory", "oomd.conf(5)"],
     judge,
 };
 
+/// The form in which memory is there and may not be promised.
+const REFUSED: (&str, &str) = (
+    "No more memory may be promised",
+    "With vm.overcommit_memory at 2 the kernel promises no more than a limit, whether memory is free or not: then malloc and \
+     fork fail (ENOMEM), and programs that do not expect that end. Nobody is killed for it.",
+);
+
+/// Up to all of memory beside swap, which can always be kept.
+fn more_promises(look: &Look) -> Option<&'static str> {
+    let (swap, _) = look.swap()?;
+    let beyond = look.last(&signal::COMMIT_LIMIT)? - swap;
+    (beyond < 0.95 * look.memory()?).then_some("100%")
+}
+
 fn some_swap(look: &Look) -> Option<String> {
+    let ample = look.share_of_memory(&look.available()).mean_of_all(&look.windows).is_some_and(|share| share >= 0.25);
+    if ample {
+        return None;
+    }
     let (swap, _) = look.swap()?;
     let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
     (swap <= 0.0 && quarter >= 1.0).then(|| format!("zram:{quarter:.0}G"))
@@ -61,7 +81,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let kills = look.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
     let left = look.available().plus(&look.level(&signal::SWAP_FREE));
-    let whole = look.memory().zip(look.last(&signal::SWAP_TOTAL)).map(|(memory, swap)| memory + swap);
+    let whole = look.memory().zip(look.swap()).map(|(memory, (swap, _))| memory + swap);
     let little = match whole {
         Some(whole) => left.map(|bytes| bytes / whole),
         None => look.share_of_memory(&left),
@@ -87,7 +107,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     if mode == Some("2") {
         symptom.evidence.push(promised.evidence(&hits, windows));
     }
+    // Where that is all there is, memory does not run out.
+    let is_refused = refuses == Answer::Yes && killed != Answer::Yes && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
+        if is_refused {
+            refused(case, draft, &promised);
+            return;
+        }
         case.name(draft, By::Growth);
         draft.at_least = Some(Severity::High);
         let mut says = Vec::new();
@@ -109,4 +135,27 @@ fn judge(case: &Case<'_>) -> Verdict {
             + text.chars().skip(1).collect::<String>().as_str()
             + ".";
     })
+}
+
+fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
+    let look = case.look;
+    let windows = case.windows();
+    let mean = |signal: &signal::Signal| look.level(signal).mean(&draft.hits, windows);
+    let (now, limit) = (mean(&signal::COMMITTED), mean(&signal::COMMIT_LIMIT));
+    let left = look.share_of_memory(&look.available()).mean(&draft.hits, windows);
+    draft.other = Some(REFUSED);
+    draft.at_least = Some(Severity::Medium);
+    draft.summary = format!(
+        "{} of what vm.overcommit_memory=2 allows is promised{}: the next large allocation is refused{}.",
+        promised.value(&draft.hits, windows).map_or_else(|| "Nearly all".to_owned(), words::percent),
+        now.zip(limit).map_or_else(String::new, |(now, limit)| {
+            format!(" ({} of {})", words::bytes(now), words::bytes(limit))
+        }),
+        left.map_or_else(String::new, |left| format!(", although {} of memory could still be had", words::percent(left))),
+    );
+    let why = "as much may be promised as there is memory, beside swap";
+    let limit = more_promises(look).and_then(|to| set("vm.overcommit_limit", to, why, false, look, Options::default()));
+    let why = "the kernel refuses only what could obviously never be had";
+    let guess = set("vm.overcommit_memory", "0", why, false, look, Options::default());
+    draft.changes.extend(limit.into_iter().chain(guess));
 }

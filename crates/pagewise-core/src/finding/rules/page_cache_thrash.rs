@@ -12,16 +12,22 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
+        Threshold::below("free memory", super::room::ROOM, Fraction),
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
-        Threshold::at_least("time in which some task waited for memory", 0.05, Fraction),
         Threshold::at_least("of those that came back, in use before", 0.5, Fraction),
         Threshold::at_least("samples waiting for page cache", 0.05, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
-    needs: &[&signal::REFAULT_FILE, &signal::PAGE_IN, &signal::PSI_IO_SOME, &signal::PSI_MEMORY_SOME],
+    needs: &[
+        &signal::REFAULT_FILE,
+        &signal::PAGE_IN,
+        &signal::MEM_FREE,
+        &signal::PSI_IO_SOME,
+        &signal::PSI_MEMORY_SOME,
+    ],
     tiers: &[Tier::Counters, Tier::Stacks],
-    rivals: &["swap-thrash", "dirty-throttling"],
+    rivals: &["swap-thrash", "dirty-throttling", "memcg-limit-thrash"],
     changes: &[
         Step::advice("give the cache room: smaller heaps or less executor memory"),
         Step::set("mglru.enabled", To::First(&["y"]), "the multi-generational LRU keeps what is used more often")
@@ -33,8 +39,8 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-/// Where it lasts; also for a rule that builds on it.
-pub(super) fn thrashes(case: &Case<'_>) -> (Clause, Clause, Hits) {
+/// What it takes, and where all of it holds; also for a rule that builds on it.
+pub(super) fn thrashes(case: &Case<'_>) -> ([Clause; 3], Hits) {
     let look = case.look;
     let back = look.rate(&signal::REFAULT_FILE);
     let page = look.page_size;
@@ -45,30 +51,33 @@ pub(super) fn thrashes(case: &Case<'_>) -> (Clause, Clause, Hits) {
     let source = "vmstat workingset_refault_file, pgpgin, pgpgout";
     let again = case.clause("of what disks move, read again", source, again);
     let often = case.rate("file pages that came back", &signal::REFAULT_FILE);
-    let hits = again.hits.and(&often.hits);
-    (again, often, hits)
+    // A control group at its limit drops file data, too, and they are counted with the rest. A host that is short of room
+    // has nothing free.
+    let free = case.clause("free memory", "meminfo MemFree", look.share_of_memory(&look.level(&signal::MEM_FREE)));
+    let hits = again.hits.and(&often.hits).and(&free.hits);
+    ([again, often, free], hits)
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let (again, often, hits) = thrashes(case);
+    let ([again, often, free], hits) = thrashes(case);
     let mut symptom = case.lasting_hits(hits.clone());
-    symptom.evidence = [&again, &often].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    symptom.evidence = [&again, &often, &free].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     let io = case.rate("time in which some task waited for I/O", &signal::PSI_IO_SOME);
-    let memory = case.rate("time in which some task waited for memory", &signal::PSI_MEMORY_SOME);
-    let mut counters = case.counters(&[&io], &hits);
-    let by_memory = case.counters(&[&memory], &hits);
-    counters.answer = counters.answer.or(by_memory.answer);
-    counters.evidence.extend(by_memory.evidence);
-    counters.missing.extend(by_memory.missing);
+    let counters = case.counters(&[&io], &hits);
     let stacks = case.stacks("samples waiting for page cache", Family::CacheWait, &[], &hits);
-    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+    // What was dropped and is read again without anybody waiting (holes, a stream that is read ahead) is no thrash, whatever
+    // CPUs do meanwhile. Waiting for a file that was in use counts as waiting for I/O, also where it lies on a network.
+    let mechanisms = if counters.answer == Answer::No { vec![counters] } else { vec![counters, stacks] };
+    case.decide(symptom, mechanisms).found(|draft| {
         let used = look.rate(&signal::ACTIVATE_FILE).share_of(&look.rate(&signal::REFAULT_FILE));
         let used = case.clause("of those that came back, in use before", "vmstat workingset_activate_file", used);
         draft.evidence.push(used.evidence(&hits, windows));
-        let waits = [&io, &memory].into_iter().filter_map(|clause| clause.value(&hits, windows));
-        draft.cost.stalled_share = waits.reduce(f64::max);
+        let memory = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        let source = look.source_of(&signal::PSI_MEMORY_SOME);
+        draft.evidence.push(said(&source, "time in which some task waited for memory", memory, Fraction));
+        draft.cost.stalled_share = io.value(&hits, windows);
         draft.summary = format!(
             "{} a second were read that had been in memory shortly before: {}.",
             words::bytes(often.value(&hits, windows).unwrap_or(0.0) * look.page_size),

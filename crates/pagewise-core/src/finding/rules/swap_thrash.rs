@@ -57,7 +57,8 @@ fn one_page(look: &Look) -> Option<String> {
 fn zram(look: &Look) -> Option<String> {
     let (_, compressed) = look.swap()?;
     let quarter = look.memory()? / 4.0 / (1u64 << 30) as f64;
-    (compressed == Some(false) && quarter >= 1.0).then(|| format!("zram:{quarter:.0}G"))
+    let may = compressed == Some(false) && quarter >= 1.0 && !super::room::is_ample(look);
+    may.then(|| format!("zram:{quarter:.0}G"))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
@@ -75,8 +76,19 @@ fn judge(case: &Case<'_>) -> Verdict {
     counters.evidence.extend(pressure.evidence);
     counters.missing.extend(pressure.missing);
     let stacks = case.stacks("samples in swap", Family::Swap, &[], &hits);
-    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+    // A listing tells how much went to swap and came back, and seldom more. That both go on is enough to name it; whether it
+    // is the same memory stays open.
+    let is_bare = look.is_import && counters.answer == Answer::Unknown && stacks.answer == Answer::Unknown;
+    let open = if is_bare { counters.missing.clone() } else { Vec::new() };
+    let mechanisms = if is_bare { Vec::new() } else { vec![counters, stacks] };
+    case.decide(symptom, mechanisms).found(|draft| {
         case.name(draft, By::MajorFaults);
+        draft.missing.extend(open);
+        if look.is_import {
+            let faults = look.rate(&signal::MAJOR_FAULTS).mean(&hits, windows);
+            let source = look.source_of(&signal::MAJOR_FAULTS);
+            draft.evidence.push(said(&source, "page faults that had to read", faults, PerSecond));
+        }
         let some = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.cost.stalled_share = some;
         draft.at_least = Some(Severity::Medium);
@@ -84,6 +96,13 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.summary = format!("{} a second went to swap and {} came back.", bytes(&outward), bytes(&inward));
         if let Some(share) = some {
             draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
+        }
+        if let Some(free) = super::room::free(look, &hits) {
+            let text = "raise the memory limit of the control group that swaps: the host itself has room";
+            draft.changes.push(super::super::propose::advice(text, false));
+            draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
+            let text = format!(" The host itself has {} free: a control group's limit is what is short.", words::bytes(free));
+            draft.summary.push_str(&text);
         }
     })
 }

@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("anonymous pages looked at", 1.0, PagesPerSecond),
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
+        Threshold::below("free memory", super::room::ROOM, Fraction),
         Threshold::above("written to swap", 10.0, PagesPerSecond),
         Threshold::at_least("processes killed", 1.0, Number),
     ],
@@ -92,7 +93,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             }
         });
     }
-    let (again, often, thrash) = super::page_cache_thrash::thrashes(case);
+    let ([again, often, free], thrash) = super::page_cache_thrash::thrashes(case);
     let unscanned = case.rate("anonymous pages looked at", &signal::SCAN_ANON);
     let kills = look.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
@@ -101,7 +102,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = vec![too_low, kill_line];
-    symptom.evidence.extend([&again, &often, &unscanned].map(|clause| clause.evidence(&hits, windows)));
+    symptom.evidence.extend([&again, &often, &free, &unscanned].map(|clause| clause.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
         draft.at_least = (killed == Answer::Yes).then_some(Severity::High);

@@ -37,6 +37,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("of what the kernel does, reading and writing files", 0.50, Fraction),
+        Threshold::at_least(super::system_calls::PART, 0.70, Fraction),
+        Threshold::at_least("read from swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("written to swap", 1_000.0, PagesPerSecond),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -76,14 +79,26 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(vec![files]);
     }
+    if let Some(swapping) = swaps(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(swapping);
+    }
+    let calls = super::system_calls::plain(case, &symptom.hits);
     let verdict = case.decide(symptom, Vec::new());
     verdict.found(|draft| {
+        if let Some((line, who)) = &calls {
+            draft.other = Some(super::system_calls::WORK);
+            draft.evidence.push(line.clone());
+            draft.who.clone_from(who);
+            let text = "look at what the program does (strace -c, its own profile): there is nothing to set for memory";
+            draft.changes.push(super::super::propose::advice(text, false));
+        }
         case.name(draft, By::SystemTime);
         let windows = case.windows();
         let hits = draft.hits.clone();
         let of_all = look.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
-        draft.cost.cpu_share = of_all;
+        // What a program asks for is no loss.
+        draft.cost.cpu_share = of_all.filter(|_| calls.is_none());
         let free = look.available().mean(&hits, windows);
         draft.evidence.push(said("meminfo", "memory that could be had", free, Bytes));
         draft.confidence = Some(Confidence::Low);
@@ -94,7 +109,12 @@ fn judge(case: &Case<'_>) -> Verdict {
             share.value(&hits, windows).map_or_else(|| "much".to_owned(), words::percent),
             of_all.map_or_else(String::new, |share| format!(" ({} of all CPU)", words::percent(share))),
         );
-        if let Some(free) = free.filter(|_| is_ample(case)) {
+        if let Some((line, who)) = &calls {
+            let part = words::percent(line.value.unwrap_or(0.0));
+            let text = format!(" {}: {part} of what the kernel does.", super::system_calls::sentence(who));
+            draft.summary.push_str(&text);
+        }
+        if let Some(free) = free.filter(|_| is_ample(case) && calls.is_none()) {
             draft.summary.push_str(&format!(" Memory is ample: {} could still be had.", words::bytes(free)));
         }
         match &look.profile {
@@ -106,7 +126,8 @@ fn judge(case: &Case<'_>) -> Verdict {
                 let names: Vec<String> =
                     top.iter().map(|(name, share)| format!("{name} ({})", words::percent(*share))).collect();
                 if !names.is_empty() {
-                    let text = format!(" It is mostly in {}, which no rule here knows as trouble.", names.join(", "));
+                    let known = if calls.is_none() { ", which no rule here knows as trouble" } else { "" };
+                    let text = format!(" It is mostly in {}{known}.", names.join(", "));
                     draft.summary.push_str(&text);
                     draft.tiers.push(Tier::Stacks);
                 }
@@ -127,6 +148,18 @@ fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
     let (answer, evidence) =
         case.whole("of what the kernel does, reading and writing files", "stacks: reading and writing files", share);
     (answer == Answer::Yes).then_some(evidence)
+}
+
+/// Whether a listing shows memory going to swap and coming back meanwhile: that explains the time, also where the listing is
+/// too short to call it swap-thrash.
+fn swaps(case: &Case<'_>, hits: &Hits) -> Option<Vec<Evidence>> {
+    let look = case.look;
+    let weighed = |name: &'static str, signal: &signal::Signal| {
+        case.whole(name, &look.source_of(signal), look.rate(signal).mean(hits, case.windows()))
+    };
+    let both = [weighed("read from swap", &signal::SWAP_IN), weighed("written to swap", &signal::SWAP_OUT)];
+    let is_swapping = look.is_import && both.iter().all(|(answer, _)| *answer == Answer::Yes);
+    is_swapping.then(|| both.into_iter().map(|(_, line)| line).collect())
 }
 
 fn busy(look: &Look) -> Track {

@@ -3,7 +3,7 @@
 use crate::root::Root;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The label of an area Pagewise made.
@@ -44,7 +44,9 @@ fn uuid(root: &Root) -> [u8; 16] {
 /// The label of a swap area; `None` when it is none, or cannot be read.
 pub(super) fn label(path: &Path) -> Option<String> {
     let mut page = vec![0; rustix::param::page_size()];
-    File::open(path).and_then(|area| area.read_exact_at(&mut page, 0)).ok()?;
+    // The path can be of another host's tree, and a pipe there must not be waited for.
+    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
+    opened.and_then(|area| area.read_exact_at(&mut page, 0)).ok()?;
     if !page.ends_with(MAGIC) {
         return None;
     }
