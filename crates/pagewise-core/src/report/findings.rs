@@ -428,6 +428,8 @@ mod tests {
             seconds: 0.0,
             of_seconds: 0.0,
             who: Vec::new(),
+            follows_from: Vec::new(),
+            leads_to: Vec::new(),
             evidence: Vec::new(),
             missing: Vec::new(),
             ruled_out: Vec::new(),

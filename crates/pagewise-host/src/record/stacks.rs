@@ -582,7 +582,7 @@ mod tests {
     fn names_that_take_too_long_at_the_end_are_left_out_and_that_is_said() {
         let (_folder, root) = host();
         let until = Arc::new(AtomicU64::new(0));
-        let mut counting = Counting::new(&root, 99, false, None).named_until(&until);
+        let mut counting = Counting::new(&root, 99, &Looking::default(), None).named_until(&until);
         counting.take(&made_up::stack(WHO, &KERNEL, &[]));
         assert!(told(&mut counting).1.is_empty());
         until.store(1, Ordering::Release);

@@ -160,7 +160,7 @@ impl RecordingError {
             RecordingError::File { action, source, .. } => {
                 *action == "read" && matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
             }
-            RecordingError::Database { .. } | RecordingError::CapTooSmall { .. } => false,
+            RecordingError::Database { .. } | RecordingError::Lost { .. } | RecordingError::CapTooSmall { .. } => false,
         }
     }
 }

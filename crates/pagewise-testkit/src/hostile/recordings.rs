@@ -1,6 +1,5 @@
 //! Recordings: the file as a whole, and what its tables hold.
 
-use crate::RecordingBuilder;
 use pagewise_core::export::{Selection, csv, folded, openmetrics, pprof};
 use pagewise_core::finding::{self, Look, Options};
 use pagewise_core::import::{Assumed, Kind};
@@ -92,6 +91,7 @@ pub(super) fn encoded() -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecordingBuilder;
 
     #[test]
     fn samples_are_what_the_codecs_read() {

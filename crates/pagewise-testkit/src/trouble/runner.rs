@@ -124,17 +124,19 @@ impl Runner {
         stage::sweep();
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let says = folder.path().join("says");
-        let mut maker = Maker(self.start(trouble, Severity::Mild, seconds, &says)?);
-        let outcome = maker.wait_until_ready(&says).and_then(|()| {
+        let holds = !trouble.dose(Severity::Mild).policy.is_empty();
+        let mut maker = Maker { process: self.start(trouble, Severity::Mild, seconds, &says)?, holds };
+        let never = Interrupt::default();
+        let outcome = maker.wait_until_ready(&says, &never).and_then(|()| {
             let before = Snapshot::take();
             let given = meanwhile()?;
             let after = Snapshot::take();
             let shown = trouble.proof.iter().map(|proof| proof.between(&before, &after)).collect();
             // One that ended before was not there all the while.
-            let is_there = matches!(maker.0.try_wait(), Ok(None));
+            let is_there = matches!(maker.process.try_wait(), Ok(None));
             if is_there { Ok((given, shown)) } else { Err(failure(&says, "it ended too early")) }
         });
-        let ended = maker.end(&says);
+        let ended = maker.end(&says, &never);
         stage::sweep();
         outcome.and_then(|given| ended.map(|()| given))
     }

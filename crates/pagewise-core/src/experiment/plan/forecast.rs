@@ -2,7 +2,6 @@
 
 use super::cells::{Cell, cells};
 use super::check::{cost_of, has_boot_factor};
-use super::lint::comparisons_of;
 use super::{OrderKind, Plan};
 use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::power;
