@@ -7,6 +7,7 @@ pub fn p_value(p: f64) -> String {
         p if p < 0.0001 => "0.0001 or less".to_owned(),
         p if p < 0.001 => format!("{p:.4}"),
         p if p < 0.1 => format!("{p:.3}"),
+        p if p > 0.995 => "1".to_owned(),
         p => format!("{p:.2}"),
     }
 }

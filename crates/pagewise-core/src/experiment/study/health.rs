@@ -3,7 +3,7 @@
 use super::values::Values;
 use super::{Comparison, Declared};
 use crate::experiment::analysis::Warning;
-use crate::experiment::plan::lint;
+use crate::experiment::plan::{lint, numbers};
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::change_points::{self, Change};
 use crate::stats::{autocorrelation, dip, outliers, summary, trend};
@@ -27,9 +27,11 @@ pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons
     found.extend(incomplete(values));
     found.extend(replaced(values));
     found.extend(cut_blocks(values));
-    for one in lint::lints(declared.plan) {
+    // That a trial makes no claim is what its report begins with.
+    for one in lint::lints(declared.plan).into_iter().filter(|one| one.id != "no-primary") {
         found.push(Warning { id: one.id, text: one.text + "." });
     }
+    found.extend(numbers::warning(declared.plan, values.points.iter().copied()));
     found.extend(same_values(declared, values));
     found.extend(drift(&residuals));
     found.extend(jumps(&residuals));
@@ -153,7 +155,8 @@ fn drift(residuals: &[f64]) -> Option<Warning> {
     let over_all = libm::expm1(slope * (residuals.len() - 1) as f64) * 100.0;
     let text = format!(
         "The host drifted: from first run to last, runs of the same cell changed by {over_all:+.1} % (Mann-Kendall, p = \
-         {p:.1e}). Blocks cancel a slow drift."
+         {}). Blocks cancel a slow drift.",
+        crate::comparison::words::p_value(p)
     );
     warning("drift", text)
 }

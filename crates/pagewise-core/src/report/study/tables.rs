@@ -4,6 +4,7 @@ use super::StudyReport;
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, span, verdict};
 use crate::experiment::point::Outcome;
+use crate::experiment::stopping::spent_in_words;
 use crate::experiment::study::{CellSummary, Comparison, Study, StudyEffect, StudyMetric};
 use crate::report::content::Table;
 use crate::report::number::{self, NONE};
@@ -139,7 +140,7 @@ fn outcomes(cell: &CellSummary) -> String {
 pub(super) fn looks(study: &Study) -> Table {
     let mut rows = Vec::new();
     for (place, look) in study.looks.iter().enumerate() {
-        let stood = [(place + 1).to_string(), look.blocks.to_string(), number::significant(look.spent, 3)];
+        let stood = [(place + 1).to_string(), look.blocks.to_string(), spent_in_words(look.spent, study.alpha)];
         for (line, one) in look.comparisons.iter().enumerate() {
             let mut row = if line == 0 { stood.to_vec() } else { vec![String::new(); stood.len()] };
             let decision = if one.futile { "out of reach".to_owned() } else { one.conclusion.word().to_owned() };

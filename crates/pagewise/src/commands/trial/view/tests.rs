@@ -42,6 +42,7 @@ impl Made {
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
+            data_folder: None,
         };
         let folder = tempfile::tempdir().unwrap();
         let bundle = Bundle::create(&folder.path().join("x.trial"), &plan, frozen).unwrap();
