@@ -1,5 +1,6 @@
 //! A declared matrix with known values gives the numbers that follow from them.
 
+use pagewise_core::comparison;
 use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
@@ -114,6 +115,28 @@ fn every_contrast_is_looked_at_in_every_combination_for_every_metric() {
     assert_eq!(high.counters[0].name, "pgfault");
     let stall = high.stall.as_ref().unwrap();
     assert!((stall.share.unwrap() - 0.1).abs() < 1e-9, "{stall:?}");
+}
+
+#[test]
+fn values_that_do_not_vary_give_no_verdict_in_a_trial_and_in_a_table() {
+    let plan = plan();
+    let study = study(&points(&draw(&plan).unwrap(), scattered));
+    for constant in study.comparisons.iter().filter(|one| one.metric == "system_share") {
+        assert_eq!((constant.conclusion, constant.effect.is_none()), (Conclusion::Inconclusive, true));
+        let wanted = "system_share is 0.1 in every run, and values that do not vary at all give no interval";
+        assert!(constant.sentence.contains(wanted), "{}", constant.sentence);
+    }
+    let by_the_same = points(&draw(&plan).unwrap(), |_, cell| if cell.starts_with("on") { 2.0 } else { 1.0 });
+    let off = &self::study(&by_the_same).comparisons[0];
+    assert_eq!(off.conclusion, Conclusion::Inconclusive);
+    assert!(off.sentence.contains("wall differs by the same each time"), "{}", off.sentence);
+
+    let contrast = comparison::question::Contrast { factor: "k".into(), a: "a".into(), b: "b".into() };
+    let question = comparison::question::Question::new("s", vec![contrast], vec![]);
+    let table = "k,s\na,5\na,5\na,5\nb,5\nb,5\nb,5\n";
+    let table = comparison::table::Table::read(table.as_bytes(), "x.csv", &question).unwrap();
+    let found = comparison::analysis::analyze(&table, &question).unwrap();
+    assert_eq!(found.comparisons[0].verdict, Conclusion::Inconclusive);
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn bundle(folder: &Path) {
         notes: Vec::new(),
         data: None,
         bundle: None,
+        data_folder: None,
     };
     let mut bundle = Bundle::create(&folder.join("scripted.trial"), &plan, frozen).unwrap();
     for point in points {

@@ -3,13 +3,15 @@
 //! A plan is TOML for people and is frozen (its text hashed) before the first point runs. `prove` writes the same plan
 //! with one factor of two levels, so that there is one engine. [`source`] reads a plan and says where it is wrong,
 //! [`cells`] are the combinations of levels that run, [`check`] holds what no trial can be run with, [`lint`] what a
-//! careful experimenter would not do, [`forecast`] what it will cost and what it can find, [`open_ended`] what a comparison
-//! without a planned end is judged by.
+//! careful experimenter would not do, [`forecast`] what it will cost and what it can find, [`numbers`] which of the numbers it
+//! asks for there are, [`open_ended`] what a comparison without a planned end is judged by.
 
 pub mod cells;
 pub mod check;
 pub mod forecast;
 pub mod lint;
+mod misread;
+pub mod numbers;
 pub mod open_ended;
 pub mod source;
 
@@ -18,8 +20,11 @@ use super::live::Live;
 use crate::metric::Direction;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Identifies a plan in JSON.
 pub const SCHEMA: &str = "pagewise.plan/1";
@@ -124,20 +129,35 @@ impl Plan {
     }
 }
 
-/// One table or a list of tables, as TOML writes `[metric]` and `[[metric]]`.
-#[derive(Deserialize, JsonSchema)]
+/// One table or a list of tables, as TOML writes `[metric]` and `[[metric]]`. For the schema alone.
+#[derive(JsonSchema)]
 #[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
 enum OneOrMany<T> {
     One(T),
     Many(Vec<T>),
 }
 
+/// Reads it by what it sees, not by trying one after the other: an error then names the key it is about.
 fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Metric>, D::Error> {
-    Ok(match OneOrMany::<Metric>::deserialize(from)? {
-        OneOrMany::One(metric) => vec![metric],
-        OneOrMany::Many(metrics) if metrics.is_empty() => default_metrics(),
-        OneOrMany::Many(metrics) => metrics,
-    })
+    struct Metrics;
+    impl<'de> Visitor<'de> for Metrics {
+        type Value = Vec<Metric>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Metric>, A::Error> {
+            Metric::deserialize(MapAccessDeserializer::new(map)).map(|metric| vec![metric])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<Metric>, A::Error> {
+            let metrics = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+            Ok(if metrics.is_empty() { default_metrics() } else { metrics })
+        }
+    }
+    from.deserialize_any(Metrics)
 }
 
 fn default_metrics() -> Vec<Metric> {
@@ -242,13 +262,35 @@ pub struct Exclude {
 }
 
 /// One level or several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Levels {
     /// This one.
     One(String),
     /// Any of these.
     Any(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Levels {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Levels, D::Error> {
+        struct OneOrAny;
+        impl<'de> Visitor<'de> for OneOrAny {
+            type Value = Levels;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: de::Error>(self, level: &str) -> Result<Levels, E> {
+                Ok(Levels::One(level.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Levels, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Levels::Any)
+            }
+        }
+        from.deserialize_any(OneOrAny)
+    }
 }
 
 impl Levels {

@@ -46,6 +46,16 @@ pub struct Looked {
     pub futile: bool,
 }
 
+/// Alpha that is spent, of how much there is: `0.0031 of 0.05 (6 %)`.
+#[must_use]
+pub fn spent_in_words(spent: f64, alpha: f64) -> String {
+    let digits = (1 - libm::floor(libm::log10(spent.max(1e-9))) as i32).clamp(2, 10) as usize;
+    let share = 100.0 * spent / alpha;
+    let share = if share > 0.0 && share < 1.0 { "less than 1".to_owned() } else { format!("{share:.0}") };
+    let text = format!("{spent:.digits$}");
+    format!("{} of {alpha} ({share} %)", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// The blocks at which the next look is due: the latest declared look that is reached and not taken. `None` when there is none,
 /// or the plan looks only at the end.
 #[must_use]
@@ -171,4 +181,22 @@ fn is_futile(declared: &Declared<'_>, estimated: &Estimated, here: &[Look], bloc
     let effect = outlook.conditional_power(margin, end.critical_t);
     let equivalence = outlook.equivalence_power((-margin, margin), end.critical_t);
     usable && effect < futility::HOPELESS && equivalence < futility::HOPELESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spent_in_words;
+
+    #[test]
+    fn alpha_that_is_spent_is_told_in_one_way() {
+        for (spent, alpha, told) in [
+            (0.003_06, 0.05, "0.0031 of 0.05 (6 %)"),
+            (0.05, 0.05, "0.05 of 0.05 (100 %)"),
+            (0.0, 0.05, "0 of 0.05 (0 %)"),
+            (0.000_012, 0.05, "0.000012 of 0.05 (less than 1 %)"),
+            (0.0244, 0.1, "0.024 of 0.1 (24 %)"),
+        ] {
+            assert_eq!(spent_in_words(spent, alpha), told);
+        }
+    }
 }

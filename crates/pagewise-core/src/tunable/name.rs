@@ -57,7 +57,7 @@ fn did_you_mean(nearest: &[String]) -> String {
 
 /// Names that people will try and that mean something, but not a setting of this version.
 const NOT_SETTABLE: [(&str, &str); 3] = [
-    ("vm.drop_caches", "it is an action without an inverse; for trials use --drop-caches"),
+    ("vm.drop_caches", "it is an action without an inverse; a trial has it: --drop-caches, or drop_caches in [design]"),
     ("vm.compact_memory", "it is an action without an inverse"),
     ("vm.stat_refresh", "it is an action without an inverse"),
 ];

@@ -119,6 +119,10 @@ pub struct Frozen {
     /// The hash over the manifest of the data that come back before every point. `None` when nothing is put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// The folder that `--data` named, absolute, so that the trial goes on without naming it again. What lies there then is held
+    /// against `data`. `None` when nobody named one, and in bundles of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_folder: Option<String>,
     /// The folder's name when it was made. Reports name the bundle by it wherever the folder has gone since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
@@ -132,12 +136,22 @@ fn name_of(path: &Path) -> Option<String> {
 /// A point with the kernel's counters at both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The point. Its `counters` are derived when it is read again.
+    /// The point. Its `counters` are [`Record::growth`], also when it is read again.
     pub point: Point,
     /// `/proc/vmstat` before the run.
     pub vmstat_before: BTreeMap<String, i64>,
     /// `/proc/vmstat` after the run.
     pub vmstat_after: BTreeMap<String, i64>,
+}
+
+impl Record {
+    /// Growth of every running total; levels are left out, their difference means nothing.
+    #[must_use]
+    pub fn growth(&self) -> BTreeMap<String, i64> {
+        let totals = self.vmstat_before.iter().filter(|(name, _)| !vmstat_is_level(name));
+        let grown = |(name, before): (&String, &i64)| Some((name.clone(), self.vmstat_after.get(name)?.wrapping_sub(*before)));
+        totals.filter_map(grown).collect()
+    }
 }
 
 /// The measures of a point as the database holds them.
@@ -692,7 +706,7 @@ struct Row {
     boot_id: String,
 }
 
-/// Growth of every running total; levels are left out, their difference means nothing.
+/// [`Record::growth`] from what the database holds.
 fn decode_growth(blob: &[u8], names: &[String]) -> Option<BTreeMap<String, i64>> {
     let mut growth = BTreeMap::new();
     let mut rest = blob;
@@ -803,6 +817,7 @@ mod tests {
             notes: Vec::new(),
             data: None,
             bundle: None,
+            data_folder: None,
         }
     }
 

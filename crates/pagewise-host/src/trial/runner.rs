@@ -54,8 +54,8 @@ pub struct HostRunner<'a> {
     pub timeout: f64,
     /// The page cache before a run.
     pub drop_caches: DropCaches,
-    /// The metric, when it is read from the job's output.
-    pub output_metric: Option<OutputMetric>,
+    /// The metrics that are read from the job's output.
+    pub output_metrics: Vec<OutputMetric>,
     /// Folder in which each run gets an empty scratch folder.
     pub scratch: PathBuf,
     /// Called about ten times a second while a point runs.
@@ -293,7 +293,7 @@ impl HostRunner<'_> {
             Some(Err(what)) => return Err(WorkloadError::Step(what).into()),
             Some(Ok(())) | None => {}
         }
-        if let Some(metric) = &self.output_metric {
+        for metric in &self.output_metrics {
             measures.put_or_miss(&metric.name, metric.find(&ran));
         }
         Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })

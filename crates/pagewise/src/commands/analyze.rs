@@ -11,7 +11,7 @@ use pagewise_core::comparison::rule::Rule;
 use pagewise_core::comparison::table::{Delimiter, Table};
 use pagewise_core::metric::Direction;
 use pagewise_core::report::comparisons;
-use pagewise_core::unit::Fraction;
+use pagewise_core::unit::{self, Fraction};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -41,10 +41,10 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "WAY", default_value = "lower")]
     direction: Direction,
     /// Smaller differences do not matter
-    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = unit::share)]
     margin: Fraction,
-    /// Significance level; intervals are at 1 − ALPHA
-    #[arg(long, value_name = "ALPHA", default_value_t = 0.05)]
+    /// Significance level, 0.05 or 5%; intervals are at 1 − ALPHA
+    #[arg(long, value_name = "ALPHA", default_value = "0.05", value_parser = unit::significance)]
     alpha: f64,
     /// How to write it [default: table]
     #[arg(long, value_enum)]

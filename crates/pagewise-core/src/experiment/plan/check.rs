@@ -8,6 +8,7 @@ use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
 use crate::recording::stack::RATES;
+use crate::spelling::did_you_mean;
 use crate::tunable::policy::Policy;
 use crate::tunable::{self, CostClass};
 use crate::unit::{Bytes, Fraction, Seconds};
@@ -38,6 +39,7 @@ const LONGEST_NAME: usize = 200;
 pub fn problems(plan: &Plan) -> Vec<Problem> {
     let mut found = Problems(Vec::new());
     found.name(plan);
+    found.workload(plan);
     found.metrics(plan);
     found.factors(plan);
     found.zip(plan);
@@ -74,6 +76,26 @@ impl Problems {
         if !can_name_a_trial(&plan.name) {
             let shown = plan.name.escape_debug();
             self.add(["name".into()], format!("'{shown}' cannot name a folder; write a word such as \"terasort-thp\""));
+        }
+    }
+
+    /// Of a built-in workload only the host crate knows the arguments.
+    fn workload(&mut self, plan: &Plan) {
+        let workload = &plan.workload;
+        if workload.name != "command" {
+            return;
+        }
+        for name in workload.args.keys() {
+            let why = format!(
+                "a command has no argument '{}'{}; only built-in workloads have. Pass it in `run`, or as a variable with \
+                 env.NAME=VALUE",
+                name.escape_debug(),
+                did_you_mean(name, ["run", "prepare", "verify", "clean"])
+            );
+            self.add(["workload".into(), name.as_str().into()], why);
+        }
+        if workload.run.is_empty() && plan.live.is_none() {
+            self.add(["workload".into(), "run".into()], "there is no command to time; write run = [\"./job\", \"--fast\"]");
         }
     }
 
@@ -252,12 +274,14 @@ impl Problems {
             }
             _ if is_pairs && blocks < FEWEST_PAIRS => {
                 let why = format!(
-                    "{blocks} pairs cannot reach a verdict: both orders must occur twice; use {FEWEST_PAIRS} or more"
+                    "{blocks} pair{} cannot reach a verdict: both orders must occur twice; use {FEWEST_PAIRS} or more",
+                    if blocks == 1 { "" } else { "s" }
                 );
                 self.add(place("blocks"), why);
             }
             _ if blocks < FEWEST_BLOCKS => {
-                let why = format!("{blocks} blocks give no interval; use {FEWEST_BLOCKS} or more");
+                let too_few = if blocks == 1 { "1 block gives".to_owned() } else { format!("{blocks} blocks give") };
+                let why = format!("{too_few} no interval; use {FEWEST_BLOCKS} or more");
                 self.add(place("blocks"), why);
             }
             _ => {}
@@ -403,6 +427,10 @@ impl Problems {
             }
             _ => {}
         }
+        // Whether there is room for the data is known only when they are.
+        if let (Some(_), Err(error)) = (&plan.data.size, plan.data.image_bytes(0, 0)) {
+            self.add(["data".into(), "size".into()], error.to_string());
+        }
         self.recording(plan);
     }
 
@@ -517,8 +545,45 @@ fn unfit_policy(text: &str) -> Option<String> {
     })
 }
 
+/// Words that no kernel known to this version lists, with what would set them. The kernel that runs may be newer: whoever can
+/// ask it asks it first.
+#[must_use]
+pub fn unheard_of(plan: &Plan) -> Vec<(Policy, Problem)> {
+    let everywhere = plan.everywhere.iter().map(|text| (Place::of(["everywhere".into()]), text));
+    let levels = plan.factors.iter().enumerate().flat_map(|(index, factor)| {
+        let place = move |level: &str| Place::of(["factor".into(), index.into(), "levels".into(), level.into()]);
+        factor.levels.iter().map(move |(level, text)| (place(level), text))
+    });
+    let mut found = Vec::new();
+    for (place, text) in everywhere.chain(levels) {
+        for setting in text.parse::<Policy>().unwrap_or_default().settings {
+            let Ok(tunable) = tunable::find(&setting.tunable) else { continue };
+            let (words, value) = (tunable.descriptor.words, tunable.canonical(&setting.value).unwrap_or_default());
+            if words.is_empty() || words.contains(&value.as_str()) {
+                continue;
+            }
+            let why = format!(
+                "{}={}: no kernel up to 6.18 has this word{} (there are: {})",
+                setting.tunable,
+                setting.value,
+                did_you_mean(&value, words.iter().copied()),
+                words.join(", ")
+            );
+            found.push((Policy { name: None, settings: vec![setting] }, Problem { place: place.clone(), why }));
+        }
+    }
+    found
+}
+
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n String>) -> String {
-    format!("there is no {what} '{}'; there are: {}", name.escape_debug(), list(known))
+    let known: Vec<&String> = known.collect();
+    let meant = did_you_mean(name, known.iter().map(|known| known.as_str()));
+    let (shown, list) = (name.escape_debug(), list(known.into_iter()));
+    if meant.is_empty() {
+        format!("there is no {what} '{shown}'; there are: {list}")
+    } else {
+        format!("there is no {what} '{shown}'{meant} (there are: {list})")
+    }
 }
 
 fn list<'n>(names: impl Iterator<Item = &'n String>) -> String {
@@ -540,7 +605,7 @@ mod tests {
             ("name = '../x'\n", "", "cannot name a folder"),
             ("name = 'x'\nzip = [['swap', 'load']]\n", "", "need the same names"),
             ("name = 'x'\nzip = [['swap', 'lod']]\n", "", "there is no factor 'lod'"),
-            (HEAD, "[[exclude]]\nwhere.swap = 'of'\n", "there is no level 'of'; there are: off, on"),
+            (HEAD, "[[exclude]]\nwhere.swap = 'of'\n", "there is no level 'of'; did you mean off? (there are: off, on)"),
             (HEAD, "[[exclude]]\nwhere.swap = ['off', 'on']\n", "every combination is excluded"),
             (HEAD, "[design]\nblocks = 2\n", "give no interval"),
             (HEAD, "[design]\norder = 'pairs'\n", "pairs need two cells"),
@@ -577,7 +642,9 @@ mod tests {
             ),
             (HEAD, "[recording]\nhz = 100\n", "0 to 20"),
             (HEAD, "[recording]\nstacks = 5000\n", "1 to 1000, or 0 for none"),
-            (HEAD, "[recording]\nstacks = -1\n", "u32"),
+            (HEAD, "[recording]\nstacks = -1\n", "a whole number, 0 or more, such as 49"),
+            (HEAD, "[data]\nsize = 'big'\nrestore = 'image'\n", "is no size"),
+            (HEAD, "[data]\nsize = '20G'\nrestore = 'copy'\n", "for restore = \"image\" alone"),
             (HEAD, "[recording]\nhz = 0\nstalls = true\n", "hz = 0 records nothing"),
             (HEAD, "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'wall'\n", "declared twice"),
             (HEAD, "[metric]\nsmallest_effect = '2'\n", "like \"2%\""),
@@ -587,5 +654,29 @@ mod tests {
             assert!(error.line > 1 || head != HEAD, "{tail}: {error}");
         }
         assert!(source::read(&format!("{HEAD}{BODY}"), "x.toml").is_ok());
+    }
+
+    #[test]
+    fn a_command_that_is_missing_or_misspelt_is_told_where_it_should_stand() {
+        let plan = |run: &str| format!("{HEAD}{BODY}").replace("run = ['true']", run);
+        let missing = source::read(&plan(""), "x.toml").expect_err("no command");
+        assert!(missing.line == 2 && missing.why.contains("no command to time"), "{missing}");
+        let misspelt = source::read(&plan("rnu = ['true']"), "x.toml").expect_err("no command");
+        assert!((misspelt.line, misspelt.column) == (4, 7) && misspelt.why.contains("did you mean run?"), "{misspelt}");
+    }
+
+    #[test]
+    fn a_word_that_no_kernel_has_is_told_and_those_of_any_kernel_are_not() {
+        let plan = |level: &str| {
+            let more = format!("[[factor]]\nname = 'thp'\nlevels.a = '{level}'\nlevels.b = 'vm.swappiness=1'\n");
+            source::read(&format!("{HEAD}{BODY}{more}"), "x.toml").unwrap_or_else(|error| panic!("{error}"))
+        };
+        let found = super::unheard_of(&plan("vm.swappiness=2,thp.enabled=nevr"));
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].0.to_string(), found[0].1.place.to_string()), ("thp.enabled=nevr".into(), "factor[3].levels.a".into()));
+        assert!(found[0].1.why.contains("did you mean never? (there are: always, madvise, never)"), "{}", found[0].1.why);
+        for fine in ["thp.defrag=defer+madvise", "mthp[64k].enabled=inherit", "env.X=nevr", "thp.use_zero_page=1"] {
+            assert_eq!(super::unheard_of(&plan(fine)), vec![], "{fine}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::explain::Explained;
 use super::sentence;
 use super::values::{Values, summarise};
 use super::{BlockDifference, Comparison, Declared, StudyEffect};
-use crate::comparison::rule::{Concluded, LogIntervals, OutcomeTest, Reason, Rule};
+use crate::comparison::rule::{Concluded, LEAST_SPREAD, LogIntervals, OutcomeTest, Reason, Rule, without_spread};
 use crate::experiment::analysis::Interval;
 use crate::experiment::order::draw_pair_sequence;
 use crate::experiment::plan::OrderKind;
@@ -249,6 +249,12 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         if declared.has_boots() && is_cut && declared.sequence.is_none() {
             by_mixed_model(declared, values, &mut estimated);
         }
+    }
+    if estimated.estimate.as_ref().is_ok_and(|estimate| estimate.contrast.standard_error < LEAST_SPREAD) {
+        let cells = estimated.asked.groups.iter().flat_map(|(_, cells)| cells);
+        let all: Vec<f64> = cells.flat_map(|cell| values.of_cell(cell, metric)).collect();
+        estimated.estimate = Err(without_spread(metric, &all));
+        return estimated;
     }
     let why = estimated.estimate.as_ref().ok().and_then(|estimate| unusable(&estimated, estimate, metric));
     if let Some(why) = why {

@@ -3,7 +3,7 @@
 use super::values::Values;
 use super::{CarryOver, Comparison, Declared, carry_over, host_change};
 use crate::experiment::analysis::Warning;
-use crate::experiment::plan::lint;
+use crate::experiment::plan::{lint, numbers};
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::{autocorrelation, dip, outliers, summary, trend};
 use rand_chacha::ChaCha20Rng;
@@ -31,9 +31,11 @@ pub(super) fn warnings(
     found.extend(incomplete(values));
     found.extend(replaced(values));
     found.extend(cut_blocks(values));
-    for one in lint::lints(declared.plan) {
+    // That a trial makes no claim is what its report begins with.
+    for one in lint::lints(declared.plan).into_iter().filter(|one| one.id != "no-primary") {
         found.push(Warning { id: one.id, text: one.text + "." });
     }
+    found.extend(numbers::warning(declared.plan, values.points.iter().copied()));
     found.extend(same_values(declared, values));
     found.extend(drift(&residuals));
     found.extend(host_change::told(declared, &residuals).and_then(|text| warning("change-point", text)));

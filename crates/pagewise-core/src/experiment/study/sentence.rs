@@ -138,6 +138,9 @@ fn place(comparison: &Comparison, other: Option<&Interaction>) -> String {
 }
 
 fn change(ratio: f64) -> String {
+    if ratio >= TENFOLD {
+        return format!("{} times as high", multiple(ratio));
+    }
     let percents = (ratio - 1.0) * 100.0;
     if percents.abs() < 0.05 {
         return "the same to 0.1 %".to_owned();
@@ -145,7 +148,29 @@ fn change(ratio: f64) -> String {
     format!("{:.1} % {}", percents.abs(), if percents < 0.0 { "lower" } else { "higher" })
 }
 
+/// From here on a change is said as a multiple, as tables say it.
+const TENFOLD: f64 = 10.0;
+
+/// `12.0`, `971,883`: three digits, or all whole ones.
+fn multiple(ratio: f64) -> String {
+    if ratio < 0.0005 {
+        return "0".to_owned();
+    }
+    let decimals = (2 - libm::floor(libm::log10(ratio)) as i32).clamp(0, 3) as usize;
+    let text = format!("{ratio:.decimals$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let digits = whole.len();
+    let grouped = whole.chars().enumerate().flat_map(|(place, digit)| {
+        let comma = (place > 0 && (digits - place) % 3 == 0).then_some(',');
+        comma.into_iter().chain([digit])
+    });
+    format!("{}{fraction}", grouped.collect::<String>())
+}
+
 fn span(interval: &Interval) -> String {
+    if interval.high >= TENFOLD {
+        return format!("×{} and ×{}", multiple(interval.low), multiple(interval.high));
+    }
     let signed = |ratio: f64| {
         let percents = (ratio - 1.0) * 100.0;
         let rounded = format!("{:.1}", percents.abs());
@@ -177,4 +202,27 @@ fn level(alpha: f64) -> String {
 fn percent(fraction: f64) -> String {
     let text = format!("{:.2}", fraction * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tenfold_and_more_is_a_multiple() {
+        for (ratio, text) in
+            [(12.04, "12.0"), (107.3, "107"), (971_883.146, "971,883"), (9_999.7, "10,000"), (0.001, "0.001"), (1e-7, "0")]
+        {
+            assert_eq!(multiple(ratio), text);
+        }
+        assert_eq!(change(54.2), "54.2 times as high");
+        assert_eq!(change(2.5), "150.0 % higher");
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_are_in_one_unit() {
+        assert_eq!(span(&Interval { low: 0.9, high: 1.1 }), "−10.0 and +10.0 %");
+        assert_eq!(span(&Interval { low: 1e-7, high: 971_883.146 }), "×0 and ×971,883");
+        assert_eq!(span(&Interval { low: 0.5, high: 20.0 }), "×0.500 and ×20.0");
+    }
 }

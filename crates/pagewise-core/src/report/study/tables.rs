@@ -4,7 +4,7 @@ use super::StudyReport;
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, kind, span, verdict};
 use crate::experiment::point::Outcome;
-use crate::experiment::stopping::Look;
+use crate::experiment::stopping::{Look, spent_in_words};
 use crate::experiment::study::{CellSummary, Comparison, Study, StudyEffect, StudyMetric};
 use crate::report::content::Table;
 use crate::report::number::{self, NONE};
@@ -142,7 +142,7 @@ pub(super) fn looks(study: &Study) -> Table {
     let mut rows = Vec::new();
     for (place, look) in told(study) {
         let mut stood = vec![(place + 1).to_string(), look.blocks.to_string()];
-        stood.extend(look.spent.map(|spent| number::significant(spent, 3)));
+        stood.extend(look.spent.map(|spent| spent_in_words(spent, study.alpha)));
         for (line, one) in look.comparisons.iter().enumerate() {
             let mut row = if line == 0 { stood.clone() } else { vec![String::new(); stood.len()] };
             let decision = if one.futile { "out of reach".to_owned() } else { one.conclusion.word().to_owned() };

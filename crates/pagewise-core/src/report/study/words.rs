@@ -4,6 +4,7 @@ use super::frame::Group;
 use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
+use crate::experiment::stopping::spent_in_words;
 use crate::experiment::study::{Comparison, Study};
 pub(super) use crate::report::comparisons::text72::listed;
 use crate::report::number;
@@ -118,8 +119,7 @@ pub(super) fn ended(study: &Study, plan: &Plan) -> Option<String> {
     let place = planned.iter().position(|blocks| *blocks == last.blocks).map_or(study.looks.len(), |place| place + 1);
     let look = format!("look {place} of {} ({} of {} blocks)", planned.len(), last.blocks, study.blocks_planned);
     let because = printable(&last.because);
-    let spent = number::significant(last.spent.unwrap_or(0.0), 3);
-    let spent = format!("{spent} of alpha {} is spent", study.alpha);
+    let spent = format!("Alpha spent: {}", spent_in_words(last.spent.unwrap_or(0.0), study.alpha));
     let intervals = "Every interval of a claim is the repeated one of this look: it is wider, because it allows for having \
                      looked";
     Some(match (last.stop, last.blocks < study.blocks_planned) {

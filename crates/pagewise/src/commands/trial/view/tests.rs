@@ -43,6 +43,7 @@ impl Made {
             notes: Vec::new(),
             data: None,
             bundle: None,
+            data_folder: None,
         };
         let folder = tempfile::tempdir().unwrap();
         let bundle = Bundle::create(&folder.path().join("x.trial"), &plan, frozen).unwrap();
