@@ -105,6 +105,8 @@ fn a_host_is_switched_judged_and_left_as_it_was() {
     assert!(text.lines().all(narrow), "wider than 80 columns:\n{text}");
     assert!(text.contains("whatever ran on this host"), "{text}");
     assert!(err(&output).contains("7/8 pair 4") && err(&output).contains(" s left"), "{}", err(&output));
+    let begun = err(&output).lines().filter(|line| line.ends_with("s to settle, 0.1 s to wash out, 1 s measured")).count();
+    assert_eq!(begun, 8, "each block says what it waits for: {}", err(&output));
     let analysis = desk.analysis("x.trial");
     let (a, b) = (&analysis["arms"]["a"], &analysis["arms"]["b"]);
     assert_eq!(a["mean"].as_f64().unwrap().to_string(), swappiness());
@@ -265,7 +267,7 @@ fn ctrl_c_restores_the_host_and_leaves_a_proof_that_can_go_on() {
 }
 
 #[test]
-fn a_foreign_change_makes_a_block_invalid_and_the_block_is_run_again() {
+fn a_foreign_change_ends_the_proof_and_the_value_stays() {
     requires!(root);
     let lock = host_lock();
     let _unchanged = HostUnchanged::watch(&lock);
@@ -274,16 +276,17 @@ fn a_foreign_change_makes_a_block_invalid_and_the_block_is_run_again() {
     let args = ["--a", "now", "--b", &b, "--pairs", "4", "--name", "x", "--metric", "host_minor_faults"];
     let proof = desk.spawn(&quick(&args));
     wait_until("the first switch", || swappiness() != before);
-    let path = "/proc/sys/vm/swappiness";
     thread::sleep(Duration::from_millis(400));
-    fs::write(path, "41").unwrap();
-    // The foreign value is seen within a second; then it goes as it came.
-    thread::sleep(Duration::from_millis(1300));
-    fs::write(path, &before).unwrap();
+    fs::write("/proc/sys/vm/swappiness", "41").unwrap();
     let output = proof.wait_with_output().unwrap();
+    let found = swappiness();
+    fs::write("/proc/sys/vm/swappiness", &before).unwrap();
+    assert_exit(&output, 5);
+    assert_eq!(found, "41", "theirs is left: {}", err(&output));
     let said = err(&output);
-    assert!(said.contains("changed by someone else"), "{said}");
-    assert_eq!(swappiness(), before);
+    assert!(said.contains("ended early: changed by someone else: vm.swappiness is '41'"), "{said}");
+    assert!(said.contains("that is left as it is"), "{said}");
+    assert_eq!(desk.analysis("x.trial")["ended_early"]["by"], "foreign-change");
 }
 
 #[test]

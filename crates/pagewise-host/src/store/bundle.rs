@@ -266,22 +266,28 @@ impl Bundle {
     }
 
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Bundle, BundleError> {
-        let read = |name: &'static str| -> Result<String, BundleError> {
-            let file = path.join(name);
-            fs::read_to_string(&file).map_err(|source| match source.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                    BundleError::NotABundle { path: path.to_owned(), missing: name }
-                }
-                _ => BundleError::File { action: "read", path: file, source },
-            })
-        };
         let damaged = |what: String| BundleError::Damaged { path: path.to_owned(), what };
-        let text = read("plan.toml")?;
+        // A pipe in the place of a file would be waited for without end.
+        let regular = |name: &str| -> Result<Option<PathBuf>, BundleError> {
+            let file = path.join(name);
+            match fs::metadata(&file) {
+                Ok(metadata) if metadata.is_file() => Ok(Some(file)),
+                Ok(_) => Err(damaged(format!("{name} is no regular file"))),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+                Err(source) => Err(BundleError::File { action: "read", path: file, source }),
+            }
+        };
+        let needed = |missing: &'static str| {
+            regular(missing)?.ok_or_else(|| BundleError::NotABundle { path: path.to_owned(), missing })
+        };
+        let (plan_file, file) = (needed("plan.toml")?, needed("points.sqlite")?);
+        regular("points.sqlite-journal")?;
+        let text = fs::read_to_string(&plan_file).map_err(|source| BundleError::File {
+            action: "read",
+            path: plan_file,
+            source,
+        })?;
         let plan: Plan = toml::from_str(&text).map_err(|error| damaged(format!("plan.toml: {error}")))?;
-        let file = path.join("points.sqlite");
-        if !file.exists() {
-            return Err(BundleError::NotABundle { path: path.to_owned(), missing: "points.sqlite" });
-        }
         let database_error = |source| BundleError::Database { action: "read", path: path.to_owned(), source };
         let database = Connection::open_with_flags(&file, flags).map_err(database_error)?;
         database.pragma_update(None, "trusted_schema", false).map_err(database_error)?;
@@ -839,6 +845,24 @@ mod tests {
             point,
             vmstat_before: BTreeMap::from([("pgfault".to_owned(), 3), ("nr_free_pages".to_owned(), 5)]),
             vmstat_after: BTreeMap::from([("pgfault".to_owned(), 10), ("nr_free_pages".to_owned(), 1)]),
+        }
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+        use rustix::fs::{CWD, Mode, mkfifoat};
+        for name in ["plan.toml", "points.sqlite", "points.sqlite-journal"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("x.trial");
+            fs::create_dir(&path).unwrap();
+            for file in ["plan.toml", "points.sqlite"] {
+                fs::write(path.join(file), "").unwrap();
+            }
+            let _ = fs::remove_file(path.join(name));
+            mkfifoat(CWD, path.join(name), Mode::RUSR | Mode::WUSR).unwrap();
+            let refused = Bundle::open(&path).err().expect("it is refused");
+            let says = format!("{name} is no regular file");
+            assert!(matches!(&refused, BundleError::Damaged { what, .. } if *what == says), "{refused}");
         }
     }
 

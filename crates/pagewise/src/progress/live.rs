@@ -25,26 +25,43 @@ struct Running {
     done: usize,
     total: usize,
     drawn: Option<Instant>,
+    /// How late a block was when that was said last.
+    said_late: f64,
 }
+
+/// A block that is later than its plan by so much, in seconds, is said to be, and again when it is twice as late.
+const LATE: f64 = 10.0;
 
 impl LiveProgress {
     pub(crate) fn new(live: &Live, total: usize, metric: &str) -> Self {
-        let state = Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None };
+        let state = Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None, said_late: 0.0 };
         let bar = new_bar(total as u64, "{bar:20} {pos}/{len} {wide_msg}");
         LiveProgress { bar, live: live.clone(), metric: metric.to_owned(), state: RefCell::new(state) }
     }
 
     /// Called about ten times a second.
     pub(crate) fn tick(&self) {
-        let Some(bar) = &self.bar else { return };
         let mut running = self.state.borrow_mut();
+        let Some(bar) = &self.bar else {
+            let late = running.since.elapsed().as_secs_f64() - self.live.period();
+            if late > LATE.max(2.0 * running.said_late) {
+                running.said_late = late;
+                let label = &running.label;
+                output::note(&format!("{label}: {late:.0} s behind its plan: this host lets us run too seldom"));
+            }
+            return;
+        };
         if running.drawn.is_some_and(|drawn| drawn.elapsed().as_secs_f64() < 1.0) {
             return;
         }
         running.drawn = Some(Instant::now());
         let elapsed = running.since.elapsed().as_secs_f64();
-        let waiting = self.live.settle_seconds + self.live.washout_seconds;
-        let phase = if elapsed < waiting { "settling" } else { "measuring" };
+        let phase = match elapsed {
+            elapsed if elapsed < self.live.settle_seconds => "settling",
+            elapsed if elapsed < self.live.settle_seconds + self.live.washout_seconds => "washing out",
+            elapsed if elapsed < self.live.period() => "measuring",
+            _ => "behind its plan",
+        };
         let left = left(self.live.takes(running.total - running.done).0 - elapsed);
         bar.set_position(running.done as u64);
         bar.set_message(format!("{} · {phase}{left}", running.label));
@@ -78,9 +95,18 @@ impl Observer for Watching<'_> {
     fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
         let mut running = self.0.state.borrow_mut();
         (running.done, running.total, running.since, running.drawn) = (done, total, Instant::now(), None);
+        running.said_late = 0.0;
         let pair = planned.block.map_or("warm-up".to_owned(), |pair| format!("pair {}", pair + 1));
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         running.label = format!("{pair} · {}{again}", planned.cell);
+        if self.0.bar.is_none() {
+            let Live { settle_seconds, washout_seconds, block_seconds, .. } = &self.0.live;
+            output::note(&format!(
+                "{}/{total} {}: {settle_seconds} s to settle, {washout_seconds} s to wash out, {block_seconds} s measured",
+                done + 1,
+                running.label
+            ));
+        }
         drop(running);
         self.0.tick();
     }

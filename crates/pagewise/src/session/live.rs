@@ -8,7 +8,7 @@ use crate::progress::live::{LiveProgress, Watching};
 use anyhow::anyhow;
 use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::live::switching::{self, SwitchError, Switched};
-use pagewise_core::experiment::live::{Ended, Live, WHATEVER_RUNS};
+use pagewise_core::experiment::live::{Ended, EndedBy, Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order::{self, Order};
 use pagewise_core::experiment::plan::{Plan, forecast};
 use pagewise_core::experiment::point::Outcome;
@@ -239,7 +239,11 @@ impl Session {
 }
 
 fn said(ended: &Ended) -> String {
-    format!("ended early: {}; this host is as it was", ended.reason)
+    let left = match ended.by {
+        EndedBy::ForeignChange => "that is left as it is, and all else is as it was",
+        EndedBy::Job | EndedBy::Bound => "this host is as it was",
+    };
+    format!("ended early: {}; {left}", ended.reason)
 }
 
 /// One recording of the whole proof, with a mark at both ends of every block. One that cannot be had costs no block.

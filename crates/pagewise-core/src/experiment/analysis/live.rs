@@ -34,9 +34,10 @@ pub(super) fn ended_early(question: &Question, trial: &Trial) -> Option<Warning>
     let what = match ended.by {
         EndedBy::Job => "the job ended",
         EndedBy::Bound => "a bound was crossed",
+        EndedBy::ForeignChange => "someone else took a setting into their hands",
     };
     let consequence = match ended.by {
-        EndedBy::Job => "",
+        EndedBy::Job | EndedBy::ForeignChange => "",
         // What stops a proof when it looks bad also decides which pairs are left.
         EndedBy::Bound => " An end that depends on what was measured leaves the calmer pairs, so the numbers flatter.",
     };

@@ -126,6 +126,8 @@ pub enum EndedBy {
     Job,
     /// A bound of `stop_if` was crossed.
     Bound,
+    /// Someone else changed a setting of the policies. Their value was left.
+    ForeignChange,
 }
 
 /// That and why a live proof ended before its plan did.

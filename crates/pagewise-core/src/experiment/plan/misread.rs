@@ -65,10 +65,12 @@ fn dotted(place: &Place) -> String {
 }
 
 fn keys(place: &Place) -> Vec<&str> {
-    let key = |step: &'_ Step| match step {
-        Step::Key(key) => Some(key.as_str()),
-        Step::Item(_) => None,
-    };
+    fn key(step: &Step) -> Option<&str> {
+        match step {
+            Step::Key(key) => Some(key),
+            Step::Item(_) => None,
+        }
+    }
     place.0.iter().filter_map(key).collect()
 }
 

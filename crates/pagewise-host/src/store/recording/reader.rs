@@ -413,6 +413,10 @@ fn check_file(path: &Path) -> Result<u64, RecordingError> {
         path: path.to_owned(),
         source: refused.into(),
     })?;
+    // A pipe beside it would be waited for without end.
+    if companions(path).iter().any(|companion| std::fs::metadata(companion).is_ok_and(|there| !there.is_file())) {
+        return not("what SQLite keeps beside it is no file");
+    }
     // The beginning of a recording that was killed right at its start is still in its -wal file.
     if metadata.len() < SMALLEST_DATABASE && !companions(path)[0].exists() {
         return not("it is too short, or empty");

@@ -3,7 +3,6 @@
 
 use crate::store::bundle::Record;
 use crate::trial::engine::{PointRunner, Starting, TrialError};
-use crate::trial::gate::PATIENCE;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
 use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
@@ -69,9 +68,6 @@ pub struct Blocks<H> {
     window: VecDeque<(f64, Totals)>,
 }
 
-/// What made a stretch of a block no result, or nothing did.
-type Passed = Result<(), String>;
-
 impl<H: LiveHost> Blocks<H> {
     /// Blocks as the plan declares them. A bound that cannot be read was refused when the plan was checked.
     pub fn new(host: H, live: &Live, metric: &str) -> Self {
@@ -85,16 +81,16 @@ impl<H: LiveHost> Blocks<H> {
     }
 
     /// Lets time pass and looks around meanwhile.
-    fn pass(&mut self, seconds: f64) -> Result<Passed, TrialError> {
+    fn pass(&mut self, seconds: f64) -> Result<(), TrialError> {
         let until = self.host.clock() + seconds;
         loop {
             if let Some(reason) = self.host.job_ended() {
                 return Err(self.ended(EndedBy::Job, reason));
             }
             self.look_at_bounds()?;
-            let left = until - self.host.clock();
-            if left <= 0.0 {
-                return Ok(self.host.foreign().map_or(Ok(()), Err));
+            self.look_for_others()?;
+            if until - self.host.clock() <= 0.0 {
+                return Ok(());
             }
             let look_at = (self.host.clock() + LOOK_EVERY).min(until);
             while self.host.clock() < look_at {
@@ -103,27 +99,16 @@ impl<H: LiveHost> Blocks<H> {
                     return Err(self.ended(EndedBy::Job, reason));
                 }
             }
-            if let Some(foreign) = self.host.foreign() {
-                return Ok(Err(foreign));
-            }
         }
     }
 
-    /// The part of the state gate that a host at work can pass: every setting is what the plan says. Waits as long as the gate of a
-    /// run does for a setting that someone else moved to come back; nothing of ours would move it.
-    fn gate(&mut self) -> Result<Passed, TrialError> {
-        let until = self.host.clock() + PATIENCE.as_secs_f64();
-        while let Some(foreign) = self.host.foreign() {
-            if self.host.clock() >= until {
-                return Ok(Err(format!("the state gate gave up after 60 s: {foreign}")));
-            }
-            if let Some(reason) = self.host.job_ended() {
-                return Err(self.ended(EndedBy::Job, reason));
-            }
-            self.look_at_bounds()?;
-            self.host.pause(STEP)?;
+    /// Whoever changes a setting of a host that works has a reason: their value stays, and the proof is over. To write ours
+    /// over it for the next block would take the host out of their hands.
+    fn look_for_others(&mut self) -> Result<(), TrialError> {
+        match self.host.foreign() {
+            Some(foreign) => Err(self.ended(EndedBy::ForeignChange, foreign)),
+            None => Ok(()),
         }
-        Ok(Ok(()))
     }
 
     /// Judges the bounds over the last seconds. The window goes on over the ends of blocks: what is spared is the job.
@@ -161,19 +146,12 @@ impl<H: LiveHost> Blocks<H> {
         TrialError::EndedEarly(Ended { by, reason, at: self.host.instant().0 })
     }
 
-    fn measure(&mut self, point: &mut Point) -> Result<Option<(Totals, Totals)>, TrialError> {
+    fn measure(&mut self, point: &mut Point) -> Result<(Totals, Totals), TrialError> {
         self.host.metric_begins();
         let (from, before) = (self.host.clock(), self.host.totals(true));
-        let first_half = self.pass(self.live.block_seconds / 2.0)?;
+        self.pass(self.live.block_seconds / 2.0)?;
         let (half_at, half) = (self.host.clock(), self.host.totals(false));
-        let passed = match first_half {
-            Ok(()) => self.pass(self.live.block_seconds / 2.0)?,
-            foreign => foreign,
-        };
-        if let Err(foreign) = passed {
-            (point.outcome, point.reason) = (Outcome::Invalid, Some(foreign));
-            return Ok(None);
-        }
+        self.pass(self.live.block_seconds / 2.0)?;
         let (until, after) = (self.host.clock(), self.host.totals(true));
         let seconds = until - from;
         let custom = self.host.metric_ends(seconds);
@@ -193,7 +171,7 @@ impl<H: LiveHost> Blocks<H> {
             found.custom_units.insert(self.metric.clone(), String::new());
         }
         (point.measures, point.absent, point.custom_units) = (found.values, found.absent, found.custom_units);
-        Ok(Some((before, after)))
+        Ok((before, after))
     }
 
     /// What the first block does not have, no other would: better now than after an hour. But for a share of what ran
@@ -260,6 +238,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         if let Some(reason) = self.host.job_ended() {
             return Err(self.ended(EndedBy::Job, reason));
         }
+        self.look_for_others()?;
         self.host.mark(&mark(Instant::Switch, planned, attempt));
         let applied = self.host.switch(&planned.cell)?;
         let (started_at, boot_id) = self.host.instant();
@@ -276,26 +255,15 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
             applied,
             boot_id,
         };
-        let waited = match self.gate()? {
-            Ok(()) => self.pass(self.live.settle_seconds + self.live.washout_seconds)?,
-            given_up => given_up,
-        };
-        if let Err(foreign) = waited {
-            point.reason = Some(foreign);
-            return Ok(Record { point, vmstat_before: BTreeMap::new(), vmstat_after: BTreeMap::new() });
-        }
+        self.pass(self.live.settle_seconds + self.live.washout_seconds)?;
         starting()?;
         point.started_at = self.host.instant().0;
         self.host.mark(&mark(Instant::Begin, planned, attempt));
-        let measured = self.measure(&mut point)?;
+        let (before, after) = self.measure(&mut point)?;
         self.host.mark(&mark(Instant::End, planned, attempt));
-        let (mut vmstat_before, mut vmstat_after) = (BTreeMap::new(), BTreeMap::new());
-        if let Some((before, after)) = measured {
-            judge(&mut point, &before, &after);
-            self.found_nothing(&point)?;
-            vmstat_before = before.vmstat.unwrap_or_default();
-            vmstat_after = after.vmstat.unwrap_or_default();
-        }
+        judge(&mut point, &before, &after);
+        self.found_nothing(&point)?;
+        let (vmstat_before, vmstat_after) = (before.vmstat.unwrap_or_default(), after.vmstat.unwrap_or_default());
         Ok(Record { point, vmstat_before, vmstat_after })
     }
 }

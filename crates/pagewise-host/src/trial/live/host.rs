@@ -16,6 +16,7 @@ use crate::tunable::journal::Journal;
 use crate::tunable::lock::HostLock;
 use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places};
+use pagewise_core::experiment::live::{Ended, EndedBy};
 use pagewise_core::experiment::point::AppliedSetting;
 use pagewise_core::tunable::policy::Policy;
 use std::collections::BTreeMap;
@@ -89,7 +90,7 @@ impl HereLive<'_> {
     /// When something of the host could not be put back.
     pub fn release(mut self) -> Result<Option<String>, TrialError> {
         // The host first: whatever goes wrong with the rest must not keep it changed.
-        let undone = self.undo();
+        let undone = self.undo().map(drop);
         self.job.stop();
         if let Some(scope) = self.scope.take() {
             scope.remove();
@@ -104,21 +105,31 @@ impl HereLive<'_> {
         })
     }
 
-    fn undo(&mut self) -> Result<(), TrialError> {
-        match self.in_force.take() {
-            Some(in_force) => in_force.change.undo(self.lock).map_err(TrialError::from).and_then(whole),
-            None => Ok(()),
-        }
+    /// Gives what someone else had changed meanwhile, which is left as it is.
+    fn undo(&mut self) -> Result<Option<String>, TrialError> {
+        let Some(in_force) = self.in_force.take() else { return Ok(None) };
+        let report = in_force.change.undo(self.lock)?;
+        let foreign: Vec<String> = report.foreign().map(|(name, found)| format!("{name} is '{found}'")).collect();
+        whole(report)?;
+        Ok(told(foreign))
     }
+}
+
+/// `None`: nobody changed anything.
+fn told(mut found: Vec<String>) -> Option<String> {
+    found.sort();
+    found.dedup();
+    (!found.is_empty()).then(|| format!("changed by someone else: {}", found.join("; ")))
 }
 
 impl LiveHost for HereLive<'_> {
     fn switch(&mut self, cell: &str) -> Result<Vec<AppliedSetting>, TrialError> {
-        let holds = |there: &InForce| there.cell == cell && there.change.drift().is_empty();
-        if let Some(there) = self.in_force.as_ref().filter(|there| holds(there)) {
+        if let Some(there) = self.in_force.as_ref().filter(|there| there.cell == cell) {
             return Ok(there.change.applied().to_vec());
         }
-        self.undo()?;
+        if let Some(reason) = self.undo()? {
+            return Err(TrialError::EndedEarly(Ended { by: EndedBy::ForeignChange, reason, at: self.instant().0 }));
+        }
         let policy = self.policies.get(cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         // Nothing is written that nobody would put back.
@@ -130,9 +141,12 @@ impl LiveHost for HereLive<'_> {
     }
 
     fn foreign(&mut self) -> Option<String> {
-        let change = &self.in_force.as_ref()?.change;
-        let is_ours = |name: &str| change.applied().iter().any(|setting| setting.tunable == name);
-        let mut found: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
+        let change = self.in_force.as_ref().map(|in_force| &in_force.change);
+        let is_ours = |name: &str| {
+            change.is_some_and(|change| change.applied().iter().any(|setting| setting.tunable == name))
+        };
+        let mut found: Vec<String> =
+            change.map(Change::drift).unwrap_or_default().iter().map(ToString::to_string).collect();
         for (name, before) in self.before.iter().filter(|(name, _)| !is_ours(name)) {
             match tunable::read(self.root, name) {
                 Ok(now) if tunable::same(name, &now, before) => {}
@@ -140,9 +154,7 @@ impl LiveHost for HereLive<'_> {
                 Err(error) => found.push(error.to_string()),
             }
         }
-        found.sort();
-        found.dedup();
-        (!found.is_empty()).then(|| format!("changed by someone else: {}", found.join("; ")))
+        told(found)
     }
 
     fn totals(&mut self, all: bool) -> Totals {

@@ -11,7 +11,8 @@ use pagewise_host::store::bundle::Bundle;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Analyse a bundle again and compare the bytes with the reports in it
@@ -44,7 +45,7 @@ pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failur
     for (name, format) in rendering::files(&found) {
         let path = bundle.path().join(name);
         let wanted = rendering::render(&found, *format, pagewise_core::report::Style::default())?;
-        match fs::read(&path) {
+        match read_file(&path) {
             Ok(bytes) if bytes == wanted.as_bytes() => same.push(*name),
             Ok(_) => different.push(format!("{name} is not what the analysis gives")),
             Err(error) => different.push(format!("{name} cannot be read: {error}")),
@@ -69,4 +70,9 @@ pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failur
         different.join("; "),
         bundle.frozen().pagewise
     )))
+}
+
+/// A pipe in the place of a file would be waited for without end.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.is_file() { fs::read(path) } else { Err(io::Error::other("it is no regular file")) }
 }

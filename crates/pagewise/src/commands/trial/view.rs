@@ -107,7 +107,9 @@ impl Watched<'_> {
 /// <https://www.sqlite.org/fileformat.html>, section 1.3.
 fn stamp(bundle: &Path) -> Option<[u8; 12]> {
     use std::os::unix::fs::MetadataExt;
-    let mut file = std::fs::File::open(bundle.join("points.sqlite")).ok()?;
+    let path = bundle.join("points.sqlite");
+    // A pipe would be waited for without end.
+    let mut file = path.is_file().then(|| std::fs::File::open(path).ok())??;
     let mut header = [0; 32];
     file.read_exact(&mut header).ok()?;
     let mut stamp = [0; 12];

@@ -198,26 +198,17 @@ fn a_bound_ends_the_proof_after_a_whole_window_and_not_before() {
 }
 
 #[test]
-fn a_foreign_change_makes_the_block_invalid_wherever_it_falls() {
-    for (from, until) in [(3.0, 4.5), (8.0, 9.5), (14.0, 30.0)] {
-        let script = Script { foreign: Some((from, until)), ..Script::default() };
+fn the_first_foreign_change_ends_the_proof_wherever_it_falls_and_nothing_is_written_over_it() {
+    for (from, switches) in [(0.0, 1), (3.0, 1), (8.0, 1), (13.9, 1), (14.5, 1), (15.5, 2)] {
+        // Seen within a second, also when it goes again.
+        let script = Script { foreign: Some((from, from + 1.1)), ..Script::default() };
         let mut blocks = blocks(script, None, "system_share");
-        let point = run(&mut blocks, 0, "a").unwrap().point;
-        assert_eq!(point.outcome, Outcome::Invalid, "changed at {from}");
-        assert_eq!(point.reason.as_deref(), Some("changed by someone else: x"));
-        assert!(point.measures.is_empty(), "an invalid block has no value that could be compared");
+        let ended = run(&mut blocks, 0, "a").and_then(|_| run(&mut blocks, 1, "b"));
+        let Err(TrialError::EndedEarly(ended)) = ended else { panic!("changed at {from}, it went on") };
+        assert_eq!((ended.by, ended.reason.as_str()), (EndedBy::ForeignChange, "changed by someone else: x"));
+        let before = usize::from(from == 0.0);
+        assert_eq!(blocks.host.switches.len() + before, switches, "changed at {from}");
     }
-}
-
-#[test]
-fn a_setting_that_someone_else_moved_is_waited_for_and_given_up_after_a_minute() {
-    let moved = |until| Script { foreign: Some((0.0, until)), ..Script::default() };
-    let mut comes_back = blocks(moved(20.0), None, "system_share");
-    assert_eq!(run(&mut comes_back, 0, "a").unwrap().point.outcome, Outcome::Ok);
-    let mut stays = blocks(moved(1e9), None, "system_share");
-    let point = run(&mut stays, 0, "a").unwrap().point;
-    assert_eq!(point.outcome, Outcome::Invalid);
-    assert!(point.reason.unwrap().starts_with("the state gate gave up after 60 s: changed by someone else"));
 }
 
 #[test]
