@@ -48,3 +48,20 @@ fn what_cannot_be_diagnosed_says_so() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("text.pgw is no recording"), "{output:?}");
 }
+
+#[test]
+fn a_listing_says_its_answer_and_in_a_line_what_it_cannot_decide() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports").canonicalize().unwrap();
+    let listing = format!("vmstat:{}", samples.join("vmstat-t.txt").display());
+    let said = |args: &[&str]| String::from_utf8(pagewise(folder.path(), args).stdout).unwrap();
+    let brief = said(&["diagnose", "--import", &listing]);
+    assert!(brief.starts_with("Nothing found in what could be decided.\n"), "{brief}");
+    assert!(brief.contains("vmstat can decide ") && brief.contains("these need pagewise record: "), "{brief}");
+    assert!(!brief.contains("it is not in the recording") && brief.lines().count() < 30, "{brief}");
+    let full = said(&["diagnose", "-v", "--import", &listing]);
+    assert!(full.contains("vmstat.compact_stall (it is not in the recording)"), "{full}");
+    let imported = pagewise(folder.path(), &["import", &listing, "-o", "a.pgw"]);
+    assert!(imported.status.success(), "{imported:?}");
+    assert!(said(&["diagnose", "a.pgw"]).contains("vmstat can decide "), "a recording made of it says the same");
+}

@@ -7,6 +7,7 @@
 mod browser;
 
 use browser::{visit, visit_with};
+use pagewise_core::report::recording::html::{Item, Row, Said};
 use pagewise_core::report::recording::{self, View};
 use pagewise_testkit::made_up_day::HOSTILE;
 use pagewise_testkit::{MadeUpDay, requires};
@@ -46,15 +47,29 @@ fn one_recording_and_two_beside_each_other_are_drawn_without_a_word_on_the_conso
     requires!(chromium);
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (hour(), recording::view("other.pgw", &MadeUpDay::of(900, 5_000)));
-    let finding = recording::html::Said {
+    let finding = Said {
         id: "compaction-storm".into(),
         title: "Compaction takes 66 % of all CPU time".into(),
         tone: "severe".into(),
-        text: vec![HOSTILE[0].into()],
-        command: Some("pagewise prove --live --a now --b thp.defrag=never".into()),
+        of: 0,
+        text: vec![HOSTILE[0].into(), "x".repeat(300)],
+        rows: vec![
+            Row {
+                label: "Try first".into(),
+                items: vec![Item {
+                    text: Some(HOSTILE[0].into()),
+                    command: Some(format!("pagewise set thp.defrag={}", "y".repeat(300))),
+                    undo: Some("pagewise revert".into()),
+                }],
+            },
+            Row { label: "Evidence".into(), items: vec![Item::words("a".repeat(200)), Item::words("b".into())] },
+        ],
     };
-    check(folder.path(), "one", &recording::html(&a, None, &[finding]).unwrap());
-    check(folder.path(), "two", &recording::html(&a, Some(&b), &[]).unwrap());
+    let other = Said { of: 1, ..finding.clone() };
+    let clean = Said { of: 1, ..Said::note("nothing-found", "Nothing found", "25 things".into()) };
+    check(folder.path(), "one", &recording::html(&a, None, &[finding.clone(), finding.clone()]).unwrap());
+    check(folder.path(), "two", &recording::html(&a, Some(&b), &[finding.clone(), other]).unwrap());
+    check(folder.path(), "one-clean", &recording::html(&a, Some(&b), &[finding, clean]).unwrap());
 }
 
 #[test]

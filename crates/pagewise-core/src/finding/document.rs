@@ -43,6 +43,9 @@ pub struct LookView {
     pub samples: u64,
     /// Length of a window in seconds.
     pub window_seconds: f64,
+    /// Tools whose output it was made of, such as `vmstat`; empty where it was recorded.
+    #[serde(default)]
+    pub tools: Vec<String>,
     /// Release of the kernel; null where it is not known.
     pub kernel: Option<String>,
     /// CPUs; null where it cannot be told.

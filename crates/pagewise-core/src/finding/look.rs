@@ -88,6 +88,8 @@ pub struct Look {
     pub hz: Option<f64>,
     /// Whether numbers of it were computed and printed by another tool.
     pub is_import: bool,
+    /// Tools whose output it was made of, by the words the command line has for them. Empty: it was recorded.
+    pub tools: Vec<String>,
     /// Settings and their changes.
     pub settings: Settings,
     /// Where CPUs were. `None`: nobody looked.
@@ -130,6 +132,7 @@ impl Look {
             page_size: known(number("page_size")).unwrap_or(4096.0),
             hz,
             is_import: seen.is_import,
+            tools: words("import.files").map(|files| tools(&files)).unwrap_or_default(),
             settings,
             profile,
             stalls: recorded.stalls()?.map(StallsSeen::of),
@@ -303,6 +306,18 @@ impl Look {
         };
         self.parts(signal).map(|part| (part.labels(), track(part))).collect()
     }
+}
+
+/// The kinds in `vmstat:a.txt, sar:b.txt`, once each. A name of a file can have a comma and a colon in it; a kind is one word.
+fn tools(files: &str) -> Vec<String> {
+    let is_kind = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    let mut kinds: Vec<String> = Vec::new();
+    for kind in files.split(", ").filter_map(|file| Some(file.split_once(':')?.0)).filter(is_kind) {
+        if !kinds.iter().any(|known| known == kind) {
+            kinds.push(kind.to_owned());
+        }
+    }
+    kinds
 }
 
 /// The value of one label of `node=0,zone=DMA`.

@@ -215,6 +215,7 @@ fn look_view(look: &Look, subject: &str) -> LookView {
         seconds: look.windows.seconds(),
         samples: look.ticks,
         window_seconds: look.windows.width as f64 * 1e-9,
+        tools: look.tools.clone(),
         kernel: look.kernel.clone(),
         cpus: look.cpus(),
         memory_bytes: look.memory(),

@@ -61,6 +61,18 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A text that begins a sentence. Names of settings, sizes and kernel threads stay as they are written.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    const THREADS: [&str; 3] = ["kswapd", "kcompactd", "khugepaged"];
+    let first = text.split([' ', ';', ',']).next().unwrap_or_default();
+    if THREADS.contains(&first) || first.contains(['.', '[', '_', '(']) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
 /// A value in its unit.
 #[must_use]
 pub fn quantity(value: f64, unit: Quantity) -> String {
@@ -78,6 +90,14 @@ pub fn quantity(value: f64, unit: Quantity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_begins_large_but_for_names() {
+        assert_eq!(sentence("nobody waits"), "Nobody waits");
+        for name in ["kswapd starts earlier", "mthp[2048k].enabled is always", "vm.dirty is low", ""] {
+            assert_eq!(sentence(name), name);
+        }
+    }
 
     #[test]
     fn numbers_read_as_people_say_them() {

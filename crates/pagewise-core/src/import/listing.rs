@@ -127,6 +127,15 @@ impl Listing {
         Ok(())
     }
 
+    /// Takes all numbers of these columns away.
+    pub(super) fn leave_out(&mut self, columns: &[u32]) {
+        for row in self.rows.values_mut() {
+            let before = row.len();
+            row.retain(|(column, _)| !columns.contains(column));
+            self.held -= before - row.len();
+        }
+    }
+
     /// An instant, even when nothing is known of it.
     pub(super) fn touch(&mut self, at: i64) {
         self.rows.entry(at).or_default();

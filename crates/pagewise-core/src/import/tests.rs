@@ -219,6 +219,22 @@ fn vmstat_loses_the_rates_since_boot_and_keeps_its_levels() {
 }
 
 #[test]
+fn a_unit_of_vmstat_that_nobody_said_is_told_and_one_that_cannot_be_is_refused() {
+    let said = |imported: &Imported, text: &str| imported.marks().unwrap().iter().any(|mark| mark.text.contains(text));
+    let kib = recording(&[(Kind::Vmstat, VMSTAT)]);
+    assert!(said(&kib, "sizes of memory are taken as KiB; --about vmstat_unit=M"));
+    let mib = recording(&[(Kind::Vmstat, VMSTAT_MIB)]);
+    assert!(values(&mib, "meminfo", "MemFree").is_empty() && values(&mib, SOURCE, "page_cache").is_empty());
+    assert_eq!(values(&mib, SOURCE, "pgpgin_per_second"), [1136.0 * 1024.0], "the rest stays");
+    let gap = mib.gaps().iter().find(|gap| gap.reason.word() == "unit_unknown").unwrap();
+    assert!(gap.detail.contains("line 3 has 21242") && gap.detail.contains("vmstat_unit=M"), "{}", gap.detail);
+    let mut assumed = Assumed::default();
+    assumed.about("vmstat_unit", "M").unwrap();
+    let known = with(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);
+    assert!(known.gaps().iter().all(|gap| gap.reason.word() != "unit_unknown") && !said(&known, "taken as KiB"));
+}
+
+#[test]
 fn perf_script_gives_stacks_with_what_it_was_told_to_print() {
     let imported = recording(&[(Kind::PerfScript, PERF_SCRIPT)]);
     let profile = imported.profile().unwrap().unwrap();

@@ -1,8 +1,8 @@
 //! `vmstat` as text: one row of levels and rates at a time, with `-t` a local time behind it.
 //!
 //! The first row's rates are averages since boot and are left out. The unit of memory (`-S`) does not stand in the
-//! output; it is KiB unless the command line stands above it or the caller says otherwise. `-S` does not change swap and
-//! block columns (vmstat(8), procps-ng 4.0).
+//! output; it is KiB unless the command line stands above it or the caller says otherwise, and then every number is one of
+//! whole pages: where one is not, memory is left out. `-S` does not change swap and block columns (vmstat(8), procps-ng 4.0).
 
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
@@ -57,6 +57,14 @@ const KNOWN: [Known; 20] = [
     rate("gu", "cpu_guest_percent", RawUnit::Percent),
 ];
 
+/// KiB of the smallest page there is.
+const SMALLEST_PAGE: u64 = 4;
+
+/// Whether `-S` is about it.
+fn is_memory(known: &Known) -> bool {
+    !known.is_rate && known.unit == RawUnit::KiB
+}
+
 /// What is busy.
 const BUSY: [&str; 3] = ["us", "sy", "gu"];
 
@@ -68,6 +76,10 @@ pub(super) struct Vmstat {
     busy: u32,
     /// KiB in the unit of the memory columns.
     unit: f64,
+    /// Whether somebody said so.
+    has_unit: bool,
+    /// The first line with a size of memory that is not of whole pages in KiB, and that size.
+    no_pages: Option<(usize, String)>,
     interval: Option<i64>,
     rows: i64,
     has_times: bool,
@@ -83,6 +95,8 @@ impl Vmstat {
             columns: Vec::new(),
             busy,
             unit: assumed.vmstat_unit.unwrap_or(1024.0) / 1024.0,
+            has_unit: assumed.vmstat_unit.is_some(),
+            no_pages: None,
             interval: assumed.interval,
             rows: 0,
             has_times: false,
@@ -112,8 +126,31 @@ impl Vmstat {
             };
             if let Some(bytes) = unit.and_then(unit_of) {
                 self.unit = bytes / 1024.0;
+                self.has_unit = true;
             }
         }
+    }
+
+    /// Sizes whose unit nobody said are taken as KiB, and left out where they cannot be.
+    fn check_unit(&mut self) {
+        if self.has_unit {
+            return;
+        }
+        let Some((line, size)) = self.no_pages.take() else {
+            self.listing.note("vmstat: sizes of memory are taken as KiB; --about vmstat_unit=M says what -S was given");
+            return;
+        };
+        let memory: Vec<u32> =
+            self.columns.iter().filter(|(known, _)| is_memory(known)).map(|(_, column)| *column).collect();
+        self.listing.leave_out(&memory);
+        self.listing.gap(
+            Some("meminfo"),
+            GapReason::Other("unit_unknown".to_owned()),
+            format!(
+                "sizes of memory were left out: line {line} has {size}, which in KiB is not of whole pages, so vmstat had -S; say \
+                 which unit with --about vmstat_unit=M (or k, K, m)"
+            ),
+        );
     }
 
     /// The instant of a row, from the words behind its numbers.
@@ -174,9 +211,12 @@ impl Parser for Vmstat {
         self.rows += 1;
         let mut busy = Some(0u64);
         for (index, (known, column)) in self.columns.clone().into_iter().enumerate() {
-            let is_memory = !known.is_rate && known.unit == RawUnit::KiB;
+            let is_memory = is_memory(&known);
             let scale = if is_memory { self.unit } else { 1.0 };
             let value = scaled(words[index], scale);
+            if is_memory && self.no_pages.is_none() && value.is_some_and(|kib| !kib.is_multiple_of(SMALLEST_PAGE)) {
+                self.no_pages = Some((number, words[index].to_owned()));
+            }
             if BUSY.contains(&known.header) {
                 busy = busy.zip(value).and_then(|(sum, value)| sum.checked_add(value));
             }
@@ -203,6 +243,7 @@ impl Parser for Vmstat {
             GapReason::Other("since_boot".to_owned()),
             "the rates of the first row are averages since boot and were left out",
         );
+        self.check_unit();
         if !self.has_times {
             let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
             self.listing.note(format!(

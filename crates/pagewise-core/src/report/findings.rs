@@ -9,11 +9,23 @@ use crate::finding::document::{
     Who,
 };
 use crate::finding::words;
+use crate::unit::Bytes;
 use unicode_width::UnicodeWidthStr;
 
-/// The diagnosis as text, ending in a newline.
+/// The diagnosis as text, ending in a newline. Of a listing, which lacks most of what rules ask for, it says in a line what
+/// could not be decided.
 #[must_use]
 pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
+    page(diagnosis, style, !diagnosis.look.tools.is_empty())
+}
+
+/// The same with what each rule that did not decide lacks.
+#[must_use]
+pub fn text_in_full(diagnosis: &Diagnosis, style: Style) -> String {
+    page(diagnosis, style, false)
+}
+
+fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     let mut page = Page { style, out: String::new() };
     page.head(diagnosis);
     for (place, finding) in diagnosis.findings.iter().enumerate() {
@@ -23,7 +35,11 @@ pub fn text(diagnosis: &Diagnosis, style: Style) -> String {
         page.line("");
         page.paragraph(&format!("Read with care: {note}"), 0);
     }
-    page.undecided(&diagnosis.not_decided);
+    if is_brief {
+        page.undecided_of_tools(diagnosis);
+    } else {
+        page.undecided(&diagnosis.not_decided);
+    }
     page.not_found(diagnosis);
     page.looked_at(&diagnosis.look);
     page.end()
@@ -133,6 +149,9 @@ struct Page {
 /// Evidence in the text; JSON has all.
 const MOST_EVIDENCE: usize = 9;
 
+/// Columns of the labels.
+const LABEL: usize = 15;
+
 impl Page {
     /// All of it, as the terminal takes it.
     fn end(self) -> String {
@@ -155,9 +174,20 @@ impl Page {
 
     /// A label in a column of its own and words beside it.
     fn labelled(&mut self, label: &str, text: &str) {
-        const WIDTH: usize = 15;
-        let first = format!("   {label}{}", " ".repeat(WIDTH.saturating_sub(label.width()).max(1)));
-        self.out.push_str(&wrap(&printable(text), self.columns(), &first, &" ".repeat(WIDTH + 3)));
+        let first = format!("   {label}{}", " ".repeat(LABEL.saturating_sub(label.width()).max(1)));
+        self.out.push_str(&wrap(&printable(text), self.columns(), &first, &" ".repeat(LABEL + 3)));
+    }
+
+    /// What a setting is and becomes, never broken inside: a path that is cut is no path. Where both together are too long,
+    /// each has a line.
+    fn value(&mut self, label: &str, from: &str, to: &str) {
+        let (from, to) = (printable(from), printable(to));
+        let room = self.columns().saturating_sub(LABEL + 3);
+        let lines = if from.width() + to.width() <= room { vec![from + &to] } else { vec![from, to.trim_start().to_owned()] };
+        for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
+            let label = if place == 0 { label } else { "" };
+            self.line(&format!("   {label}{}{line}", " ".repeat(LABEL.saturating_sub(label.width()).max(1))));
+        }
     }
 
     fn heading(&mut self, text: &str) {
@@ -246,16 +276,15 @@ impl Page {
     fn change(&mut self, label: &str, change: &Proposal) {
         let settings = change.settings();
         if settings.is_empty() {
-            self.labelled(label, &change.words);
+            self.labelled(label, &words::sentence(&change.words));
             return;
         }
-        for (place, (tunable, from, to)) in settings.into_iter().enumerate() {
-            let from = from.map_or_else(|| "?".to_owned(), printable);
-            let arrow =
-                if change.scope == "job" { format!("{tunable}={to}") } else { format!("{tunable}: {from} → {to}") };
-            self.labelled(if place == 0 { label } else { "" }, &if place == 0 { arrow } else { format!("and {arrow}") });
+        for (place, setting) in settings.into_iter().enumerate() {
+            let (from, to) = arrow(change, setting);
+            let from = if place == 0 { from } else { format!("and {from}") };
+            self.value(if place == 0 { label } else { "" }, &from, &to);
         }
-        let mut effect = format!("{}. Takes effect {}", capitalised(&change.words), change.takes_effect);
+        let mut effect = format!("{}. Takes effect {}", words::sentence(&change.words), change.takes_effect);
         if !change.coupled.is_empty() {
             effect.push_str(&format!("; moves {} along", change.coupled.join(", ")));
         }
@@ -269,7 +298,7 @@ impl Page {
     fn commands(&mut self, label: &str, commands: &[String]) {
         for (place, command) in commands.iter().enumerate() {
             let label = if place == 0 { label } else { "" };
-            let line = format!("   {label}{}{}", " ".repeat(15usize.saturating_sub(label.width())), printable(command));
+            let line = format!("   {label}{}{}", " ".repeat(LABEL.saturating_sub(label.width())), printable(command));
             self.line(&line);
         }
     }
@@ -300,6 +329,28 @@ impl Page {
         }
     }
 
+    fn undecided_of_tools(&mut self, diagnosis: &Diagnosis) {
+        let open = &diagnosis.not_decided;
+        if open.is_empty() {
+            return;
+        }
+        self.heading("Not decided");
+        let decided = diagnosis.findings.len() + diagnosis.not_found.len();
+        let tools = diagnosis.look.tools.join(" and ");
+        let (by_time, others): (Vec<&NotDecided>, Vec<&NotDecided>) =
+            open.iter().partition(|rule| rule.needs_seconds.is_some() && rule.missing.is_empty());
+        let mut text = format!("{tools} can decide {} of {}", decided + by_time.len(), decided + open.len());
+        for rule in by_time {
+            let needs = words::seconds(rule.needs_seconds.unwrap_or_default());
+            text.push_str(&format!("; {} needs a look of {needs}", rule.id));
+        }
+        if !others.is_empty() {
+            let ids: Vec<&str> = others.iter().map(|rule| rule.id.as_str()).collect();
+            text.push_str(&format!("; these need pagewise record: {}. With -v: what each of them lacks", ids.join(", ")));
+        }
+        self.paragraph(&format!("{text}."), 2);
+    }
+
     fn not_found(&mut self, diagnosis: &Diagnosis) {
         if diagnosis.not_found.is_empty() {
             return;
@@ -314,6 +365,8 @@ impl Page {
         for tier in &look.tiers {
             self.labelled(tier.tier.word(), &tier.words);
         }
+        let origins = "documented: by the kernel or a vendor; ours: proposed by Pagewise (docs/reference/findings.md)";
+        self.labelled("thresholds", origins);
     }
 }
 
@@ -325,15 +378,62 @@ fn colour_of(severity: Severity) -> &'static str {
     }
 }
 
+/// `of the CPU time in the kernel: tar, pid 7 (61 %), cat, pid 8 (30 %)`; who takes part in several things, in each.
 pub(super) fn who(who: &[Who]) -> String {
     let one = |who: &Who| {
-        let pid = who.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
-        let share = who.share.map_or_else(String::new, |share| format!(" {}", words::percent(share)));
-        format!("{}{pid}{share}", if who.name.is_empty() { "?" } else { who.name.as_str() })
+        let name = if who.name.is_empty() { "?" } else { who.name.as_str() };
+        let pid = who.pid.map_or_else(String::new, |pid| format!(", pid {pid}"));
+        let share = who.share.map_or_else(String::new, |share| format!(" ({})", words::percent(share)));
+        format!("{name}{pid}{share}")
     };
-    let named: Vec<String> = who.iter().map(one).collect();
-    let of = who.first().map_or("", |who| who.of.as_str());
-    if of.is_empty() { named.join(", ") } else { format!("{} of the {of}", named.join(", ")) }
+    let mut groups: Vec<(&str, bool, Vec<String>)> = Vec::new();
+    for part in who {
+        match groups.iter_mut().find(|(of, ..)| *of == part.of) {
+            Some((.., named)) => named.push(one(part)),
+            None => groups.push((&part.of, part.share.is_some(), vec![one(part)])),
+        }
+    }
+    let said = groups.into_iter().map(|(of, is_part, named)| match (of, is_part) {
+        ("", _) => named.join(", "),
+        (of, true) => format!("of the {of}: {}", named.join(", ")),
+        (of, false) => format!("{of} {}", named.join(", ")),
+    });
+    said.collect::<Vec<String>>().join("; ")
+}
+
+/// What a change does to one setting, as two halves of a line: `vm.dirty: 16 MiB` and ` → 4.7 GiB`. Sizes are for reading; the
+/// command has them exactly.
+pub(super) fn arrow(change: &Proposal, (tunable, from, to): (&str, Option<&str>, &str)) -> (String, String) {
+    let to = readable(tunable, to);
+    match from {
+        _ if change.scope == "job" => (format!("{tunable}={to}"), String::new()),
+        Some(from) => (format!("{tunable}: {}", readable(tunable, from)), format!(" → {to}")),
+        None => (tunable.to_owned(), format!(" → {to}")),
+    }
+}
+
+/// A value with its sizes in the units people say them in.
+fn readable(tunable: &str, value: &str) -> String {
+    const SIZES: [&str; 4] = ["vm.dirty", "vm.dirty_background", "vm.overcommit_limit", "swap"];
+    let unit = match tunable {
+        name if name.ends_with("kbytes") => 1024,
+        name if SIZES.contains(&name) || name.contains("].memory.") => 1,
+        _ => return value.to_owned(),
+    };
+    let mut text = String::new();
+    // Within an area of swap a size stands between other words; numbers in a path are no sizes.
+    let (sizes, path) = value.split_once('@').map_or((value, None), |(sizes, path)| (sizes, Some(path)));
+    for (place, part) in sizes.split(':').enumerate() {
+        let size = part.parse::<u64>().ok().and_then(|size| size.checked_mul(unit)).filter(|bytes| *bytes >= 1 << 20);
+        if place > 0 {
+            text.push(':');
+        }
+        text.push_str(&size.map_or_else(|| part.to_owned(), |bytes| Bytes(bytes).to_string()));
+    }
+    match path {
+        Some(path) => format!("{text}@{path}"),
+        None => text,
+    }
 }
 
 pub(super) fn causes(links: &[Link]) -> String {
@@ -361,6 +461,7 @@ fn short_words(line: &Evidence) -> String {
     format!("{}: {}", line.name, value_words(line.value, line.unit))
 }
 
+/// `time in which some task waited for I/O: 1.7 % (threshold from 5.0 %, ours: not met) [psi_io.some_total]`.
 pub(super) fn evidence_words(line: &Evidence) -> String {
     let mut text = short_words(line);
     if let (Some(threshold), Some(compare)) = (line.threshold, line.compare) {
@@ -373,8 +474,8 @@ pub(super) fn evidence_words(line: &Evidence) -> String {
             Some(OriginView::Documented(_)) => "documented",
             _ => "ours",
         };
-        let not = if line.holds == Some(false) { "not " } else { "" };
-        text.push_str(&format!(" ({not}{sign} {}, {origin})", words::quantity(threshold, line.unit)));
+        let met = if line.holds == Some(false) { ": not met" } else { "" };
+        text.push_str(&format!(" (threshold {sign} {}, {origin}{met})", words::quantity(threshold, line.unit)));
     }
     text.push_str(&format!(" [{}]", line.source));
     text
@@ -388,11 +489,6 @@ fn why_open(rule: &NotDecided) -> String {
         reasons.push(format!("and {} more", rule.missing.len() - 3));
     }
     reasons.join("; ")
-}
-
-pub(super) fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -464,6 +560,34 @@ mod tests {
         let unseen = [("stalls".to_owned(), "not permitted; run as root".to_owned())];
         let text = caveats(None, &unseen, style).unwrap();
         assert_eq!(text, "Not seen\n  - stalls: not permitted; run as root\n");
+    }
+
+    #[test]
+    fn sizes_are_for_reading_and_what_is_no_size_stays() {
+        for (tunable, value, wanted) in [
+            ("vm.dirty", "16777216", "16 MiB"),
+            ("vm.dirty", "20%", "20%"),
+            ("vm.min_free_kbytes", "67584", "66 MiB"),
+            ("swap", "file:2147483648@/var/2147483648.swap", "file:2 GiB@/var/2147483648.swap"),
+            ("swap", "zram:6442450944", "zram:6 GiB"),
+            ("swap", "off", "off"),
+            ("cgroup[/a].memory.high", "1610612736", "1.5 GiB"),
+            ("vm.swappiness", "100000000", "100000000"),
+        ] {
+            assert_eq!(readable(tunable, value), wanted, "{tunable}");
+        }
+    }
+
+    #[test]
+    fn who_takes_part_is_told_by_what_it_is_a_part_of() {
+        let part = |name: &str, pid, share, of: &str| Who { name: name.to_owned(), pid, share, of: of.to_owned() };
+        let both = [
+            part("/job", None, None, "control group"),
+            part("tar", Some(7), Some(0.61), "CPU time"),
+            part("cat", Some(8), Some(0.3), "CPU time"),
+        ];
+        assert_eq!(who(&both), "control group /job; of the CPU time: tar, pid 7 (61 %), cat, pid 8 (30 %)");
+        assert_eq!(who(&[part("x", None, Some(1.0), "time")]), "of the time: x (100 %)");
     }
 
     #[test]

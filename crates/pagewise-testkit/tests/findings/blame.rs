@@ -171,3 +171,18 @@ fn a_process_that_is_busy_with_system_calls_is_named_and_is_no_trouble_with_memo
     let named = must_find(&calls(healthy()).process("spinner", 73, 1 << 20, process), "unexplained-system-time");
     assert_eq!(named.who[0].pid, Some(77), "stacks say it better");
 }
+
+#[test]
+fn caches_of_the_kernel_that_nobody_misses_cost_nothing() {
+    let caches = |made: RecordingBuilder| must_find(&made.gib("SReclaimable", 5.0), "slab-bloat");
+    let ample = caches(healthy().gib("MemFree", 10.0));
+    assert_eq!((ample.severity, ample.cost.memory_share), (Severity::Low, None));
+    assert!(ample.summary.contains("10 GiB is free, and nobody waits for memory"), "{}", ample.summary);
+    let waits = caches(healthy().counter("psi_memory", "some_total", "", |_| 50_000.0));
+    assert_eq!(waits.severity, Severity::High);
+    let short = caches(healthy().gib("MemAvailable", 1.0).gib("MemFree", 0.2));
+    assert_eq!(short.severity, Severity::High);
+    let full = caches(healthy().gib("MemFree", 0.3));
+    assert!(full.severity == Severity::Low && full.summary.contains(". Nobody waits"), "{}", full.summary);
+    assert_eq!(caches(healthy().without_source("psi_memory")).severity, Severity::High, "what is not known is not nothing");
+}

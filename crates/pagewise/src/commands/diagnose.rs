@@ -63,7 +63,8 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
     if global.json {
         output::json(&diagnosis);
     } else {
-        output::data(&findings::text(&diagnosis, output::style(&global.color)));
+        let text = if global.verbose > 0 { findings::text_in_full } else { findings::text };
+        output::data(&text(&diagnosis, output::style(&global.color)));
     }
     let fails = args.fail_on.as_deref().is_some_and(|word| {
         let least = [Severity::Low, Severity::Medium, Severity::High].into_iter().find(|one| one.word() == word);

@@ -10,6 +10,7 @@ use crate::report_file::ReportFile;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::finding::Look;
+use pagewise_core::report::recording::html::Said;
 use pagewise_core::report::recording::{self, View};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::store::recording::{Recording, RecordingError};
@@ -77,8 +78,10 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
     let file = args.page_file()?;
     let view = view(&args.what)?;
     let against = args.against.as_deref().map(self::view).transpose()?;
-    let look = Look::of(&Recording::open(&args.what)?).map_err(Failure::from)?;
-    let found = recording::said(&diagnosis(&look, &view.sections.name));
+    let mut found = found_in(&args.what, &view)?;
+    if let (Some(file), Some(view)) = (&args.against, &against) {
+        found.extend(found_in(file, view)?.into_iter().map(|said| Said { of: 1, ..said }));
+    }
     let page = recording::html(&view, against.as_ref(), &found).map_err(|error| Failure::NotPossible(error.into()))?;
     let Some(file) = file else {
         output::data(&page);
@@ -89,6 +92,11 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
         output::note(&format!("written to {}; open it in a browser", file.path().display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn found_in(file: &Path, view: &View) -> Result<Vec<Said>, Failure> {
+    let look = Look::of(&Recording::open(file)?).map_err(Failure::from)?;
+    Ok(recording::said(&diagnosis(&look, &view.sections.name)))
 }
 
 fn view(file: &Path) -> Result<View, Failure> {

@@ -141,7 +141,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
         draft.evidence.extend(
             fragmentation::huge_page_index(look)
-                .map(|index| said("buddyinfo", "fragmentation index for a huge page, best zone", Some(index), Number)),
+                .map(|index| said("buddyinfo", fragmentation::INDEX, Some(index), Number)),
         );
         let of_all = look.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     meaning: "What is free lies in pieces too small for a huge page, so the kernel compacts or gives small pages instead. \
               It grows worse with uptime and with a full page cache.",
     thresholds: &[
-        Threshold::above("fragmentation index for a huge page", 0.5, Fraction)
+        Threshold::above(INDEX, 0.5, Number)
             .documented("vm.extfrag_threshold, Documentation/admin-guide/sysctl/vm.rst"),
         Threshold::above("free memory unusable for a huge page", 0.90, Fraction)
             .documented(
@@ -47,6 +47,9 @@ pub(super) const RULE: Rule = Rule {
     docs: &["Documentation/admin-guide/sysctl/vm.rst, compaction_proactiveness and extfrag_threshold"],
     judge,
 };
+
+/// The index with a word on how it is read.
+pub(super) const INDEX: &str = "fragmentation index for a huge page (1: all in pieces; below 0: one was free)";
 
 /// Order of a huge page on the architectures where pages have 4 KiB.
 const HUGE: usize = 9;
@@ -141,7 +144,7 @@ pub(super) fn huge_page_index(look: &Look) -> Option<f64> {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let index = case.clause("fragmentation index for a huge page", "buddyinfo", worst(look, Zone::index));
+    let index = case.clause(INDEX, "buddyinfo", worst(look, Zone::index));
     let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(look, Zone::unusable));
     let free = look.share_of_memory(&look.level(&signal::MEM_FREE));
     let free = case.clause("free memory", "meminfo MemFree", free);

@@ -104,9 +104,6 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let Some(hits) = hits {
             draft.hits = hits;
         }
-        let mut text = says.join("; ");
-        text.push('.');
-        draft.summary = text.chars().next().map(|c| c.to_uppercase().to_string()).unwrap_or_default()
-            + text.chars().skip(1).collect::<String>().as_str();
+        draft.summary = format!("{}.", words::sentence(&says.join("; ")));
     })
 }

@@ -130,10 +130,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         if refuses == Answer::Yes {
             says.push("nearly all that may be promised is promised".to_owned());
         }
-        let text = says.join("; ");
-        draft.summary = text.chars().next().map(|c| c.to_uppercase().to_string()).unwrap_or_default()
-            + text.chars().skip(1).collect::<String>().as_str()
-            + ".";
+        draft.summary = format!("{}.", words::sentence(&says.join("; ")));
     })
 }
 

@@ -13,6 +13,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
         Threshold::at_least("reclaimable slab", 0.25, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
+        Threshold::below("available memory", 0.10, Fraction),
+        Threshold::at_least("time in which some task waited for memory", 0.01, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -134,7 +136,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     symptom.evidence.push(growing);
     case.decide(symptom, Vec::new()).found(|draft| {
         let (hard, soft) = (large.value(&hits, windows).unwrap_or(0.0), cached.value(&hits, windows).unwrap_or(0.0));
-        draft.cost.memory_share = Some(hard + soft);
+        draft.cost.memory_share = Some(hard + soft).filter(|_| is_missed(case, draft));
         draft.summary = format!(
             "The kernel's caches hold {} of the memory; {} of it cannot be reclaimed.",
             words::percent(hard + soft),
@@ -149,9 +151,28 @@ fn judge(case: &Case<'_>) -> Verdict {
             Ok(names) => names.tell(case, draft),
             Err(missing) => draft.missing.push(missing),
         }
+        if draft.cost.memory_share.is_none() {
+            let free = super::room::free(look, &hits).map(words::bytes);
+            let free = free.map_or_else(|| "Nobody".to_owned(), |free| format!("{free} is free, and nobody"));
+            draft.summary.push_str(&format!(" {free} waits for memory: nothing is lost by it now."));
+        }
         draft.missing.push(Missing {
             what: "names of the caches".to_owned(),
             why: "/proc/slabinfo is not polled: reading it takes locks".to_owned(),
         });
     })
+}
+
+/// Whether anybody lacks what the caches hold: little is to be had, or somebody waits for memory. What is not known does not
+/// make it harmless.
+fn is_missed(case: &Case<'_>, draft: &mut Draft) -> bool {
+    let look = case.look;
+    let mean = |track: Track| track.mean(&draft.hits, case.windows());
+    let available = mean(look.share_of_memory(&look.available()));
+    let waited = mean(look.rate(&signal::PSI_MEMORY_SOME));
+    let (short, short_line) = case.whole("available memory", "meminfo MemAvailable", available);
+    let source = look.source_of(&signal::PSI_MEMORY_SOME);
+    let (waits, waits_line) = case.whole("time in which some task waited for memory", &source, waited);
+    draft.evidence.extend([short_line, waits_line]);
+    short.or(waits) != Answer::No
 }

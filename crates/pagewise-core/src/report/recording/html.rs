@@ -30,10 +30,62 @@ pub struct Said {
     pub title: String,
     /// `severe`, `moderate`, `mild` or `note`: its colour.
     pub tone: String,
-    /// Evidence, what was ruled out, what to do: a paragraph each.
+    /// Of which recording it is: 0 for A.
+    pub of: usize,
+    /// What was seen, and then what that means: a paragraph each. The first stands there also where the rest is folded away.
     pub text: Vec<String>,
-    /// A command that would decide it.
+    /// Who takes part, what to do, what shows it: each under its label.
+    pub rows: Vec<Row>,
+}
+
+/// What stands under one label.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// `Try first`, `Evidence` and the like.
+    pub label: String,
+    /// One or several.
+    pub items: Vec<Item>,
+}
+
+/// Words, a command to copy, or both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Item {
+    /// In words.
+    pub text: Option<String>,
+    /// A command.
     pub command: Option<String>,
+    /// The one that takes it back.
+    pub undo: Option<String>,
+}
+
+impl Item {
+    /// Words alone.
+    #[must_use]
+    pub fn words(text: String) -> Item {
+        Item { text: Some(text), ..Item::default() }
+    }
+
+    /// A command alone.
+    #[must_use]
+    pub fn command(command: String) -> Item {
+        Item { command: Some(command), ..Item::default() }
+    }
+}
+
+impl Said {
+    /// Something to say that is no finding.
+    #[must_use]
+    pub fn note(id: &str, title: &str, text: String) -> Said {
+        let (id, title) = (id.to_owned(), title.to_owned());
+        Said { id, title, tone: "note".to_owned(), of: 0, text: vec![text], rows: Vec::new() }
+    }
+}
+
+/// What was found in one recording.
+#[derive(Serialize)]
+struct Found<'a> {
+    name: &'a str,
+    said: Vec<&'a Said>,
 }
 
 #[derive(Serialize)]
@@ -81,7 +133,7 @@ struct SettingDifference<'a> {
 struct Page<'a> {
     title: String,
     recordings: Vec<&'a Sections>,
-    findings: &'a [Said],
+    found: Vec<Found<'a>>,
     differences: Option<Vec<SettingDifference<'a>>>,
     script: Script,
     vendored_style: &'static str,
@@ -111,7 +163,7 @@ fn differences<'a>(a: &'a Sections, b: &'a Sections) -> Vec<SettingDifference<'a
     rows.filter(|row| row.a != row.b).collect()
 }
 
-/// The page of a recording, or of two beside each other: `view` is A, `against` is B.
+/// The page of a recording, or of two beside each other: `view` is A, `against` is B. Each of the findings says whose it is.
 ///
 /// # Errors
 /// When a template is broken, which the tests rule out.
@@ -132,10 +184,15 @@ pub fn html(view: &View, against: Option<&View>, findings: &[Said]) -> Result<St
     let [selection, flame_graph] = FLAME_GRAPH;
     let script = Script::new(&data, &[UPLOT, selection, flame_graph], &[FLAME, SCRIPT])?;
     let names: Vec<&str> = views.iter().map(|view| view.sections.name.as_str()).collect();
+    let found = views.iter().enumerate().map(|(of, view)| Found {
+        name: &view.sections.name,
+        said: findings.iter().filter(|said| said.of == of).collect(),
+    });
+    let found: Vec<Found<'_>> = found.filter(|found| !found.said.is_empty()).collect();
     let page = Page {
         title: names.join(" against "),
         recordings: views.iter().map(|view| &view.sections).collect(),
-        findings,
+        found,
         differences: against.map(|against| differences(&view.sections, &against.sections)),
         script,
         vendored_style: VENDORED_STYLE,

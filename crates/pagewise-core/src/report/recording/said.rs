@@ -1,80 +1,78 @@
-//! Findings on the page of a recording: the words of the terminal's, a paragraph each.
+//! Findings on the page of a recording: the words of the terminal's, each kind of them set apart.
 
-use super::html::Said;
+use super::html::{Item, Row, Said};
 use crate::finding::document::{Diagnosis, Finding, Proposal, Severity};
-use crate::report::findings::{capitalised, causes, effects, evidence_words, ruled_out, when, who};
+use crate::finding::words::sentence;
+use crate::report::findings::{arrow, causes, effects, evidence_words, ruled_out, when, who};
 
 /// Evidence on the page; `diagnose --json` has all.
 const MOST_EVIDENCE: usize = 5;
 
-/// What the page says: each finding, or that there is none.
+/// What the page says: each finding, or that there is none, and what is to be kept in mind.
 #[must_use]
 pub fn said(diagnosis: &Diagnosis) -> Vec<Said> {
-    if diagnosis.findings.is_empty() {
-        return vec![nothing(diagnosis)];
+    let mut said: Vec<Said> = diagnosis.findings.iter().map(finding).collect();
+    if said.is_empty() {
+        said.push(nothing(diagnosis));
     }
-    diagnosis.findings.iter().map(finding).collect()
+    let notes = diagnosis.notes.iter();
+    said.extend(notes.map(|note| Said::note("read-with-care", "Read with care", note.clone())));
+    said
 }
 
 fn nothing(diagnosis: &Diagnosis) -> Said {
     let open: Vec<&str> = diagnosis.not_decided.iter().map(|rule| rule.id.as_str()).collect();
-    let mut text = vec![format!("{} things were looked for and are not there.", diagnosis.not_found.len())];
+    let text = format!("{} things were looked for and are not there.", diagnosis.not_found.len());
+    let mut said = Said::note("nothing-found", "Nothing found", text);
     if !open.is_empty() {
-        text.push(format!("Could not be told from this recording: {}.", open.join(", ")));
+        said.text.push(format!("Could not be told from this recording: {}.", open.join(", ")));
     }
-    Said {
-        id: "nothing-found".to_owned(),
-        title: "Nothing found".to_owned(),
-        tone: "note".to_owned(),
-        text,
-        command: None,
-    }
+    said
 }
 
 fn finding(finding: &Finding) -> Said {
-    let mut text = vec![finding.summary.clone(), finding.meaning.clone()];
     let sure = format!("Severity {}, confidence {}", finding.severity.word(), finding.confidence.word());
-    text.push(when(finding).map_or_else(|| format!("{sure}."), |when| format!("{sure}, {when}.")));
-    if !finding.who.is_empty() {
-        text.push(format!("Who: {}.", who(&finding.who)));
-    }
-    if !finding.follows_from.is_empty() {
-        text.push(format!("Follows from {}.", causes(&finding.follows_from)));
-    }
-    if !finding.leads_to.is_empty() {
-        text.push(format!("Leads to {}.", effects(&finding.leads_to)));
-    }
-    text.extend(finding.change.as_ref().map(|change| format!("Try first: {}", change_words(change))));
-    text.extend(finding.alternatives.iter().map(|change| format!("If that is not enough: {}", change_words(change))));
-    text.extend(finding.counterindications.iter().map(|words| format!("Watch out: {words}")));
+    let sure = when(finding).map_or_else(|| format!("{sure}."), |when| format!("{sure}, {when}."));
+    let mut rows = Vec::new();
+    let mut add = |label: &str, items: Vec<Item>| {
+        if !items.is_empty() {
+            rows.push(Row { label: label.to_owned(), items });
+        }
+    };
+    let some = |text: String, is_there: bool| if is_there { vec![Item::words(text)] } else { Vec::new() };
+    add("Who", some(who(&finding.who), !finding.who.is_empty()));
+    add("Follows from", some(causes(&finding.follows_from), !finding.follows_from.is_empty()));
+    add("Leads to", some(effects(&finding.leads_to), !finding.leads_to.is_empty()));
+    add("Try first", finding.change.iter().map(step).collect());
+    add("If not enough", finding.alternatives.iter().map(step).collect());
+    let proofs = finding.change.iter().flat_map(|change| &change.verify);
+    add("Prove it", proofs.map(|line| Item::command(line.clone())).collect());
+    add("Watch out", finding.counterindications.iter().cloned().map(Item::words).collect());
     let evidence = finding.evidence.iter().filter(|line| line.value.is_some()).take(MOST_EVIDENCE);
-    let evidence: Vec<String> = evidence.map(evidence_words).collect();
-    if !evidence.is_empty() {
-        text.push(format!("Evidence: {}.", evidence.join("; ")));
-    }
-    if !finding.ruled_out.is_empty() {
-        text.push(format!("Not the cause: {}.", ruled_out(&finding.ruled_out)));
-    }
+    add("Evidence", evidence.map(|line| Item::words(evidence_words(line))).collect());
+    add("Not the cause", some(ruled_out(&finding.ruled_out), !finding.ruled_out.is_empty()));
     Said {
         id: finding.id.clone(),
         title: finding.title.clone(),
         tone: tone(finding.severity).to_owned(),
-        text,
-        command: finding.change.as_ref().and_then(|change| change.verify.first()).cloned(),
+        of: 0,
+        text: vec![finding.summary.clone(), finding.meaning.clone(), sure],
+        rows,
     }
 }
 
-fn change_words(change: &Proposal) -> String {
-    let settings: Vec<String> = change
-        .settings()
-        .into_iter()
-        .map(|(tunable, from, to)| format!("{tunable}: {} → {to}", from.unwrap_or("?")))
-        .collect();
+fn step(change: &Proposal) -> Item {
+    let settings: Vec<String> =
+        change.settings().into_iter().map(|setting| arrow(change, setting)).map(|(from, to)| from + &to).collect();
     if settings.is_empty() {
-        return format!("{}.", change.words);
+        return Item::words(format!("{}.", sentence(&change.words)));
     }
-    let (all, why) = (settings.join(" and "), capitalised(&change.words));
-    format!("{all}. {why}. Takes effect {}.", change.takes_effect)
+    let (all, why) = (settings.join(" and "), sentence(&change.words));
+    Item {
+        text: Some(format!("{all}. {why}. Takes effect {}.", change.takes_effect)),
+        command: change.apply.clone(),
+        undo: change.undo.clone().filter(|_| change.apply.is_some()),
+    }
 }
 
 fn tone(severity: Severity) -> &'static str {

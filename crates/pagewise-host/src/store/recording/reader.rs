@@ -137,7 +137,22 @@ impl Recording {
     ) -> Result<Vec<T>, RecordingError> {
         let read =
             || -> rusqlite::Result<Vec<T>> { self.database.prepare(sql)?.query_map([], |row| of_row(row))?.collect() };
-        read().map_err(|error| self.database_error(error))
+        read().map_err(|error| match self.odd_value(sql, &error) {
+            Some(what) => self.damaged(&what),
+            None => self.database_error(error),
+        })
+    }
+
+    /// Where a value stands that cannot be: `table walk, column t0 holds -5`.
+    fn odd_value(&self, sql: &str, error: &rusqlite::Error) -> Option<String> {
+        let (column, holds) = match error {
+            rusqlite::Error::IntegralValueOutOfRange(column, value) => (*column, value.to_string()),
+            rusqlite::Error::InvalidColumnType(column, _, kind) => (*column, format!("a value of type {kind}")),
+            _ => return None,
+        };
+        let table = sql.split_once(" FROM ")?.1.split_whitespace().next()?;
+        let statement = self.database.prepare(sql).ok()?;
+        Some(format!("table {table}, column {} holds {holds}", statement.column_name(column).ok()?))
     }
 
     /// What is said about the whole: format, kernel, boot, clocks, rate.

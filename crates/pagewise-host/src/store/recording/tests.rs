@@ -562,8 +562,8 @@ fn walks_that_cannot_be_are_damage() {
     for (number, (change, says)) in [
         ("DELETE FROM walk WHERE id = 2", "walk 2, which is not there"),
         ("UPDATE walk SET t1 = 0 WHERE id = 2", "ends before it begins"),
-        ("UPDATE walk SET t0 = -5", "holds -5"),
-        ("UPDATE process SET rss = -1", "holds -1"),
+        ("UPDATE walk SET t0 = -5", "table walk, column t0 holds -5"),
+        ("UPDATE process SET rss = -1", "table process, column rss holds -1"),
         ("UPDATE process SET user_more = -1", "holds -1"),
         ("UPDATE process SET pid = 99999999999", "holds 99999999999"),
         ("UPDATE process SET threads = 'many'", "threads holds a value of type Text"),
