@@ -89,6 +89,7 @@ fn a_run_that_a_guard_finds_wrong_runs_again_whether_it_guards_a_measure_or_a_co
         notes: Vec::new(),
         data: None,
         data_folder: None,
+        bundle: None,
     };
     let path = folder.path().join("guarded.trial");
     let mut bundle = Bundle::create(&path, &plan, frozen).expect("an empty folder");

@@ -16,7 +16,7 @@ use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::{Cell, cells};
 use pagewise_core::experiment::plan::forecast::recorded;
 use pagewise_core::experiment::plan::lint::Lint;
-use pagewise_core::experiment::plan::{self, Plan, StoppingRule, numbers};
+use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint};
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{Bytes, Seconds};

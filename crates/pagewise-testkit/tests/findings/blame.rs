@@ -1,7 +1,7 @@
 //! What is blamed where several things look alike, how much, and what is said to try first.
 
-use crate::asking::{ask, found, must_find, must_not_find, steps};
-use pagewise_core::finding::{Confidence, Severity};
+use crate::asking::{ask, must_find, must_not_find, steps};
+use pagewise_core::finding::Severity;
 use pagewise_core::recording::SamplingEvent;
 use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;

@@ -1,6 +1,6 @@
 //! A live proof from its plan to its bundle: what is refused before anything is changed, who holds the host, how it ends.
 
-use super::{Held, Seed, Session, bundle_path, dry_run, remove_old_scratch};
+use super::{Held, Seed, Session, bundle_path, dry_run};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;

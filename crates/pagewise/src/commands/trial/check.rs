@@ -146,7 +146,7 @@ fn in_words(plan: &Plan, (order, seed): (&order::Order, Seed), forecast: &Foreca
         output::counted(forecast.blocks, "block"),
         output::counted(forecast.runs, "run")
     ));
-    lines.extend(forecast.ends.as_ref().map(|said| wrapped(said, "")));
+    lines.extend(forecast.ends.clone());
     match (&forecast.hours, &forecast.no_hours_because) {
         (Some(hours), because) => {
             let note = because.as_ref().map(|because| format!(" ({because})")).unwrap_or_default();
