@@ -167,10 +167,7 @@ pub fn share(text: &str) -> Result<Fraction, String> {
 pub fn significance(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(Fraction(alpha)) if alpha > 0.0 && alpha < 0.5 => Ok(alpha),
-        _ => Err(format!(
-            "alpha is {}; write a number above 0 and below 0.5, like 0.05 or 5%",
-            text.escape_debug()
-        )),
+        _ => Err(format!("alpha is {}; write a number above 0 and below 0.5, like 0.05 or 5%", text.escape_debug())),
     }
 }
 
@@ -220,7 +217,10 @@ mod tests {
 
     #[test]
     fn a_share_needs_its_sign_and_alpha_takes_either_way() {
-        assert_eq!((share("3%"), share(" 0.5 % "), share("0%")), (Ok(Fraction(0.03)), Ok(Fraction(0.005)), Ok(Fraction(0.0))));
+        assert_eq!(
+            (share("3%"), share(" 0.5 % "), share("0%")),
+            (Ok(Fraction(0.03)), Ok(Fraction(0.005)), Ok(Fraction(0.0)))
+        );
         for (text, why) in [
             ("3", "no percent sign; write it like 3%"),
             ("0.03", "no percent sign"),

@@ -85,8 +85,8 @@ fn every_tunable_of_every_kernel_is_read_written_and_put_back() {
 
 #[test]
 fn every_word_that_a_kernel_lists_is_one_that_a_plan_may_have() {
-    let hosts =
-        [FakeHost::rhel6(), FakeHost::debian11(), FakeHost::modern(), FakeHost::hybrid()].map(|host| (host.root(), Some(host)));
+    let hosts = [FakeHost::rhel6(), FakeHost::debian11(), FakeHost::modern(), FakeHost::hybrid()]
+        .map(|host| (host.root(), Some(host)));
     let mut seen = 0;
     for (root, _host) in hosts.into_iter().chain([(Root::live(), None)]) {
         for listed in present(&root).into_iter().filter(|listed| listed.descriptor.grammar == Grammar::Choice) {

@@ -205,8 +205,12 @@ fn a_trial_on_a_still_host_is_hardly_ever_told_that_it_changed_and_one_on_a_host
     };
     let found = told("change-point", 100, &plan, &still, slower);
     assert!(found >= 90, "{found} of 100");
-    let said = study(&plan, &still, 1, slower).warnings.into_iter().find(|warning| warning.id == "change-point").unwrap();
-    assert!(said.text.contains("from good run 2") && said.text.contains("E-divisive, p = 0.002 in a test at 0.01"), "{said:?}");
+    let said =
+        study(&plan, &still, 1, slower).warnings.into_iter().find(|warning| warning.id == "change-point").unwrap();
+    assert!(
+        said.text.contains("from good run 2") && said.text.contains("E-divisive, p = 0.002 in a test at 0.01"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -245,5 +249,8 @@ fn the_page_of_change_points_in_the_reference_shows_the_committed_figures() {
         std::fs::write(&file, &wanted).unwrap();
     }
     let page = std::fs::read_to_string(&file).unwrap();
-    assert!(page == wanted, "docs/method/change-points.md does not show bench/long/host-changes; `make docs` writes it again");
+    assert!(
+        page == wanted,
+        "docs/method/change-points.md does not show bench/long/host-changes; `make docs` writes it again"
+    );
 }

@@ -222,13 +222,8 @@ fn root() -> PathBuf {
 fn record(rows: &[Row]) {
     println!("{} trials each\n{}", count(), table(rows));
     let Some(folder) = std::env::var_os("PAGEWISE_RECORD_DIR") else { return };
-    let record = Record {
-        trials: count(),
-        alpha: ALPHA,
-        most_blocks: BLOCKS,
-        shortest_at: SHORTEST_AT,
-        rows: rows.to_vec(),
-    };
+    let record =
+        Record { trials: count(), alpha: ALPHA, most_blocks: BLOCKS, shortest_at: SHORTEST_AT, rows: rows.to_vec() };
     let folder = root().join(folder).join("open-ended");
     std::fs::create_dir_all(&folder).unwrap();
     let json = serde_json::to_string_pretty(&record).unwrap();
@@ -312,5 +307,8 @@ fn the_page_of_the_confidence_sequence_in_the_reference_shows_the_committed_figu
         std::fs::write(&file, &wanted).unwrap();
     }
     let page = std::fs::read_to_string(&file).unwrap();
-    assert!(page == wanted, "docs/method/confidence-sequence.md does not show bench/long/open-ended; `make docs` writes it again");
+    assert!(
+        page == wanted,
+        "docs/method/confidence-sequence.md does not show bench/long/open-ended; `make docs` writes it again"
+    );
 }

@@ -281,7 +281,10 @@ impl Session {
             for (level, text) in &factor.levels {
                 if let Err(failure) = self.resolve(text) {
                     let cause = failure.cause();
-                    found.push(impossible(format!("'{level}' of '{}' cannot be had on this host: {cause}", factor.name)));
+                    found.push(impossible(format!(
+                        "'{level}' of '{}' cannot be had on this host: {cause}",
+                        factor.name
+                    )));
                 }
             }
         }

@@ -528,7 +528,9 @@ fn simpson(with_swap_a: usize, with_swap_b: usize, column: &str) -> String {
     let mut text = format!("k,s,{column}\n");
     for i in 0..20 {
         let noise = (i * 7 % 20) as f64 / 10.0;
-        let of = |is_with: bool, base: f64| (base + noise + if is_with { 20.0 } else { 0.0 }, if is_with { "on" } else { "off" });
+        let of = |is_with: bool, base: f64| {
+            (base + noise + if is_with { 20.0 } else { 0.0 }, if is_with { "on" } else { "off" })
+        };
         let ((a, a_swap), (b, b_swap)) = (of(i < with_swap_a, 100.0), of(i < with_swap_b, 95.0));
         text.push_str(&format!("a,{a},{a_swap}\nb,{b},{b_swap}\n"));
     }
@@ -542,7 +544,10 @@ fn a_column_that_is_unbalanced_and_turns_the_result_is_told() {
     assert_eq!(pooled["verdict"], "worse");
     let said = warning_text(&pooled, "unbalanced");
     assert!(said.contains("`swap` is unbalanced between the levels"), "{said}");
-    assert!(said.contains("in 4 of 20 runs of `a` and in 16 of 20 of `b`") || said.contains("in 16 of 20 runs of `a`"), "{said}");
+    assert!(
+        said.contains("in 4 of 20 runs of `a` and in 16 of 20 of `b`") || said.contains("in 16 of 20 runs of `a`"),
+        "{said}"
+    );
     assert!(said.contains("All runs together say worse (+6."), "{said}");
     assert!(said.contains("runs with the same `swap` better (-4.") && said.contains("--by swap."), "{said}");
     let apart = own_json(&text, &["--by", "swap"]);

@@ -105,7 +105,8 @@ fn a_host_is_switched_judged_and_left_as_it_was() {
     assert!(text.lines().all(narrow), "wider than 80 columns:\n{text}");
     assert!(text.contains("whatever ran on this host"), "{text}");
     assert!(err(&output).contains("7/8 pair 4") && err(&output).contains(" s left"), "{}", err(&output));
-    let begun = err(&output).lines().filter(|line| line.ends_with("s to settle, 0.1 s to wash out, 1 s measured")).count();
+    let begun =
+        err(&output).lines().filter(|line| line.ends_with("s to settle, 0.1 s to wash out, 1 s measured")).count();
     assert_eq!(begun, 8, "each block says what it waits for: {}", err(&output));
     let analysis = desk.analysis("x.trial");
     let (a, b) = (&analysis["arms"]["a"], &analysis["arms"]["b"]);

@@ -363,7 +363,8 @@ fn a_run_whose_end_we_did_not_see_is_not_counted() {
     assert_exit(&child.wait_with_output().unwrap(), 0);
     let analysis = desk.analysis("x.trial");
     let points = analysis["points"].as_array().unwrap();
-    let unseen = |point: &&Value| point["reason"].as_str().is_some_and(|why| why.contains("pagewise itself was stopped"));
+    let unseen =
+        |point: &&Value| point["reason"].as_str().is_some_and(|why| why.contains("pagewise itself was stopped"));
     assert_eq!(points.iter().filter(unseen).count(), 1, "{points:?}");
     for point in points.iter().filter(|point| point["outcome"] == "ok") {
         let wall = point["measures"]["wall"].as_f64().unwrap();
@@ -441,7 +442,11 @@ fn dry_run_says_what_would_happen_and_does_nothing() {
     assert_eq!(told["schema"], "pagewise.dry-run/1");
     let fields = told.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>();
     assert_eq!(fields, BTreeSet::from(["notes", "order", "plan", "schema", "seconds"]));
-    assert_eq!(told["order"]["points"].as_array().map(Vec::len), Some(2 * 10 + 2), "two levels, ten pairs, a warm-up each");
+    assert_eq!(
+        told["order"]["points"].as_array().map(Vec::len),
+        Some(2 * 10 + 2),
+        "two levels, ten pairs, a warm-up each"
+    );
     assert!(fs::read_dir(desk.0.path()).unwrap().next().is_none(), "a dry run leaves nothing behind");
 }
 

@@ -181,7 +181,9 @@ fn a_bundle_that_is_there_is_not_overwritten_and_the_message_names_the_verb_that
     // The whole command, with the folders that were named.
     let folders = folder.path().canonicalize().expect("a folder");
     let folders = folders.display();
-    let command = format!("go on with it:\n  pagewise trial resume x.trial --state-dir {folders}/state --cache-dir {folders}/cache");
+    let command = format!(
+        "go on with it:\n  pagewise trial resume x.trial --state-dir {folders}/state --cache-dir {folders}/cache"
+    );
     assert!(told(&refused).contains(&command), "{}", told(&refused));
     assert!(!told(&refused).contains("--resume"), "an option of another verb: {}", told(&refused));
 }
@@ -254,7 +256,10 @@ fn what_can_never_work_is_an_error_at_its_line_and_what_this_host_lacks_stands_f
     assert!(without_data.starts_with("as it is this plan cannot run on this host"), "{without_data}");
     assert!(without_data.contains("no --data DIR names what comes back"), "{without_data}");
     let elsewhere = Desk::with(&PLAN.replace("'true'", "'no-such-program-here'")).check(&["--elsewhere"]);
-    assert!(said(&elsewhere).contains("no weakness found") && !said(&elsewhere).contains("cannot run"), "{elsewhere:?}");
+    assert!(
+        said(&elsewhere).contains("no weakness found") && !said(&elsewhere).contains("cannot run"),
+        "{elsewhere:?}"
+    );
 }
 
 #[test]
@@ -282,7 +287,10 @@ fn a_share_without_its_sign_is_refused_with_the_right_way_to_write_it() {
 fn an_order_that_is_only_an_example_says_so() {
     let desk = Desk::with(PLAN);
     let example = one_line(&said(&desk.check(&[])));
-    assert!(example.contains("order: pairs, an example with seed 0: the seed is drawn when the trial begins"), "{example}");
+    assert!(
+        example.contains("order: pairs, an example with seed 0: the seed is drawn when the trial begins"),
+        "{example}"
+    );
     let dry = one_line(&said(&desk.run(&["run", "plan.toml", "--dry-run"])));
     assert!(dry.contains("order, an example with seed ") && dry.contains("runs this order"), "{dry}");
     let given = one_line(&said(&desk.run(&["run", "plan.toml", "--dry-run", "--seed", "7"])));
@@ -324,7 +332,11 @@ fn a_trial_goes_on_with_the_data_it_began_with_and_a_complete_one_says_that_it_i
     interrupt(&running);
     let stopped = running.wait_with_output().expect("it ends");
     assert_eq!(stopped.status.code(), Some(130), "{}", told(&stopped));
-    assert!(told(&stopped).contains("stopping: ending the job, then putting settings and data back"), "{}", told(&stopped));
+    assert!(
+        told(&stopped).contains("stopping: ending the job, then putting settings and data back"),
+        "{}",
+        told(&stopped)
+    );
     let go_on = "go on with:\n  pagewise trial resume x.trial\n";
     assert!(told(&stopped).contains(go_on), "the whole command: {}", told(&stopped));
 
@@ -342,7 +354,11 @@ fn a_trial_goes_on_with_the_data_it_began_with_and_a_complete_one_says_that_it_i
     assert!(told(&again).contains("is complete: nothing is left to run"), "{}", told(&again));
     let report = fs::read_to_string(bundle.join("report.md")).expect("a report");
     let data = desk.0.path().canonicalize().expect("a folder").join("data");
-    assert!(report.contains("pagewise trial run plan.toml --name x --seed ") && report.contains(&format!(" --data {}", data.display())), "{report}");
+    assert!(
+        report.contains("pagewise trial run plan.toml --name x --seed ")
+            && report.contains(&format!(" --data {}", data.display())),
+        "{report}"
+    );
 }
 
 #[test]
@@ -397,7 +413,8 @@ fn on_a_terminal_that_does_not_say_its_size_a_trial_shows_how_far_it_is_as_on_on
     assert!(!screen.contains("0/0") && screen.contains("pair 1 · "), "{screen}");
     // Ctrl-C.
     terminal.press("\u{3}");
-    let screen = terminal.wait_for(Duration::from_secs(2), "an answer to Ctrl-C", |screen| screen.contains("stopping:"));
+    let screen =
+        terminal.wait_for(Duration::from_secs(2), "an answer to Ctrl-C", |screen| screen.contains("stopping:"));
     assert!(screen.contains("putting settings and data back"), "{screen}");
     assert_eq!(terminal.wait().code, Some(130));
 }

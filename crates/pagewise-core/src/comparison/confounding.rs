@@ -109,7 +109,12 @@ impl Pooled {
     }
 
     /// What runs of the same stratum say. `None` where the strata are even, or leave nothing to say.
-    fn within(&self, rule: &Rule, cell: &Cell, stratum_of: impl Fn(usize) -> Option<usize>) -> Option<(Stratified, Said)> {
+    fn within(
+        &self,
+        rule: &Rule,
+        cell: &Cell,
+        stratum_of: impl Fn(usize) -> Option<usize>,
+    ) -> Option<(Stratified, Said)> {
         let mut strata: BTreeMap<usize, Stratum> = BTreeMap::new();
         for (row, value) in cell.a.good.iter().zip(&self.a) {
             stratum_of(*row).into_iter().for_each(|stratum| strata.entry(stratum).or_default().0.push(*value));

@@ -12,7 +12,10 @@ const MOST_LEVELS: usize = 5;
 /// All that apply, in a fixed order. `compared` is how many contrasts of counters were made.
 pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: usize) -> Vec<Note> {
     let no_counters = (question.counters != Counters::None && compared == 0).then(|| {
-        note("no-counters", "No other column of numbers changes within the runs compared: there is no counter.".to_owned())
+        note(
+            "no-counters",
+            "No other column of numbers changes within the runs compared: there is no counter.".to_owned(),
+        )
     });
     let recognised = &table.recognised;
     let mut all: Vec<Note> = [read_as(recognised), columns_used(recognised)].into_iter().flatten().collect();
@@ -46,11 +49,8 @@ fn read_as(recognised: &Recognised) -> Option<Note> {
 /// Which columns mean something by their names: one that was meant and is not listed was not found.
 fn columns_used(recognised: &Recognised) -> Option<Note> {
     let time = if recognised.order_is_time { " (timestamps)" } else { "" };
-    let used = [
-        ("outcome", &recognised.outcome, ""),
-        ("order", &recognised.order, time),
-        ("block", &recognised.block, ""),
-    ];
+    let used =
+        [("outcome", &recognised.outcome, ""), ("order", &recognised.order, time), ("block", &recognised.block, "")];
     let said: Vec<String> = used
         .into_iter()
         .filter_map(|(what, column, more)| Some(format!("{what} from column '{}'{more}", column.as_ref()?)))

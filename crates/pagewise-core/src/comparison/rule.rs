@@ -82,7 +82,9 @@ pub fn without_spread(metric: &str, values: &[f64]) -> String {
         [first, rest @ ..] if rest.iter().all(|value| value == first) => {
             format!("{metric} is {first} in every run, and values that do not vary at all give no interval")
         }
-        _ => format!("{metric} differs by the same each time, and differences that do not vary at all give no interval"),
+        _ => {
+            format!("{metric} differs by the same each time, and differences that do not vary at all give no interval")
+        }
     }
 }
 

@@ -269,9 +269,8 @@ impl Factor {
     fn left_out(&self, compared: &[&str]) -> Vec<LeftOutLevel> {
         let levels = self.levels.iter().zip(&self.seen);
         let others = levels.filter(|(level, _)| !level.is_empty() && !compared.contains(&level.as_str()));
-        let alike = |level: &str| {
-            compared.iter().find_map(|known| Some((spelling::alike(level, known)?, (*known).to_owned())))
-        };
+        let alike =
+            |level: &str| compared.iter().find_map(|known| Some((spelling::alike(level, known)?, (*known).to_owned())));
         others
             .map(|(level, rows)| LeftOutLevel {
                 factor: self.name.clone(),
@@ -464,8 +463,7 @@ impl Columns {
     /// The table, and what the numbers in it looked like.
     fn finish(self, header: &Header) -> Table {
         let mut table = self.table;
-        let with_comma =
-            |place: &usize| self.numbers.comma(*place).map(|comma| (header.name(*place), comma.clone()));
+        let with_comma = |place: &usize| self.numbers.comma(*place).map(|comma| (header.name(*place), comma.clone()));
         let numbers = [self.value].into_iter().chain(self.order).chain(self.counters);
         table.recognised.decimal_comma = numbers.collect::<Vec<_>>().iter().find_map(with_comma);
         table.recognised.order_is_time = self.numbers.is_time();

@@ -227,7 +227,8 @@ fn few_points(question: &Question, cell: &Cell) -> Option<Warning> {
         return warning("few-points", format!("`{level}` has no value here, so there is nothing to compare."));
     }
     if let Some((level, _)) = sides(cell).into_iter().find(|(_, side)| side.values.len() == 1) {
-        let text = format!("`{level}` has one value here, and a spread needs two: there is no interval. Take four or more.");
+        let text =
+            format!("`{level}` has one value here, and a spread needs two: there is no interval. Take four or more.");
         return warning("few-points", text);
     }
     let smallest = 2.0 / ways_to_choose(a, b);

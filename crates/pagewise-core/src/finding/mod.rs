@@ -9,9 +9,9 @@ pub mod answer;
 pub mod case;
 pub mod document;
 pub mod families;
+mod huge_faults;
 pub mod look;
 pub mod processes;
-mod huge_faults;
 mod propose;
 
 pub mod reference;
@@ -24,16 +24,16 @@ pub mod words;
 
 pub use answer::Answer;
 pub use document::{
-    CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound, Proposal, RuledOut,
-    SCHEMA, Severity, Stretch, Tier,
+    CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound, Proposal,
+    RuledOut, SCHEMA, Severity, Stretch, Tier,
 };
 pub use look::Look;
 pub use propose::Options;
 
+use crate::recording::SamplingEvent;
 use case::{Case, Draft, Verdict};
 use document::{LookView, TierView};
 use jiff::Timestamp;
-use crate::recording::SamplingEvent;
 use look::{Hits, Missing};
 use rule::Rule;
 use std::cmp::Reverse;

@@ -5,8 +5,8 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity,
-    Who,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut,
+    Severity, Who,
 };
 use crate::finding::words;
 use crate::unit::Bytes;
@@ -183,7 +183,8 @@ impl Page {
     fn value(&mut self, label: &str, from: &str, to: &str) {
         let (from, to) = (printable(from), printable(to));
         let room = self.columns().saturating_sub(LABEL + 3);
-        let lines = if from.width() + to.width() <= room { vec![from + &to] } else { vec![from, to.trim_start().to_owned()] };
+        let lines =
+            if from.width() + to.width() <= room { vec![from + &to] } else { vec![from, to.trim_start().to_owned()] };
         for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
             let label = if place == 0 { label } else { "" };
             self.line(&format!("   {label}{}{line}", " ".repeat(LABEL.saturating_sub(label.width()).max(1))));
@@ -346,7 +347,10 @@ impl Page {
         }
         if !others.is_empty() {
             let ids: Vec<&str> = others.iter().map(|rule| rule.id.as_str()).collect();
-            text.push_str(&format!("; these need pagewise record: {}. With -v: what each of them lacks", ids.join(", ")));
+            text.push_str(&format!(
+                "; these need pagewise record: {}. With -v: what each of them lacks",
+                ids.join(", ")
+            ));
         }
         self.paragraph(&format!("{text}."), 2);
     }

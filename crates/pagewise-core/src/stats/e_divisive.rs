@@ -203,8 +203,7 @@ mod tests {
             all.sum::<f64>()
         };
         let (m, n) = (x.len() as f64, y.len() as f64);
-        let energy =
-            2.0 * mean(x, y) / (m * n) - mean(x, x) / (m * (m - 1.0)) - mean(y, y) / (n * (n - 1.0));
+        let energy = 2.0 * mean(x, y) / (m * n) - mean(x, x) / (m * (m - 1.0)) - mean(y, y) / (n * (n - 1.0));
         m * n / (m + n) * energy
     }
 

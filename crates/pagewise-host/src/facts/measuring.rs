@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn addresses_are_shown_when_the_first_function_has_one() {
-        let shown = "0000000000000000 A fixed_percpu_data\n0000000000001000 A cpu_debug_store\nffffffff81000000 T _stext\n";
+        let shown =
+            "0000000000000000 A fixed_percpu_data\n0000000000001000 A cpu_debug_store\nffffffff81000000 T _stext\n";
         assert!(shows_addresses(shown.as_bytes()));
         let hidden = "0000000000000000 A fixed_percpu_data\n0000000000000000 T _stext\n0000000000000000 t x\t[ext4]\n";
         assert!(!shows_addresses(hidden.as_bytes()));

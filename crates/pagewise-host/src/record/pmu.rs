@@ -38,7 +38,10 @@ type Choice = (Vec<Event>, Vec<&'static str>);
 fn choices(model: &str) -> Vec<Choice> {
     let known = WALK_CYCLES.iter().find(|(name, ..)| *name == model.trim());
     let walks = known.map(|(_, loads, stores)| {
-        (vec![Event::Cycles, Event::Raw(*loads), Event::Raw(*stores)], vec!["cycles", "load_walk_cycles", "store_walk_cycles"])
+        (
+            vec![Event::Cycles, Event::Raw(*loads), Event::Raw(*stores)],
+            vec!["cycles", "load_walk_cycles", "store_walk_cycles"],
+        )
     });
     let both = vec![Event::Cycles, Event::DtlbLoadMisses, Event::DtlbStoreMisses];
     let misses = [

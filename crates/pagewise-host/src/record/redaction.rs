@@ -229,7 +229,9 @@ mod tests {
         assert_eq!(redaction.labels("cgroup=/user.slice/alice.service,node=0"), "cgroup=group-1,node=0");
         assert_eq!(redaction.labels("cgroup=/c\\054d"), "cgroup=group-3");
         assert_eq!(redaction.name("cgroup[/c,d].memory.max"), "cgroup[group-3].memory.max");
-        for kept in ["cgroup[/].memory.max", "vmstat", "mthp[64k].enabled", "cgroup]x[", "block[sda].read_ahead_kb", "["] {
+        for kept in
+            ["cgroup[/].memory.max", "vmstat", "mthp[64k].enabled", "cgroup]x[", "block[sda].read_ahead_kb", "["]
+        {
             assert_eq!(redaction.name(kept), kept);
         }
         let why = "cannot read /sys/fs/cgroup/user.slice/alice.service/memory.stat: no such file";
@@ -255,7 +257,10 @@ mod tests {
         let redaction = on();
         for (text, wanted) in [
             ("cannot read /home/alice/tree/proc/pressure/memory: gone", "cannot read /proc/pressure/memory: gone"),
-            ("3 of 9 processes: cannot read /proc/4711/task/4712/stat", "3 of 9 processes: cannot read /proc/PID/task/PID/stat"),
+            (
+                "3 of 9 processes: cannot read /proc/4711/task/4712/stat",
+                "3 of 9 processes: cannot read /proc/PID/task/PID/stat",
+            ),
             ("cannot write to runs/alice.pgw: full", "cannot write to the recording: full"),
             ("runs/alice.pgw-wal is in the way", "the recording-wal is in the way"),
             ("'/home/bob/x' and (/srv/y)", "'(a path)' and ((a path))"),
@@ -264,7 +269,10 @@ mod tests {
             assert_eq!(redaction.words(text), wanted);
         }
         let short = Redaction::new(true, &Root::live(), Path::new("a"));
-        assert_eq!(short.words("cannot write to a: a disk was taken away"), "cannot write to the recording: the recording disk was taken away");
+        assert_eq!(
+            short.words("cannot write to a: a disk was taken away"),
+            "cannot write to the recording: the recording disk was taken away"
+        );
     }
 
     #[test]
@@ -315,6 +323,9 @@ mod tests {
         batch.stacks = None;
         let told = format!("{batch:?}");
         assert!(!told.contains("alice"), "{told}");
-        assert_eq!((batch.series[0].source.as_str(), batch.gap_ends[0].0.as_str()), ("cgroup_stat[group-1]", "cgroup_stat[group-1]"));
+        assert_eq!(
+            (batch.series[0].source.as_str(), batch.gap_ends[0].0.as_str()),
+            ("cgroup_stat[group-1]", "cgroup_stat[group-1]")
+        );
     }
 }

@@ -149,7 +149,8 @@ impl Record {
     #[must_use]
     pub fn growth(&self) -> BTreeMap<String, i64> {
         let totals = self.vmstat_before.iter().filter(|(name, _)| !vmstat_is_level(name));
-        let grown = |(name, before): (&String, &i64)| Some((name.clone(), self.vmstat_after.get(name)?.wrapping_sub(*before)));
+        let grown =
+            |(name, before): (&String, &i64)| Some((name.clone(), self.vmstat_after.get(name)?.wrapping_sub(*before)));
         totals.filter_map(grown).collect()
     }
 }
@@ -273,7 +274,9 @@ impl Bundle {
             match fs::metadata(&file) {
                 Ok(metadata) if metadata.is_file() => Ok(Some(file)),
                 Ok(_) => Err(damaged(format!("{name} is no regular file"))),
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    Ok(None)
+                }
                 Err(source) => Err(BundleError::File { action: "read", path: file, source }),
             }
         };

@@ -241,11 +241,8 @@ impl Symbols {
             return *known;
         }
         self.unnamed += 1;
-        let (name, module) = if is_file {
-            (hex(offset), module_of(&range.file.path))
-        } else {
-            (UNKNOWN.to_owned(), JIT.to_owned())
-        };
+        let (name, module) =
+            if is_file { (hex(offset), module_of(&range.file.path)) } else { (UNKNOWN.to_owned(), JIT.to_owned()) };
         stacks.frame(Frame { name, module })
     }
 

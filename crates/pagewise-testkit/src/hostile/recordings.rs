@@ -81,7 +81,8 @@ pub(super) fn encoded() -> Vec<Vec<u8>> {
         encoder.begin();
         let (now, present) = (values(tick), [tick % 5 != 0; 40]);
         encoder.section(&mut out, Some(Reading { took: 3, values: &now, present: &present }));
-        encoder.section(&mut out, (tick % 3 == 0).then_some(Reading { took: 1, values: &now[..4], present: &[true; 4] }));
+        encoder
+            .section(&mut out, (tick % 3 == 0).then_some(Reading { took: 1, values: &now[..4], present: &[true; 4] }));
         all.extend((out.len() as u16).to_le_bytes());
         all.extend(out);
     }

@@ -171,13 +171,7 @@ impl Runner {
         command
     }
 
-    fn look(
-        &self,
-        trouble: &Trouble,
-        seconds: u32,
-        file: &Path,
-        interrupt: &Interrupt,
-    ) -> Result<Vec<Shown>, String> {
+    fn look(&self, trouble: &Trouble, seconds: u32, file: &Path, interrupt: &Interrupt) -> Result<Vec<Shown>, String> {
         let before = Snapshot::take();
         let mut command = self.pagewise();
         command.args(["record", "--for", &format!("{seconds}s"), "-o"]).arg(file).args(&self.record_args);

@@ -53,7 +53,8 @@ fn each_stretch_is_told_and_together_they_are_the_time_it_held() {
 fn an_end_that_nobody_saw_is_not_one() {
     let unseen = |at: f64| (at < 300.0).then_some(1_000 + at as u64 * 2_000);
     let names = ["pswpin", "pswpout", "workingset_refault_anon"];
-    let recording = names.iter().fold(trouble(400, &[(0.0, 400.0)]), |made, name| made.total("vmstat", name, "", unseen));
+    let recording =
+        names.iter().fold(trouble(400, &[(0.0, 400.0)]), |made, name| made.total("vmstat", name, "", unseen));
     let finding = must_find(&recording, "swap-thrash");
     let held = finding.held.as_ref().unwrap();
     assert_eq!(stretches(&finding), [(0.0, 300.0)]);

@@ -26,7 +26,11 @@ fn the_difference_within_strata_is_that_of_lm_and_the_balance_that_of_its_coeffi
                 let is_b = draw.unit() < f64::from(stratum + 1) / f64::from(strata_count + 1);
                 let value = 100.0 + 3.0 * f64::from(stratum) + if is_b { 1.0 } else { 0.0 } + draw.bell();
                 let (a, b) = &mut strata[stratum as usize];
-                if is_b { b.push(value) } else { a.push(value) }
+                if is_b {
+                    b.push(value)
+                } else {
+                    a.push(value)
+                }
                 y.push(value);
                 g.push(f64::from(u8::from(is_b)));
                 s.push(f64::from(stratum));

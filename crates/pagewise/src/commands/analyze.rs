@@ -172,7 +172,8 @@ impl AnalyzeArgs {
             _ => "--compare FACTOR=A,B",
         };
         // A table that cannot be read is the error to be told first.
-        let columns = open(&self.file).and_then(|source| Ok(Table::columns(source, &name(&self.file), self.delimiter)?));
+        let columns =
+            open(&self.file).and_then(|source| Ok(Table::columns(source, &name(&self.file), self.delimiter)?));
         let columns = match columns {
             Ok(columns) => columns,
             Err(failure) => return failure,

@@ -115,7 +115,10 @@ impl ReportArgs {
             None => PathBuf::from(self.what.file_name().unwrap_or_default()).with_extension("html"),
         };
         if self.output.is_none() && file.symlink_metadata().is_ok() {
-            return Err(Failure::Usage(anyhow!("{} exists already; remove it, or give a file with -o", file.display())));
+            return Err(Failure::Usage(anyhow!(
+                "{} exists already; remove it, or give a file with -o",
+                file.display()
+            )));
         }
         ReportFile::at(&file, &inputs).map(Some)
     }

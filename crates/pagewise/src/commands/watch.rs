@@ -83,7 +83,9 @@ struct Printer {
 impl Printer {
     fn new(args: &WatchArgs, global: &Global) -> Result<Printer, Failure> {
         let form = match (global.json, args.csv) {
-            (true, true) => return Err(Failure::Usage(anyhow!("--json and --csv are two forms of the same: give one"))),
+            (true, true) => {
+                return Err(Failure::Usage(anyhow!("--json and --csv are two forms of the same: give one")));
+            }
             (true, false) => Form::Json,
             (false, true) => Form::Csv,
             (false, false) => Form::Columns,

@@ -34,7 +34,8 @@ const LATE: f64 = 10.0;
 
 impl LiveProgress {
     pub(crate) fn new(live: &Live, total: usize, metric: &str) -> Self {
-        let state = Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None, said_late: 0.0 };
+        let state =
+            Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None, said_late: 0.0 };
         let bar = new_bar(total as u64, "{bar:20} {pos}/{len} {wide_msg}");
         LiveProgress { bar, live: live.clone(), metric: metric.to_owned(), state: RefCell::new(state) }
     }

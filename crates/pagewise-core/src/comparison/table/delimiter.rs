@@ -68,7 +68,8 @@ impl Delimiter {
     /// The one that the first line of a table speaks for.
     fn of_header(header: &[u8], value: Option<&str>) -> Delimiter {
         let split = Delimiter::USUAL.map(|delimiter| (delimiter, delimiter.names(header)));
-        let names_it = |names: &[String]| names.len() > 1 && value.is_some_and(|value| names.iter().any(|n| n == value));
+        let names_it =
+            |names: &[String]| names.len() > 1 && value.is_some_and(|value| names.iter().any(|n| n == value));
         let named = split.iter().find(|(_, names)| names_it(names));
         // Of equals the last is the largest, and turned round the most usual is last.
         let widest = || split.iter().rev().max_by_key(|(_, names)| names.len());
@@ -236,7 +237,8 @@ mod tests {
 
     #[test]
     fn a_delimiter_is_a_character_that_nothing_else_needs() {
-        for (text, words) in [(";", "semicolons"), ("tab", "tabs"), ("\\t", "tabs"), ("|", "'|'"), ("comma", "commas")] {
+        for (text, words) in [(";", "semicolons"), ("tab", "tabs"), ("\\t", "tabs"), ("|", "'|'"), ("comma", "commas")]
+        {
             assert_eq!(text.parse::<Delimiter>().unwrap().words(), words);
         }
         for wrong in ["", "a", "1", ".", "-", "\"", "#", "\n", ";;", "é"] {

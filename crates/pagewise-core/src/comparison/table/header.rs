@@ -59,11 +59,7 @@ impl Header {
 
     /// The place of a column that means something by its name, whatever its case; spelled exactly so before others. With
     /// it the name of another one that could be meant.
-    pub(super) fn special(
-        &self,
-        column: &str,
-        taken: &[usize],
-    ) -> Result<(Option<usize>, Option<String>), TableError> {
+    pub(super) fn special(&self, column: &str, taken: &[usize]) -> Result<(Option<usize>, Option<String>), TableError> {
         let alike: Vec<usize> = (0..self.names.len())
             .filter(|place| !taken.contains(place) && self.names[*place].eq_ignore_ascii_case(column))
             .collect();

@@ -46,9 +46,16 @@ mod tests {
             assert!(alike(one, other).is_some_and(|said| said.contains(word)), "{one} {other}");
             assert_eq!(alike(one, other), alike(other, one));
         }
-        for (one, other) in
-            [("22", "24"), ("5", "-5"), ("1.5", "15"), ("on", "off"), ("v5.10", "v5.11"), ("a", "b"), ("", " "), ("x", "x")]
-        {
+        for (one, other) in [
+            ("22", "24"),
+            ("5", "-5"),
+            ("1.5", "15"),
+            ("on", "off"),
+            ("v5.10", "v5.11"),
+            ("a", "b"),
+            ("", " "),
+            ("x", "x"),
+        ] {
             assert_eq!(alike(one, other), None, "{one} {other}");
         }
         assert_eq!(alike("patched", "unpatched"), None);

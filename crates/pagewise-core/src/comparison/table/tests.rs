@@ -205,7 +205,8 @@ fn timestamps_are_an_order() {
 
 #[test]
 fn columns_of_few_levels_that_nobody_asked_about_are_kept() {
-    let rows: String = (0..40).map(|n| format!("{},{n},{},{n},x,\n", ["a", "b"][n % 2], ["on", "off"][n / 20])).collect();
+    let rows: String =
+        (0..40).map(|n| format!("{},{n},{},{n},x,\n", ["a", "b"][n % 2], ["on", "off"][n / 20])).collect();
     let table = read(&format!("k,s,swap,run,host,empty\n{rows}")).unwrap();
     let names: Vec<&str> = table.unused.iter().map(|unused| unused.name.as_str()).collect();
     assert_eq!(names, ["swap"], "a number per row is no level, and one level differs from none");

@@ -95,7 +95,10 @@ impl Problems {
             self.add(["workload".into(), name.as_str().into()], why);
         }
         if workload.run.is_empty() && plan.live.is_none() {
-            self.add(["workload".into(), "run".into()], "there is no command to time; write run = [\"./job\", \"--fast\"]");
+            self.add(
+                ["workload".into(), "run".into()],
+                "there is no command to time; write run = [\"./job\", \"--fast\"]",
+            );
         }
     }
 
@@ -605,7 +608,11 @@ mod tests {
             ("name = '../x'\n", "", "cannot name a folder"),
             ("name = 'x'\nzip = [['swap', 'load']]\n", "", "need the same names"),
             ("name = 'x'\nzip = [['swap', 'lod']]\n", "", "there is no factor 'lod'"),
-            (HEAD, "[[exclude]]\nwhere.swap = 'of'\n", "there is no level 'of'; did you mean off? (there are: off, on)"),
+            (
+                HEAD,
+                "[[exclude]]\nwhere.swap = 'of'\n",
+                "there is no level 'of'; did you mean off? (there are: off, on)",
+            ),
             (HEAD, "[[exclude]]\nwhere.swap = ['off', 'on']\n", "every combination is excluded"),
             (HEAD, "[design]\nblocks = 2\n", "give no interval"),
             (HEAD, "[design]\norder = 'pairs'\n", "pairs need two cells"),
@@ -673,8 +680,15 @@ mod tests {
         };
         let found = super::unheard_of(&plan("vm.swappiness=2,thp.enabled=nevr"));
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].0.to_string(), found[0].1.place.to_string()), ("thp.enabled=nevr".into(), "factor[3].levels.a".into()));
-        assert!(found[0].1.why.contains("did you mean never? (there are: always, madvise, never)"), "{}", found[0].1.why);
+        assert_eq!(
+            (found[0].0.to_string(), found[0].1.place.to_string()),
+            ("thp.enabled=nevr".into(), "factor[3].levels.a".into())
+        );
+        assert!(
+            found[0].1.why.contains("did you mean never? (there are: always, madvise, never)"),
+            "{}",
+            found[0].1.why
+        );
         for fine in ["thp.defrag=defer+madvise", "mthp[64k].enabled=inherit", "env.X=nevr", "thp.use_zero_page=1"] {
             assert_eq!(super::unheard_of(&plan(fine)), vec![], "{fine}");
         }

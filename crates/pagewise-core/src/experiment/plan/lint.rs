@@ -159,9 +159,10 @@ fn unused(plan: &Plan, cells: &[Cell]) -> Vec<Lint> {
 fn no_primary(plan: &Plan) -> Option<Lint> {
     let is_silent = !plan.contrasts.is_empty() && plan.contrasts.iter().all(|contrast| !contrast.primary);
     (is_silent && !plan.is_two_arms()).then(|| {
-        let text = "no contrast is primary, so the trial makes no claim: nothing it sees is adjusted for the number of \
+        let text =
+            "no contrast is primary, so the trial makes no claim: nothing it sees is adjusted for the number of \
                     comparisons, and no look ends it early. Write primary = true in the [[contrast]] that it is for"
-            .to_owned();
+                .to_owned();
         lint("no-primary", text)
     })
 }
@@ -274,7 +275,9 @@ mod tests {
 
     #[test]
     fn a_trial_that_claims_nothing_is_told_unless_it_can_be_for_one_thing_only() {
-        let factor = |name: &str| format!("[[factor]]\nname = '{name}'\nlevels.off = 'env.{name}=1'\nlevels.on = 'env.{name}=2'\n");
+        let factor = |name: &str| {
+            format!("[[factor]]\nname = '{name}'\nlevels.off = 'env.{name}=1'\nlevels.on = 'env.{name}=2'\n")
+        };
         let two_arms = format!("name = 'x'\n{HEAD}{}{CONTRAST}", factor("swap"));
         assert_eq!(ids(&two_arms), vec![]);
         let matrix = format!("name = 'x'\n{HEAD}{}{}{CONTRAST}", factor("swap"), factor("load"));

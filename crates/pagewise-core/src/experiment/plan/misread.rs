@@ -15,7 +15,11 @@ pub(super) fn in_words(text: &str, span: Range<usize>, message: &str) -> String 
     let place = place_of(text, span.start);
     let key = place.as_ref().map_or_else(|| "this value".to_owned(), |place| dotted(place));
     if let Some((name, known)) = name_and_known(message, "unknown variant ") {
-        return format!("{key}: '{}' is none of its values{}", name.escape_debug(), meant_or_known(name, &known, "allowed"));
+        return format!(
+            "{key}: '{}' is none of its values{}",
+            name.escape_debug(),
+            meant_or_known(name, &known, "allowed")
+        );
     }
     if let Some(name) = message.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         return format!("the key '{name}' is missing here, and cannot be left out");
@@ -145,17 +149,37 @@ mod tests {
     #[test]
     fn a_value_of_another_kind_is_told_where_it_stands_with_what_it_takes() {
         for (tail, line, column, wanted) in [
-            ("[[metric]]\nsmallest_effect = 5\n", 10, 19, "metric.smallest_effect = 5: it takes a text in quotes, such as \"2%\""),
+            (
+                "[[metric]]\nsmallest_effect = 5\n",
+                10,
+                19,
+                "metric.smallest_effect = 5: it takes a text in quotes, such as \"2%\"",
+            ),
             ("[metric]\nsmallest_effect = 5\n", 10, 19, "such as \"2%\""),
-            ("[metric]\ndirection = 'up'\n", 10, 13, "metric.direction: 'up' is none of its values; allowed: lower, higher"),
+            (
+                "[metric]\ndirection = 'up'\n",
+                10,
+                13,
+                "metric.direction: 'up' is none of its values; allowed: lower, higher",
+            ),
             ("[metric]\ndirection = 'highr'\n", 10, 13, "did you mean higher?"),
-            ("[design]\nblocks = '10'\n", 10, 10, "design.blocks = '10': it takes a whole number, 0 or more, such as 10"),
+            (
+                "[design]\nblocks = '10'\n",
+                10,
+                10,
+                "design.blocks = '10': it takes a whole number, 0 or more, such as 10",
+            ),
             ("[design]\nalpha = '5%'\n", 10, 9, "design.alpha = '5%': it takes a number, such as 0.05"),
             ("[design]\norder = 5\n", 10, 9, "a word in quotes, such as \"blocks\""),
             ("[stopping]\nlooks = [4, 'x']\n", 10, 13, "stopping.looks = 'x': it takes a whole number"),
             ("[[exclude]]\nwhere.k = 5\n", 10, 11, "exclude.where.k = 5: it takes a text in quotes"),
             ("[[contrast]]\nfactor = 'k'\na = 'a'\n", 9, 1, "the key 'b' is missing"),
-            ("[desing]\nblocks = 3\n", 9, 2, "there is no key 'desing' here; did you mean design? (keys here: name, zip"),
+            (
+                "[desing]\nblocks = 3\n",
+                9,
+                2,
+                "there is no key 'desing' here; did you mean design? (keys here: name, zip",
+            ),
             ("[design]\nseeds = 3\n", 10, 1, "there is no key 'seeds' here; did you mean seed?"),
             ("[design]\nxyzzy = 3\n", 10, 1, "there is no key 'xyzzy' here; keys here: blocks"),
         ] {

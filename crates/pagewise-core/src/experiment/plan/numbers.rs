@@ -84,7 +84,8 @@ pub fn missing<'p>(plan: &Plan, points: impl IntoIterator<Item = &'p Point>) -> 
     if good.is_empty() {
         return Vec::new();
     }
-    let reported: BTreeSet<&str> = measured.iter().flat_map(|point| point.measures.keys()).map(String::as_str).collect();
+    let reported: BTreeSet<&str> =
+        measured.iter().flat_map(|point| point.measures.keys()).map(String::as_str).collect();
     let counted: BTreeSet<&str> = measured.iter().flat_map(|point| point.counters.keys()).map(String::as_str).collect();
     let has_none = |metric: &&Metric| !good.iter().any(|point| point.measures.contains_key(&metric.name));
     let of_metrics = plan.metrics.iter().filter(has_none).map(|metric| {
@@ -188,7 +189,8 @@ mod tests {
         );
         let all = [point(Outcome::Ok, &["wall"], &[]), point(Outcome::Ok, &["wall", "rat"], &["oom_kills"])];
         assert_eq!(missing(&plan, &all), Vec::<String>::new());
-        let invalidated = [point(Outcome::Ok, &["wall", "rat"], &[]), point(Outcome::Invalid, &["wall"], &["oom_kills"])];
+        let invalidated =
+            [point(Outcome::Ok, &["wall", "rat"], &[]), point(Outcome::Invalid, &["wall"], &["oom_kills"])];
         assert_eq!(missing(&plan, &invalidated), Vec::<String>::new(), "a rule that acted is no rule that could not");
     }
 }

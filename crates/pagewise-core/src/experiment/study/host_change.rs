@@ -59,7 +59,9 @@ pub(super) fn told(declared: &Declared<'_>, residuals: &[f64]) -> Option<String>
 }
 
 fn is_alarming(residuals: &[f64]) -> bool {
-    [Change::Mean, Change::MeanAndVariance].into_iter().any(|change| change_points::segments(residuals, change).len() > 1)
+    [Change::Mean, Change::MeanAndVariance]
+        .into_iter()
+        .any(|change| change_points::segments(residuals, change).len() > 1)
 }
 
 /// Where the runs change, and the p of each place.

@@ -210,9 +210,14 @@ mod tests {
 
     #[test]
     fn what_is_tenfold_and_more_is_a_multiple() {
-        for (ratio, text) in
-            [(12.04, "12.0"), (107.3, "107"), (971_883.146, "971,883"), (9_999.7, "10,000"), (0.001, "0.001"), (1e-7, "0")]
-        {
+        for (ratio, text) in [
+            (12.04, "12.0"),
+            (107.3, "107"),
+            (971_883.146, "971,883"),
+            (9_999.7, "10,000"),
+            (0.001, "0.001"),
+            (1e-7, "0"),
+        ] {
             assert_eq!(multiple(ratio), text);
         }
         assert_eq!(change(54.2), "54.2 times as high");

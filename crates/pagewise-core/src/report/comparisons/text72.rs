@@ -76,7 +76,9 @@ impl Mail {
             self.item(&format!("With the uncertainty of that mean (Fieller): {}.", with_both.join("; ")));
         }
         if all.comparisons.iter().any(|cell| is_significant(all, cell) && cell.percent_r.is_none()) {
-            self.item("A CI without % is of the difference itself: the mean of the first level is not above zero there.");
+            self.item(
+                "A CI without % is of the difference itself: the mean of the first level is not above zero there.",
+            );
         }
         let claimed = all.comparisons.iter().filter(|cell| is_significant(all, cell)).count();
         let kept = all.comparisons.iter().filter(|cell| cell.holm_p.is_some_and(|p| p <= all.alpha)).count();

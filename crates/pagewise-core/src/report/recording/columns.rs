@@ -44,9 +44,8 @@ pub const USUAL: &[Column] = &[
 ];
 
 /// The usual ones by what they tell of trouble with memory, the most first: a narrow terminal lacks those behind.
-const BY_WEIGHT: [&str; 16] = [
-    "cpu", "sys", "free", "psi", "drct", "cmp", "si", "so", "kswp", "thp", "fb", "maj", "anon", "cach", "dirt", "st",
-];
+const BY_WEIGHT: [&str; 16] =
+    ["cpu", "sys", "free", "psi", "drct", "cmp", "si", "so", "kswp", "thp", "fb", "maj", "anon", "cach", "dirt", "st"];
 
 /// More, in the order in which a wider terminal takes them.
 pub const MORE: &[Column] = &[

@@ -47,8 +47,7 @@ impl Recording {
         if version > FORMAT {
             return Err(RecordingError::Newer { path: path.to_owned(), found: version });
         }
-        let page: u64 =
-            database.query_row("PRAGMA page_size", [], |row| unsigned(row, 0)).map_err(database_error)?;
+        let page: u64 = database.query_row("PRAGMA page_size", [], |row| unsigned(row, 0)).map_err(database_error)?;
         // SQLite fills a last page that is cut with zeros and goes on. What stands in a -wal file counts more than it.
         if !companions(path)[0].exists() && !length.is_multiple_of(page.max(1)) {
             let what = format!("it was cut: its {length} bytes are no whole number of pages of {page} bytes");
@@ -222,7 +221,11 @@ impl Recording {
     }
 
     /// `None`: packed in a way of a newer version; it is left out, as an unknown table is.
-    fn unpacked(&self, seq: i64, Packed { source, codec, n, blob }: &Packed) -> Result<Option<Segment>, RecordingError> {
+    fn unpacked(
+        &self,
+        seq: i64,
+        Packed { source, codec, n, blob }: &Packed,
+    ) -> Result<Option<Segment>, RecordingError> {
         if codec != CODEC {
             return Ok(None);
         }

@@ -98,11 +98,7 @@ pub(super) fn marks(judged: Option<&Judged>) -> Vec<String> {
     let Some(caveat) = caveat else { return Vec::new() };
     let count = caveat.marks.len();
     let caveats = if count == 1 { "caveat" } else { "caveats" };
-    vec![
-        format!("{caveats}: {} (c)", caveat.marks.join(", ")),
-        format!("{count} {caveats} (c)"),
-        caveats.to_owned(),
-    ]
+    vec![format!("{caveats}: {} (c)", caveat.marks.join(", ")), format!("{count} {caveats} (c)"), caveats.to_owned()]
 }
 
 /// A text in full, cut into lines of the screen. Commands are too long to be wrapped between words: they go on below.

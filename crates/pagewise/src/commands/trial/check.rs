@@ -84,7 +84,14 @@ pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure
     let order = order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
     if global.json {
         let is_example = seed == Seed::Drawn;
-        output::json(&Checked { schema: SCHEMA, plan: &plan, order: &order, is_example, forecast: &forecast, lints: &lints });
+        output::json(&Checked {
+            schema: SCHEMA,
+            plan: &plan,
+            order: &order,
+            is_example,
+            forecast: &forecast,
+            lints: &lints,
+        });
     } else {
         output::data(&output::wrapped(&in_words(&plan, (&order, seed), &forecast, &lints), output::columns(), 2));
     }

@@ -61,7 +61,8 @@ pub(crate) struct ResumeArgs {
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let loaded = plans::load(&args.plan)?;
     let seed = if args.seed.is_some() || loaded.has_seed { Seed::Given } else { Seed::Drawn };
-    let session = Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone()).waiting(args.wait);
+    let session =
+        Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone()).waiting(args.wait);
     loaded.hold_to(&session, true)?;
     let mut plan = loaded.plan;
     if let Some(name) = &args.name {
