@@ -34,6 +34,7 @@ mod tests {
             ("oom_kills", Some("oom_kill")),
             ("desing", Some("design")),
             ("wal", Some("wall")),
+            ("dsegin", Some("design")),
             ("rate", None),
             ("", None),
         ] {

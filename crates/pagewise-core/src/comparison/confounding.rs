@@ -350,9 +350,10 @@ mod tests {
 
     #[test]
     fn a_column_that_makes_the_difference_is_told() {
-        for levels in [2, 5] {
-            let share = told(100, levels, 6.0 / f64::from(levels - 1), 0.8);
-            assert!(share >= 0.8, "{levels} levels: {share}");
+        // Of two levels nine in ten runs against five: the test of balance itself sees that in seven of ten tables of this size.
+        for (levels, pushed, least) in [(2, 0.8, 0.6), (2, 1.0, 0.8), (5, 0.8, 0.8)] {
+            let share = told(400, levels, 6.0 / f64::from(levels - 1), pushed);
+            assert!(share >= least, "{levels} levels, {pushed}: {share}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
     ],
     seconds: ORDINARY,
     needs: &[need::root],
-    proof: &[Proof::Grows("pgscan_kswapd", 10_000.0), Proof::Thread("kswapd", 0.05)],
+    proof: &[Proof::Grows("pgscan_kswapd", 10_000.0), Proof::Thread("kswapd", 0.8)],
     make,
 };
 

@@ -94,7 +94,7 @@ impl Problems {
             );
             self.add(["workload".into(), name.as_str().into()], why);
         }
-        if workload.run.is_empty() && plan.live.is_none() {
+        if workload.run.first().is_none_or(|program| program.trim().is_empty()) && plan.live.is_none() {
             self.add(
                 ["workload".into(), "run".into()],
                 "there is no command to time; write run = [\"./job\", \"--fast\"]",
@@ -406,11 +406,6 @@ impl Problems {
                 let why = format!("nothing would ever be invalid: give above or below for '{}'", rule.number);
                 self.add([Step::from("invalidate"), index.into()], why);
             }
-        }
-        let has_command = plan.workload.run.first().is_some_and(|program| !program.trim().is_empty());
-        if plan.workload.name == "command" && plan.live.is_none() && !has_command {
-            let why = "there is no command to time; write run = [\"program\", \"argument\"]";
-            self.add(["workload".into(), "run".into()], why);
         }
         let cost = &plan.cost;
         for (key, text) in [("run", &cost.run), ("around", &cost.around), ("boot", &cost.boot)] {

@@ -33,7 +33,7 @@ pub(super) fn in_words(text: &str, span: Range<usize>, message: &str) -> String 
     let such_as = place.as_ref().and_then(example).map(|example| format!(", such as {example}")).unwrap_or_default();
     let written = text.get(span).and_then(|written| written.lines().next()).unwrap_or_default();
     match written.chars().count() {
-        1..=40 => format!("{key} = {}: it takes {wanted}{such_as}", written.escape_debug()),
+        1..=40 => format!("{key} = {}: it takes {wanted}{such_as}", shown(written)),
         _ => format!("{key} takes {wanted}{such_as}"),
     }
 }
@@ -61,6 +61,11 @@ fn kind(expected: &str) -> &'static str {
         "a sequence" => "a list in brackets",
         _ => "a table",
     }
+}
+
+/// As it stands in the plan, without what would steer a terminal.
+fn shown(written: &str) -> String {
+    written.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] }).collect()
 }
 
 /// `design.blocks`, without the numbers of tables in lists.
