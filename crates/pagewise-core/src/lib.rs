@@ -12,6 +12,8 @@ pub mod metric;
 
 pub mod tunable;
 
+pub mod spelling;
+
 pub mod recording;
 
 pub mod import;

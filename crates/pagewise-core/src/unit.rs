@@ -83,6 +83,9 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// Nothing here takes a hundred years; what does is a slip, and its sum would leave the range of a clock.
+const LONGEST: f64 = 100.0 * 365.25 * 86_400.0;
+
 impl FromStr for Seconds {
     type Err = UnitError;
 
@@ -100,7 +103,8 @@ impl FromStr for Seconds {
             .find_map(|(suffix, factor)| trimmed.strip_suffix(suffix).map(|number| (number, *factor)))
             .ok_or_else(error)?;
         let number: f64 = number.trim().parse().map_err(|_| error())?;
-        if number.is_finite() && number >= 0.0 { Ok(Seconds(number * factor)) } else { Err(error()) }
+        let seconds = number * factor;
+        if (0.0..=LONGEST).contains(&seconds) { Ok(Seconds(seconds)) } else { Err(error()) }
     }
 }
 
@@ -138,6 +142,32 @@ impl fmt::Display for Fraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
         if percent == percent.trunc() { write!(f, "{percent:.0}%") } else { write!(f, "{percent:.1}%") }
+    }
+}
+
+/// A share as people type it for an option: a percentage with its sign, from 0% to less than 100%. A bare number is refused: 3 may
+/// be meant as three percent, and 0.5 as half of one.
+///
+/// # Errors
+/// For anything else.
+pub fn share(text: &str) -> Result<Fraction, String> {
+    let wrong = |why: &str| Err(format!("'{}' {why}; write it like 3%", text.escape_debug()));
+    match text.parse() {
+        Err(_) => wrong("is not a percentage"),
+        Ok(Fraction(_)) if !text.trim_end().ends_with('%') => wrong("has no percent sign"),
+        Ok(Fraction(share)) if !(0.0..1.0).contains(&share) => wrong("is not between 0 % and 100 %"),
+        Ok(share) => Ok(share),
+    }
+}
+
+/// A level of significance as people type it: `0.05` or `5%`, above 0 and below a half.
+///
+/// # Errors
+/// For anything else.
+pub fn significance(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(Fraction(alpha)) if alpha > 0.0 && alpha < 0.5 => Ok(alpha),
+        _ => Err(format!("alpha is {}; write a number above 0 and below 0.5, like 0.05 or 5%", text.escape_debug())),
     }
 }
 
@@ -183,5 +213,28 @@ mod tests {
         assert!("%".parse::<Fraction>().is_err());
         assert_eq!(Fraction(0.02).to_string(), "2%");
         assert_eq!(Fraction(0.0123).to_string(), "1.2%");
+    }
+
+    #[test]
+    fn a_share_needs_its_sign_and_alpha_takes_either_way() {
+        assert_eq!(
+            (share("3%"), share(" 0.5 % "), share("0%")),
+            (Ok(Fraction(0.03)), Ok(Fraction(0.005)), Ok(Fraction(0.0)))
+        );
+        for (text, why) in [
+            ("3", "no percent sign; write it like 3%"),
+            ("0.03", "no percent sign"),
+            ("300%", "not between 0 % and 100 %"),
+            ("-1%", "not between"),
+            ("NaN%", "not a percentage"),
+            ("two", "not a percentage"),
+        ] {
+            let told = share(text).expect_err(text);
+            assert!(told.contains(why), "{told}");
+        }
+        assert_eq!((significance("0.05"), significance("5%")), (Ok(0.05), Ok(0.05)));
+        for text in ["0", "0.7", "5", "50%", "NaN", "five"] {
+            assert!(significance(text).is_err_and(|why| why.contains("alpha is")), "{text}");
+        }
     }
 }

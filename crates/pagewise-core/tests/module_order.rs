@@ -5,10 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 12] = [
+const ORDER: [&str; 13] = [
     "unit",
     "metric",
     "tunable",
+    "spelling",
     "recording",
     "import",
     "export",

@@ -1,11 +1,13 @@
 //! A declared matrix with known values gives the numbers that follow from them.
 
+use pagewise_core::comparison;
 use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping;
 use pagewise_core::experiment::study::{Study, analyze};
+use pagewise_core::stats::confidence_sequence::ConfidenceSequence;
 use std::collections::BTreeMap;
 
 const PLAN: &str = r#"
@@ -116,6 +118,28 @@ fn every_contrast_is_looked_at_in_every_combination_for_every_metric() {
 }
 
 #[test]
+fn values_that_do_not_vary_give_no_verdict_in_a_trial_and_in_a_table() {
+    let plan = plan();
+    let study = study(&points(&draw(&plan).unwrap(), scattered));
+    for constant in study.comparisons.iter().filter(|one| one.metric == "system_share") {
+        assert_eq!((constant.conclusion, constant.effect.is_none()), (Conclusion::Inconclusive, true));
+        let wanted = "system_share is 0.1 in every run, and values that do not vary at all give no interval";
+        assert!(constant.sentence.contains(wanted), "{}", constant.sentence);
+    }
+    let by_the_same = points(&draw(&plan).unwrap(), |_, cell| if cell.starts_with("on") { 2.0 } else { 1.0 });
+    let off = &self::study(&by_the_same).comparisons[0];
+    assert_eq!(off.conclusion, Conclusion::Inconclusive);
+    assert!(off.sentence.contains("wall differs by the same each time"), "{}", off.sentence);
+
+    let contrast = comparison::question::Contrast { factor: "k".into(), a: "a".into(), b: "b".into() };
+    let question = comparison::question::Question::new("s", vec![contrast], vec![]);
+    let table = "k,s\na,5\na,5\na,5\nb,5\nb,5\nb,5\n";
+    let table = comparison::table::Table::read(table.as_bytes(), "x.csv", &question).unwrap();
+    let found = comparison::analysis::analyze(&table, &question).unwrap();
+    assert_eq!(found.comparisons[0].verdict, Conclusion::Inconclusive);
+}
+
+#[test]
 fn the_estimate_is_the_t_interval_over_block_differences() {
     let plan = plan();
     let order = draw(&plan).unwrap();
@@ -183,6 +207,132 @@ fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_the_look_s_i
     let study = analyze(&plan, &order, &until(7), &looks).unwrap();
     assert_eq!(study.comparisons[0].level, second.comparisons[0].nominal_p);
     assert_eq!(study.comparisons[0].blocks, 6, "blocks after the last look do not count");
+}
+
+/// The same matrix without a planned end.
+fn open_ended() -> Plan {
+    let text = PLAN.replace("blocks = 8", "blocks = 30") + "[stopping]\nrule = \"open-ended\"\nshortest_at = 10\n";
+    source::read(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every look that an engine takes until the trial ends, given all the points there would be.
+fn looks_until_the_end(plan: &Plan, order: &Order, points: &[Point]) -> Vec<stopping::Look> {
+    let mut looks: Vec<stopping::Look> = Vec::new();
+    for blocks in 1..=plan.design.blocks {
+        let so_far: Vec<Point> =
+            points.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect();
+        let Some(due) = stopping::due(plan, order, &so_far, &looks) else { continue };
+        looks.push(stopping::look(plan, order, &so_far, due, &looks));
+        if looks.last().is_some_and(|look| look.stop) {
+            break;
+        }
+    }
+    looks
+}
+
+#[test]
+fn an_open_ended_trial_is_looked_at_after_every_block_and_ends_when_its_claims_are_decided() {
+    let plan = open_ended();
+    let order = draw(&plan).unwrap();
+    let points = points(&order, scattered);
+    let looks = looks_until_the_end(&plan, &order, &points);
+    let (last, before) = looks.split_last().unwrap();
+    assert_eq!(looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), (4..=last.blocks).collect::<Vec<_>>());
+    assert!(last.stop && last.blocks < 30 && before.iter().all(|look| !look.stop), "{last:?}");
+    assert_eq!(last.because, "every primary comparison is decided");
+    for look in &looks {
+        assert_eq!(look.spent, None);
+        for one in &look.comparisons {
+            assert_eq!(one.nominal_p, 0.025, "two claims share alpha at every look");
+            let excludes_no_change = matches!(one.conclusion, Conclusion::Better | Conclusion::Worse);
+            assert!(!excludes_no_change || one.p.unwrap() <= one.nominal_p, "{one:?}");
+        }
+    }
+    let study = analyze(&plan, &order, &points, &looks).unwrap();
+    let claims: Vec<_> = study.comparisons.iter().filter(|one| one.primary).collect();
+    for (claim, looked) in claims.iter().zip(&last.comparisons) {
+        assert_eq!((claim.conclusion, claim.level), (looked.conclusion, looked.nominal_p));
+        assert_eq!(claim.effect.as_ref().map(|effect| effect.p), looked.p);
+        assert_eq!(claim.blocks, last.blocks);
+        assert!(claim.sentence.contains("confidence sequence"), "{}", claim.sentence);
+    }
+    assert_eq!(claims[0].conclusion, Conclusion::Equivalent);
+    assert_eq!(claims[1].conclusion, Conclusion::Worse);
+}
+
+#[test]
+fn its_intervals_are_those_of_the_sequence_that_its_plan_fixes() {
+    let plan = open_ended();
+    let order = draw(&plan).unwrap();
+    let points = points(&order, scattered);
+    let looks = looks_until_the_end(&plan, &order, &points);
+    let blocks = looks.last().unwrap().blocks;
+    let study = analyze(&plan, &order, &points, &looks).unwrap();
+    let tuned = ConfidenceSequence::shortest_at(0.025, 10);
+    let sequence = study.sequence.as_ref().unwrap();
+    assert_eq!((sequence.shortest_at, sequence.effect_variance), (10, tuned.effect_variance));
+    for (comparison, alpha) in study.comparisons.iter().zip([0.025, 0.05, 0.025, 0.05, 0.05, 0.05]) {
+        assert_eq!(comparison.level, alpha, "{}", comparison.name);
+        // The second metric has no scatter at all.
+        if comparison.metric != "wall" {
+            continue;
+        }
+        let differences: Vec<f64> = comparison.differences.iter().map(|one| one.difference).collect();
+        assert_eq!(differences.len() as u32, blocks);
+        let effect = comparison.effect.as_ref().unwrap();
+        for (interval, alpha) in
+            [(effect.interval, alpha), (effect.interval_equivalence, 2.0 * alpha), (effect.interval_alone, 0.05)]
+        {
+            let (low, high) = ConfidenceSequence { alpha, ..tuned }.interval(&differences).unwrap();
+            assert!((libm::log(interval.low) - low).abs() < 1e-12 && (libm::log(interval.high) - high).abs() < 1e-12);
+        }
+        assert_eq!(effect.p, (1.0 / effect.evidence.unwrap()).min(1.0));
+        assert_eq!((effect.randomisation_p, comparison.holm_p), (None, None));
+    }
+}
+
+#[test]
+fn a_pause_changes_neither_the_looks_nor_the_end() {
+    let plan = open_ended();
+    let order = draw(&plan).unwrap();
+    let points = points(&order, scattered);
+    let whole = looks_until_the_end(&plan, &order, &points);
+    let end = whole.last().unwrap().blocks;
+    let until = |blocks: u32| -> Vec<Point> {
+        points.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
+    };
+    // Killed between the last run of a block and its look, and gone on with: that look is made up for, and no other is taken again.
+    for blocks in 4..=end {
+        let taken = &whole[..(blocks - 4) as usize];
+        assert_eq!(stopping::due(&plan, &order, &until(blocks), taken), Some(blocks));
+        assert_eq!(stopping::look(&plan, &order, &until(blocks), blocks, taken), whole[(blocks - 4) as usize]);
+        let taken = &whole[..=(blocks - 4) as usize];
+        assert_eq!(stopping::due(&plan, &order, &until(blocks), taken), None);
+    }
+}
+
+#[test]
+fn too_few_blocks_say_nothing_and_failures_end_a_trial_all_the_same() {
+    let text = PLAN.replace("blocks = 8", "blocks = 60") + "[stopping]\nrule = \"open-ended\"\nshortest_at = 60\n";
+    let plan = source::read(&text, "x.toml").unwrap();
+    let order = draw(&plan).unwrap();
+    let mut points = points(&order, scattered);
+    let first = stopping::look(&plan, &order, &points, 4, &[]);
+    assert!(first.comparisons.iter().all(|one| one.p.is_none() && one.conclusion == Conclusion::Inconclusive));
+    let study = analyze(&plan, &order, &points, std::slice::from_ref(&first)).unwrap();
+    let why = study.comparisons[0].no_effect_because.as_deref().unwrap();
+    assert!(why.contains("4 complete blocks are too few for its confidence sequence"), "{why}");
+    let json = serde_json::to_string(&study).unwrap();
+    assert!(serde_json::from_str::<Study>(&json).is_ok(), "an interval without bounds got into a document: {json}");
+
+    for point in points.iter_mut().filter(|point| point.planned.cell.starts_with("on")) {
+        point.outcome = Outcome::Oom;
+    }
+    let looks = looks_until_the_end(&plan, &order, &points);
+    let last = looks.last().unwrap();
+    // Two claims share alpha: 8 of 8 against 0 of 8 is the first difference below 0.025 / (8 · 9).
+    assert_eq!((last.blocks, last.stop), (8, true));
+    assert!(last.comparisons.iter().all(|one| one.conclusion == Conclusion::Worse), "{last:?}");
 }
 
 #[test]

@@ -155,7 +155,12 @@ impl std::fmt::Display for Status {
         match self {
             Status::Exited(code) => write!(f, "exit status {code}"),
             Status::Signalled(signal) => match Signal::from_named_raw(*signal) {
-                Some(named) => write!(f, "killed by {named:?} (signal {signal})"),
+                Some(named) => {
+                    // The library writes "Signal::SEGV"; people know it as SIGSEGV.
+                    let named = format!("{named:?}");
+                    let name = named.trim_matches('"').trim_start_matches("Signal::").trim_start_matches("SIG");
+                    write!(f, "killed by SIG{name} (signal {signal})")
+                }
                 None => write!(f, "killed by signal {signal}"),
             },
         }
@@ -208,10 +213,38 @@ pub enum Stopped {
 pub struct JobEnded {
     /// Seconds from the first start to the last exit.
     pub wall: f64,
+    /// By how many seconds `wall` may be too long: while the last command ended, this process was stopped or got no CPU.
+    pub noticed_late: f64,
     /// Each command, in the order given.
     pub commands: Vec<Ended>,
     /// Set when we ended them.
     pub stopped: Option<Stopped>,
+}
+
+/// A command that is noticed to have ended within this time of our having been away ended, as far as we know, while we were.
+const AFTER_A_GAP: Duration = Duration::from_millis(100);
+
+/// When this process was last unable to look, though it should have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Away {
+    /// When it should have looked, and when it did.
+    last: Option<(Instant, Instant)>,
+}
+
+impl Away {
+    fn looked(&mut self, due: Instant, now: Instant) {
+        if now.saturating_duration_since(due) > WATCH_PERIOD / 4 {
+            self.last = Some((due, now));
+        }
+    }
+
+    /// How long before `at` the command may have ended.
+    fn late(&self, at: Instant) -> Duration {
+        match self.last {
+            Some((due, back)) if at >= due && at <= back + AFTER_A_GAP => at.min(back).duration_since(due),
+            _ => Duration::ZERO,
+        }
+    }
 }
 
 /// A command could not be started.
@@ -336,15 +369,19 @@ pub fn run(commands: &[Command], limits: Limits<'_>, watch: &mut dyn Watch) -> R
     }
     drop(sender);
     let (stopped, exits) = wait_for_all(&running, exits, limits, watch, started_at);
-    let last_exit = exits.iter().flatten().map(|exit| exit.at).max().unwrap_or_else(Instant::now);
+    let last = exits.iter().flatten().max_by_key(|exit| exit.at);
+    let last_exit = last.map_or_else(Instant::now, |exit| exit.at);
+    let noticed_late = last.map_or(0.0, |exit| exit.late.as_secs_f64());
     let commands = running.into_iter().zip(exits).map(|(running, exit)| running.finish(exit)).collect();
-    Ok(JobEnded { wall: (last_exit - started_at).as_secs_f64(), commands, stopped })
+    Ok(JobEnded { wall: (last_exit - started_at).as_secs_f64(), noticed_late, commands, stopped })
 }
 
 /// A child that ended, as its waiting thread saw it.
 struct Exit {
     index: usize,
     at: Instant,
+    /// How long before `at` it may have ended.
+    late: Duration,
     reaped: io::Result<child::Reaped>,
 }
 
@@ -358,6 +395,7 @@ fn wait_for_all(
     let mut seen: Vec<Option<Exit>> = running.iter().map(|_| None).collect();
     let mut stopped: Option<(Stopped, Instant)> = None;
     let mut next_tick = Instant::now();
+    let mut away = Away::default();
     let mut killed = false;
     while seen.iter().any(Option::is_none) {
         let now = Instant::now();
@@ -380,10 +418,13 @@ fn wait_for_all(
                 signal_unfinished(running, &seen, Signal::KILL);
             }
         }
-        match exits.recv_timeout(next_tick.saturating_duration_since(Instant::now())) {
+        let due = next_tick.max(Instant::now());
+        let received = exits.recv_timeout(due.saturating_duration_since(Instant::now()));
+        away.looked(due, Instant::now());
+        match received {
             Ok(exit) => {
-                let index = exit.index;
-                seen[index] = Some(exit);
+                let (index, late) = (exit.index, away.late(exit.at));
+                seen[index] = Some(Exit { late, ..exit });
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -508,7 +549,7 @@ fn wait_for_exit(index: usize, pid: u32) -> Exit {
     if let Some(group) = as_pid(pid) {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
-    Exit { index, at, reaped: child::reap(pid) }
+    Exit { index, at, late: Duration::ZERO, reaped: child::reap(pid) }
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {
@@ -605,6 +646,20 @@ mod tests {
     #[test]
     fn a_signal_is_told_from_an_exit() {
         assert_eq!(step(&["sh", "-c", "kill -KILL $$"]).unwrap().status, Status::Signalled(9));
+        assert_eq!(Status::Signalled(11).to_string(), "killed by SIGSEGV (signal 11)");
+    }
+
+    #[test]
+    fn an_end_that_falls_into_our_own_absence_is_uncertain_by_it() {
+        let start = Instant::now();
+        let at = |ms: u64| start + Duration::from_millis(ms);
+        let mut away = Away::default();
+        away.looked(at(100), at(103));
+        assert_eq!(away.late(at(103)), Duration::ZERO, "nobody looks to the millisecond");
+        away.looked(at(200), at(5_200));
+        assert_eq!(away.late(at(5_201)), Duration::from_millis(5_000), "it may have ended right after 200 ms");
+        assert_eq!(away.late(at(150)), Duration::ZERO, "before we were away");
+        assert_eq!(away.late(at(9_000)), Duration::ZERO, "we were back, and saw it run");
     }
 
     #[test]

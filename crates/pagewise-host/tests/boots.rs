@@ -99,6 +99,8 @@ impl Trial {
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
+            bundle: None,
+            data_folder: None,
         };
         let kernel = |policy: &str| if policy.contains(NEW) { NEW.to_owned() } else { OLD.to_owned() };
         let cells = cells(&plan).expect("policies that can be read");

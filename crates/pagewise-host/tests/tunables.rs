@@ -84,6 +84,22 @@ fn every_tunable_of_every_kernel_is_read_written_and_put_back() {
 }
 
 #[test]
+fn every_word_that_a_kernel_lists_is_one_that_a_plan_may_have() {
+    let hosts = [FakeHost::rhel6(), FakeHost::debian11(), FakeHost::modern(), FakeHost::hybrid()]
+        .map(|host| (host.root(), Some(host)));
+    let mut seen = 0;
+    for (root, _host) in hosts.into_iter().chain([(Root::live(), None)]) {
+        for listed in present(&root).into_iter().filter(|listed| listed.descriptor.grammar == Grammar::Choice) {
+            for word in listed.allowed.split(' ') {
+                assert!(listed.descriptor.words.contains(&word), "{}: '{word}' is not known", listed.name);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 20, "only {seen} words were seen");
+}
+
+#[test]
 fn red_hats_own_path_and_words_are_understood() {
     let host = FakeHost::rhel6();
     let root = host.root();

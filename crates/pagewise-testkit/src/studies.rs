@@ -17,6 +17,8 @@ pub fn all() -> Vec<(&'static str, StudyReport)> {
         ("seed", seed()),
         ("pairs", pairs()),
         ("stopped", stopped()),
+        ("open-ended", open_ended()),
+        ("carried", carried()),
         ("memory", memory()),
         ("hostile", hostile()),
         ("stacked", stacked()),
@@ -194,14 +196,19 @@ primary = true
 /// A sequential trial that ended before its last look.
 #[must_use]
 pub fn stopped() -> StudyReport {
-    let plan = plan(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"));
+    stopped_by(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"))
+}
+
+/// Swap costs a sixth under high load and nothing under low load; the trial ends when its rule says so.
+fn stopped_by(text: &str) -> StudyReport {
+    let plan = plan(text);
     let order = order(&plan);
     let all = points(&order, |planned| if planned.cell == "on·high" { 111.0 } else { 95.0 });
     let until = |blocks: u32| -> Vec<Point> {
         all.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
     };
     let mut looks = Vec::new();
-    for blocks in [4, 6, 8, 10] {
+    for blocks in plan.stopping.looks(plan.design.blocks) {
         let look = stopping::look(&plan, &order, &until(blocks), blocks, &looks);
         let stop = look.stop;
         looks.push(look);
@@ -210,6 +217,31 @@ pub fn stopped() -> StudyReport {
         }
     }
     report(plan, &order, &all, &looks)
+}
+
+/// The same without a planned end: looked at after every block.
+#[must_use]
+pub fn open_ended() -> StudyReport {
+    let text = SWAP.replace("blocks = 10", "blocks = 40");
+    stopped_by(&format!("{text}[stopping]\nrule = \"open-ended\"\nshortest_at = 12\n"))
+}
+
+/// Four cells in Williams squares on a host that carries a part of each run over to the next.
+#[must_use]
+pub fn carried() -> StudyReport {
+    let plan = plan(&SWAP.replace("blocks = 10", "blocks = 8\norder = \"williams\""));
+    let order = order(&plan);
+    let effect = |cell: &str| match cell {
+        "off·high" => 0.2_f64,
+        "on·low" => 0.1,
+        "on·high" => 0.4,
+        _ => 0.0,
+    };
+    let points = points(&order, |planned| {
+        let before = planned.index.checked_sub(1).map_or("", |before| order.points[before as usize].cell.as_str());
+        80.0 * (effect(&planned.cell) + 0.3 * effect(before)).exp()
+    });
+    report(plan, &order, &points, &[])
 }
 
 /// The question whether huge pages cost or save, on fresh and on aged memory. Levels with names that are too long.

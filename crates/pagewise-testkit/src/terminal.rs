@@ -69,7 +69,8 @@ fn some(cells: u16) -> NonZeroU16 {
 }
 
 impl Terminal {
-    /// Starts a program in a terminal of so many columns and rows, with these variables set.
+    /// Starts a program in a terminal of so many columns and rows, with these variables set. One of 0 columns and 0 rows does not
+    /// say how large it is, as `script` and some containers have it; what is on it is seen as on one of 80 and 24.
     ///
     /// # Panics
     /// When there is no pseudo-terminal to be had, or the program cannot be started.
@@ -88,7 +89,8 @@ impl Terminal {
         command.arg("--ctty").arg(program).args(args).stdin(stdio()).stdout(stdio()).stderr(stdio());
         command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env_remove("NO_COLOR");
         let child = command.envs(variables.iter().copied()).spawn().expect("setsid of util-linux");
-        let screen = vt100::Parser::new(some(rows), some(columns), 0);
+        let or = |cells: u16, otherwise: u16| some(if cells == 0 { otherwise } else { cells });
+        let screen = vt100::Parser::new(or(rows, 24), or(columns, 80), 0);
         let seen = Arc::new(Mutex::new(Seen { screen, bytes: Vec::new() }));
         let is_over = Arc::new(AtomicBool::new(false));
         let from = File::from(master.try_clone().expect("a descriptor"));

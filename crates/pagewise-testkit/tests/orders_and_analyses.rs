@@ -35,6 +35,9 @@ const ANALYSES: [&str; 4] = [WELCH, DESIGN, RANDOMISATION, RANKS];
 const ORDERS_OF_TWO: [&str; 5] = ["pairs", "blocks", "williams", "complete", "nested"];
 const ORDERS_OF_FOUR: [&str; 4] = ["blocks", "williams", "complete", "nested"];
 
+/// Seeds that no other series of any place uses.
+const FRESH: u64 = 1_000_000;
+
 /// Trials of a combination.
 fn count() -> u32 {
     if std::env::var_os("PAGEWISE_LONG").is_some() { 20_000 } else { 2000 }
@@ -138,27 +141,47 @@ struct Row {
     effect_found: f64,
     /// Standard deviation of the estimate from trial to trial without an effect, in units of a run's SD.
     estimate_sd: f64,
+    /// What a second look says where the first one seemed to break a promise: ten times as many trials of fresh seeds. Of
+    /// some thirty promised rates one is off by three standard errors every few times; this tells chance from a broken promise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    again: Option<Again>,
+}
+
+/// False positives, counted again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Again {
+    trials: u32,
+    false_positives: BTreeMap<String, Rate>,
 }
 
 impl Row {
-    /// Share of false positives: point estimate, and whether 5 % is excluded from below with confidence 99.9 %.
+    /// Whether 5 % is excluded from below with confidence 99.9 %, by the larger count where there are two.
     fn exceeds(&self, analysis: &str) -> bool {
-        wilson(self.false_positives[analysis].rate, f64::from(count()), 0.002).0 > ALPHA
+        let (rates, trials) = match &self.again {
+            Some(again) => (&again.false_positives, again.trials),
+            None => (&self.false_positives, count()),
+        };
+        wilson(rates[analysis].rate, f64::from(trials), 0.002).0 > ALPHA
+    }
+
+    /// Whether trials are run in this order when a plan names none, and so promised to hold alpha.
+    fn is_default_order(&self) -> bool {
+        matches!((self.cells, self.order.as_str()), (2, "pairs") | (4, "blocks"))
     }
 }
 
 fn row(place: usize, scenario: &str, world: &World, cells: usize, order: &str) -> Row {
     let mut plan = unwarned(&plan(cells, order));
-    let mut said = |world: World, effect: u64| -> Vec<Said> {
-        let first = place as u64 * 10_000_000 + effect * 5_000_000;
+    let mut said = |world: World, series: u64, trials: u32| -> Vec<Said> {
+        let first = place as u64 * 10_000_000 + series * 5_000_000;
         let one = |number: u64| {
             plan.design.seed = first + number;
             trial(&plan, &world, first + 1_000_000 + number)
         };
-        (0..u64::from(count())).map(one).collect()
+        (0..u64::from(trials)).map(one).collect()
     };
-    let null = said(*world, 0);
-    let with_effect = said(World { ratio: (EFFECT_IN_SD * SD).exp(), ..*world }, 1);
+    let null = said(*world, 0, count());
+    let with_effect = said(World { ratio: (EFFECT_IN_SD * SD).exp(), ..*world }, 1, count());
     let rates = |said: &[Said]| -> BTreeMap<String, Rate> {
         let rate = |at: usize| {
             let p: Vec<f64> = said.iter().filter_map(|one| one.p[at]).collect();
@@ -169,7 +192,7 @@ fn row(place: usize, scenario: &str, world: &World, cells: usize, order: &str) -
     let mean = |said: &[Said]| said.iter().map(|one| one.log_ratio).sum::<f64>() / said.len() as f64;
     let centre = mean(&null);
     let variance = null.iter().map(|one| (one.log_ratio - centre).powi(2)).sum::<f64>() / null.len() as f64;
-    Row {
+    let mut row = Row {
         scenario: scenario.to_owned(),
         cells,
         order: order.to_owned(),
@@ -177,7 +200,13 @@ fn row(place: usize, scenario: &str, world: &World, cells: usize, order: &str) -
         power: rates(&with_effect),
         effect_found: mean(&with_effect) / (EFFECT_IN_SD * SD),
         estimate_sd: variance.sqrt() / SD,
+        again: None,
+    };
+    if row.is_default_order() && [DESIGN, RANDOMISATION].iter().any(|analysis| row.exceeds(analysis)) {
+        let trials = count() * 10;
+        row.again = Some(Again { trials, false_positives: rates(&said(*world, FRESH, trials)) });
     }
+    row
 }
 
 /// What is written for people who do not run it.
@@ -259,6 +288,22 @@ fn tables(rows: &[Row]) -> String {
                 found * 100.0
             );
         }
+        for row in rows.iter().filter(|row| row.cells == cells) {
+            let Some(again) = &row.again else { continue };
+            let percent = |analysis: &str| {
+                let rate = again.false_positives[analysis];
+                format!("{:.2} ({:.2} to {:.2})", rate.rate * 100.0, rate.low * 100.0, rate.high * 100.0)
+            };
+            let _ = writeln!(
+                text,
+                "\nCounted again, {} trials of fresh seeds: {}, {}: within blocks {}, randomisation {}.",
+                again.trials,
+                row.scenario,
+                row.order,
+                percent(DESIGN),
+                percent(RANDOMISATION)
+            );
+        }
     }
     text
 }
@@ -298,15 +343,11 @@ fn no_analysis_saves_nested_loops_from_drift() {
 
 #[test]
 fn the_default_order_and_analysis_hold_five_percent_on_every_host() {
-    for row in TABLE.iter().filter(|row| (row.cells, row.order.as_str()) == (2, "pairs") || is_blocks_of_four(row)) {
+    for row in TABLE.iter().filter(|row| row.is_default_order()) {
         for analysis in [DESIGN, RANDOMISATION] {
             assert!(!row.exceeds(analysis), "{analysis}: {row:?}");
         }
     }
-}
-
-fn is_blocks_of_four(row: &Row) -> bool {
-    row.cells == 4 && row.order == "blocks"
 }
 
 #[test]

@@ -161,7 +161,8 @@ fn bare_lateness(told: &str) -> Result<Lateness, String> {
     let missed = told.lines().filter(|line| *line == "missed").count() as u64;
     let taken = told.lines().filter(|line| *line != "missed");
     let late = taken.map(|line| line.parse::<f64>().map(|nanoseconds| nanoseconds * 1e-6));
-    let late = late.collect::<Result<Vec<f64>, _>>().map_err(|error| format!("the bare loop told nonsense: {error}"))?;
+    let late =
+        late.collect::<Result<Vec<f64>, _>>().map_err(|error| format!("the bare loop told nonsense: {error}"))?;
     Ok(Lateness::of(late, missed))
 }
 

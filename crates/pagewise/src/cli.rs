@@ -17,8 +17,9 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
-const EXIT_CODES: &str = "Exit status: 0 done · 1 a verdict or finding you asked to fail on · 2 usage · 3 not permitted or \
-not possible here · 4 a change was refused or not verified · 5 partial data · 130 Ctrl-C";
+const EXIT_CODES: &str = "Exit status: 0 done · 1 a verdict or finding you asked to fail on · 2 usage: the command line, \
+or a file it names, is wrong · 3 not permitted or not possible here · 4 a change was refused or not verified · 5 partial \
+data · 130 Ctrl-C";
 
 /// Options every verb takes.
 #[derive(Args, Debug)]

@@ -1,8 +1,9 @@
 //! The only map from what went wrong to an exit code.
 //!
-//! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage · 3 not permitted or not possible here ·
-//! 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C. A verb that runs a command around which
-//! something is done returns its status, and 125, 126, 127 for what goes wrong before there is one.
+//! 0 done · 1 a verdict or finding the caller asked to fail on · 2 usage: the command line, or a file it names, is wrong ·
+//! 3 not permitted or not possible here · 4 a change was refused or could not be verified · 5 partial data · 130 Ctrl-C. A
+//! verb that runs a command around which something is done returns its status, and 125, 126, 127 for what goes wrong before
+//! there is one.
 
 use pagewise_core::comparison::analysis::ComparisonError;
 use pagewise_core::comparison::question::QuestionError;
@@ -20,6 +21,7 @@ use pagewise_host::tunable::lock::LockError;
 use pagewise_host::tunable::watcher::WatcherError;
 use pagewise_host::tunable::{LoadError, TunableError};
 use pagewise_host::workload::WorkloadError;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// Why a verb ended without doing what was asked.
@@ -124,9 +126,9 @@ impl From<RecordError> for Failure {
             RecordError::Rate(_)
             | RecordError::StackRate(_)
             | RecordError::WalkEvery(_)
-            | RecordError::CapTooSmall { .. }
-            | RecordError::File(RecordingError::Exists(_)) => Failure::Usage(error.into()),
-            RecordError::File(_) | RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
+            | RecordError::CapTooSmall { .. } => Failure::Usage(error.into()),
+            RecordError::File(error) => error.into(),
+            RecordError::Thread(_) | RecordError::Panicked => Failure::NotPossible(error.into()),
         }
     }
 }
@@ -134,10 +136,12 @@ impl From<RecordError> for Failure {
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Wrong { .. } | ImportError::Recording(RecordingError::Exists(_)) => {
+            ImportError::Wrong { .. } => Failure::Usage(error.into()),
+            ImportError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 Failure::Usage(error.into())
             }
-            ImportError::File { .. } | ImportError::Recording(_) => Failure::NotPossible(error.into()),
+            ImportError::File { .. } => Failure::NotPossible(error.into()),
+            ImportError::Recording(error) => error.into(),
         }
     }
 }
@@ -146,21 +150,15 @@ impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Self {
         match error {
             ExportError::Exists(_) | ExportError::NoSeries(_) => Failure::Usage(error.into()),
-            ExportError::NoStacks(_) | ExportError::File { .. } | ExportError::Recording(_) => {
-                Failure::NotPossible(error.into())
-            }
+            ExportError::NoStacks(_) | ExportError::File { .. } => Failure::NotPossible(error.into()),
+            ExportError::Recording(error) => error.into(),
         }
     }
 }
 
 impl From<RecordingError> for Failure {
     fn from(error: RecordingError) -> Self {
-        match error {
-            RecordingError::Exists(_) | RecordingError::NotARecording { .. } | RecordingError::Newer { .. } => {
-                Failure::Usage(error.into())
-            }
-            _ => Failure::NotPossible(error.into()),
-        }
+        if error.is_about_the_file() { Failure::Usage(error.into()) } else { Failure::NotPossible(error.into()) }
     }
 }
 

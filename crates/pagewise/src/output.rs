@@ -5,6 +5,8 @@ use crate::failure::Failure;
 use anyhow::anyhow;
 use pagewise_core::report::Style;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
+use unicode_width::UnicodeWidthStr;
 
 /// Log lines on stderr: warnings always, more with `-v`, or as `PAGEWISE_LOG` says.
 pub(crate) fn init_logging(verbose: u8) {
@@ -54,7 +56,56 @@ pub(crate) fn json(value: &impl serde::Serialize) {
 
 /// A line for the person who watches, on stderr.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", unable_to_steer(text));
+    let _ = writeln!(io::stderr().lock(), "{}", for_stderr(text));
+}
+
+/// Unable to steer the terminal, and as wide as it is. What goes to a file stays on one line, where it can be searched.
+pub(crate) fn for_stderr(text: &str) -> String {
+    let text = unable_to_steer(text);
+    if is_watched() { wrapped(&text, columns_of(io::stderr()), 2) } else { text }
+}
+
+/// How many columns text on stdout may have.
+pub(crate) fn columns() -> usize {
+    columns_of(io::stdout())
+}
+
+/// Those of the terminal, 100 at most; 80 where there is none, and where it does not say.
+fn columns_of(stream: impl AsFd + IsTerminal) -> usize {
+    const MOST: u16 = 100;
+    let said = if stream.is_terminal() { rustix::termios::tcgetwinsize(stream).ok() } else { None };
+    usize::from(said.map(|size| size.ws_col).filter(|columns| *columns > 0).unwrap_or(80).min(MOST))
+}
+
+/// A text in lines of at most so many columns, divided between words; what goes on is set in by `hang` more than its line begins.
+/// A word that is longer stays whole, and so does a command to copy: a line that begins with it.
+pub(crate) fn wrapped(text: &str, columns: usize, hang: usize) -> String {
+    text.split('\n').map(|line| wrapped_line(line, columns, hang)).collect::<Vec<_>>().join("\n")
+}
+
+/// `1 block`, `2 blocks`.
+pub(crate) fn counted(count: u32, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+fn wrapped_line(line: &str, columns: usize, hang: usize) -> String {
+    let body = line.trim_start_matches(' ');
+    let indent = line.len() - body.len();
+    if line.width() <= columns || body.starts_with("pagewise ") {
+        return line.to_owned();
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for word in body.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.width() + 1 + word.width() <= columns => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(_) => lines.push(format!("{}{word}", " ".repeat(indent + hang))),
+            None => lines.push(format!("{}{word}", " ".repeat(indent))),
+        }
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 /// A failure with its whole chain of causes, on stderr.
@@ -62,7 +113,7 @@ pub(crate) fn failure(failure: &Failure) {
     let mut err = io::stderr().lock();
     let cause = failure.cause();
     let mut said = cause.to_string();
-    let _ = writeln!(err, "pagewise: {}", unable_to_steer(&said));
+    let _ = writeln!(err, "{}", for_stderr(&format!("pagewise: {said}")));
     // Many messages name their cause themselves: only what is new is said.
     let mut depth = 0;
     for reason in cause.chain().skip(1).map(ToString::to_string) {
@@ -70,7 +121,7 @@ pub(crate) fn failure(failure: &Failure) {
             continue;
         }
         depth += 1;
-        let _ = writeln!(err, "{}because {}", "  ".repeat(depth), unable_to_steer(&reason));
+        let _ = writeln!(err, "{}", for_stderr(&format!("{}because {reason}", "  ".repeat(depth))));
         said = reason;
     }
 }
@@ -106,4 +157,28 @@ pub(crate) fn style(color: &str) -> Style {
     let unicode =
         !is_terminal || locale.is_none_or(|locale| locale.to_ascii_uppercase().replace('-', "").contains("UTF8"));
     Style { color, width: columns.filter(|columns| *columns > 0).unwrap_or(80), unicode }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_divided_between_words_goes_on_set_in_and_loses_no_word() {
+        let text = format!("  note: {}", "word ".repeat(40));
+        let out = wrapped(text.trim_end(), 80, 2);
+        assert!(out.lines().all(|line| line.width() <= 80), "{out}");
+        assert_eq!(out.split_whitespace().count(), 41);
+        assert!(out.lines().nth(1).is_some_and(|line| line.starts_with("    word")), "{out}");
+        assert_eq!(wrapped("one  two three\n  four five six", 10, 2), "one  two\n  three\n  four\n    five\n    six");
+    }
+
+    #[test]
+    fn a_word_and_a_command_to_copy_stay_whole() {
+        let long = "x".repeat(90);
+        assert_eq!(wrapped(&format!("see {long} there"), 20, 2), format!("see\n  {long}\n  there"));
+        let command = format!("go on with:\n  pagewise trial resume {long} --hadoop {long}");
+        assert_eq!(wrapped(&command, 80, 2), command);
+        assert!(wrapped(&format!("pagewise: {}", "word ".repeat(30)), 80, 2).lines().count() > 1);
+    }
 }

@@ -1,9 +1,10 @@
 //! Plans: read from a file, or one of those that ship with Pagewise, by its name.
 
 use crate::failure::Failure;
+use crate::session::{Session, bad_pattern};
 use anyhow::anyhow;
-use pagewise_core::experiment::plan::Plan;
-use pagewise_core::experiment::plan::source::{self, Place};
+use pagewise_core::experiment::plan::source::{self, Place, PlanError, Step};
+use pagewise_core::experiment::plan::{Plan, check};
 use pagewise_host::tunable;
 use std::fs;
 use std::path::Path;
@@ -21,6 +22,40 @@ pub(crate) struct Loaded {
     pub(crate) plan: Plan,
     /// Whether its text names a seed.
     pub(crate) has_seed: bool,
+    text: String,
+    file: String,
+}
+
+impl Loaded {
+    /// Holds the plan to what only this program knows of jobs and kernels: the first thing that can never work is an error at its
+    /// line. A word that no kernel up to now has is taken for a slip, unless the plan is for this host and its kernel has it.
+    ///
+    /// # Errors
+    /// With file, line and column.
+    pub(crate) fn hold_to(&self, session: &Session, is_for_here: bool) -> Result<(), Failure> {
+        if let Some((place, why)) = bad_pattern(&self.plan) {
+            return Err(self.wrong_at(["metric".into(), place.into(), "name".into()], why));
+        }
+        if let Some(why) = session.wrong_workload(&self.plan) {
+            let named = |key: &&String| why.contains(&format!("'{key}'"));
+            let key = self.plan.workload.args.keys().find(named).map_or("name", String::as_str);
+            return Err(self.wrong_at(["workload".into(), key.into()], why));
+        }
+        for (policy, problem) in check::unheard_of(&self.plan) {
+            if !(is_for_here && session.can_have(&policy)) {
+                return Err(wrong(source::at(&self.text, &self.file, &problem.place, problem.why)));
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong_at<const N: usize>(&self, steps: [Step; N], why: String) -> Failure {
+        wrong(source::at(&self.text, &self.file, &Place::of(steps), why))
+    }
+}
+
+fn wrong(error: PlanError) -> Failure {
+    Failure::Usage(anyhow::Error::new(error))
 }
 
 /// Reads a plan from a file, or a shipped one by its name.
@@ -33,15 +68,27 @@ pub(crate) fn load(name: &str) -> Result<Loaded, Failure> {
         Some((shipped, text)) if !Path::new(name).is_file() => (format!("{shipped}.toml"), (*text).to_owned()),
         _ => (name.to_owned(), read(name)?),
     };
-    let wrong = |error| Failure::Usage(anyhow::Error::new(error));
     let mut plan = source::read(&text, &file).map_err(wrong)?;
     if open_policy_files(&mut plan, &text, &file)? {
         let again = toml::to_string_pretty(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         plan = source::read(&again, &file).map_err(wrong)?;
     }
+    patterns(&plan).map_err(|(place, why)| wrong(source::at(&text, &file, &place, why)))?;
     let table: Option<toml::Table> = text.parse().ok();
     let seed = table.as_ref().and_then(|table| table.get("design")?.get("seed"));
-    Ok(Loaded { plan, has_seed: seed.is_some() })
+    Ok(Loaded { plan, has_seed: seed.is_some(), text, file })
+}
+
+/// Metrics that are regular expressions are ones. A live proof's name a file, too, and are read by the plan itself.
+fn patterns(plan: &Plan) -> Result<(), (Place, String)> {
+    for (index, metric) in plan.metrics.iter().enumerate().filter(|_| plan.live.is_none()) {
+        let Some(pattern) = metric.name.strip_prefix("regex:") else { continue };
+        regex_lite::Regex::new(pattern).map_err(|error| {
+            let place = Place::of(["metric".into(), index.into(), "name".into()]);
+            (place, format!("'{pattern}' is no regular expression: {error}"))
+        })?;
+    }
+    Ok(())
 }
 
 fn read(name: &str) -> Result<String, Failure> {

@@ -6,10 +6,13 @@ use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::unit::Seconds;
+use pagewise_host::process::Interrupt;
 use pagewise_host::record::{Closing, NAMES_AT_MOST, RecordError, Recorder, Summary};
 use pagewise_host::trial::engine::Observer;
 use pagewise_host::workload::Progress;
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Frames a second on a terminal. More would cost CPU while the user's job is measured.
@@ -25,6 +28,41 @@ fn new_bar(total: u64, template: &str) -> Option<ProgressBar> {
     Some(bar)
 }
 
+/// Says at once that Ctrl-C was heard: until the job has ended and everything is put back nothing else may move on the screen.
+pub(crate) struct OnStop {
+    is_over: Arc<AtomicBool>,
+}
+
+impl OnStop {
+    /// Waits for the signal beside whatever runs, at no cost. `bar` is what is on the screen then.
+    fn say(text: &'static str, interrupt: &Interrupt, bar: Option<ProgressBar>) -> OnStop {
+        const ANY: Duration = Duration::from_secs(3600);
+        let on_stop = OnStop { is_over: Arc::default() };
+        let (is_over, interrupt) = (Arc::clone(&on_stop.is_over), interrupt.clone());
+        let wait = move || {
+            while !interrupt.is_set() {
+                interrupt.wait(ANY);
+            }
+            if is_over.load(Ordering::SeqCst) {
+                return;
+            }
+            match bar.filter(|bar| !bar.is_hidden()) {
+                Some(bar) => bar.println(output::for_stderr(text)),
+                None => output::note(text),
+            }
+        };
+        // Without the thread only the word is missing.
+        let _ = std::thread::Builder::new().name("stop".to_owned()).spawn(wait);
+        on_stop
+    }
+}
+
+impl Drop for OnStop {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+    }
+}
+
 /// The bar of a step whose end can be told, such as generating input.
 pub(crate) struct StepProgress {
     bar: Option<ProgressBar>,
@@ -38,7 +76,7 @@ struct Step {
 
 impl StepProgress {
     pub(crate) fn new() -> Self {
-        let bar = new_bar(1000, "{bar:24} {msg}");
+        let bar = new_bar(1000, "{bar:24} {wide_msg}");
         StepProgress { bar, state: RefCell::new(Step { what: String::new(), since: Instant::now() }) }
     }
 }
@@ -125,7 +163,7 @@ impl TrialProgress {
             total,
             last_drawn: None,
         };
-        TrialProgress { bar: new_bar(total as u64, "{bar:20} {pos}/{len} {msg}"), state: RefCell::new(running) }
+        TrialProgress { bar: new_bar(total as u64, "{bar:20} {pos}/{len} {wide_msg}"), state: RefCell::new(running) }
     }
 
     /// Called about ten times a second while a point runs.
@@ -138,8 +176,15 @@ impl TrialProgress {
         running.last_drawn = Some(Instant::now());
         let elapsed = Seconds(running.since.elapsed().as_secs_f64());
         let left = running.left().map(|left| format!(" · about {left} left")).unwrap_or_default();
+        // How many points there are is known only once the first of them starts.
+        bar.set_length(running.total as u64);
         bar.set_position(running.done as u64);
         bar.set_message(format!("{} · {elapsed}{left}", running.label));
+    }
+
+    /// Until it is dropped, Ctrl-C is answered at once.
+    pub(crate) fn on_stop(&self, interrupt: &Interrupt) -> OnStop {
+        OnStop::say("stopping: ending the job, then putting settings and data back …", interrupt, self.bar.clone())
     }
 
     pub(crate) fn finish(&self) {
@@ -190,7 +235,7 @@ impl Observer for Watching<'_> {
             (outcome, None) => format!("{done}/{total} {label}: {}{wall}", outcome.word()),
         };
         match &self.0.bar {
-            Some(bar) if point.outcome != Outcome::Ok => bar.println(line),
+            Some(bar) if point.outcome != Outcome::Ok => bar.println(output::for_stderr(&line)),
             Some(_) => {}
             None => output::note(&line),
         }

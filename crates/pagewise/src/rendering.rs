@@ -27,7 +27,7 @@ pub(crate) enum Found {
 pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
     let points = bundle.points()?;
     let frozen = bundle.frozen().clone();
-    let name = bundle.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = bundle.name();
     let plan = bundle.plan();
     let looks = bundle.looks()?;
     let unusable = |error: AnalysisError| Failure::Usage(anyhow!(error));

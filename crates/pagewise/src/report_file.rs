@@ -59,8 +59,7 @@ impl ReportFile {
         let partial = tempfile::Builder::new().prefix(".pagewise-").permissions(mode).tempfile_in(folder);
         let mut partial = partial.map_err(failed)?;
         partial.write_all(text.as_bytes()).map_err(failed)?;
-        let named =
-            if self.has_page { partial.persist(&self.path) } else { partial.persist_noclobber(&self.path) };
+        let named = if self.has_page { partial.persist(&self.path) } else { partial.persist_noclobber(&self.path) };
         named.map(drop).map_err(|error| failed(error.error))
     }
 }

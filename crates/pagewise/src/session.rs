@@ -1,6 +1,7 @@
 //! A trial from its plan to a complete bundle: what is checked before anything runs, who holds the host meanwhile, and
 //! what is said when it stops early.
 
+pub(crate) mod dry_run;
 pub(crate) mod live;
 
 use crate::cli::Global;
@@ -10,18 +11,20 @@ use crate::progress::{StepProgress, TrialProgress, Watching};
 use crate::settings::Settings;
 use anyhow::{Context, anyhow};
 use pagewise_core::experiment::data::Restore;
+use pagewise_core::experiment::next::{Next, next};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::{Cell, cells};
 use pagewise_core::experiment::plan::forecast::recorded;
 use pagewise_core::experiment::plan::lint::Lint;
-use pagewise_core::experiment::plan::{self, Plan};
+use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint};
+use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::facts::kernel::host_facts;
-use pagewise_host::process::Interrupt;
+use pagewise_host::process::{Interrupt, find_program};
 use pagewise_host::restore::{Dataset, noted};
 use pagewise_host::root::Root;
-use pagewise_host::source::meminfo;
+use pagewise_host::source::{meminfo, vmstat};
 use pagewise_host::store::bundle::{Bundle, BundleError, Frozen};
 use pagewise_host::trial::engine::{self, PointRunner, TrialError};
 use pagewise_host::trial::gate::Gate;
@@ -30,15 +33,16 @@ use pagewise_host::trial::recordings::Recordings;
 use pagewise_host::trial::runner::{HostRunner, OutputMetric};
 use pagewise_host::trial::{scope, touch};
 use pagewise_host::tunable::journal::Journal;
+use pagewise_host::tunable::lock::{HostLock, LockError};
 use pagewise_host::tunable::watcher::Watcher;
 use pagewise_host::tunable::{self, Places, Resolved};
 use pagewise_host::workload::{self, Surroundings, Workload};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// More pairs than this add nothing that anybody would wait for.
 pub(crate) const MOST_PAIRS: u32 = 200;
@@ -68,6 +72,48 @@ impl Verb {
     }
 }
 
+/// How long to wait for another run that has the host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Wait {
+    /// Not at all.
+    No,
+    /// At most so long.
+    For(Seconds),
+    /// Until it ends.
+    Forever,
+}
+
+impl From<Option<Option<Seconds>>> for Wait {
+    /// As `--wait[=TIME]` is read.
+    fn from(given: Option<Option<Seconds>>) -> Wait {
+        match given {
+            None => Wait::No,
+            Some(None) => Wait::Forever,
+            Some(Some(time)) => Wait::For(time),
+        }
+    }
+}
+
+/// Where the seed of an order that is only shown came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seed {
+    /// It was given, or stands in the plan: this is the order that runs.
+    Given,
+    /// It is drawn when the trial begins: this order is an example.
+    Drawn,
+}
+
+impl Seed {
+    pub(crate) fn in_words(self, seed: u64) -> String {
+        match self {
+            Seed::Given => format!("seed {seed}"),
+            Seed::Drawn => format!(
+                "an example with seed {seed}: the seed is drawn when the trial begins, and recorded; --seed {seed} runs this order"
+            ),
+        }
+    }
+}
+
 /// What every trial of this process shares.
 pub(crate) struct Session {
     verb: Verb,
@@ -75,7 +121,24 @@ pub(crate) struct Session {
     places: Places,
     hadoop: Option<PathBuf>,
     data: Option<PathBuf>,
+    wait: Wait,
+    /// Options that going on with a trial needs as well.
+    options: Options,
     interrupt: Interrupt,
+}
+
+/// Options that were typed and that the next command on the same bundle needs as well.
+struct Options {
+    /// What the job works with.
+    job: Vec<String>,
+    /// Where Pagewise keeps what is its own.
+    places: Vec<String>,
+}
+
+/// The right to change this host, for a whole trial.
+pub(crate) struct Held {
+    journal: Journal,
+    lock: HostLock,
 }
 
 impl Session {
@@ -84,13 +147,100 @@ impl Session {
         let interrupt = Interrupt::on_signals()
             .map_err(|error| Failure::NotPossible(anyhow!("cannot take over Ctrl-C: {error}")))?;
         let places = Places { state: settings.state_dir, cache: settings.cache_dir };
+        let options = Options::typed(global, hadoop.as_deref());
         let hadoop = hadoop.or(settings.hadoop);
-        Ok(Session { verb, root: Root::live(), places, hadoop, data: None, interrupt })
+        Ok(Session { verb, root: Root::live(), places, hadoop, data: None, wait: Wait::No, options, interrupt })
     }
 
     /// The folder whose contents come back before every run of a command.
     pub(crate) fn with_data(self, data: Option<PathBuf>) -> Session {
         Session { data, ..self }
+    }
+
+    /// How long to wait for another run that has the host.
+    pub(crate) fn waiting(self, wait: impl Into<Wait>) -> Session {
+        Session { wait: wait.into(), ..self }
+    }
+
+    /// The whole command that goes on with a bundle.
+    fn go_on(&self, bundle: &Path) -> String {
+        let bundle = bundle.display().to_string();
+        let options = self.options.job.iter().chain(&self.options.places).map(String::as_str);
+        let quoted = shlex::try_join([bundle.as_str()].into_iter().chain(options)).unwrap_or(bundle.clone());
+        format!("{} {quoted}", self.verb.resume())
+    }
+
+    /// Options of a command that repeats the trial, beside its plan: the folders its job works with, absolute.
+    pub(crate) fn repeat_options(&self) -> Vec<String> {
+        let data = self.data.as_deref().map(|data| ["--data".to_owned(), absolute(data)]);
+        data.into_iter().flatten().chain(self.options.job.iter().cloned()).collect()
+    }
+
+    /// Takes the host for a new trial, before anything of it is read: what another run is changing now would be taken for the
+    /// host's own.
+    pub(crate) fn hold_for(&self, plan: &Plan) -> Result<Held, Failure> {
+        let path = bundle_path(plan);
+        Bundle::check_room(&path).map_err(|error| self.exists(error, &path))?;
+        self.hold(plan)
+    }
+
+    fn exists(&self, error: BundleError, path: &Path) -> Failure {
+        match error {
+            BundleError::Exists(_) => Failure::Usage(anyhow!("{error}, or go on with it:\n  {}", self.go_on(path))),
+            other => other.into(),
+        }
+    }
+
+    /// Takes the host and undoes what an earlier run left.
+    fn hold(&self, plan: &Plan) -> Result<Held, Failure> {
+        let mut changes_host = plan.live.is_some();
+        for cell in self.cells(plan)? {
+            changes_host |= !tunable::resolve(&self.root, &self.places, &cell.policy)?.host.is_empty();
+        }
+        if self.wait != Wait::No {
+            // What cannot run is not waited for.
+            self.check(plan, true)?;
+        }
+        let journal = Journal::open(&self.places.state, &self.root)?;
+        let verb = if plan.live.is_some() { "prove --live" } else { self.verb.word() };
+        // For the whole trial, not a point: between two points another run would leave its settings to the next one.
+        let lock = self.patiently(|| if changes_host { journal.lock(verb) } else { journal.lock_journal(verb) })?;
+        for report in journal.recover(&lock)? {
+            output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
+        }
+        scope::remove_leftovers(&self.root);
+        remove_old_scratch(&self.places.cache);
+        for (_, left) in noted::recover(&self.root, &self.places.state) {
+            left.kept.iter().for_each(|told| output::note(told));
+        }
+        Ok(Held { journal, lock })
+    }
+
+    /// Asks for the lock until it is free, as long as `--wait` says.
+    fn patiently(&self, ask: impl Fn() -> Result<HostLock, LockError>) -> Result<HostLock, Failure> {
+        const EVERY: Duration = Duration::from_millis(500);
+        let since = Instant::now();
+        let mut told = false;
+        loop {
+            let error = match ask() {
+                Ok(lock) => return Ok(lock),
+                Err(error) => error,
+            };
+            let Some(who) = error.held_by() else { return Err(error.into()) };
+            let may_wait = match self.wait {
+                Wait::No => return Err(Failure::NotPossible(anyhow!("{error}. --wait waits until it ends"))),
+                Wait::For(time) => since.elapsed().as_secs_f64() < time.0,
+                Wait::Forever => true,
+            };
+            if !may_wait {
+                return Err(Failure::NotPossible(anyhow!("{error}. It did not end while --wait waited")));
+            }
+            if !std::mem::replace(&mut told, true) {
+                output::note(&format!("waiting until another run ends ({who}) …"));
+            }
+            self.interrupt.wait(EVERY);
+            self.interrupt.check()?;
+        }
     }
 
     /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
@@ -122,14 +272,25 @@ impl Session {
     /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
     pub(crate) fn lints(&self, plan: &Plan) -> Vec<Lint> {
         let lint = |id: &str, text: String| Lint { id: id.to_owned(), text };
+        let impossible = |text: String| lint("not-possible-here", text);
         let mut found = Vec::new();
+        if let Some(Err(failure)) = plan.everywhere.as_deref().map(|text| self.resolve(text)) {
+            found.push(impossible(format!("'everywhere' cannot be had on this host: {}", failure.cause())));
+        }
         for factor in &plan.factors {
             for (level, text) in &factor.levels {
                 if let Err(failure) = self.resolve(text) {
-                    let text =
-                        format!("'{level}' of '{}' cannot be had on this host: {}", factor.name, failure.cause());
-                    found.push(lint("not-possible-here", text));
+                    let cause = failure.cause();
+                    found.push(impossible(format!(
+                        "'{level}' of '{}' cannot be had on this host: {cause}",
+                        factor.name
+                    )));
                 }
+            }
+        }
+        for (step, argv) in commands(plan) {
+            if let Some(Err(error)) = argv.first().map(|program| find_program(program)) {
+                found.push(impossible(format!("the job's {step} cannot start: {error}")));
             }
         }
         for factor in &plan.factors {
@@ -161,17 +322,43 @@ impl Session {
             let text = format!("a run needs {needed} on disk, and {} has {free} free", self.places.cache.display());
             found.push(lint("too-large-here", text));
         }
-        match self.workload(plan) {
-            // A live proof starts no workload.
-            _ if plan.live.is_some() => {}
-            Err(failure) => found.push(lint("not-possible-here", failure.cause().to_string())),
-            Ok(_) if plan.data.restore != Restore::None && plan.workload.name == "command" && self.data.is_none() => {
-                let text = format!("data.restore is \"{}\", and no --data names what comes back", plan.data.restore);
-                found.push(lint("not-possible-here", text));
-            }
-            Ok(_) => {}
+        // What is wrong with the workload itself is an error, and told before.
+        let needs_data = plan.data.restore != Restore::None && plan.workload.name == "command" && self.data.is_none();
+        if needs_data && plan.live.is_none() {
+            found.push(impossible(format!(
+                "data.restore is \"{}\", and no --data DIR names what comes back",
+                plan.data.restore
+            )));
         }
+        if let Err(failure) = self.workload(plan)
+            && plan.live.is_none()
+        {
+            found.push(impossible(failure.cause().to_string()));
+        }
+        found.extend(self.unknown(plan));
         found
+    }
+
+    /// Names of numbers that no run on this host will have, as far as anybody knows.
+    fn unknown(&self, plan: &Plan) -> Vec<Lint> {
+        let counters: Option<BTreeSet<String>> = vmstat::read(&self.root).ok().map(|read| read.into_keys().collect());
+        numbers::unknown(plan, counters.as_ref())
+    }
+
+    /// The same in words.
+    pub(crate) fn unknown_numbers(&self, plan: &Plan) -> Vec<String> {
+        self.unknown(plan).into_iter().map(|lint| format!("{}: {}", lint.id, lint.text)).collect()
+    }
+
+    /// Whether the kernel that runs takes a policy, or anything else of this host stands in its way.
+    pub(crate) fn can_have(&self, policy: &Policy) -> bool {
+        tunable::resolve(&self.root, &self.places, policy).is_ok()
+    }
+
+    /// What is wrong with a plan's workload on any host: there is none of that name, or it has no such argument.
+    pub(crate) fn wrong_workload(&self, plan: &Plan) -> Option<String> {
+        let failure = self.workload(plan).err().filter(|_| plan.live.is_none())?;
+        matches!(failure, Failure::Usage(_)).then(|| failure.cause().to_string())
     }
 
     fn levels_that_change_nothing(&self, plan: &Plan) -> Vec<String> {
@@ -212,13 +399,19 @@ impl Session {
     }
 
     /// What would be run and changed, in words.
-    pub(crate) fn describe(&self, global: &Global, plan: &Plan, notes: &[String]) -> Result<ExitCode, Failure> {
+    pub(crate) fn describe(
+        &self,
+        global: &Global,
+        plan: &Plan,
+        seed: Seed,
+        notes: &[String],
+    ) -> Result<ExitCode, Failure> {
         if let Some(live) = &plan.live {
-            return self.describe_live(global, plan, live, notes);
+            return self.describe_live(global, plan, live, seed, notes);
         }
         let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         if global.json {
-            output::json(&serde_json::json!({"schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes}));
+            dry_run::tell(plan, &order, notes, None);
             return Ok(ExitCode::SUCCESS);
         }
         let mut lines = vec![format!("{}: {}", plan.name, self.workload(plan)?.describe())];
@@ -240,33 +433,27 @@ impl Session {
         }
         let words: Vec<&str> = order.points.iter().map(|point| point.cell.as_str()).collect();
         lines.extend(recorded(plan).map(|said| format!("\n{said}")));
-        lines.push(format!("\norder, seed {}:\n  {}", plan.design.seed, words.join(" · ")));
+        lines.push(format!("\norder, {}:\n  {}", seed.in_words(plan.design.seed), words.join(" · ")));
         lines.extend(notes.iter().map(|note| format!("note: {note}")));
-        output::data(&lines.join("\n"));
+        output::data(&output::wrapped(&lines.join("\n"), output::columns(), 2));
         Ok(ExitCode::SUCCESS)
     }
 
     /// Runs a new trial to its end, or until something stops it. `repeat` writes the command line that repeats a plan.
     pub(crate) fn start(
         &self,
+        held: Held,
         mut plan: Plan,
         mut notes: Vec<String>,
         budget: Option<Seconds>,
         repeat: impl Fn(&Plan) -> String,
     ) -> Result<Bundle, Failure> {
         if let Some(live) = plan.live.clone() {
-            return self.start_live(&plan, &live, notes, &repeat);
+            return self.start_live(held, &plan, &live, notes, &repeat);
         }
-        let path = PathBuf::from(format!("{}.trial", plan.name));
-        let told = |error: BundleError| match error {
-            BundleError::Exists(_) => {
-                Failure::Usage(anyhow!("{error}, or go on with it: {} {}", self.verb.resume(), path.display()))
-            }
-            other => other.into(),
-        };
-        Bundle::check_room(&path).map_err(told)?;
+        let path = bundle_path(&plan);
         let declared = plan.clone();
-        self.run(&declared, |host| {
+        self.run(held, &declared, |host| {
             if let Some(budget) = budget {
                 notes.push(size_by_budget(host, &mut plan, budget)?);
             }
@@ -279,14 +466,23 @@ impl Session {
                 repeat: vec![repeat(&plan)],
                 notes: notes.clone(),
                 data: host.dataset.as_ref().map(|dataset| dataset.manifest().hash()),
+                bundle: None,
+                data_folder: self.data.as_deref().filter(|_| host.dataset.is_some()).and_then(|data| {
+                    // One whose name is no text is named again.
+                    std::path::absolute(data).ok()?.to_str().map(str::to_owned)
+                }),
             };
-            Bundle::create(&path, &plan, frozen).map_err(told)
+            Bundle::create(&path, &plan, frozen).map_err(|error| self.exists(error, &path))
         })
     }
 
     /// Runs what is left of an interrupted trial.
-    pub(crate) fn resume(&self, path: &Path) -> Result<Bundle, Failure> {
+    pub(crate) fn resume(mut self, path: &Path) -> Result<Bundle, Failure> {
         let bundle = Bundle::open_to_resume(path)?;
+        if is_complete(&bundle)? {
+            output::note(&format!("{} is complete: nothing is left to run", path.display()));
+            return Ok(bundle);
+        }
         let here = host_facts(&self.root, Some(&self.places.cache));
         // The kernel of a plan that compares kernels is a level: the engine refuses a point under the wrong one.
         let compares_kernels = bundle.frozen().order.points.iter().any(|planned| planned.boot.is_some());
@@ -303,14 +499,17 @@ impl Session {
                 here.kernel.as_deref().unwrap_or("unknown"),
             )));
         }
-        if let Some(live) = bundle.plan().live.clone() {
+        // Named when it began; what lies there is held against the manifest below.
+        self.data = self.data.take().or_else(|| bundle.frozen().data_folder.as_ref().map(PathBuf::from));
+        let plan = bundle.plan().clone();
+        if let Some(live) = plan.live.clone() {
             return self.resume_live(bundle, &live);
         }
+        let held = self.hold(&plan)?;
         engine::close_pause(&bundle)?;
-        let plan = bundle.plan().clone();
         let notes = self.check(&plan, true)?;
         notes.iter().for_each(|note| output::note(&format!("note: {note}")));
-        self.run(&plan, |host| {
+        self.run(held, &plan, |host| {
             let here = host.dataset.as_ref().map(|dataset| dataset.manifest().hash());
             match (&bundle.frozen().data, here) {
                 (Some(then), Some(now)) if *then != now => Err(Failure::NotPossible(anyhow!(
@@ -323,30 +522,16 @@ impl Session {
         })
     }
 
-    /// Takes the host, prepares the workload, lets `bundle` be made, runs it, and puts everything back.
+    /// Prepares the workload, lets `bundle` be made, runs it, and puts everything back.
     fn run(
         &self,
+        held: Held,
         plan: &Plan,
         bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, Failure>,
     ) -> Result<Bundle, Failure> {
+        let Held { journal, lock } = held;
         let mut workload = self.workload(plan)?;
-        let journal = Journal::open(&self.places.state, &self.root)?;
         let policies: BTreeMap<_, _> = self.cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
-        let mut changes_host = false;
-        for policy in policies.values() {
-            changes_host |= !tunable::resolve(&self.root, &self.places, policy)?.host.is_empty();
-        }
-        // For the whole trial, not a point: between two points another run would leave its settings to the next one.
-        let verb = self.verb.word();
-        let lock = if changes_host { journal.lock(verb)? } else { journal.lock_journal(verb)? };
-        for report in journal.recover(&lock)? {
-            output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
-        }
-        scope::remove_leftovers(&self.root);
-        remove_old_scratch(&self.places.cache);
-        for (_, left) in noted::recover(&self.root, &self.places.state) {
-            left.kept.iter().for_each(|told| output::note(told));
-        }
         let workspace = self.places.cache.join("restore");
         let mut watcher = Watcher::start(&self.places.state, &self.root)?;
         {
@@ -372,7 +557,7 @@ impl Session {
             interrupt: &self.interrupt,
             timeout: plan.design.timeout_seconds,
             drop_caches: plan.design.drop_caches,
-            output_metric: output_metric(plan)?,
+            output_metrics: output_metrics(plan)?,
             scratch: scratch.0.clone(),
             tick: Box::new(|| progress.tick()),
             dataset,
@@ -382,6 +567,7 @@ impl Session {
         };
         let mut bundle = bundle(&mut runner)?;
         runner.recordings = Recordings::of(&bundle)?;
+        let on_stop = progress.on_stop(&self.interrupt);
         let outcome = engine::run(&mut bundle, &mut runner, &mut Watching(&progress));
         let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
         drop(runner);
@@ -392,16 +578,16 @@ impl Session {
             Err(error) => output::note(&format!("the restored data were not put away: {error}")),
         }
         watcher.finish();
+        drop(on_stop);
         match outcome {
             Ok(()) => Ok(bundle),
             Err(error) => {
                 // A warm-up that failed would fail again: there is nothing to go on with.
                 if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
-                    let kept = bundle.path().display();
-                    let go_on = self.verb.resume();
                     // An error that names its own remedy needs no second one.
                     if !matches!(error, TrialError::NeedsBoot { .. }) {
-                        output::note(&format!("what is complete is kept; go on with: {go_on} {kept}"));
+                        let go_on = self.go_on(bundle.path());
+                        output::note(&format!("what is complete is kept; go on with:\n  {go_on}"));
                     }
                 }
                 Err(Failure::from(error))
@@ -510,8 +696,62 @@ impl Drop for Scratch {
     }
 }
 
-fn output_metric(plan: &Plan) -> Result<Option<OutputMetric>, Failure> {
-    let Some(pattern) = plan.metric().name.strip_prefix("regex:") else { return Ok(None) };
-    let pattern = regex_lite::Regex::new(pattern).map_err(|error| Failure::Usage(anyhow!(error)))?;
-    Ok(Some(OutputMetric { name: plan.metric().name.clone(), pattern }))
+/// Metrics that a regular expression finds in the job's output. One that is none is told with its place in the list.
+fn output_metrics(plan: &Plan) -> Result<Vec<OutputMetric>, Failure> {
+    bad_pattern(plan).map_or(Ok(()), |(_, why)| Err(Failure::Usage(anyhow!(why))))?;
+    let compiled = plan.metrics.iter().filter_map(|metric| {
+        let pattern = regex_lite::Regex::new(metric.name.strip_prefix("regex:")?).ok()?;
+        Some(OutputMetric { name: metric.name.clone(), pattern })
+    });
+    Ok(compiled.collect())
+}
+
+/// The first metric whose regular expression is none: its place, and why.
+pub(crate) fn bad_pattern(plan: &Plan) -> Option<(usize, String)> {
+    plan.metrics.iter().enumerate().find_map(|(place, metric)| {
+        let error = regex_lite::Regex::new(metric.name.strip_prefix("regex:")?).err()?;
+        Some((place, format!("'{}' is no regular expression: {error}", metric.name)))
+    })
+}
+
+/// Whether nothing is left to run: every point has its result, or a look has ended the trial.
+fn is_complete(bundle: &Bundle) -> Result<bool, Failure> {
+    if bundle.plan().stopping.rule != StoppingRule::Fixed {
+        return Ok(bundle.looks()?.iter().any(|look| look.stop));
+    }
+    Ok(next(&bundle.frozen().order, &bundle.points()?) == Next::Done)
+}
+
+/// The commands of a job with what each is for. Empty for a built-in workload.
+fn commands(plan: &Plan) -> [(&'static str, &[String]); 4] {
+    let job = &plan.workload;
+    [
+        ("command", job.run.as_slice()),
+        ("prepare command", job.prepare.as_slice()),
+        ("verify command", job.verify.as_slice()),
+        ("clean command", job.clean.as_slice()),
+    ]
+}
+
+fn bundle_path(plan: &Plan) -> PathBuf {
+    PathBuf::from(format!("{}.trial", plan.name))
+}
+
+/// As text, for a command or a bundle.
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+impl Options {
+    /// What a variable says it will say to the next command, too.
+    fn typed(global: &Global, hadoop: Option<&Path>) -> Options {
+        let typed = |option: &str, value: Option<&Path>, variable: &str| -> Vec<String> {
+            let is_from_variable = |value: &Path| env::var_os(variable).is_some_and(|text| text == *value.as_os_str());
+            let value = value.filter(|value| !is_from_variable(value));
+            value.map(|value| vec![option.to_owned(), absolute(value)]).unwrap_or_default()
+        };
+        let state = typed("--state-dir", global.state_dir.as_deref(), "PAGEWISE_STATE_DIR");
+        let cache = typed("--cache-dir", global.cache_dir.as_deref(), "PAGEWISE_CACHE_DIR");
+        Options { job: typed("--hadoop", hadoop, "PAGEWISE_HADOOP"), places: [state, cache].concat() }
+    }
 }

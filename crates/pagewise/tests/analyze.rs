@@ -463,3 +463,259 @@ fn tiny_and_huge_values_keep_their_digits() {
         }
     }
 }
+
+fn warning_text(comparison: &Value, id: &str) -> String {
+    let list = comparison["warnings"].as_array().expect("a list");
+    let found = list.iter().find(|warning| warning["id"] == id);
+    found.and_then(|warning| warning["text"].as_str()).unwrap_or_else(|| panic!("no {id}: {list:?}")).to_owned()
+}
+
+/// As one line, whatever the width of the terminal.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn special_columns_are_used_whatever_their_case() {
+    let mut text = "k,s,Outcome,ORDER\n".to_owned();
+    for i in 0..10 {
+        text.push_str(&format!("a,{},ok,{}\nb,{},ok,{}\n", 100 + i * 7 % 10, 2 * i, 101 + i * 3 % 10, 2 * i + 1));
+    }
+    text.push_str("b,3,OOM,20\nb,2,OOM,21\n");
+    let found = own_json(&text, &[]);
+    assert_eq!(found["comparisons"][0]["b"]["n"], 10, "the values of killed runs are no times");
+    assert_eq!(found["comparisons"][0]["outcomes"]["b_bad"], 2);
+    assert_eq!(ids(&found["warnings"]), Vec::<String>::new(), "the order is there");
+    assert_eq!(found["notes"][0]["text"], "Taken: outcome from column 'Outcome', order from column 'ORDER'.");
+    let table = unwrapped(&text_of(own(&text, &[])));
+    assert!(table.contains("outcome from column 'Outcome'") && table.contains("0/10, 2/12"), "{table}");
+    let twice = "k,s,Outcome,outcome\na,1,ok,ok\na,2,ok,ok\nb,3,ok,ok\nb,5,ok,ok\n";
+    let found = own_json(twice, &[]);
+    assert!(ids(&found["warnings"]).contains(&"column-twice".to_owned()), "{}", found["warnings"]);
+}
+
+#[test]
+fn rows_of_another_level_are_told_and_of_another_spelling_warned_of() {
+    let rows_of_a_and_b = format!("{}{}", rows("a", 9, 100.0), rows("b", 9, 101.0));
+    let text = format!("k,s\n{rows_of_a_and_b}{}c,5\nc,6\n", "B,900\n".repeat(7));
+    let found = own_json(&text, &[]);
+    assert_eq!(found["comparisons"][0]["b"]["n"], 9);
+    assert_eq!(found["notes"][0]["text"], "2 rows have k=c: not used; levels compared are a, b.");
+    let warned = unwrapped(&text_of(own(&text, &[])));
+    let said = "7 rows have k=B (first at line 20), the same but for case as b: not used; levels compared are a, b.";
+    assert!(warned.contains(said), "{warned}");
+    assert!(warned.contains("2 rows have k=c: not used"), "{warned}");
+    let heaps = format!("k,s,heap\n{}", "a,1,22\nb,2,22\na,3,22.0\nb,4,22.0\n".repeat(3));
+    let kept_apart = own_json(&heaps, &["--by", "heap"]);
+    assert!(ids(&kept_apart["warnings"]).contains(&"levels-alike".to_owned()));
+    let asked = refusal("k,s\nA,1\nb,2\n", &[]);
+    assert!(asked.contains("did you mean 'A'?"), "{asked}");
+}
+
+#[test]
+fn the_difference_in_the_details_has_the_sign_of_its_t() {
+    let found = json(&matrix(&[&KERNELS[..], &["--json"]].concat()));
+    let welch = &found["comparisons"][0]["welch"];
+    let number = |name: &str| welch[name].as_f64().expect("a number");
+    assert!(number("t") > 0.0 && number("ci_low") + number("ci_high") > 0.0);
+    let table = unwrapped(&matrix(&KERNELS));
+    let said = format!("first − second −{:.2} to {:.2}", number("ci_low").abs(), number("ci_high"));
+    assert!(table.contains(&said), "{said}\n{table}");
+}
+
+/// Swap costs 20 s of 100 and b gains 5 s; so many of 20 runs of each had swap.
+fn simpson(with_swap_a: usize, with_swap_b: usize, column: &str) -> String {
+    let mut text = format!("k,s,{column}\n");
+    for i in 0..20 {
+        let noise = (i * 7 % 20) as f64 / 10.0;
+        let of = |is_with: bool, base: f64| {
+            (base + noise + if is_with { 20.0 } else { 0.0 }, if is_with { "on" } else { "off" })
+        };
+        let ((a, a_swap), (b, b_swap)) = (of(i < with_swap_a, 100.0), of(i < with_swap_b, 95.0));
+        text.push_str(&format!("a,{a},{a_swap}\nb,{b},{b_swap}\n"));
+    }
+    text
+}
+
+#[test]
+fn a_column_that_is_unbalanced_and_turns_the_result_is_told() {
+    let text = simpson(4, 16, "swap");
+    let pooled = own_json(&text, &[])["comparisons"][0].clone();
+    assert_eq!(pooled["verdict"], "worse");
+    let said = warning_text(&pooled, "unbalanced");
+    assert!(said.contains("`swap` is unbalanced between the levels"), "{said}");
+    assert!(
+        said.contains("in 4 of 20 runs of `a` and in 16 of 20 of `b`") || said.contains("in 16 of 20 runs of `a`"),
+        "{said}"
+    );
+    assert!(said.contains("All runs together say worse (+6."), "{said}");
+    assert!(said.contains("runs with the same `swap` better (-4.") && said.contains("--by swap."), "{said}");
+    let apart = own_json(&text, &["--by", "swap"]);
+    for cell in apart["comparisons"].as_array().expect("a list") {
+        assert_eq!(cell["verdict"], "better");
+        assert!(!ids(&cell["warnings"]).contains(&"unbalanced".to_owned()));
+    }
+    let balanced = own_json(&simpson(10, 10, "swap"), &[])["comparisons"][0].clone();
+    assert!(!ids(&balanced["warnings"]).contains(&"unbalanced".to_owned()), "{}", balanced["warnings"]);
+    // A factor of another question is thrown together, too, unless it is kept apart.
+    let both = own_json(&text, &["--compare", "swap=off,on"]);
+    assert!(warning_text(&both["comparisons"][0], "unbalanced").contains("--by swap."));
+    let kept = own_json(&text, &["--compare", "swap=off,on", "--by", "k,swap"]);
+    assert!(!kept.to_string().contains("unbalanced"));
+    // As are counters that nobody named.
+    let numbers = text.replace(",on\n", ",1\n").replace(",off\n", ",0\n");
+    let counted = own_json(&numbers, &["--counters", "all"]);
+    assert!(ids(&counted["comparisons"][0]["warnings"]).contains(&"unbalanced".to_owned()));
+    let measured = own_json(&numbers, &["--counters", "swap"]);
+    assert!(!ids(&measured["comparisons"][0]["warnings"]).contains(&"unbalanced".to_owned()), "named: it is a result");
+}
+
+#[test]
+fn unbalanced_blocks_are_told_and_so_is_an_estimate_within_them_that_is_fooled() {
+    let blocks = own_json(&simpson(4, 16, "Block"), &[])["comparisons"][0].clone();
+    let said = warning_text(&blocks, "unbalanced-blocks");
+    assert!(said.contains("together say worse") && said.contains("same block better"), "{said}");
+    // In each block b runs with swap and a without, but for one run of each.
+    let mut text = "k,s,swap,block\n".to_owned();
+    for block in 0..5 {
+        for run in 0..5 {
+            let noise = |a: i32, b: i32| f64::from((block * a + run * b) % 10) / 10.0;
+            let ((a, with_a), (b, with_b)) =
+                if run == 0 { ((130.0, "on"), (95.0, "off")) } else { ((100.0, "off"), (125.0, "on")) };
+            text.push_str(&format!("a,{},{with_a},{block}\nb,{},{with_b},{block}\n", a + noise(7, 3), b + noise(3, 7)));
+        }
+    }
+    let fooled = own_json(&text, &[])["comparisons"][0].clone();
+    assert!(fooled["blocked"]["log_ratio"].as_f64() > Some(0.0));
+    let said = warning_text(&fooled, "unbalanced");
+    assert!(said.contains("The estimate within blocks has the same fault."), "{said}");
+}
+
+#[test]
+fn what_changes_with_the_factor_in_every_run_is_noted() {
+    let text = simpson(0, 20, "swap");
+    let found = own_json(&text, &[]);
+    assert_eq!(found["notes"][0]["id"], "changes-together");
+    let said = found["notes"][0]["text"].as_str().expect("a text");
+    assert!(said.starts_with("Every run of `a` has swap=off, every run of `b` swap=on:"), "{said}");
+    assert!(!ids(&found["comparisons"][0]["warnings"]).contains(&"unbalanced".to_owned()));
+}
+
+#[test]
+fn values_without_variance_have_no_interval_and_that_is_said() {
+    let text = format!("k,s\n{}{}", "a,100\n".repeat(5), "b,105\n".repeat(4));
+    let found = own_json(&text, &["--bootstrap=200"])["comparisons"][0].clone();
+    assert_eq!(found["verdict"], "inconclusive");
+    for field in ["welch", "percent", "log_ratio", "holm_p", "bca"] {
+        let why = found["absent"][field].as_str().expect("a reason");
+        assert!(field == "holm_p" || why.contains("without variance there is no interval"), "{field}: {why}");
+    }
+    let table = unwrapped(&text_of(own(&text, &[])));
+    assert!(table.contains("Inconclusive (no interval)."), "{table}");
+    let said = "Zero variance: all 5 values of `a` are 100 and all 4 values of `b` are 105. Without variance no interval can \
+                be computed";
+    assert!(table.contains(said), "{table}");
+    let one = own_json("k,s\na,1\nb,2\nb,3\n", &[])["comparisons"][0].clone();
+    assert!(warning_text(&one, "few-points").contains("`a` has one value here, and a spread needs two"));
+}
+
+#[test]
+fn a_difference_stands_where_a_percentage_would_point_the_wrong_way() {
+    let rows = |level: &str, centre: f64| -> String {
+        (0..8).map(|i| format!("{level},{:.1}\n", centre + f64::from(i * 5 % 8) / 10.0)).collect()
+    };
+    let text = format!("k,s\n{}{}", rows("a", -131.6), rows("b", -126.3));
+    let found = own_json(&text, &["--bootstrap=200"])["comparisons"][0].clone();
+    for field in ["percent", "percent_r", "bca"] {
+        assert!(found[field].is_null(), "{field}");
+        assert!(found["absent"][field].as_str().is_some_and(|why| why.contains("not above zero")), "{field}");
+    }
+    let table = text_of(own(&text, &[]));
+    let row = table.lines().find(|line| line.contains("inconclusive (no ratio)")).expect("a row");
+    assert!(row.contains("+5.300 [+5.0") && !row.contains('%'), "{row}");
+    assert!(unwrapped(&table).contains("There is no percentage: the mean of a is not above zero"), "{table}");
+    assert!(unwrapped(&table).contains("Without % or × it is their difference, second − first"), "{table}");
+    let mail = unwrapped(&text_of(own(&text, &["--format", "text72"])));
+    assert!(mail.contains("the job had a 95% CI [5.0") && mail.contains("] more s."), "{mail}");
+    assert!(mail.contains("A CI without % is of the difference itself"), "{mail}");
+}
+
+#[test]
+fn an_interval_has_one_unit_and_no_impossible_end() {
+    let wild = "k,s\na,1\na,1.1\na,0.9\na,1.05\nb,1\nb,2\nb,400\nb,3\nb,5\n";
+    let found = own_json(wild, &[])["comparisons"][0].clone();
+    assert_eq!(found["percent"]["low"], -100.0, "no mean of positive values is below zero");
+    let table = text_of(own(wild, &[]));
+    let row = table.lines().find(|line| line.contains("inconclusive")).expect("a row");
+    assert!(row.contains('×') && row.contains("[×0, ×") && !row.contains('%'), "{row}");
+    let unbounded = "k,s\na,0.001\na,0.002\na,9\nb,1\nb,2\nb,3\n";
+    let found = own_json(unbounded, &[])["comparisons"][0].clone();
+    assert!(found["percent"].is_null());
+    assert!(warning_text(&found, "no-percent").contains("Fieller's set is unbounded"));
+}
+
+#[test]
+fn what_other_programs_write_is_read_and_said() {
+    let comma = |text: String| text.replace('.', ",");
+    let rows = format!("{}{}", rows("a", 9, 100.0), rows("b", 8, 103.0));
+    let plain = own_json(&format!("k,s\n{rows}"), &[]);
+    for (delimiter, words) in [(';', "semicolons"), ('\t', "tabs")] {
+        let rows: String = rows.replace(',', &delimiter.to_string());
+        let text = format!("# exported; by hand\n# 2\nk{delimiter}s\n{}", comma(rows));
+        let found = own_json(&text, &[]);
+        assert_eq!(found["comparisons"], plain["comparisons"], "{words}");
+        let said = format!(
+            "As read: fields are separated by {words}; numbers have decimal commas; 2 lines of comments above the header \
+             are read over."
+        );
+        assert_eq!(found["notes"][0]["text"], said.as_str());
+        assert!(unwrapped(&text_of(own(&text, &[]))).contains(&unwrapped(&said)));
+    }
+    let piped = format!("k|s\n{}", rows.replace(',', "|"));
+    assert!(refusal(&piped, &[]).contains("--delimiter"));
+    assert_eq!(own_json(&piped, &["--delimiter", "|"])["comparisons"], plain["comparisons"]);
+    assert!(refusal(&piped, &["--delimiter", "ab"]).contains("no delimiter"));
+    let thousands = own_json("k;s\na;1,042\na;1,100\nb;1,200\nb;1,300\n", &[]);
+    assert!(ids(&thousands["warnings"]).contains(&"decimal-or-thousands".to_owned()));
+}
+
+#[test]
+fn a_timestamp_is_an_order() {
+    let mut text = "k,s,order\n".to_owned();
+    for i in 0..10 {
+        let (a, b) = (100.0 + 3.0 * f64::from(i), 100.2 + 3.0 * f64::from(i));
+        text.push_str(&format!("a,{a},2026-11-20 {i:02}:00:00\nb,{b},2026-11-20 {i:02}:30:00\n"));
+    }
+    let found = own_json(&text, &[]);
+    let said = warning_text(&found["comparisons"][0], "drift");
+    assert!(said.contains("% an hour (Mann-Kendall p"), "{said}");
+    assert_eq!(found["notes"][0]["text"], "Taken: order from column 'order' (timestamps).");
+}
+
+#[test]
+fn what_was_asked_for_stands_in_the_table_of_several_comparisons_too() {
+    let mut text = "k,s,swap,block,faults\n".to_owned();
+    for i in 0..12 {
+        let (a, b) = (100 + i * 7 % 12, 103 + i * 5 % 12);
+        let (swap, block) = (["off", "on"][i % 2], i / 2);
+        text.push_str(&format!("a,{a},{swap},{block},{}\nb,{b},{swap},{block},{}\n", 10 + i % 5, 900 + i % 5));
+    }
+    let asked = ["--by", "swap", "--bootstrap=200", "--counters", "faults"];
+    for format in ["table", "markdown"] {
+        let said = text_of(own(&text, &[&asked[..], &["--format", format]].concat()));
+        for part in ["within blocks", "bootstrap 95 %", "200 resamples", "Counters", "faults"] {
+            assert!(said.contains(part), "{format} lacks {part}:\n{said}");
+        }
+        assert!(format != "table" || said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    }
+    let cells = own_json(&text, &asked)["comparisons"].clone();
+    let blocked = cells[0]["blocked"]["blocks"].as_u64().expect("a number");
+    assert_eq!(blocked, 6);
+    for format in ["latex", "text72"] {
+        let said = unwrapped(&text_of(own(&text, &[&asked[..], &["--format", format]].concat())));
+        let part = "Not shown here: estimates from within blocks, bootstrap intervals, counters.";
+        assert!(said.replace("% ", "").contains(part), "{format}:\n{said}");
+    }
+    let none = own_json("k,s\na,1\na,2\nb,3\nb,5\n", &["--counters", "all"]);
+    assert_eq!(none["notes"][0]["id"], "no-counters");
+}

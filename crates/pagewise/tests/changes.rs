@@ -100,7 +100,11 @@ fn a_config_file_that_cannot_be_read_is_told_with_the_way_to_another() {
         .expect("pagewise starts");
     let told = Told(run);
     assert_eq!(told.code(), Some(2), "{}", told.err());
-    assert!(told.err().contains("cannot read the config file") && told.err().contains("XDG_CONFIG_HOME"), "{}", told.err());
+    assert!(
+        told.err().contains("cannot read the config file") && told.err().contains("XDG_CONFIG_HOME"),
+        "{}",
+        told.err()
+    );
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn on_a_hybrid_6_18_memory_sits_on_v1_and_cgroup_reclaim_is_therefore_no() {
 #[test]
 fn what_only_a_system_call_can_tell_is_not_asked_of_another_hosts_tree() {
     let report = json(FakeHost::modern().path());
-    for id in ["process.thp", "perf.own", "perf.pmu", "psi.trigger", "privilege"] {
+    for id in ["process.thp", "perf.own", "perf.symbols", "perf.pmu", "psi.trigger", "privilege"] {
         assert_eq!(field(&report, id, "state"), "unknown", "{id}");
         assert_eq!(field(&report, id, "why_not"), "not asked: another host's tree", "{id}");
     }
@@ -156,4 +156,38 @@ fn an_ordinary_user_gets_the_same_questions_with_run_as_root_as_remedy() {
         assert_eq!(field(&report, "thp.enabled", "remedy"), "run as root");
     }
     assert!(!words(&report, "yes").contains(&"THP"));
+    // Raw tracepoints are not for everyone, wherever tracefs is: what that takes, and what helps, is told.
+    if field(&report, "perf.tracepoints", "state") == "no" {
+        let why = field(&report, "perf.tracepoints", "why_not");
+        assert!(why.contains("--stalls") || why.contains("perf_event_paranoid"), "{why}");
+        assert!(field(&report, "perf.tracepoints", "remedy").contains("root"));
+    }
+    if field(&report, "perf.symbols", "state") == "no" {
+        assert!(field(&report, "perf.symbols", "why_not").contains("kptr_restrict"));
+    }
+}
+
+/// What `doctor` says of tracepoints where nothing is mounted at either of tracefs's places.
+fn without_tracefs(as_whom: &str) -> Value {
+    // In a namespace of its own: nothing has to be unmounted, whatever happens.
+    let script = format!(
+        "for place in /sys/kernel/tracing /sys/kernel/debug; do mount -t tmpfs -o mode=755 none $place || exit; done; \
+         {as_whom} \"$0\" doctor --json --no-walk-cost"
+    );
+    let binary = assert_cmd::cargo::cargo_bin("pagewise");
+    let output = Command::new("unshare").args(["--mount", "sh", "-c", &script]).arg(binary).assert().success();
+    serde_json::from_slice(&output.get_output().stdout).expect("JSON")
+}
+
+#[test]
+fn tracefs_that_is_not_mounted_is_no_loss_to_root_and_told_to_who_may_not_mount_it() {
+    requires!(root, setpriv, tracepoints);
+    let _lock = host_lock();
+    let report = without_tracefs("");
+    assert_eq!(field(&report, "perf.tracepoints", "state"), "yes");
+    assert!(field(&report, "perf.tracepoints", "value").contains("need not be"));
+    let report = without_tracefs("setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin");
+    assert_eq!(field(&report, "perf.tracepoints", "state"), "no");
+    assert!(field(&report, "perf.tracepoints", "why_not").contains("not mounted"));
+    assert!(field(&report, "perf.tracepoints", "remedy").contains("mount -t tracefs"));
 }

@@ -71,7 +71,11 @@ fn no_printing_verb_takes_a_full_disk_for_success() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = pagewise(folder.path(), args).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{args:?}: {}", told(&output));
-        assert!(told(&output).contains("write") && told(&output).contains("No space left"), "{args:?}: {}", told(&output));
+        assert!(
+            told(&output).contains("write") && told(&output).contains("No space left"),
+            "{args:?}: {}",
+            told(&output)
+        );
     }
 }
 

@@ -36,8 +36,12 @@ fn bundle() -> (tempfile::TempDir, PathBuf) {
 fn started(args: &[&str], is_deaf: bool) -> Terminal {
     let pagewise = pagewise();
     let script = if is_deaf { "trap '' HUP; exec \"$@\"" } else { "exec \"$@\"" };
-    let terminal =
-        Terminal::start(Path::new("/bin/sh"), &[&["-c", script, "sh", pagewise.as_str()], args].concat(), &[], (80, 24));
+    let terminal = Terminal::start(
+        Path::new("/bin/sh"),
+        &[&["-c", script, "sh", pagewise.as_str()], args].concat(),
+        &[],
+        (80, 24),
+    );
     terminal.wait_for(SOON, "the first picture", |screen| screen.contains("q quit"));
     terminal
 }

@@ -105,7 +105,8 @@ fn a_host_is_switched_judged_and_left_as_it_was() {
     assert!(text.lines().all(narrow), "wider than 80 columns:\n{text}");
     assert!(text.contains("whatever ran on this host"), "{text}");
     assert!(err(&output).contains("7/8 pair 4") && err(&output).contains(" s left"), "{}", err(&output));
-    let begun = err(&output).lines().filter(|line| line.ends_with("s to settle, 0.1 s to wash out, 1 s measured")).count();
+    let begun =
+        err(&output).lines().filter(|line| line.ends_with("s to settle, 0.1 s to wash out, 1 s measured")).count();
     assert_eq!(begun, 8, "each block says what it waits for: {}", err(&output));
     let analysis = desk.analysis("x.trial");
     let (a, b) = (&analysis["arms"]["a"], &analysis["arms"]["b"]);
@@ -151,6 +152,7 @@ fn the_order_and_its_time_are_told_and_nothing_is_changed() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let json = desk.run(&[&args[..], &["--json"]].concat());
     let plan: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(plan["schema"], "pagewise.dry-run/1");
     assert_eq!((&plan["seconds"], &plan["plan"]["live"]["block_seconds"]), (&80.0.into(), &5.0.into()));
     let budget = desk.run(&["--a", "now", "--b", "thp.defrag=never", "--block", "5s", "--budget", "2m", "--dry-run"]);
     assert_eq!(out(&budget).lines().filter(|line| line.contains(" pair ")).count(), 12, "{}", out(&budget));

@@ -3,6 +3,7 @@
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_testkit::requires;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -349,6 +350,43 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
 }
 
 #[test]
+fn a_run_whose_end_we_did_not_see_is_not_counted() {
+    let desk = Desk::new();
+    let log = desk.path("log");
+    let job = ["--", "sh", "-c", "echo r >> log; sleep 0.4"];
+    let args = ["--aa", "now", "--pairs", "4", "--warmup", "0", "--name", "x"];
+    let child = desk.spawn(&[&args[..], &job].concat());
+    wait_for("the third run", || lines(&log) == 3);
+    signal(&child, rustix::process::Signal::STOP);
+    thread::sleep(Duration::from_secs(2));
+    signal(&child, rustix::process::Signal::CONT);
+    assert_exit(&child.wait_with_output().unwrap(), 0);
+    let analysis = desk.analysis("x.trial");
+    let points = analysis["points"].as_array().unwrap();
+    let unseen =
+        |point: &&Value| point["reason"].as_str().is_some_and(|why| why.contains("pagewise itself was stopped"));
+    assert_eq!(points.iter().filter(unseen).count(), 1, "{points:?}");
+    for point in points.iter().filter(|point| point["outcome"] == "ok") {
+        let wall = point["measures"]["wall"].as_f64().unwrap();
+        assert!(wall < 1.4, "a run of 0.4 s that took {wall} s counts");
+    }
+}
+
+#[test]
+fn a_report_does_not_change_when_its_folder_is_renamed() {
+    let desk = Desk::new();
+    let args = ["--aa", "now", "--pairs", "4", "--warmup", "0", "--name", "x", "--", "sleep", "0.05"];
+    assert_exit(&desk.run(&args), 0);
+    fs::rename(desk.path("x.trial"), desk.path("y")).unwrap();
+    let verify = |folder: &Path, bundle: &str| {
+        let mut command = Command::cargo_bin("pagewise").unwrap();
+        command.args(["trial", "verify", bundle]).current_dir(folder).output().unwrap()
+    };
+    assert_exit(&verify(&desk.path("."), "y"), 0);
+    assert_exit(&verify(&desk.path("y"), "."), 0);
+}
+
+#[test]
 fn nothing_of_the_job_survives_ctrl_c() {
     let desk = Desk::new();
     let script = "echo $$ > leader; (sleep 300 & echo $! > child; wait)";
@@ -399,6 +437,16 @@ fn dry_run_says_what_would_happen_and_does_nothing() {
     assert_exit(&output, 0);
     assert!(String::from_utf8_lossy(&output.stdout).contains("order"));
     assert!(!desk.path("ran").exists() && !desk.path("state").exists());
+    let output = desk.run(&["--a", "now", "--b", "env.X=1", "--dry-run", "--json", "--", "touch", "ran"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["schema"], "pagewise.dry-run/1");
+    let fields = told.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>();
+    assert_eq!(fields, BTreeSet::from(["notes", "order", "plan", "schema", "seconds"]));
+    assert_eq!(
+        told["order"]["points"].as_array().map(Vec::len),
+        Some(2 * 10 + 2),
+        "two levels, ten pairs, a warm-up each"
+    );
     assert!(fs::read_dir(desk.0.path()).unwrap().next().is_none(), "a dry run leaves nothing behind");
 }
 

@@ -5,11 +5,14 @@
 #![allow(clippy::print_stderr, reason = "what was skipped is said")]
 
 use assert_cmd::cargo::CommandCargoExt;
+use pagewise_host::process::Interrupt;
+use pagewise_host::store::recording::Recording;
 use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner};
 use pagewise_testkit::trouble::{HEALTHY, Severity, TROUBLES, Trouble, find, judge, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// What a short run makes: no disk, little set-up and one window of the rules is enough.
 const CHEAPEST: [&str; 3] = ["compaction-storm", "oom-risk", "unexplained-system-time"];
@@ -47,7 +50,7 @@ fn check(trouble: &Trouble, severity: Severity, seconds: Option<u32>) -> Result<
     let folder = tempfile::tempdir().unwrap();
     let runner = runner(&folder.path().join("state"));
     let file = folder.path().join("a.pgw");
-    let label = runner.record(trouble, severity, seconds, &file)?;
+    let label = runner.record(trouble, severity, seconds, &file, &Interrupt::default())?;
     let row = judge::one(&runner.pagewise, &file)?;
     let beside: Vec<&str> = row.beside().collect();
     match (trouble.is_healthy(), row.is_found()) {
@@ -69,6 +72,37 @@ fn the_cheapest_troubles_at_their_severest_are_made_and_found() {
     let wrong: Vec<String> =
         CHEAPEST.iter().filter_map(|id| check(find(id).unwrap(), Severity::Severe, Some(SHORT)).err()).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Trouble under settings and with a child of its own, and trouble without either.
+#[test]
+fn ctrl_c_ends_the_making_at_once_and_puts_everything_back() {
+    requires!(root, sysctl, thp, perl);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    for id in ["fork-cow-thp", "unexplained-system-time"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, part) = (folder.path().join("a.pgw"), folder.path().join("a.part"));
+        let runner = runner(&folder.path().join("state"));
+        let interrupt = Interrupt::default();
+        let (outcome, pressed) = std::thread::scope(|scope| {
+            let presser = scope.spawn(|| {
+                let deadline = Instant::now() + Duration::from_secs(60);
+                while Recording::open(&part).and_then(|recording| recording.ticks()).unwrap_or(0) == 0 {
+                    assert!(Instant::now() < deadline, "{id} was never recorded");
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                interrupt.set();
+                Instant::now()
+            });
+            let outcome = runner.record(find(id).unwrap(), Severity::Severe, Some(60), &file, &interrupt);
+            (outcome, presser.join().unwrap())
+        });
+        let took = pressed.elapsed();
+        assert!(outcome.as_ref().is_err_and(|error| error.contains("interrupted")), "{id}: {outcome:?}");
+        assert!(took < Duration::from_secs(6), "{id} took {took:?} to end");
+        assert!(!file.exists() && !part.exists(), "{id} left a file");
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ fn bundle(folder: &Path) {
         repeat: vec!["pagewise prove --a env.LEVEL=a --b env.LEVEL=b -- true".to_owned()],
         notes: Vec::new(),
         data: None,
+        bundle: None,
+        data_folder: None,
     };
     let mut bundle = Bundle::create(&folder.join("scripted.trial"), &plan, frozen).unwrap();
     for point in points {

@@ -168,7 +168,7 @@ fn what_cannot_be_copied_says_why() {
         ("a.pgw", "text", 2, "exists already"),
         ("a.pgw", "a.pgw", 2, "exists already"),
         ("text", "b.pgw", 2, "is no recording"),
-        ("absent.pgw", "b.pgw", 3, "cannot read absent.pgw"),
+        ("absent.pgw", "b.pgw", 2, "cannot read absent.pgw"),
         ("a.pgw", "no/folder/b.pgw", 3, "cannot create no/folder/b.pgw"),
     ] {
         let output = snapshot(folder.path(), from, to);

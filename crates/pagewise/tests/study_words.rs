@@ -91,6 +91,29 @@ fn a_trial_that_stopped_early_says_at_which_look_and_whose_interval_it_is() {
 }
 
 #[test]
+fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_sequence() {
+    let report = studies::open_ended();
+    let blocks = report.study.looks.last().unwrap().blocks;
+    for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| *kind != "csv") {
+        let words = said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("confidence sequence"), "{kind}");
+        assert!(kind == "r" || words.contains(&format!("Ended after {blocks} blocks of at most 40")), "{kind}");
+        assert!(!words.contains("t test p") && !words.contains("repeated"), "{kind}: nothing else stands beside it");
+    }
+    let rows = text(&report, Style::default()).matches("equivalent").count();
+    assert!(rows > 0 && report.study.looks.len() as u32 == blocks - 3, "a look after every block is kept");
+}
+
+#[test]
+fn what_runs_leave_to_the_next_is_told_with_its_interval() {
+    for (kind, said) in renditions(&studies::carried()).into_iter().filter(|(kind, _)| !matches!(*kind, "r" | "csv")) {
+        let words = said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("What a run leaves to the next is seen: +3"), "{kind}: {words}");
+    }
+    assert!(markdown(&studies::carried()).contains("of the previous cell's effect"));
+}
+
+#[test]
 fn verdicts_name_the_memory_they_hold_for() {
     let said = markdown(&studies::memory());
     assert!(said.contains("Holds for: fresh memory."), "{said}");

@@ -125,7 +125,7 @@ fn ctrl_c_and_a_signal_leave_the_terminal_as_it_was() {
 fn a_terminal_that_changes_its_size_is_filled_anew() {
     let top = top(&["--stacks", "0"], (120, 40));
     top.wait_for(SOON, "a large screen", |screen| screen.lines().count() >= 40);
-    for (columns, rows) in [(80, 24), (40, 10), (100, 50)] {
+    for (columns, rows) in [(80, 24), (40, 10), (300, 80)] {
         top.resize(columns, rows);
         let foot = |screen: &str| screen.lines().nth(usize::from(rows) - 1).is_some_and(|line| line.starts_with("q "));
         let head = |screen: &str| screen.contains("this host") && screen.contains("CPU busy");
@@ -153,6 +153,48 @@ fn no_colour_is_written_when_none_is_wanted() {
     assert!(!has_colour(&of(&[("NO_COLOR", "1")])));
     let ascii = of(&[("LC_ALL", "C")]);
     assert!(ascii.is_ascii(), "{ascii:?}");
+}
+
+#[test]
+fn what_holds_tasks_up_is_looked_at_live_where_it_may_be() {
+    requires!(perf_host, tracepoints);
+    let looked_at = |args: &[&str]| {
+        let top = top(args, (100, 60));
+        top.wait_for(SOON, "a verdict", |screen| screen.contains("CPU busy") && !screen.contains("the first look"));
+        top.press("d");
+        top.wait_for(SOON, "the findings", |screen| screen.contains("Looked at "));
+        top.press("\u{1b}[F");
+        let screen = top.wait_for(SOON, "the end of the text", |screen| screen.contains("   hardware  "));
+        top.press("q");
+        assert!(top.wait().is_restored());
+        screen.lines().find(|line| line.starts_with("   stalls  ")).unwrap_or_else(|| panic!("{screen}")).to_owned()
+    };
+    assert!(looked_at(&["--stacks", "0"]).ends_with("how long tasks were held up"));
+    assert!(looked_at(&["--stacks", "0", "--no-stalls"]).ends_with("not recorded"));
+}
+
+/// The screen of a committed recording, and the same in `docs/guide/top.md`. PAGEWISE_BLESS writes the guide's.
+#[test]
+fn the_screen_in_the_guide_is_that_of_the_reference_recording() {
+    const NAME: &str = "compaction-storm-severe.pgw";
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let file = repository.join("recordings/6.18.44-fc-v657").join(NAME);
+    let top = Terminal::start(&pagewise(), &["top", file.to_str().unwrap()], &[("TZ", "UTC")], (80, 24));
+    let screen = top.wait_for(SOON, "what was found", |screen| screen.contains("high   compaction-storm"));
+    top.press("q");
+    assert!(top.wait().is_restored());
+    // What the screen itself cost is that day's.
+    let line = |line: &str| format!("{}\n", line.split(" own: ").next().unwrap_or_default().trim_end());
+    let screen: String = screen.lines().map(line).collect();
+    let guide = repository.join("docs/guide/top.md");
+    let text = std::fs::read_to_string(&guide).unwrap();
+    let begin = text.find(&format!("```\n{NAME}")).unwrap() + 4;
+    let end = begin + text[begin..].find("```").unwrap();
+    if std::env::var_os("PAGEWISE_BLESS").is_some() {
+        std::fs::write(&guide, format!("{}{screen}{}", &text[..begin], &text[end..])).unwrap();
+    } else {
+        assert_eq!(text[begin..end], screen, "docs/guide/top.md is out of date; `make docs` writes it again");
+    }
 }
 
 #[test]
@@ -190,6 +232,7 @@ fn an_ordinary_user_has_everything_but_stacks_and_reads_why() {
         let screen = top.screen().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(screen.contains("functions: not permitted") && screen.contains("CAP_PERFMON"), "{screen}");
         assert!(screen.contains("or set it to -1"), "the remedy is whole: {screen}");
+        assert!(screen.contains(" stalls: ") || screen.contains("functions, stalls: "), "{screen}");
     }
     top.wait_for(SOON, "a verdict", |screen| !screen.contains("the first look"));
     top.press("q");

@@ -1,8 +1,13 @@
 //! What a plan is told before it runs: shipped plans, weaknesses, errors with their place.
 
+use pagewise_core::experiment::point::Outcome;
+use pagewise_host::store::bundle::Bundle;
+use pagewise_host::tunable::lock;
+use pagewise_testkit::Terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 const PAGEWISE: &str = env!("CARGO_BIN_EXE_pagewise");
 
@@ -173,6 +178,263 @@ fn a_bundle_that_is_there_is_not_overwritten_and_the_message_names_the_verb_that
         .output()
         .expect("pagewise starts");
     assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
-    assert!(told(&refused).contains("go on with it: pagewise trial resume x.trial"), "{}", told(&refused));
+    // The whole command, with the folders that were named.
+    let folders = folder.path().canonicalize().expect("a folder");
+    let folders = folders.display();
+    let command = format!(
+        "go on with it:\n  pagewise trial resume x.trial --state-dir {folders}/state --cache-dir {folders}/cache"
+    );
+    assert!(told(&refused).contains(&command), "{}", told(&refused));
     assert!(!told(&refused).contains("--resume"), "an option of another verb: {}", told(&refused));
+}
+
+/// A plan of a command in a folder of its own, and what the binary says of it there.
+struct Desk(tempfile::TempDir);
+
+/// Two cells in four pairs.
+const PLAN: &str = "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n\
+    [[factor]]\nname = 'mode'\nlevels.one = 'env.MODE=1'\nlevels.two = 'env.MODE=2'\n\
+    [[contrast]]\nfactor = 'mode'\na = 'one'\nb = 'two'\nprimary = true\n\
+    [design]\nblocks = 4\nwarmup = 0\n";
+
+impl Desk {
+    fn with(plan: &str) -> Desk {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("plan.toml"), plan).expect("room");
+        Desk(folder)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PAGEWISE);
+        command.arg("trial").args(words).current_dir(self.0.path()).stdin(Stdio::null());
+        command.env("PAGEWISE_STATE_DIR", self.0.path().join("state"));
+        command.env("PAGEWISE_CACHE_DIR", self.0.path().join("cache"));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("pagewise starts")
+    }
+
+    fn check(&self, more: &[&str]) -> Output {
+        self.run(&[&["check", "plan.toml"], more].concat())
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_can_never_work_is_an_error_at_its_line_and_what_this_host_lacks_stands_first() {
+    let wrong = |from: &str, to: &str, place: &str, why: &str| {
+        for verb in ["check", "run"] {
+            let output = Desk::with(&PLAN.replace(from, to)).run(&[verb, "plan.toml"]);
+            assert_eq!(output.status.code(), Some(2), "{verb} {to}: {}{}", said(&output), told(&output));
+            let found = one_line(&told(&output));
+            assert!(found.contains(&format!("plan.toml:{place}: ")) && found.contains(why), "{verb} {to}: {found}");
+        }
+    };
+    wrong("'command'", "'terasrot'", "3:8", "there is no workload 'terasrot'");
+    wrong("run = ['true']", "", "2:1", "no command to time");
+    wrong("env.MODE=2", "thp.enabled=nevr", "8:14", "did you mean never?");
+    wrong("[design]", "[metric]\nname = 'regex:('\n[design]", "15:8", "no regular expression");
+    wrong("blocks = 4", "blocks = 'four'", "15:10", "design.blocks = 'four': it takes a whole number");
+    wrong("blocks = 4", "block = 4", "15:1", "did you mean blocks?");
+
+    let here = |plan: &str| {
+        let output = Desk::with(plan).check(&[]);
+        assert!(output.status.success(), "{}", told(&output));
+        one_line(&said(&output))
+    };
+    let misspelt = here(&PLAN.replace("'true'", "'no-such-program-here'"));
+    let first = "as it is this plan cannot run on this host not-possible-here: the job's command cannot start: cannot run \
+                 'no-such-program-here': no such command";
+    assert!(misspelt.starts_with(first), "{misspelt}");
+    assert!(misspelt.contains("no weakness found beside what stands above"), "{misspelt}");
+    let without_data = here(&format!("{PLAN}[data]\nrestore = 'copy'\n"));
+    assert!(without_data.starts_with("as it is this plan cannot run on this host"), "{without_data}");
+    assert!(without_data.contains("no --data DIR names what comes back"), "{without_data}");
+    let elsewhere = Desk::with(&PLAN.replace("'true'", "'no-such-program-here'")).check(&["--elsewhere"]);
+    assert!(
+        said(&elsewhere).contains("no weakness found") && !said(&elsewhere).contains("cannot run"),
+        "{elsewhere:?}"
+    );
+}
+
+#[test]
+fn a_number_that_nobody_knows_is_told_before_a_run_with_what_was_meant() {
+    let more = "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'minor_fault'\n\
+                [[invalidate]]\nnumber = 'pgmajfaults'\nabove = 0\nbecause = 'x'\n";
+    let output = Desk::with(&format!("{PLAN}{more}")).check(&[]);
+    let found = one_line(&said(&output));
+    assert!(found.contains("unknown-number: there is no measure 'minor_fault'; did you mean minor_faults?"), "{found}");
+    assert!(found.contains("is called 'pgmajfaults'; did you mean pgmajfault?"), "{found}");
+}
+
+#[test]
+fn a_share_without_its_sign_is_refused_with_the_right_way_to_write_it() {
+    let desk = Desk::with(PLAN);
+    for (option, why) in [("--cv=3", "write it like 3%"), ("--cv=300%", "not between 0 % and 100 %")] {
+        let refused = desk.check(&[option]);
+        assert_eq!(refused.status.code(), Some(2), "{option}");
+        assert!(told(&refused).contains(why), "{option}: {}", told(&refused));
+    }
+    assert!(said(&desk.check(&["--cv", "3%"])).contains("% or more"));
+}
+
+#[test]
+fn an_order_that_is_only_an_example_says_so() {
+    let desk = Desk::with(PLAN);
+    let example = one_line(&said(&desk.check(&[])));
+    assert!(
+        example.contains("order: pairs, an example with seed 0: the seed is drawn when the trial begins"),
+        "{example}"
+    );
+    let dry = one_line(&said(&desk.run(&["run", "plan.toml", "--dry-run"])));
+    assert!(dry.contains("order, an example with seed ") && dry.contains("runs this order"), "{dry}");
+    let given = one_line(&said(&desk.run(&["run", "plan.toml", "--dry-run", "--seed", "7"])));
+    assert!(given.contains("order, seed 7: "), "{given}");
+    let planned = Desk::with(&PLAN.replace("warmup = 0", "warmup = 0\nseed = 5"));
+    assert!(said(&planned.check(&[])).contains("order: pairs, seed 5\n"));
+    let json: serde_json::Value = serde_json::from_slice(&desk.check(&["--json"]).stdout).expect("JSON");
+    assert_eq!(json["is_example"], true);
+}
+
+fn interrupt(child: &Child) {
+    let pid = rustix::process::Pid::from_child(child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+}
+
+fn wait_until(within: Duration, what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + within;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} after {within:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_trial_goes_on_with_the_data_it_began_with_and_a_complete_one_says_that_it_is() {
+    let spoil = "['sh', '-c', 'rm $PAGEWISE_DATA/input; sleep 0.3']";
+    let plan = format!("{PLAN}[data]\nrestore = 'copy'\n").replace("['true']", spoil);
+    let desk = Desk::with(&plan);
+    fs::create_dir(desk.0.path().join("data")).expect("an empty folder");
+    fs::write(desk.0.path().join("data/input"), "what every run needs\n").expect("room");
+    let bundle = desk.0.path().join("x.trial");
+    let mut running = desk.command(&["run", "plan.toml", "--data", "data"]);
+    let running = running.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pagewise starts");
+    let results = || {
+        let points = Bundle::open(&bundle).and_then(|bundle| bundle.points()).unwrap_or_default();
+        points.iter().filter(|point| point.outcome == Outcome::Ok).count()
+    };
+    wait_until(Duration::from_secs(120), "no run has ended", || results() > 0);
+    interrupt(&running);
+    let stopped = running.wait_with_output().expect("it ends");
+    assert_eq!(stopped.status.code(), Some(130), "{}", told(&stopped));
+    assert!(
+        told(&stopped).contains("stopping: ending the job, then putting settings and data back"),
+        "{}",
+        told(&stopped)
+    );
+    let go_on = "go on with:\n  pagewise trial resume x.trial\n";
+    assert!(told(&stopped).contains(go_on), "the whole command: {}", told(&stopped));
+
+    // From anywhere, and without naming the data again.
+    let elsewhere = tempfile::tempdir().expect("a temporary folder");
+    let resume = || {
+        let mut command = desk.command(&["resume"]);
+        command.arg(&bundle).current_dir(elsewhere.path()).output().expect("pagewise starts")
+    };
+    let ended = resume();
+    assert!(ended.status.success(), "{}", told(&ended));
+    assert_eq!(results(), 8, "every run has its result");
+    let again = resume();
+    assert!(again.status.success(), "{}", told(&again));
+    assert!(told(&again).contains("is complete: nothing is left to run"), "{}", told(&again));
+    let report = fs::read_to_string(bundle.join("report.md")).expect("a report");
+    let data = desk.0.path().canonicalize().expect("a folder").join("data");
+    assert!(
+        report.contains("pagewise trial run plan.toml --name x --seed ")
+            && report.contains(&format!(" --data {}", data.display())),
+        "{report}"
+    );
+}
+
+#[test]
+fn what_no_run_reports_is_told_after_the_first_in_the_status_and_in_the_report() {
+    let more = "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'rat'\n\
+                [[contrast]]\nfactor = 'mode'\na = 'two'\nb = 'one'\n";
+    let report = r#"['sh', '-c', 'echo "{\"name\":\"rate\",\"value\":5}" >> $PAGEWISE_METRICS']"#;
+    let desk = Desk::with(&format!("{PLAN}{more}").replace("['true']", report));
+    let ran = desk.run(&["run", "plan.toml"]);
+    assert!(ran.status.success(), "{}", told(&ran));
+    let missing = "No run had the metric 'rat'; did you mean rate?";
+    assert_eq!(told(&ran).matches(missing).count(), 1, "once, after the first run: {}", told(&ran));
+    assert!(one_line(&said(&ran)).contains(missing), "{}", said(&ran));
+    assert!(said(&desk.run(&["status", "x.trial"])).contains(missing));
+    assert!(desk.run(&["verify", "x.trial"]).status.success());
+}
+
+#[test]
+fn a_host_that_another_run_has_is_told_first_and_waited_for_when_asked() {
+    let desk = Desk::with(PLAN);
+    let state = desk.0.path().join("state");
+    let other = lock::acquire(&state, "test").expect("free");
+    let refused = desk.run(&["run", "plan.toml"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", told(&refused));
+    assert!(told(&refused).starts_with("pagewise: cannot change this host"), "before any note: {}", told(&refused));
+    assert!(told(&refused).contains("--wait waits until it ends"), "{}", told(&refused));
+    let begun = Instant::now();
+    let in_vain = desk.run(&["run", "plan.toml", "--wait=1s"]);
+    assert_eq!(in_vain.status.code(), Some(3), "{}", told(&in_vain));
+    assert!(begun.elapsed() >= Duration::from_secs(1) && told(&in_vain).contains("did not end while"), "{in_vain:?}");
+    assert!(told(&in_vain).contains("waiting until another run ends (pagewise test, pid "), "{}", told(&in_vain));
+    let mut waiting = desk.command(&["run", "plan.toml", "--wait"]);
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("pagewise starts");
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(!desk.0.path().join("x.trial").exists(), "it waits");
+    drop(other);
+    let ran = waiting.wait_with_output().expect("it ends");
+    assert!(ran.status.success(), "{}", told(&ran));
+}
+
+#[test]
+fn on_a_terminal_that_does_not_say_its_size_a_trial_shows_how_far_it_is_as_on_one_of_80_columns() {
+    let desk = Desk::with(&PLAN.replace("['true']", "['sleep', '3']"));
+    let path = |name: &str| desk.0.path().join(name).display().to_string();
+    let plan = path("plan.toml");
+    // The bundle is made in the current folder, and a terminal has none of its own.
+    let args = ["--chdir", &desk.0.path().display().to_string(), PAGEWISE, "trial", "run", &plan];
+    let folders = [("PAGEWISE_STATE_DIR", path("state")), ("PAGEWISE_CACHE_DIR", path("cache"))];
+    let folders = folders.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let terminal = Terminal::start(Path::new("/usr/bin/env"), &args, &folders, (0, 0));
+    let screen = terminal.wait_for(Duration::from_secs(120), "how far it is", |screen| screen.contains("1/8"));
+    assert!(!screen.contains("0/0") && screen.contains("pair 1 · "), "{screen}");
+    // Ctrl-C.
+    terminal.press("\u{3}");
+    let screen =
+        terminal.wait_for(Duration::from_secs(2), "an answer to Ctrl-C", |screen| screen.contains("stopping:"));
+    assert!(screen.contains("putting settings and data back"), "{screen}");
+    assert_eq!(terminal.wait().code, Some(130));
+}
+
+#[test]
+fn messages_are_as_wide_as_the_terminal_and_no_wider() {
+    let terminal = Terminal::start(Path::new(PAGEWISE), &["trial", "check", "no-such-plan"], &[], (50, 24));
+    let left = terminal.wait();
+    assert_eq!(left.code, Some(2));
+    let text = String::from_utf8_lossy(&left.bytes).replace('\r', "");
+    assert!(text.lines().count() > 2 && text.contains("\n  "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 50), "{text}");
+    assert!(one_line(&text).contains("cannot read the plan no-such-plan"), "{text}");
+}
+
+#[test]
+fn the_guide_names_every_measure_of_a_run() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/trial.md");
+    let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+    for measure in pagewise_core::metric::MEASURES {
+        assert!(page.contains(&format!("`{}`", measure.name)), "{} is not in the guide", measure.name);
+    }
 }

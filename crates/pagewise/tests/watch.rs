@@ -1,10 +1,12 @@
 //! `pagewise watch` from outside: a line per sample, of this host and of a recording, for people and for programs.
 
 use assert_cmd::cargo::CommandCargoExt;
+use pagewise_testkit::Terminal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn pagewise(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::cargo_bin("pagewise").unwrap();
@@ -80,6 +82,60 @@ fn a_reader_that_went_away_ends_it_quietly_and_each_line_comes_at_once() {
     drop(reader);
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success() && ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn a_reader_that_went_away_is_noticed_long_before_the_next_sample() {
+    let mut command = Command::cargo_bin("pagewise").unwrap();
+    command.args(["watch", "--hz", "0.01"]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let started = Instant::now();
+    let ended = child.wait_with_output().unwrap();
+    assert!(started.elapsed() < Duration::from_secs(50), "{:?}", started.elapsed());
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
+}
+
+#[test]
+fn comma_separated_values_have_a_name_for_each_and_nothing_where_nothing_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree/proc");
+    std::fs::create_dir_all(&tree).unwrap();
+    std::fs::write(tree.join("meminfo"), "MemTotal: 4000 kB\nMemFree: 1000 kB\n").unwrap();
+    let said = lines(&pagewise(folder.path(), &["--root", "tree", "watch", "--hz", "20", "-n", "2", "--csv"]));
+    assert_eq!(said.len(), 3, "one heading: {said:?}");
+    let cells: Vec<Vec<&str>> = said.iter().map(|line| line.split(',').collect()).collect();
+    assert!(cells[0][0] == "time" && cells.iter().all(|row| row.len() == cells[0].len()), "{said:?}");
+    let value = |name: &str| cells[1][cells[0].iter().position(|cell| *cell == name).unwrap()];
+    assert_eq!((value("free"), value("scan_direct")), ("1024000", ""));
+    let both = pagewise(folder.path(), &["watch", "--csv", "--json"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+/// A recorded storm, replayed in a terminal.
+fn storm_in_a_terminal(size: (u16, u16), more: &[&str]) -> pagewise_testkit::terminal::Left {
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/6.18.44-fc-v657/compaction-storm-severe.pgw");
+    let program = PathBuf::from(Command::cargo_bin("pagewise").unwrap().get_program());
+    let args = [&["watch", file.to_str().unwrap()], more].concat();
+    let left = Terminal::start(&program, &args, &[("TZ", "UTC")], size).wait();
+    assert_eq!(left.code, Some(0), "{}", left.screen);
+    left
+}
+
+#[test]
+fn lines_fit_whatever_terminal_there_is_and_the_heading_comes_again() {
+    for (columns, rows) in [(40, 10), (80, 24), (300, 80)] {
+        let left = storm_in_a_terminal((columns, rows), &[]);
+        assert!(!left.bytes.contains(&0x1b), "lines are text, on a terminal too");
+        let text = String::from_utf8(left.bytes).unwrap();
+        let headings = text.lines().filter(|line| line.starts_with("#time")).count();
+        let samples = text.lines().filter(|line| line.starts_with("03:")).count();
+        assert!(text.lines().all(|line| line.trim_end().len() <= columns.into()), "{text}");
+        assert_eq!(headings, samples.div_ceil(usize::from(rows) - 2), "{text}");
+        insta::assert_snapshot!(format!("watch_{columns}x{rows}"), left.screen);
+    }
+    assert!(storm_in_a_terminal((300, 80), &["--columns", "cpu,free"]).screen.starts_with("#time    cpu free\n"));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::effects::{Absent, Effects};
 pub use super::effects::{
     Bca, Blocked, HodgesLehmann, LogRatio, MannWhitney, Percent, PercentInterval, ShapiroP, Tost, Welch,
 };
+use super::notes;
 use super::outcome::Outcome;
 use super::question::{Question, QuestionError};
 use super::rule::{Concluded, LogIntervals};
@@ -47,6 +48,8 @@ pub struct Comparisons {
     pub counters: Vec<CounterContrast>,
     /// How many contrasts of counters were made, for reading their false-discovery rate.
     pub counters_compared: u32,
+    /// How the table was read.
+    pub notes: Vec<Note>,
     /// What a careful reader must know about the table as a whole.
     pub warnings: Vec<Warning>,
 }
@@ -69,7 +72,8 @@ pub struct Comparison {
     /// Welch's interval turned into percent of mean(a) as if that were known, b relative to a: what R scripts of
     /// published reports print. Null when the interval includes zero.
     pub percent_r: Option<PercentInterval>,
-    /// Change of the mean in percent of mean(a), b relative to a, with Fieller's interval.
+    /// Change of the mean in percent of mean(a), b relative to a, with Fieller's interval. Null where mean(a) is not above
+    /// zero.
     pub percent: Option<Percent>,
     /// ln(b / a) of the geometric means: what the verdict rests on.
     pub log_ratio: Option<LogRatio>,
@@ -118,12 +122,22 @@ pub struct Arm {
     pub median: Option<f64>,
 }
 
+/// What is worth knowing and no reason to doubt, with a stable id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// Which one: `read-as`, `columns-used`, `levels-not-used`, `changes-together`, `no-counters`.
+    pub id: String,
+    /// What it means here, with numbers.
+    pub text: String,
+}
+
 /// A warning with a stable id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// Which one: `values-missing`, `levels-missing`, `invalid-left-out`, `text-among-counters`, `order-lost`,
-    /// `order-decides`, `drift`, `autocorrelation`, `bimodal`, `outliers`, `ties`, `few-points`, `not-positive`,
-    /// `tests-disagree`, `many-comparisons`, `fails-more-often`.
+    /// Which one: `levels-spelled`, `levels-alike`, `column-twice`, `decimal-or-thousands`, `values-missing`,
+    /// `levels-missing`, `invalid-left-out`, `text-among-counters`, `order-lost`, `order-decides`, `unbalanced`,
+    /// `unbalanced-blocks`, `drift`, `autocorrelation`, `bimodal`, `outliers`, `ties`, `few-points`, `no-spread`,
+    /// `not-positive`, `no-percent`, `tests-disagree`, `many-comparisons`, `fails-more-often`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,
@@ -172,7 +186,8 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
         comparison.warnings = warnings::of(table, question, cell, comparison);
     }
     let counters = counters::contrasts(table, question, &cells);
-    let mut warnings = warnings::of_table(table);
+    let notes = notes::of(table, question, &cells, counters.len());
+    let mut warnings = warnings::of_table(table, question);
     warnings.extend(warnings::without_order(table, &comparisons));
     Ok(Comparisons {
         schema: SCHEMA.to_owned(),
@@ -185,6 +200,7 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
         comparisons,
         counters_compared: counters.len() as u32,
         counters,
+        notes,
         warnings,
     })
 }

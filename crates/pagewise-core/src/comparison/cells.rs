@@ -15,6 +15,16 @@ pub(super) struct Cell<'q> {
     pub(super) b: Side,
 }
 
+impl Cell<'_> {
+    /// Two or more values of each level, and in each level all the same.
+    pub(super) fn has_no_spread(&self) -> bool {
+        [&self.a, &self.b].into_iter().all(|side| {
+            let first = side.values.first();
+            side.values.len() > 1 && side.values.iter().all(|value| Some(value) == first)
+        })
+    }
+}
+
 /// The rows of one level in a cell, in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Side {

@@ -34,7 +34,8 @@ pub struct CounterContrast {
     pub ci_low: f64,
     /// High end.
     pub ci_high: f64,
-    /// Change in percent of mean(a) with Fieller's interval. Null where that mean cannot be told from zero.
+    /// Change in percent of mean(a) with Fieller's interval. Null where that mean is not above zero or cannot be told from
+    /// it.
     pub percent: Option<super::effects::Percent>,
     /// Two-sided p-value of Welch's test.
     pub p: f64,
@@ -74,9 +75,11 @@ fn gather(side: &Side, column: &[f64], into: &mut Vec<f64>) {
 fn contrast(question: &Question, cell: &Cell, name: &str, a: &[f64], b: &[f64]) -> Option<CounterContrast> {
     let alpha = question.rule.alpha;
     let welch = welch::test(a, b, alpha)?;
-    let percent = percent::fieller(a, b, alpha).map(|(low, high)| super::effects::Percent {
+    let fieller = percent::fieller(a, b, alpha).filter(|_| welch.mean_a > 0.0);
+    let lowest = if a.iter().chain(b).all(|value| *value >= 0.0) { -1.0 } else { f64::NEG_INFINITY };
+    let percent = fieller.map(|(low, high)| super::effects::Percent {
         estimate: -welch.difference * 100.0 / welch.mean_a,
-        low: low * 100.0,
+        low: low.max(lowest) * 100.0,
         high: high * 100.0,
     });
     Some(CounterContrast {

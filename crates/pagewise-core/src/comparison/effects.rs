@@ -39,7 +39,7 @@ pub struct PercentInterval {
 pub struct Percent {
     /// The change, in percent.
     pub estimate: f64,
-    /// Low end of its interval, in percent.
+    /// Low end of its interval, in percent; not below −100 where no value is negative.
     pub low: f64,
     /// High end, in percent.
     pub high: f64,
@@ -76,10 +76,12 @@ pub struct Tost {
 pub struct HodgesLehmann {
     /// The median of all differences b − a, in the unit of the value.
     pub shift: f64,
-    /// Low end of its interval at 1 − alpha.
+    /// Low end of its interval.
     pub ci_low: f64,
     /// High end.
     pub ci_high: f64,
+    /// The confidence that the interval really has. Ranks come in steps: with a few values it lies far below 1 − alpha.
+    pub level: f64,
 }
 
 /// The rank test.
@@ -169,18 +171,27 @@ impl Effects {
         let no_logs = || why_no_logs(cell);
 
         let tested = welch::test(a, b, rule.alpha);
-        let percent_r = tested.as_ref().and_then(percent::as_r_prints);
-        let percent_r = absent.unless("percent_r", percent_r, || match &tested {
-            Some(_) => "the interval of the difference includes zero: no significance".to_owned(),
-            None => no_spread(),
+        // A percentage of zero or less points the wrong way, or nowhere.
+        let with_base = tested.filter(|welch| welch.mean_a > 0.0);
+        let percent_r = with_base.as_ref().and_then(percent::as_r_prints);
+        let percent_r = absent.unless("percent_r", percent_r, || match (&tested, &with_base) {
+            (None, _) => no_spread(),
+            (_, None) => no_base(cell),
+            _ => "the interval of the difference includes zero: no significance".to_owned(),
         });
-        let fieller = tested.as_ref().zip(percent::fieller(a, b, rule.alpha));
-        let percent = absent.unless("percent", fieller, || match &tested {
-            Some(_) => {
-                format!("the mean of {} cannot be told from zero, so nothing is a percentage of it", cell.contrast.a)
-            }
-            None => no_spread(),
+        let fieller = with_base.zip(percent::fieller(a, b, rule.alpha));
+        let percent = absent.unless("percent", fieller, || match (&tested, &with_base) {
+            (None, _) => no_spread(),
+            (_, None) => no_base(cell),
+            _ => format!(
+                "the mean of {} cannot be told from zero, so the percentages that fit the data have no end (Fieller's set \
+                 is unbounded)",
+                cell.contrast.a
+            ),
         });
+        // No mean of such values is below zero: what lies there is no part of the interval, and leaving it out costs no
+        // coverage.
+        let lowest = if a.iter().chain(b).all(|value| *value >= 0.0) { -1.0 } else { f64::NEG_INFINITY };
         let ratio = percent::log_ratio(a, b, rule.alpha).filter(|ratio| ratio.low > 0.0).zip(percent::log_ratio(
             a,
             b,
@@ -209,7 +220,7 @@ impl Effects {
             percent_r: percent_r.map(|(low, high)| PercentInterval { low, high }),
             percent: percent.map(|(welch, (low, high))| Percent {
                 estimate: -welch.difference * 100.0 / welch.mean_a,
-                low: low * 100.0,
+                low: low.max(lowest) * 100.0,
                 high: high * 100.0,
             }),
             log_ratio: ratio.map(|(ratio, wide)| LogRatio {
@@ -222,7 +233,12 @@ impl Effects {
             }),
             tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
             welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
-            hodges_lehmann: shift.map(|h| HodgesLehmann { shift: h.shift, ci_low: h.ci_low, ci_high: h.ci_high }),
+            hodges_lehmann: shift.map(|h| HodgesLehmann {
+                shift: h.shift,
+                ci_low: h.ci_low,
+                ci_high: h.ci_high,
+                level: h.level,
+            }),
             mann_whitney: ranks.map(|m| MannWhitney { u: m.u, p: m.p, exact: m.exact }),
             hedges_g: hedges.map(|hedges| hedges.g),
             shapiro_p,
@@ -242,7 +258,15 @@ fn why_no_test(cell: &Cell) -> String {
             _ => {}
         }
     }
+    if cell.has_no_spread() {
+        return "the values of each level are all the same: without variance there is no interval".to_owned();
+    }
     "the values have no spread that a float can hold".to_owned()
+}
+
+/// Why a difference is no percentage.
+fn no_base(cell: &Cell) -> String {
+    format!("the mean of {} is not above zero, and a percentage of that says nothing", cell.contrast.a)
 }
 
 /// Why two samples have no ratio of geometric means.
@@ -318,9 +342,13 @@ fn bca(question: &Question, cell: &Cell) -> Result<Bca, String> {
             "more than {MOST_TO_RESAMPLE} values are not resampled: the other intervals are as good there"
         ));
     }
+    if summary::mean(a).is_some_and(|mean| mean <= 0.0) {
+        return Err(no_base(cell));
+    }
     let with = bootstrap::Resampling { resamples, seed: question.seed };
     let found = bootstrap::mean_ratio(a, b, question.rule.alpha, with).ok_or_else(|| {
-        if a.len() < 2 || b.len() < 2 { why_no_test(cell) } else { "the resamples give no interval".to_owned() }
+        let is_clear = a.len() < 2 || b.len() < 2 || cell.has_no_spread();
+        if is_clear { why_no_test(cell) } else { "the resamples give no interval".to_owned() }
     })?;
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     Ok(Bca { percent_low: percent(found.low), percent_high: percent(found.high), resamples: found.resamples })

@@ -5,8 +5,10 @@
 
 pub mod analysis;
 mod cells;
+mod confounding;
 pub mod counters;
 mod effects;
+mod notes;
 pub mod outcome;
 pub mod question;
 pub mod rule;

@@ -4,6 +4,9 @@ use super::rule::Rule;
 use crate::metric::Direction;
 use std::str::FromStr;
 
+/// Below this no data decide anything, and quantiles leave the range in which they are tested.
+const SMALLEST_ALPHA: f64 = 1e-6;
+
 /// Names of columns that mean something when a table has them.
 pub const BLOCK: &str = "block";
 /// See [`BLOCK`].
@@ -103,7 +106,7 @@ pub enum QuestionError {
     #[error("the margin {0} is not between 0 % and 100 %; write it like 2%")]
     Margin(String),
     /// The level of significance.
-    #[error("alpha is {0}; write a number above 0 and below 0.5, like 0.05")]
+    #[error("alpha is {0}; write a number from 0.000001 to below 0.5, like 0.05")]
     Alpha(String),
 }
 
@@ -177,7 +180,7 @@ impl Question {
         if !(0.0..1.0).contains(&self.rule.margin) {
             return Err(QuestionError::Margin(self.rule.margin.to_string()));
         }
-        if !(self.rule.alpha > 0.0 && self.rule.alpha < 0.5) {
+        if !(self.rule.alpha >= SMALLEST_ALPHA && self.rule.alpha < 0.5) {
             return Err(QuestionError::Alpha(self.rule.alpha.to_string()));
         }
         self.check_roles()

@@ -71,6 +71,23 @@ pub struct Rule {
     pub direction: Direction,
 }
 
+/// A standard error of ln(b / a) below this is the rounding of logarithms: the values do not vary, and there is no interval.
+pub const LEAST_SPREAD: f64 = 1e-12;
+
+/// Why there is no interval where values do not vary. Without noise nothing tells a difference from chance: what looks constant
+/// may be a clock that is too coarse, and is neither equivalent nor better.
+#[must_use]
+pub fn without_spread(metric: &str, values: &[f64]) -> String {
+    match values {
+        [first, rest @ ..] if rest.iter().all(|value| value == first) => {
+            format!("{metric} is {first} in every run, and values that do not vary at all give no interval")
+        }
+        _ => {
+            format!("{metric} differs by the same each time, and differences that do not vary at all give no interval")
+        }
+    }
+}
+
 /// The intervals of ln(b / a) that the rule looks at, low end first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogIntervals {

@@ -2,10 +2,12 @@
 
 use super::analysis::{Comparison, Warning};
 use super::cells::{Cell, Side};
+use super::confounding;
+use super::notes;
 use super::question::{ORDER, Question};
 use super::rule::Conclusion;
-use super::table::{LeftOut, Rows, Table};
-use super::words::p_value;
+use super::table::{LeftOut, LeftOutLevel, Recognised, Rows, Table};
+use super::words::{number, p_value};
 use crate::stats::{autocorrelation, dip, outliers, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -34,10 +36,14 @@ fn warning(id: &str, text: String) -> Option<Warning> {
 
 /// All that apply to one comparison, in a fixed order.
 pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &Comparison) -> Vec<Warning> {
-    let all = [
+    let of_values = [
         fails_more_often(comparison),
         not_positive(cell, comparison),
+        no_percent(comparison),
         few_points(question, cell),
+        no_spread(cell),
+    ];
+    let of_runs = [
         order_lost(table, cell),
         order_decides(table, cell),
         drift(table, cell, comparison),
@@ -48,18 +54,23 @@ pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &C
         tests_disagree(question, comparison),
         many_comparisons(question, comparison),
     ];
-    all.into_iter().flatten().collect()
+    let confounding = confounding::warnings(table, question, cell, comparison);
+    of_values.into_iter().flatten().chain(confounding).chain(of_runs.into_iter().flatten()).collect()
 }
 
-/// What was left out of the table as a whole.
-pub(super) fn of_table(table: &Table) -> Vec<Warning> {
-    let LeftOut { without_value, without_level, invalid, counters_with_text } = &table.left_out;
+/// What was left out of the table as a whole, or taken for something it may not be.
+pub(super) fn of_table(table: &Table, question: &Question) -> Vec<Warning> {
+    let LeftOut { without_value, without_level, invalid, counters_with_text, levels } = &table.left_out;
     let rows = |id: &str, rows: &Rows, one: &str, many: &str| match rows.count {
         0 => None,
         1 => warning(id, format!("1 row {one} and is left out: line {}.", rows.first_line)),
         count => warning(id, format!("{count} rows {many} and are left out, the first at line {}.", rows.first_line)),
     };
     let mut all = vec![
+        levels_spelled(levels, question),
+        levels_alike(&table.recognised),
+        column_twice(&table.recognised),
+        decimal_or_thousands(&table.recognised),
         rows("values-missing", without_value, "has no value", "have no value"),
         rows("levels-missing", without_level, "lacks a level of a factor", "lack a level of a factor"),
         rows("invalid-left-out", invalid, "is an invalid run", "are invalid runs"),
@@ -73,6 +84,66 @@ pub(super) fn of_table(table: &Table) -> Vec<Warning> {
         all.push(warning("text-among-counters", text));
     }
     all.into_iter().flatten().collect()
+}
+
+/// As many levels as a warning names.
+const MOST_LEVELS_NAMED: usize = 4;
+
+/// Rows that no comparison uses because their level is spelled another way.
+fn levels_spelled(levels: &[LeftOutLevel], question: &Question) -> Option<Warning> {
+    let suspicious: Vec<(&LeftOutLevel, &'static str, &String)> =
+        levels.iter().filter_map(|left| left.alike.as_ref().map(|(what, meant)| (left, *what, meant))).collect();
+    let (first, _, _) = suspicious.first()?;
+    let said = |(left, what, meant): &(&LeftOutLevel, &str, &String)| {
+        let rows = if left.rows.count == 1 { "1 row has".to_owned() } else { format!("{} rows have", left.rows.count) };
+        let LeftOutLevel { factor, level, rows: Rows { first_line, .. }, .. } = left;
+        format!("{rows} {factor}={level} (first at line {first_line}), {what} {meant}")
+    };
+    let named: Vec<String> = suspicious.iter().take(MOST_LEVELS_NAMED).map(said).collect();
+    let more = match suspicious.len().saturating_sub(MOST_LEVELS_NAMED) {
+        0 => String::new(),
+        count => format!("; and {count} more levels like that"),
+    };
+    let text = format!(
+        "{}{more}: not used; levels compared are {}. Write a level in one way only.",
+        named.join("; "),
+        notes::compared(question, &first.factor).join(", ")
+    );
+    warning("levels-spelled", text)
+}
+
+/// Levels that are kept apart and may be one.
+fn levels_alike(recognised: &Recognised) -> Option<Warning> {
+    let first = recognised.alike.first()?;
+    let more = match recognised.alike.len() {
+        1 => String::new(),
+        count => format!(" So are {} more.", count - 1),
+    };
+    let text = format!(
+        "{}={} is {} {}, and yet another level that is kept apart.{more} Write a level in one way only.",
+        first.factor, first.level, first.what, first.other
+    );
+    warning("levels-alike", text)
+}
+
+fn column_twice(recognised: &Recognised) -> Option<Warning> {
+    let said = |(used, other): &(String, String)| {
+        format!("Columns '{used}' and '{other}' mean the same by their names: '{used}' is used.")
+    };
+    let all: Vec<String> = recognised.doubled.iter().map(said).collect();
+    let text = format!("{} Rename the one that means something else.", all.join(" "));
+    (!all.is_empty()).then(|| Warning { id: "column-twice".to_owned(), text })
+}
+
+/// `1,042` alone does not say what its comma means.
+fn decimal_or_thousands(recognised: &Recognised) -> Option<Warning> {
+    let (column, comma) = recognised.decimal_comma.as_ref().filter(|(_, comma)| comma.may_be_thousands)?;
+    let text = format!(
+        "'{}' (column '{column}', line {}) and others like it were read with a decimal comma. If it separates thousands, \
+         take it away.",
+        comma.text, comma.line
+    );
+    warning("decimal-or-thousands", text)
 }
 
 /// Without a column that says when each run was made, nobody can look for drift. Where values are sorted, that has been
@@ -123,12 +194,42 @@ fn not_positive(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
     warning("not-positive", format!("{values} zero or negative, so there is no ratio and no verdict on it.{welch}"))
 }
 
+/// Where a difference stands in the place of a percentage.
+fn no_percent(comparison: &Comparison) -> Option<Warning> {
+    comparison.welch.as_ref()?;
+    let why = comparison.absent.get("percent")?;
+    let text = format!("There is no percentage: {why}. The difference of the means stands in its place.");
+    warning("no-percent", text)
+}
+
+/// A value that is always the same shows no noise to hold a difference against.
+fn no_spread(cell: &Cell) -> Option<Warning> {
+    if !cell.has_no_spread() {
+        return None;
+    }
+    let of_side = |(level, side): (&str, &Side)| {
+        let value = side.values.first().copied().unwrap_or_default();
+        format!("all {} values of `{level}` are {}", side.values.len(), number(value))
+    };
+    let text = format!(
+        "Zero variance: {}. Without variance no interval can be computed, and there is no verdict on the values. Was the value \
+         rounded, or stopped at a limit?",
+        sides(cell).map(of_side).join(" and ")
+    );
+    warning("no-spread", text)
+}
+
 /// Below this many values no rank test can reach alpha, whatever they are.
 fn few_points(question: &Question, cell: &Cell) -> Option<Warning> {
     let (a, b) = (cell.a.values.len(), cell.b.values.len());
     if a == 0 || b == 0 {
         let (level, _) = sides(cell).into_iter().find(|(_, side)| side.values.is_empty())?;
         return warning("few-points", format!("`{level}` has no value here, so there is nothing to compare."));
+    }
+    if let Some((level, _)) = sides(cell).into_iter().find(|(_, side)| side.values.len() == 1) {
+        let text =
+            format!("`{level}` has one value here, and a spread needs two: there is no interval. Take four or more.");
+        return warning("few-points", text);
     }
     let smallest = 2.0 / ways_to_choose(a, b);
     if smallest <= question.rule.alpha {
@@ -223,6 +324,9 @@ fn evenly<T: Copy>(series: &[T]) -> Vec<T> {
     series.iter().step_by(step).copied().collect()
 }
 
+/// Timestamps are kept in seconds, in which no host drifts by anything that could be read.
+const SECONDS_PER_HOUR: f64 = 3600.0;
+
 fn drift(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
     let residuals = residuals(table, cell, comparison);
     let in_order: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
@@ -230,14 +334,16 @@ fn drift(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning>
     if p >= LOOKED_FOR_EVERY_TIME {
         return None;
     }
-    let slope = trend::theil_sen_slope(&residuals)?;
+    let is_time = table.recognised.order_is_time;
+    let slope = trend::theil_sen_slope(&residuals)? * if is_time { SECONDS_PER_HOUR } else { 1.0 };
     let steepness = match comparison.log_ratio {
         Some(_) => format!("{:+.2} %", libm::expm1(slope) * 100.0),
         None => format!("{slope:+.3e}"),
     };
+    let step = if is_time { "an hour".to_owned() } else { format!("per step of '{ORDER}'") };
     let text = format!(
-        "The values drift by {steepness} per step of '{ORDER}' (Mann-Kendall p = {}): something changed on the host \
-         meanwhile, and points are not exchangeable.",
+        "The values drift by {steepness} {step} (Mann-Kendall p = {}): something changed on the host meanwhile, and points \
+         are not exchangeable.",
         p_value(p)
     );
     warning("drift", text)

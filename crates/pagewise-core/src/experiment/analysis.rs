@@ -11,7 +11,7 @@ mod verdict;
 mod warnings;
 
 use super::live::Ended;
-use super::plan::{Metric, Plan};
+use super::plan::{Metric, Plan, numbers};
 use super::point::{Outcome, Point};
 use super::stacks::StackContrast;
 use crate::comparison::rule::Rule;
@@ -221,7 +221,7 @@ pub struct CounterContrast {
 pub struct Warning {
     /// Which one: `drift`, `bimodal`, `one-point-decides`, `noise-against-margin`, `policy-changes-nothing`,
     /// `levels-differ-in-more`, `few-sequences`, `tests-disagree`, `attempts-replaced`, `incomplete-pairs`,
-    /// `not-positive`, `host-changed`; of live proofs `ended-early`, `still-changing`.
+    /// `not-positive`, `host-changed`, `no-such-number`; of live proofs `ended-early`, `still-changing`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,
@@ -405,7 +405,10 @@ pub fn analyze_ended(plan: &Plan, points: &[Point], ended: Option<&Ended>) -> Re
             decided_by: conclusion.decided_by().to_owned(),
             sentence: sentence::verdict(&question, &trial, &conclusion, &found, &outcomes, pairs_needed.as_ref()),
         },
-        warnings: warnings::all(&question, &trial, &found, &conclusion),
+        warnings: warnings::all(&question, &trial, &found, &conclusion)
+            .into_iter()
+            .chain(numbers::warning(plan, points))
+            .collect(),
         measures: explain::measures(&question, &trial),
         counters: explained.most_different,
         counters_compared: explained.compared,

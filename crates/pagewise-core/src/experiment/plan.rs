@@ -3,12 +3,16 @@
 //! A plan is TOML for people and is frozen (its text hashed) before the first point runs. `prove` writes the same plan
 //! with one factor of two levels, so that there is one engine. [`source`] reads a plan and says where it is wrong,
 //! [`cells`] are the combinations of levels that run, [`check`] holds what no trial can be run with, [`lint`] what a
-//! careful experimenter would not do, [`forecast`] what it will cost and what it can find.
+//! careful experimenter would not do, [`forecast`] what it will cost and what it can find, [`numbers`] which of the numbers it
+//! asks for there are, [`open_ended`] what a comparison without a planned end is judged by.
 
 pub mod cells;
 pub mod check;
 pub mod forecast;
 pub mod lint;
+mod misread;
+pub mod numbers;
+pub mod open_ended;
 pub mod source;
 
 use super::data::Data;
@@ -16,8 +20,11 @@ use super::live::Live;
 use crate::metric::Direction;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// Identifies a plan in JSON.
 pub const SCHEMA: &str = "pagewise.plan/1";
@@ -122,20 +129,35 @@ impl Plan {
     }
 }
 
-/// One table or a list of tables, as TOML writes `[metric]` and `[[metric]]`.
-#[derive(Deserialize, JsonSchema)]
+/// One table or a list of tables, as TOML writes `[metric]` and `[[metric]]`. For the schema alone.
+#[derive(JsonSchema)]
 #[serde(untagged)]
+#[allow(dead_code, reason = "only its schema is used")]
 enum OneOrMany<T> {
     One(T),
     Many(Vec<T>),
 }
 
+/// Reads it by what it sees, not by trying one after the other: an error then names the key it is about.
 fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Metric>, D::Error> {
-    Ok(match OneOrMany::<Metric>::deserialize(from)? {
-        OneOrMany::One(metric) => vec![metric],
-        OneOrMany::Many(metrics) if metrics.is_empty() => default_metrics(),
-        OneOrMany::Many(metrics) => metrics,
-    })
+    struct Metrics;
+    impl<'de> Visitor<'de> for Metrics {
+        type Value = Vec<Metric>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Metric>, A::Error> {
+            Metric::deserialize(MapAccessDeserializer::new(map)).map(|metric| vec![metric])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<Metric>, A::Error> {
+            let metrics = Vec::deserialize(SeqAccessDeserializer::new(list))?;
+            Ok(if metrics.is_empty() { default_metrics() } else { metrics })
+        }
+    }
+    from.deserialize_any(Metrics)
 }
 
 fn default_metrics() -> Vec<Metric> {
@@ -240,13 +262,35 @@ pub struct Exclude {
 }
 
 /// One level or several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Levels {
     /// This one.
     One(String),
     /// Any of these.
     Any(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Levels {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Levels, D::Error> {
+        struct OneOrAny;
+        impl<'de> Visitor<'de> for OneOrAny {
+            type Value = Levels;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E: de::Error>(self, level: &str) -> Result<Levels, E> {
+                Ok(Levels::One(level.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Levels, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(Levels::Any)
+            }
+        }
+        from.deserialize_any(OneOrAny)
+    }
 }
 
 impl Levels {
@@ -387,6 +431,9 @@ pub enum StoppingRule {
     ObrienFleming,
     /// Looks that spend alpha evenly: Lan and DeMets with a spending function like Pocock's.
     Pocock,
+    /// A look after every complete block, by a confidence sequence: for a comparison whose end nobody can plan. The trial ends
+    /// when every primary comparison is decided, or after the blocks of the design.
+    OpenEnded,
 }
 
 impl StoppingRule {
@@ -397,6 +444,7 @@ impl StoppingRule {
             StoppingRule::Fixed => "fixed",
             StoppingRule::ObrienFleming => "obrien-fleming",
             StoppingRule::Pocock => "pocock",
+            StoppingRule::OpenEnded => "open-ended",
         }
     }
 }
@@ -409,9 +457,13 @@ pub struct Stopping {
     #[serde(default)]
     pub rule: StoppingRule,
     /// After how many complete blocks to look, rising; the last is `design.blocks`. Empty with a spending rule: at 40, 60, 80
-    /// and 100 % of the blocks.
+    /// and 100 % of the blocks. An open-ended comparison is looked at after every block and declares none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// With `open-ended`: at how many blocks intervals are to be as short as they can be. Half of `design.blocks` unless said
+    /// otherwise; whatever it is, intervals hold at every number of blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortest_at: Option<u32>,
     /// Also stop when the declared smallest effect can hardly be found any more (conditional power below 10 %).
     #[serde(default)]
     pub futility: bool,
@@ -421,8 +473,10 @@ impl Stopping {
     /// After how many complete blocks of `blocks` to look.
     #[must_use]
     pub fn looks(&self, blocks: u32) -> Vec<u32> {
-        if self.rule == StoppingRule::Fixed {
-            return vec![blocks];
+        match self.rule {
+            StoppingRule::Fixed => return vec![blocks],
+            StoppingRule::OpenEnded => return (super::order::FEWEST_PAIRS.min(blocks)..=blocks).collect(),
+            StoppingRule::ObrienFleming | StoppingRule::Pocock => {}
         }
         if !self.looks.is_empty() {
             return self.looks.clone();

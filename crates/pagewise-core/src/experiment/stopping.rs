@@ -1,8 +1,10 @@
 //! When a sequential trial may be looked at, and what a look decides.
 //!
 //! Looks are declared as numbers of complete blocks. Primary comparisons share alpha equally; each spends its part over the
-//! looks by the plan's spending function, and the trial stops when every one of them is decided. All of it is a function of
-//! the plan, the order and the points, so that a resumed trial has spent what it had spent before.
+//! looks by the plan's spending function, and the trial stops when every one of them is decided. An open-ended trial is
+//! looked at after every complete block instead: its intervals are a confidence sequence, which allows for any number of
+//! looks and spends nothing. All of it is a function of the plan, the order and the points, so that a resumed trial has
+//! spent what it had spent before.
 
 use super::order::Order;
 use super::plan::{Plan, StoppingRule};
@@ -19,8 +21,8 @@ use serde::{Deserialize, Serialize};
 pub struct Look {
     /// Complete blocks at the look.
     pub blocks: u32,
-    /// Alpha of the whole trial that is spent with it.
-    pub spent: f64,
+    /// Alpha of the whole trial that is spent with it. `None` in an open-ended trial, which spends none of it look by look.
+    pub spent: Option<f64>,
     /// Every primary comparison.
     pub comparisons: Vec<Looked>,
     /// Whether the trial ends here.
@@ -36,12 +38,22 @@ pub struct Looked {
     pub name: String,
     /// The p at or below which the look decides.
     pub nominal_p: f64,
-    /// Its p; `None` without an estimate.
+    /// Its p, of the t test, or in an open-ended trial the one that holds at every look; `None` without an estimate.
     pub p: Option<f64>,
     /// The conclusion at this look's level.
     pub conclusion: Conclusion,
     /// The declared smallest effect can hardly be found any more.
     pub futile: bool,
+}
+
+/// Alpha that is spent, of how much there is: `0.0031 of 0.05 (6 %)`.
+#[must_use]
+pub fn spent_in_words(spent: f64, alpha: f64) -> String {
+    let digits = (1 - libm::floor(libm::log10(spent.max(1e-9))) as i32).clamp(2, 10) as usize;
+    let share = 100.0 * spent / alpha;
+    let share = if share > 0.0 && share < 1.0 { "less than 1".to_owned() } else { format!("{share:.0}") };
+    let text = format!("{spent:.digits$}");
+    format!("{} of {alpha} ({share} %)", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// The blocks at which the next look is due: the latest declared look that is reached and not taken. `None` when there is none,
@@ -66,7 +78,13 @@ pub fn complete_blocks(order: &Order, points: &[Point]) -> u32 {
 #[must_use]
 pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[Look]) -> Look {
     let last = blocks >= plan.design.blocks;
-    let nothing = |because: String| Look { blocks, spent: 0.0, comparisons: Vec::new(), stop: last, because };
+    let nothing = |because: String| Look {
+        blocks,
+        spent: (plan.stopping.rule != StoppingRule::OpenEnded).then_some(0.0),
+        comparisons: Vec::new(),
+        stop: last,
+        because,
+    };
     let declared = match Declared::of(plan, order, points) {
         Ok(declared) => declared,
         Err(error) => return nothing(error.to_string()),
@@ -98,7 +116,8 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
         (false, false) => "not every primary comparison is decided".to_owned(),
     };
     let fraction = f64::from(blocks) / f64::from(plan.design.blocks.max(1));
-    let spent = spend(plan, plan.design.alpha).spent(fraction.min(1.0));
+    let spent = (plan.stopping.rule != StoppingRule::OpenEnded)
+        .then(|| spend(plan, plan.design.alpha).spent(fraction.min(1.0)));
     Look { blocks, spent, comparisons, stop: over || last, because }
 }
 
@@ -108,8 +127,11 @@ fn spend(plan: &Plan, alpha: f64) -> Spending {
 }
 
 /// The level at which a primary comparison is judged at the last of these looks. A look that cannot spend gives 0: it decides
-/// nothing.
+/// nothing. In an open-ended trial it is the comparison's share of alpha at every look.
 pub(crate) fn level_at(declared: &Declared<'_>, looks: &[Look], estimated: &Estimated) -> f64 {
+    if let Some(sequence) = declared.sequence {
+        return sequence.alpha;
+    }
     boundaries_at(declared, looks, estimated, None).last().map_or(0.0, |look| look.nominal_p)
 }
 
@@ -122,7 +144,7 @@ fn boundaries_at(
     to_come: Option<u32>,
 ) -> Vec<spending::Look> {
     let plan = declared.plan;
-    let primaries = super::study::asked(plan, &declared.cells).iter().filter(|asked| asked.primary).count().max(1);
+    let primaries = plan.claims().max(1);
     let lost_df = if estimated.is_by_pairs() { 2.0 } else { 1.0 };
     let mut progress: Vec<Progress> = Vec::new();
     for (at, look) in looks.iter().enumerate() {
@@ -159,4 +181,22 @@ fn is_futile(declared: &Declared<'_>, estimated: &Estimated, here: &[Look], bloc
     let effect = outlook.conditional_power(margin, end.critical_t);
     let equivalence = outlook.equivalence_power((-margin, margin), end.critical_t);
     usable && effect < futility::HOPELESS && equivalence < futility::HOPELESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spent_in_words;
+
+    #[test]
+    fn alpha_that_is_spent_is_told_in_one_way() {
+        for (spent, alpha, told) in [
+            (0.003_06, 0.05, "0.0031 of 0.05 (6 %)"),
+            (0.05, 0.05, "0.05 of 0.05 (100 %)"),
+            (0.0, 0.05, "0 of 0.05 (0 %)"),
+            (0.000_012, 0.05, "0.000012 of 0.05 (less than 1 %)"),
+            (0.0244, 0.1, "0.024 of 0.1 (24 %)"),
+        ] {
+            assert_eq!(spent_in_words(spent, alpha), told);
+        }
+    }
 }

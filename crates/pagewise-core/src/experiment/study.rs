@@ -4,11 +4,14 @@
 //! A contrast is estimated inside blocks: in each block the mean logarithm of the cells of `b` less that of the cells of `a`.
 //! The blocks' differences are independent whatever stratum the contrast lives in, so a t interval over them is right for
 //! live factors and for booted ones alike (`docs/design/0005`). [`values`] says which points count, [`compare`] estimates
-//! and judges, [`explain`] says what else differed, [`health`] what a careful reader must know.
+//! and judges, [`explain`] says what else differed, [`carry_over`] what a run left to the next, [`health`] what a careful
+//! reader must know.
 
+mod carry_over;
 mod compare;
 mod explain;
 mod health;
+mod host_change;
 mod sentence;
 mod values;
 
@@ -22,6 +25,7 @@ use super::point::{Outcome, Point};
 use super::stacks::StackContrast;
 use super::stopping::{self, Look};
 use crate::comparison::rule::{Conclusion, OutcomeTest};
+use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::{holm, simultaneous};
 use crate::unit::Fraction;
 use indexmap::IndexMap;
@@ -57,7 +61,10 @@ pub struct Study {
     pub blocks_complete: u32,
     /// Which rule ended the trial.
     pub rule: StoppingRule,
-    /// The looks that were taken, by a spending rule.
+    /// What every interval of an open-ended trial comes from. `None` by any other rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<Sequence>,
+    /// The looks that were taken, by a spending rule or after every block of an open-ended trial.
     pub looks: Vec<Look>,
     /// What was compared; the first is what the trial is for.
     pub metrics: Vec<StudyMetric>,
@@ -65,10 +72,24 @@ pub struct Study {
     pub cells: Vec<CellSummary>,
     /// Every contrast, in every combination of levels it is looked at, for every metric.
     pub comparisons: Vec<Comparison>,
+    /// What one run left to the next, on the first metric. Only of Williams squares, and where the runs tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carry_over: Option<CarryOver>,
     /// What a careful reader must know.
     pub warnings: Vec<Warning>,
     /// Every attempt at every point in run order, for drawing.
     pub points: Vec<StudyPoint>,
+}
+
+/// The confidence sequence of an open-ended trial: intervals that hold after every block at once, so that the trial may be
+/// looked at after each of them and may end at any.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sequence {
+    /// At how many blocks its intervals are as short as they can be.
+    pub shortest_at: u32,
+    /// The tuning that follows: the variance of the effects, in squared standard deviations of a block's difference, that the
+    /// evidence is averaged over.
+    pub effect_variance: f64,
 }
 
 /// A metric with its margin.
@@ -142,9 +163,9 @@ pub struct Comparison {
     pub effect: Option<StudyEffect>,
     /// Why there is no estimate.
     pub no_effect_because: Option<String>,
-    /// The level at which it is judged: alpha, shared with the other primary comparisons, at a look the look's.
+    /// The level at which it is judged: alpha, shared with the other primary comparisons, by a spending rule the look's.
     pub level: f64,
-    /// Holm's adjusted p over the primary comparisons. `None` for others, and in a sequential trial.
+    /// Holm's adjusted p over the primary comparisons. `None` for others, and in a trial that was looked at before its end.
     pub holm_p: Option<f64>,
     /// The conclusion.
     pub conclusion: Conclusion,
@@ -175,7 +196,7 @@ pub struct Comparison {
 pub struct StudyEffect {
     /// Estimate of b / a. For an interaction: that ratio under the one level over that under the other.
     pub ratio: f64,
-    /// Interval of the ratio at 1 − level.
+    /// Interval of the ratio at 1 − level. In an open-ended trial this interval and the next two are of its confidence sequence.
     pub interval: Interval,
     /// Interval of the ratio at 1 − 2·level: the equivalence test reads it.
     pub interval_equivalence: Interval,
@@ -187,9 +208,14 @@ pub struct StudyEffect {
     pub standard_error: f64,
     /// Degrees of freedom.
     pub df: f64,
-    /// Two-sided p of the t test.
+    /// Two-sided p of the t test; in an open-ended trial one over the evidence, at most 1: a p that holds at every look.
     pub p: f64,
-    /// Two-sided p of the randomisation test over the same design. `None` where the design has none (the mixed model).
+    /// How many times likelier the t statistics seen so far have become if there is an effect. `None` but in an open-ended
+    /// trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<f64>,
+    /// Two-sided p of the randomisation test over the same design. `None` where the design has none (the mixed model), and in
+    /// an open-ended trial.
     pub randomisation_p: Option<f64>,
     /// The smallest value `randomisation_p` can take in this design.
     pub smallest_randomisation_p: Option<f64>,
@@ -222,6 +248,21 @@ pub struct Stall {
     pub share: Option<f64>,
 }
 
+/// First-order carry-over: how much of the effect of the cell before reaches a run, one share for all cells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CarryOver {
+    /// The share: 0.3 for 30 %. Below zero, a run makes up for what the one before it had.
+    pub share: f64,
+    /// Its interval at 1 − level. Wide where cells hardly differ: then nothing could be seen.
+    pub interval: Interval,
+    /// The level of the interval.
+    pub level: f64,
+    /// Two-sided p of the hypothesis that nothing is carried over.
+    pub p: f64,
+    /// Good runs it rests on.
+    pub runs: u32,
+}
+
 /// One attempt at a point as reports draw it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyPoint {
@@ -249,6 +290,8 @@ pub(crate) struct Declared<'p> {
     pub(crate) order: &'p Order,
     pub(crate) cells: Vec<Cell>,
     pub(crate) metrics: Vec<StudyMetric>,
+    /// Of an open-ended trial: what intervals come from, at a claim's share of alpha.
+    pub(crate) sequence: Option<ConfidenceSequence>,
 }
 
 impl<'p> Declared<'p> {
@@ -270,7 +313,7 @@ impl<'p> Declared<'p> {
             let why = format!("design.alpha of the plan is {}; write a number between 0 and 0.5", plan.design.alpha);
             return Err(AnalysisError::BadNumber(why));
         }
-        Ok(Declared { plan, order, cells, metrics })
+        Ok(Declared { plan, order, cells, metrics, sequence: plan.sequence() })
     }
 }
 
@@ -282,7 +325,8 @@ impl Declared<'_> {
 }
 
 /// Analyses the points of a trial. The order of `points` in the slice does not matter. `looks` are those that were taken: in a
-/// sequential trial only blocks before the last of them count, and intervals are the repeated ones of that look.
+/// sequential trial only blocks before the last of them count, and intervals are the repeated ones of that look, or those of the
+/// confidence sequence.
 ///
 /// # Errors
 /// When the plan's margin, alpha or policies cannot be used. Too little data is not an error but a verdict.
@@ -299,6 +343,7 @@ pub fn analyze(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> 
             compare::conclude(&declared, estimated, explained, &values)
         })
         .collect();
+    let carry_over = carry_over::of(&declared, &values);
     Ok(Study {
         schema: SCHEMA.to_owned(),
         version: VERSION,
@@ -309,8 +354,12 @@ pub fn analyze(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> 
         blocks_planned: plan.design.blocks,
         blocks_complete: values.complete_blocks(),
         rule: plan.stopping.rule,
+        sequence: declared
+            .sequence
+            .map(|tuned| Sequence { shortest_at: plan.shortest_at(), effect_variance: tuned.effect_variance }),
         looks: looks.to_vec(),
-        warnings: health::warnings(&declared, &values, &comparisons),
+        warnings: health::warnings(&declared, &values, &comparisons, carry_over.as_ref()),
+        carry_over,
         cells: values.summaries(&declared),
         points: values.marks(&declared),
         metrics: declared.metrics,
@@ -319,7 +368,8 @@ pub fn analyze(plan: &Plan, order: &Order, points: &[Point], looks: &[Look]) -> 
 }
 
 /// Sets the level of every comparison. Primary comparisons on the first metric share alpha: with a fixed number of blocks so
-/// that intervals and Holm's decisions agree, at a look by equal parts of what the look may spend. All others stand alone.
+/// that intervals and Holm's decisions agree, at a look by equal parts of what the look may spend, in an open-ended trial by
+/// equal parts of alpha. All others stand alone.
 fn share_alpha(declared: &Declared<'_>, looks: &[Look], comparisons: &mut [compare::Estimated]) {
     let alpha = declared.plan.design.alpha;
     let primary: Vec<usize> =

@@ -44,6 +44,8 @@ pub enum Verdict {
 pub struct Draft {
     /// What was seen.
     pub summary: String,
+    /// The same in a word or two for each thing, of a caveat of the measurement.
+    pub marks: Vec<&'static str>,
     /// Title and meaning in place of the rule's, where it has two forms.
     pub other: Option<(&'static str, &'static str)>,
     /// What it costs.

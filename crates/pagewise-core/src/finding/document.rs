@@ -1,10 +1,14 @@
 //! What `diagnose` says, as one document: findings, what was looked for and not there, and what could not be decided.
 
+use super::answer::Answer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Identifies it in JSON.
 pub const SCHEMA: &str = "pagewise.findings/1";
+
+/// The finding about the measuring itself.
+pub const CAVEAT: &str = "measurement-caveat";
 
 /// A diagnosis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -308,6 +312,32 @@ pub struct Link {
     pub why: String,
 }
 
+/// A stretch of the look in which a finding held, to the precision of its windows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stretch {
+    /// Its beginning, RFC 3339 UTC, or the time of day where the recording has no date; null where there is no clock.
+    pub from: Option<String>,
+    /// Its end.
+    pub to: Option<String>,
+    /// Its beginning in seconds after that of the look.
+    pub from_seconds: f64,
+    /// Its end in seconds after the beginning of the look.
+    pub to_seconds: f64,
+}
+
+/// When a finding held.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Held {
+    /// The stretches in order of time: the first, the last, and the longest between them.
+    pub stretches: Vec<Stretch>,
+    /// How many more there are.
+    pub more_stretches: u64,
+    /// Whether it held at the end of the look; unknown where what came after the last stretch was not seen.
+    pub at_end: Answer,
+    /// From the end of the last stretch to the end of the look, in seconds; null when it held then.
+    pub ended_seconds_ago: Option<f64>,
+}
+
 /// A named cause.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -317,6 +347,9 @@ pub struct Finding {
     pub title: String,
     /// What was seen, in a sentence or two.
     pub summary: String,
+    /// The same in a word or two for each thing, of a caveat of the measurement.
+    #[serde(default)]
+    pub marks: Vec<String>,
     /// What it means.
     pub meaning: String,
     /// How much is lost.
@@ -327,8 +360,12 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The kinds of evidence that show it.
     pub tiers: Vec<Tier>,
-    /// Since when, RFC 3339 UTC, or the time of day where the recording has no date; null where there is no clock.
+    /// The beginning of its longest stretch, RFC 3339 UTC, or the time of day where the recording has no date; null where
+    /// there is no clock, or where it was judged for the look as a whole.
     pub since: Option<String>,
+    /// When it held; null where it was judged for the look as a whole.
+    #[serde(default)]
+    pub held: Option<Held>,
     /// Seconds of the look in which it held.
     pub seconds: f64,
     /// Length of the look in seconds.
@@ -355,6 +392,14 @@ pub struct Finding {
     pub counterindications: Vec<String>,
     /// Where it is written down.
     pub docs: Vec<String>,
+}
+
+impl Finding {
+    /// Whether it is about the measuring and not about the host.
+    #[must_use]
+    pub fn is_caveat(&self) -> bool {
+        self.id == CAVEAT
+    }
 }
 
 /// Something that was looked for and is not there.

@@ -255,9 +255,9 @@ impl Look {
         let areas = self.settings.value("swap").and_then(|value| swap::parse(value).ok());
         let is_zram = |area: &swap::Area| matches!(area.kind, swap::Kind::Zram(_));
         let compressed = areas.map(|areas| !areas.is_empty() && areas.iter().all(is_zram));
-        let total = self.last(&signal::SWAP_TOTAL).or_else(|| {
-            Some(self.last(&signal::SWAP_FREE)? + self.last(&signal::IMPORTED_SWAP_USED)?)
-        });
+        let total = self
+            .last(&signal::SWAP_TOTAL)
+            .or_else(|| Some(self.last(&signal::SWAP_FREE)? + self.last(&signal::IMPORTED_SWAP_USED)?));
         total.map(|bytes| (bytes, compressed))
     }
 

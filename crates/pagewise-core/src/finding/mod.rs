@@ -9,9 +9,9 @@ pub mod answer;
 pub mod case;
 pub mod document;
 pub mod families;
+mod huge_faults;
 pub mod look;
 pub mod processes;
-mod huge_faults;
 mod propose;
 
 pub mod reference;
@@ -24,18 +24,22 @@ pub mod words;
 
 pub use answer::Answer;
 pub use document::{
-    Confidence, Cost, Diagnosis, Evidence, Finding, MissingView, NotDecided, NotFound, Proposal, RuledOut, SCHEMA,
-    Severity, Tier,
+    CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound, Proposal,
+    RuledOut, SCHEMA, Severity, Stretch, Tier,
 };
 pub use look::Look;
 pub use propose::Options;
 
+use crate::recording::SamplingEvent;
 use case::{Case, Draft, Verdict};
 use document::{LookView, TierView};
 use jiff::Timestamp;
-use look::Missing;
-use crate::recording::SamplingEvent;
+use look::{Hits, Missing};
 use rule::Rule;
+use std::cmp::Reverse;
+
+/// Stretches of a finding that are listed, two at least: in a look of days a symptom can come and go a thousand times.
+const MOST_STRETCHES: usize = 100;
 
 /// A part from which on something is severe, and one from which on it matters. Ours.
 const SEVERE: f64 = 0.25;
@@ -70,7 +74,7 @@ pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
             }),
         }
     }
-    let order = |finding: &Finding| (std::cmp::Reverse(finding.severity), std::cmp::Reverse(finding.confidence));
+    let order = |finding: &Finding| (Reverse(finding.severity), Reverse(finding.confidence));
     findings.sort_by_key(order);
     relations::relate(&mut findings, &judged);
     let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
@@ -87,7 +91,8 @@ fn notes(look: &Look) -> Vec<String> {
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look, options: Options) -> Finding {
     let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
-    let since = (length > 0).then(|| look.windows.from(first)).and_then(|at| instant(look, at));
+    let has_beginning = length > 0 && !draft.hits.is_whole;
+    let since = has_beginning.then(|| look.windows.from(first)).and_then(|at| instant(look, at));
     let rivals = judged.iter().filter(|(other, _)| rule.rivals.contains(&other.id));
     let ruled_out = rivals.filter_map(|(other, verdict)| match verdict {
         Verdict::NotFound(because) => {
@@ -113,12 +118,14 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         id: rule.id.to_owned(),
         title: title.to_owned(),
         summary: draft.summary.clone(),
+        marks: draft.marks.iter().map(|mark| (*mark).to_owned()).collect(),
         meaning: meaning.to_owned(),
         severity: severity(draft),
         cost: draft.cost.clone(),
         confidence: draft.confidence.unwrap_or(Confidence::Low),
         tiers: draft.tiers.clone(),
         since,
+        held: held(&draft.hits, look),
         seconds: draft.hits.seconds(&look.windows),
         of_seconds: look.windows.seconds(),
         who: draft.who.clone(),
@@ -132,6 +139,44 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         counterindications,
         docs: rule.docs.iter().map(|text| (*text).to_owned()).collect(),
     }
+}
+
+/// When it held, window by window. `None`: that was not asked, or it never did.
+fn held(hits: &Hits, look: &Look) -> Option<Held> {
+    let runs = hits.runs(|answer| answer == Answer::Yes);
+    let (first, length) = runs.last().copied().filter(|_| !hits.is_whole)?;
+    let windows = &look.windows;
+    let after = first + length;
+    let listed = listed(&runs);
+    let seconds = |at: u64| at.saturating_sub(windows.start) as f64 * 1e-9;
+    let stretch = |(first, length): &(usize, usize)| {
+        let (from, to) = (windows.from(*first), windows.to(first + length - 1));
+        Stretch {
+            from: instant(look, from),
+            to: instant(look, to),
+            from_seconds: seconds(from),
+            to_seconds: seconds(to),
+        }
+    };
+    let at_end = hits.answers.get(after).copied().unwrap_or(Answer::Yes);
+    let ended = windows.end.saturating_sub(windows.to(after - 1)) as f64 * 1e-9;
+    Some(Held {
+        stretches: listed.iter().map(stretch).collect(),
+        more_stretches: (runs.len() - listed.len()) as u64,
+        at_end,
+        ended_seconds_ago: (at_end != Answer::Yes).then_some(ended),
+    })
+}
+
+/// The first and the last, which tell since and until when, and the longest between them.
+fn listed(runs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let [first, between @ .., last] = runs else { return runs.to_vec() };
+    let mut longest = between.to_vec();
+    longest.sort_by_key(|(first, length)| (Reverse(*length), *first));
+    longest.truncate(MOST_STRETCHES - 2);
+    longest.extend([*first, *last]);
+    longest.sort_unstable();
+    longest
 }
 
 fn severity(draft: &Draft) -> Severity {
@@ -201,4 +246,25 @@ fn stacks_view(look: &Look) -> TierView {
         }
     };
     TierView { tier: Tier::Stacks, looked: look.profile.is_some(), words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_symptom_that_came_and_went_the_first_the_last_and_the_longest_stretches_are_listed() {
+        let runs: Vec<(usize, usize)> = (0..300).map(|at| (at * 10, if at % 5 == 0 { 4 } else { 1 })).collect();
+        let listed = listed(&runs);
+        assert_eq!(listed.len(), MOST_STRETCHES);
+        assert_eq!((listed.first(), listed.last()), (runs.first(), runs.last()));
+        assert!(listed.windows(2).all(|pair| pair[0] < pair[1]), "in order of time: {listed:?}");
+        assert_eq!(listed.iter().filter(|(_, length)| *length == 4).count(), 60, "all of the long ones");
+        assert_eq!(super::listed(&runs[..7]), runs[..7]);
+    }
+
+    #[test]
+    fn the_caveat_is_a_rule() {
+        assert!(rules::ALL.iter().any(|rule| rule.id == CAVEAT));
+    }
 }

@@ -104,13 +104,7 @@ fn checked(tunable: &str, to: &str, look: &Look) -> Option<Checked> {
 }
 
 /// Settings that change together: all of them, or none.
-fn change(
-    settings: &[(&str, String)],
-    why: &str,
-    restart: bool,
-    look: &Look,
-    options: Options,
-) -> Option<Proposal> {
+fn change(settings: &[(&str, String)], why: &str, restart: bool, look: &Look, options: Options) -> Option<Proposal> {
     let all = settings.iter().map(|(tunable, to)| checked(tunable, to, look)).collect::<Option<Vec<Checked>>>()?;
     let [first, others @ ..] = all.as_slice() else { return None };
     let text = |one: &Checked| format!("{}={}", one.found.name, escaped_value(&one.to));
@@ -137,11 +131,8 @@ fn change(
             coupled.push((*name).to_owned());
         }
     }
-    let together = |one: &Checked| Together {
-        tunable: one.found.name.clone(),
-        from: one.from.clone(),
-        to: one.to.clone(),
-    };
+    let together =
+        |one: &Checked| Together { tunable: one.found.name.clone(), from: one.from.clone(), to: one.to.clone() };
     Some(Proposal {
         tunable: Some(first.found.name.clone()),
         from: first.from.clone(),

@@ -11,15 +11,27 @@ use super::rule::Rule;
 
 /// What follows, from what, and how: a clause that begins small and has no full stop.
 const FOLLOWS: &[(&str, &str, &str)] = &[
-    ("compaction-storm", "fragmentation", "free memory lies in pieces, so a huge page has to be made before it can be given"),
+    (
+        "compaction-storm",
+        "fragmentation",
+        "free memory lies in pieces, so a huge page has to be made before it can be given",
+    ),
     ("mthp-misset", "fragmentation", "free memory lies in pieces, so larger sizes are refused"),
     ("kcompactd-burn", "fragmentation", "there are pieces to join"),
     ("kswapd-saturation", "watermark-boost", "raised watermarks keep it at work although memory is free"),
     ("kswapd-saturation", "swap-thrash", "what it frees comes straight back from swap"),
     ("kswapd-saturation", "page-cache-thrash", "what it drops is read again soon"),
     ("direct-reclaim-stalls", "kswapd-saturation", "kswapd cannot keep up, so programs free memory themselves"),
-    ("direct-reclaim-stalls", "swap-thrash", "what comes back from swap needs room, and something has to be freed for it"),
-    ("direct-reclaim-stalls", "page-cache-thrash", "what is read again needs room, and something has to be freed for it"),
+    (
+        "direct-reclaim-stalls",
+        "swap-thrash",
+        "what comes back from swap needs room, and something has to be freed for it",
+    ),
+    (
+        "direct-reclaim-stalls",
+        "page-cache-thrash",
+        "what is read again needs room, and something has to be freed for it",
+    ),
     ("page-cache-thrash", "watermark-boost", "file data is dropped for watermarks that were raised for fragmentation"),
     ("page-cache-thrash", "swappiness-misuse", "at 0 file data is dropped before anything is swapped"),
     ("page-cache-thrash", "unevictable-memory", "locked memory leaves the page cache too little"),

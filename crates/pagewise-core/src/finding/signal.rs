@@ -304,6 +304,20 @@ signals! {
     /// Folios of a size in use.
     MTHP_ANON = "thp" each: Is("nr_anon");
 
+    /// Names of files the kernel keeps.
+    DENTRIES = "dentries": Is("nr_dentry");
+    /// Of those, of files that do not exist (5.0; 0 before).
+    DENTRIES_NEGATIVE = "dentries": Is("nr_negative");
+
+    /// Cycles of CPUs that were not idle, while the processor's counters ran.
+    PMU_CYCLES = "pmu": Is("cycles");
+    /// Of those, with a page walk for a load under way.
+    PMU_LOAD_WALKS = "pmu": Is("load_walk_cycles");
+    /// And for a store.
+    PMU_STORE_WALKS = "pmu": Is("store_walk_cycles");
+    /// Translations that were in no TLB, on processors that tell no more.
+    PMU_MISSES = "pmu": Is("load_misses"), Is("store_misses");
+
     /// CPU time of kernel threads by name.
     KERNEL_THREAD_CPU = "threads" each: Is("cpu");
     /// How often a control group went over its `memory.high`.

@@ -29,6 +29,21 @@ pub fn seconds(seconds: f64) -> String {
     if (10.0..600.0).contains(&seconds) { format!("{seconds:.0} s") } else { Seconds(seconds).to_string() }
 }
 
+/// Time that has passed since something, in the one unit that matters: `40 s`, `4 min`, `3 h`, `12 days`.
+#[must_use]
+pub fn passed(seconds: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(60.0, "s"), (60.0, "min"), (24.0, "h")];
+    let mut value = seconds.max(0.0);
+    for (step, unit) in UNITS {
+        // A hundred of a unit before the next: `90 s` says more than `2 min`.
+        if value < 99.5 {
+            return format!("{value:.0} {unit}");
+        }
+        value /= step;
+    }
+    format!("{value:.0} days")
+}
+
 /// A plain number with three digits or thousands.
 #[must_use]
 pub fn number(value: f64) -> String {
@@ -92,6 +107,8 @@ mod tests {
         assert_eq!(bytes(25.4 * (1u64 << 30) as f64), "25 GiB");
         assert_eq!(bytes(326.0 * 1048576.0), "326 MiB");
         assert_eq!(seconds(38.0), "38 s");
+        let times = [0.0, 40.0, 99.4, 99.5, 240.0, 5_900.0, 7_200.0, 360_000.0].map(passed);
+        assert_eq!(times, ["0 s", "40 s", "99 s", "2 min", "4 min", "98 min", "2 h", "4 days"]);
         assert_eq!(number(0.25), "0.25");
         assert_eq!(number(32149.0), "32 k");
         assert_eq!(quantity(12.0, Quantity::PerSecond), "12/s");

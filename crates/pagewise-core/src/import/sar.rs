@@ -328,7 +328,9 @@ impl Sar {
     fn derive_memory(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
         let of = |name: &str| values.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
         let parts = of("memory_used").zip(of("memory_used_percent"));
-        let Some((used, percent)) = parts.filter(|(_, percent)| (100..=10_000).contains(percent)) else { return Ok(()) };
+        let Some((used, percent)) = parts.filter(|(_, percent)| (100..=10_000).contains(percent)) else {
+            return Ok(());
+        };
         let Some(total) = used.checked_mul(10_000).map(|used| used / percent) else { return Ok(()) };
         let column = self.listing.column(SOURCE, "memory_total", "", RawUnit::KiB);
         self.listing.put(at, column, total)

@@ -332,11 +332,16 @@ fn a_thousand_rows_of_one_second_and_absurd_numbers_stay_bounded() {
 #[test]
 fn tables_of_sar_that_are_not_imported_are_no_holes_in_time_and_no_rows_of_others() {
     let at = |rows: &str| -> String {
-        (1..=30).map(|second| rows.lines().map(|row| format!("12:00:{second:02} {row}\n")).collect::<String>()).collect()
+        (1..=30)
+            .map(|second| rows.lines().map(|row| format!("12:00:{second:02} {row}\n")).collect::<String>())
+            .collect()
     };
     let mut text = "Linux 6.1.0 (host) \t2026-11-21 \t_x86_64_\t(2 CPU)\n".to_owned();
     for (header, rows) in [
-        ("CPU %user %nice %system %iowait %steal %idle", "all 10.00 0.00 20.00 0.00 0.00 70.00\n0 10.00 0.00 20.00 0.00 0.00 70.00"),
+        (
+            "CPU %user %nice %system %iowait %steal %idle",
+            "all 10.00 0.00 20.00 0.00 0.00 70.00\n0 10.00 0.00 20.00 0.00 0.00 70.00",
+        ),
         ("proc/s cswch/s", "1.00 900.00"),
         ("dentunusd file-nr inode-nr pty-nr", "1000 2000 3000 4"),
         ("totsck tcpsck udpsck rawsck ip-frag tcp-tw", "100 20 30 0 0 5"),

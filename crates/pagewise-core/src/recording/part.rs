@@ -17,6 +17,7 @@ pub struct Part<'a, R> {
     to: u64,
     gaps: Vec<Gap>,
     profile: Option<Profile>,
+    has_stalls: bool,
 }
 
 impl<'a, R: Recorded> Part<'a, R> {
@@ -25,7 +26,14 @@ impl<'a, R: Recorded> Part<'a, R> {
     #[must_use]
     pub fn new(of: &'a R, from: u64, to: u64, profile: Option<Profile>) -> Part<'a, R> {
         let lies_in = |gap: &&Gap| gap.from <= to && gap.to.is_none_or(|end| end >= from);
-        Part { of, from, to, gaps: of.gaps().iter().filter(lies_in).cloned().collect(), profile }
+        let gaps = of.gaps().iter().filter(lies_in).cloned().collect();
+        Part { of, from, to, gaps, profile, has_stalls: true }
+    }
+
+    /// What held tasks up is not known of all of it: then it is not known at all, rather than too little.
+    #[must_use]
+    pub fn without_stalls(self) -> Part<'a, R> {
+        Part { has_stalls: false, ..self }
     }
 
     fn cut(&self, block: Block) -> Option<Block> {
@@ -89,6 +97,9 @@ impl<R: Recorded> Recorded for Part<'_, R> {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, R::Error> {
+        if !self.has_stalls {
+            return Ok(None);
+        }
         let mut stalls = self.of.stalls()?;
         if let Some(rows) = &mut stalls {
             rows.retain(|row| row.from <= self.to && (row.to > self.from || row.from >= self.from));

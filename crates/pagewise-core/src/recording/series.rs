@@ -177,12 +177,14 @@ pub fn describe(source: &str, name: &str, says_kib: bool) -> (RawUnit, Kind) {
         },
         "self" => (RawUnit::Microseconds, Kind::Counter),
         "threads" => (RawUnit::Nanoseconds, Kind::Counter),
+        "pmu" if matches!(name, "enabled" | "running") => (RawUnit::Nanoseconds, Kind::Counter),
+        "pmu" => (RawUnit::Count, Kind::Counter),
         "cgroup_pressure" => (RawUnit::Microseconds, Kind::Counter),
         "cgroup_events" => (RawUnit::Count, Kind::Counter),
         "cgroup_memory" if name == "failcnt" => (RawUnit::Count, Kind::Counter),
         "cgroup_memory" => (RawUnit::Bytes, Kind::Gauge),
         "cgroup_stat" => cgroup_stat(name),
-        // Free blocks of buddyinfo, and whatever a later version records.
+        // Free blocks of buddyinfo, names of files, and whatever a later version records.
         _ => (RawUnit::Count, Kind::Gauge),
     }
 }
@@ -292,6 +294,9 @@ mod tests {
         assert_eq!(describe("meminfo", "MemFree", true), (RawUnit::KiB, Kind::Gauge));
         assert_eq!(describe("stat", "system", false), (RawUnit::Ticks, Kind::Counter));
         assert_eq!(describe("thp", "nr_anon", false).1, Kind::Gauge);
+        assert_eq!(describe("pmu", "load_walk_cycles", false), (RawUnit::Count, Kind::Counter));
+        assert_eq!(describe("pmu", "running", false), (RawUnit::Nanoseconds, Kind::Counter));
+        assert_eq!(describe("dentries", "nr_negative", false), (RawUnit::Count, Kind::Gauge));
         assert_eq!(describe("threads", "cpu", false), (RawUnit::Nanoseconds, Kind::Counter));
         assert_eq!(describe("cgroup_stat[/batch]", "anon", false), (RawUnit::Bytes, Kind::Gauge));
         assert_eq!(describe("cgroup_stat[/batch]", "workingset_refault_file", false), (RawUnit::Pages, Kind::Counter));

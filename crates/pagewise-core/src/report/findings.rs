@@ -3,9 +3,10 @@
 
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
+use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut, Severity,
-    Who,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut,
+    Severity, Who,
 };
 use crate::finding::words;
 use crate::unit::Bytes;
@@ -41,7 +42,66 @@ fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     }
     page.not_found(diagnosis);
     page.looked_at(&diagnosis.look);
-    if style.unicode { page.out } else { ascii(&page.out) }
+    page.end()
+}
+
+/// What makes the numbers less true than they look, and what was not seen, each with its reason. `None`: nothing.
+#[must_use]
+pub fn caveats(diagnosis: Option<&Diagnosis>, unseen: &[(String, String)], style: Style) -> Option<String> {
+    let caveat = diagnosis.and_then(|diagnosis| diagnosis.findings.iter().find(|finding| finding.is_caveat()));
+    if caveat.is_none() && unseen.is_empty() {
+        return None;
+    }
+    let mut page = Page { style, out: String::new() };
+    if let Some(caveat) = caveat {
+        page.line(&style.paint(BOLD, &caveat.title));
+        page.paragraph(&caveat.summary, 3);
+        page.paragraph(&caveat.meaning, 3);
+        page.evidence(&caveat.evidence);
+    }
+    if !unseen.is_empty() {
+        if caveat.is_some() {
+            page.line("");
+        }
+        page.line(&style.paint(BOLD, "Not seen"));
+        for (what, why) in unseen {
+            page.out.push_str(&wrap(&printable(&format!("{what}: {why}")), page.columns(), "  - ", "    "));
+        }
+    }
+    Some(page.end())
+}
+
+/// When a finding held, as the end of a sentence: `since …, still going at the end`. `None`: it is of the look as a whole.
+pub(super) fn when(finding: &Finding) -> Option<String> {
+    let held = finding.held.as_ref()?;
+    let (first, last) = held.stretches.first().zip(held.stretches.last())?;
+    let count = held.stretches.len() as u64 + held.more_stretches;
+    let (from, to) = (first.from.as_deref(), last.to.as_deref());
+    let since = from.map_or_else(String::new, |from| format!(" since {from}"));
+    let between = from.zip(to).map_or_else(String::new, |(from, to)| format!(" from {from} to {}", short(to, from)));
+    let (time, end) = match held.at_end {
+        Answer::Yes => (since, "still going at the end".to_owned()),
+        Answer::No => {
+            let ago = words::passed(held.ended_seconds_ago.unwrap_or(0.0));
+            (between, format!("ended {ago} before the end"))
+        }
+        Answer::Unknown => (between, "not seen after that".to_owned()),
+    };
+    let mut said: Vec<String> = Vec::new();
+    match count {
+        1 => said.extend((!time.is_empty()).then(|| time.trim_start().to_owned())),
+        _ => said.push(format!("in {count} stretches{time}")),
+    }
+    said.push(end);
+    Some(said.join(", "))
+}
+
+/// An instant without its date, where that is the other's.
+fn short<'a>(instant: &'a str, other: &str) -> &'a str {
+    match (instant.split_once('T'), other.split_once('T')) {
+        (Some((date, time)), Some((other, _))) if date == other => time,
+        _ => instant,
+    }
 }
 
 /// What could not be decided and what it would take, in a line of two or three names; `None` when everything was.
@@ -93,6 +153,11 @@ const MOST_EVIDENCE: usize = 9;
 const LABEL: usize = 15;
 
 impl Page {
+    /// All of it, as the terminal takes it.
+    fn end(self) -> String {
+        if self.style.unicode { self.out } else { ascii(&self.out) }
+    }
+
     fn columns(&self) -> usize {
         usize::from(self.style.width.clamp(40, 100))
     }
@@ -118,7 +183,8 @@ impl Page {
     fn value(&mut self, label: &str, from: &str, to: &str) {
         let (from, to) = (printable(from), printable(to));
         let room = self.columns().saturating_sub(LABEL + 3);
-        let lines = if from.width() + to.width() <= room { vec![from + &to] } else { vec![from, to.trim_start().to_owned()] };
+        let lines =
+            if from.width() + to.width() <= room { vec![from + &to] } else { vec![from, to.trim_start().to_owned()] };
         for (place, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
             let label = if place == 0 { label } else { "" };
             self.line(&format!("   {label}{}{line}", " ".repeat(LABEL.saturating_sub(label.width()).max(1))));
@@ -166,8 +232,8 @@ impl Page {
         if !tiers.is_empty() {
             sure.push_str(&format!(" ({})", tiers.join(" and ")));
         }
-        if let Some(since) = &finding.since {
-            sure.push_str(&format!(", since {since}"));
+        if let Some(when) = when(finding) {
+            sure.push_str(&format!(", {when}"));
         }
         self.paragraph(&sure, 3);
         self.paragraph(&finding.summary, 3);
@@ -281,7 +347,10 @@ impl Page {
         }
         if !others.is_empty() {
             let ids: Vec<&str> = others.iter().map(|rule| rule.id.as_str()).collect();
-            text.push_str(&format!("; these need pagewise record: {}. With -v: what each of them lacks", ids.join(", ")));
+            text.push_str(&format!(
+                "; these need pagewise record: {}. With -v: what each of them lacks",
+                ids.join(", ")
+            ));
         }
         self.paragraph(&format!("{text}."), 2);
     }
@@ -429,7 +498,73 @@ fn why_open(rule: &NotDecided) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::document::MissingView;
+    use crate::finding::document::{Held, MissingView, Stretch};
+
+    fn held(stretches: &[(&str, &str)], at_end: Answer, ended_seconds_ago: Option<f64>) -> Option<String> {
+        let instant = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let stretch = |(from, to): &(&str, &str)| Stretch {
+            from: instant(from),
+            to: instant(to),
+            from_seconds: 0.0,
+            to_seconds: 1.0,
+        };
+        let stretches = stretches.iter().map(stretch).collect();
+        when(&Finding { held: Some(Held { stretches, more_stretches: 0, at_end, ended_seconds_ago }), ..a_finding() })
+    }
+
+    fn a_finding() -> Finding {
+        Finding {
+            id: String::new(),
+            title: String::new(),
+            summary: String::new(),
+            marks: Vec::new(),
+            meaning: String::new(),
+            severity: Severity::Low,
+            cost: crate::finding::Cost::default(),
+            confidence: crate::finding::Confidence::Low,
+            tiers: Vec::new(),
+            since: None,
+            held: None,
+            seconds: 0.0,
+            of_seconds: 0.0,
+            who: Vec::new(),
+            follows_from: Vec::new(),
+            leads_to: Vec::new(),
+            evidence: Vec::new(),
+            missing: Vec::new(),
+            ruled_out: Vec::new(),
+            change: None,
+            alternatives: Vec::new(),
+            counterindications: Vec::new(),
+            docs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn since_when_and_until_when_is_said_in_as_few_words_as_it_takes() {
+        let morning = ("2026-01-01T00:03:20Z", "2026-01-01T00:05:00Z");
+        let night = ("2026-01-01T23:00:00Z", "2026-01-02T00:10:00Z");
+        let said = |stretches: &[(&str, &str)], at_end, ago| held(stretches, at_end, ago).unwrap();
+        let since = "since 2026-01-01T00:03:20Z, still going at the end";
+        assert_eq!(said(&[morning], Answer::Yes, None), since);
+        let over = "from 2026-01-01T00:03:20Z to 00:05:00Z, ended 4 min before the end";
+        assert_eq!(said(&[morning], Answer::No, Some(240.0)), over);
+        let both = "in 2 stretches from 2026-01-01T00:03:20Z to 2026-01-02T00:10:00Z, not seen after that";
+        assert_eq!(said(&[morning, night], Answer::Unknown, Some(9.0)), both);
+        assert_eq!(said(&[("03:20:00", "03:30:00")], Answer::Yes, None), "since 03:20:00, still going at the end");
+        assert_eq!(said(&[("", "")], Answer::No, Some(40.0)), "ended 40 s before the end", "there is no clock");
+        assert_eq!(said(&[("", ""), ("", "")], Answer::Yes, None), "in 2 stretches, still going at the end");
+        assert_eq!(when(&a_finding()), None);
+    }
+
+    #[test]
+    fn caveats_stand_with_what_was_not_seen_and_why() {
+        let style = Style { color: false, width: 80, unicode: true };
+        assert_eq!(caveats(None, &[], style), None);
+        let unseen = [("stalls".to_owned(), "not permitted; run as root".to_owned())];
+        let text = caveats(None, &unseen, style).unwrap();
+        assert_eq!(text, "Not seen\n  - stalls: not permitted; run as root\n");
+    }
 
     #[test]
     fn sizes_are_for_reading_and_what_is_no_size_stays() {

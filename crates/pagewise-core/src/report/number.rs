@@ -1,5 +1,7 @@
 //! Numbers as people read them: three or four significant digits, units that fit, thousands separated.
 
+use crate::comparison::words::short_p_value;
+
 /// What stands where there is no value.
 pub(super) const NONE: &str = "—";
 
@@ -12,7 +14,8 @@ pub(super) fn significant(value: f64, digits: i32) -> String {
         return "0".to_owned();
     }
     let size = value.abs();
-    if size < 1e-4 {
+    // Fifteen digits before the point are as unreadable as so many zeros behind it.
+    if !(1e-4..1e15).contains(&size) {
         return signed_minus(format!("{value:.*e}", (digits - 1).max(0) as usize));
     }
     let decimals = |size: f64| (digits - 1 - libm::floor(libm::log10(size)) as i32).clamp(0, 9);
@@ -120,11 +123,35 @@ pub(super) fn signed_count(value: f64) -> String {
     if value > 0.0 { format!("+{}", count(value)) } else { count(value) }
 }
 
+/// The same with so many significant digits and a sign in front.
+pub(super) fn signed_significant(value: f64, digits: i32) -> String {
+    let text = significant(value, digits);
+    if value.is_finite() && value > 0.0 { format!("+{text}") } else { text }
+}
+
 /// A ratio as the change it is: 0.954 is −4.6 %.
 pub(super) fn change(ratio: f64) -> String {
-    if ratio.is_finite() && ratio >= 10.0 {
-        return format!("×{}", significant(ratio, 3));
+    if ratio.is_finite() && ratio >= TENFOLD { multiple(ratio) } else { percent_change(ratio) }
+}
+
+/// From here on a change is said as a multiple.
+const TENFOLD: f64 = 10.0;
+
+fn multiple(ratio: f64) -> String {
+    format!("×{}", significant(ratio, 3))
+}
+
+/// Ratios that stand together, such as an estimate and the ends of its interval, as the changes they are and all in one
+/// unit: multiples as soon as one of them is tenfold, unless one is negative, which no multiple is.
+pub(super) fn changes<const N: usize>(ratios: [f64; N]) -> [String; N] {
+    let is_tenfold = ratios.iter().any(|ratio| *ratio >= TENFOLD);
+    if is_tenfold && ratios.iter().all(|ratio| *ratio >= 0.0) {
+        return ratios.map(multiple);
     }
+    ratios.map(percent_change)
+}
+
+fn percent_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if !percent.is_finite() {
         return NONE.to_owned();
@@ -134,10 +161,10 @@ pub(super) fn change(ratio: f64) -> String {
         size if size < 99.5 => 1,
         _ => 0,
     };
-    let text = format!("{percent:+.decimals$}");
-    if text.chars().all(|c| !c.is_ascii_digit() || c == '0') {
-        return "0 %".to_owned();
-    }
+    // The end of an interval that is not zero must not read as zero: it decides what is seen to be excluded.
+    let is_zero = |text: &str| text.chars().all(|c| !c.is_ascii_digit() || c == '0');
+    let text = (decimals..=4).map(|decimals| format!("{percent:+.decimals$}")).find(|text| !is_zero(text));
+    let Some(text) = text else { return "0 %".to_owned() };
     format!("{} %", signed_minus(with_separators_after_sign(&text)))
 }
 
@@ -153,19 +180,17 @@ pub(super) fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     // 1 − 0.05 is not 0.95 in binary.
     let rounded = (percent * 1e6).round() / 1e6;
-    if rounded == rounded.trunc() { format!("{rounded:.0} %") } else { format!("{} %", significant(rounded, 3)) }
+    if rounded == rounded.trunc() {
+        return format!("{rounded:.0} %");
+    }
+    // Nothing short of certainty is 100 %.
+    let digits = (3..=9).find(|digits| rounded > 100.0 || significant(rounded, *digits).parse() != Ok(100.0));
+    format!("{} %", significant(rounded, digits.unwrap_or(9)))
 }
 
 /// A p-value: two significant digits, and no false precision below 0.0001.
 pub(super) fn p_value(p: f64) -> String {
-    match p {
-        p if !p.is_finite() => NONE.to_owned(),
-        p if p < 0.0001 => "<0.0001".to_owned(),
-        p if p < 0.001 => format!("{p:.4}"),
-        p if p < 0.1 => format!("{p:.3}"),
-        p if p > 0.995 => "1".to_owned(),
-        p => format!("{p:.2}"),
-    }
+    if p.is_finite() { short_p_value(p) } else { NONE.to_owned() }
 }
 
 #[cfg(test)]
@@ -182,6 +207,7 @@ mod tests {
             (0.0, "0"),
             (999.96, "1,000"),
             (f64::NAN, "—"),
+            (5e300, "5.000e300"),
         ] {
             assert_eq!(significant(value, 4), text);
         }
@@ -212,9 +238,19 @@ mod tests {
     fn a_ratio_reads_as_a_change() {
         for (ratio, text) in
             [(0.954, "−4.6 %"), (1.0021, "+0.21 %"), (1.0, "0 %"), (2.5, "+150 %"), (12.0, "×12.0"), (f64::NAN, "—")]
+                .into_iter()
+                .chain([(0.999_97, "−0.003 %"), (1.000_000_001, "0 %")])
         {
             assert_eq!(change(ratio), text);
         }
+    }
+
+    #[test]
+    fn what_stands_together_has_one_unit() {
+        assert_eq!(changes([1.02, 0.99, 1.05]), ["+2.0 %", "−1.0 %", "+5.0 %"]);
+        assert_eq!(changes([100.0, 0.0, 324.0]), ["×100", "×0", "×324"]);
+        assert_eq!(changes([4.0, 0.5, 12.0]), ["×4.00", "×0.500", "×12.0"]);
+        assert_eq!(changes([12.0, -0.5, 30.0]), ["+1,100 %", "−150 %", "+2,900 %"]);
     }
 
     #[test]
@@ -238,5 +274,7 @@ mod tests {
         assert_eq!(percent(1.0 - 0.05), "95 %");
         assert_eq!(percent(0.025), "2.50 %");
         assert_eq!(percent(1.0 - 2.0 * 0.05), "90 %");
+        assert_eq!(percent(1.0 - 0.0003), "99.97 %");
+        assert_eq!(percent(0.999_999), "99.9999 %");
     }
 }

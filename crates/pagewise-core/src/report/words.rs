@@ -95,6 +95,10 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "still-changing" => {
             "Repeat with a longer --washout, or longer blocks, until both halves of a block say the same."
         }
+        "no-such-number" => {
+            "Check the name against those a run reports, and that the job writes it to $PAGEWISE_METRICS. This trial cannot say \
+             anything about it."
+        }
         "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
         _ => "See the method pages of this version of Pagewise.",
     }

@@ -11,7 +11,7 @@
 //! Sources: Lindon, Ham, Tingley and Bojinov, arXiv:2210.08589 (linear models); Wang and Ramdas, arXiv:2310.03722; Lai,
 //! Ann. Statist. 4 (1976), 265–280.
 
-use super::summary;
+use super::{student_t, summary};
 
 /// A sequence of intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,11 +65,36 @@ impl ConfidenceSequence {
     }
 
     /// The evidence against zero: how many times likelier the t statistic has become if there is an effect.
+    ///
+    /// One over it is a p-value that holds however often one looks: it is at most `alpha` exactly when the interval excludes
+    /// zero.
     #[must_use]
     pub fn evidence(&self, t: f64, df: f64, information: f64) -> f64 {
         let spread = 1.0 + information * self.effect_variance;
-        let ratio = libm::log1p(t * t / df) - libm::log1p(t * t / (df * spread));
+        let square = t * t;
+        // Data without scatter: the limit for t without bound.
+        let ratio = if square.is_infinite() {
+            libm::log(spread)
+        } else {
+            libm::log1p(square / df) - libm::log1p(square / (df * spread))
+        };
         libm::exp((df + 1.0) / 2.0 * ratio - libm::log(spread) / 2.0)
+    }
+
+    /// The two-sided p that a t test must reach here for the interval to exclude zero. 0 while nothing can.
+    #[must_use]
+    pub fn nominal_p(&self, df: f64, information: f64) -> f64 {
+        let critical = self.critical_t(df, information);
+        if critical.is_finite() { student_t::two_sided_p(critical, df) } else { 0.0 }
+    }
+
+    /// The fewest observations whose interval is finite. `lost_df` of them are taken by what is estimated beside the spread: 1
+    /// by the mean alone.
+    #[must_use]
+    pub fn fewest(&self, lost_df: u32) -> u32 {
+        let says_something = |count: &u32| self.critical_t(f64::from(count - lost_df), f64::from(*count)).is_finite();
+        // The condition is (1 + n g)^ν > 1/α²: it is met some day, whatever g above 0 is.
+        (lost_df + 1..u32::MAX).find(says_something).unwrap_or(u32::MAX)
     }
 
     /// The |t| at which the evidence is 1/α. Infinite when no t has as much.
@@ -85,7 +110,7 @@ impl ConfidenceSequence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::{normal, student_t};
+    use crate::stats::normal;
     use rand_chacha::ChaCha20Rng;
     use rand_core::{Rng, SeedableRng};
 
@@ -150,6 +175,31 @@ mod tests {
     fn nothing_is_said_until_some_pairs_are_in() {
         let first = (2..30).find(|n| sequence().critical_t(f64::from(*n) - 1.0, f64::from(*n)).is_finite());
         assert_eq!(first, Some(7));
+        assert_eq!(sequence().fewest(1), 7);
+        assert_eq!(sequence().nominal_p(5.0, 6.0), 0.0);
+        // Where a period effect is estimated, too, there is less to say anything with.
+        let early = ConfidenceSequence::shortest_at(0.05, 20);
+        assert_eq!((early.fewest(1), early.fewest(2)), (6, 7));
+    }
+
+    #[test]
+    fn the_p_of_the_test_the_evidence_and_the_interval_agree_on_zero() {
+        for n in [7.0, 12.0, 40.0] {
+            let (df, critical) = (n - 1.0, sequence().critical_t(n - 1.0, n));
+            assert!((sequence().nominal_p(df, n) / student_t::two_sided_p(critical, df) - 1.0).abs() < 1e-12);
+            for (t, decides) in [(0.999 * critical, false), (1.001 * critical, true), (f64::INFINITY, true)] {
+                assert_eq!(sequence().evidence(t, df, n) >= 20.0, decides, "{t} of {n}");
+                assert_eq!(student_t::two_sided_p(t, df) <= sequence().nominal_p(df, n), decides, "{t} of {n}");
+                let (low, high) = sequence().around(t.min(1e300), 1.0, df, n);
+                assert_eq!(low > 0.0 || high < 0.0, decides, "{t} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn data_without_scatter_are_the_limit_of_data_with_little() {
+        let (exact, nearly) = (sequence().evidence(f64::INFINITY, 9.0, 10.0), sequence().evidence(1e9, 9.0, 10.0));
+        assert!((exact / nearly - 1.0).abs() < 1e-9 && exact.is_finite(), "{exact} {nearly}");
     }
 
     #[test]

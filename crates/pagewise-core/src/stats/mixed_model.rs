@@ -13,7 +13,7 @@
 //! of one group for independent; where groups are whole plots of a balanced design, [`super::split_plot`] keeps the
 //! strata apart.
 
-mod cholesky;
+pub(super) mod cholesky;
 
 use super::contrast::Contrast;
 use cholesky::Cholesky;

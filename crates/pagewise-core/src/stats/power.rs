@@ -50,11 +50,25 @@ pub fn crossover_power(pairs: u32, residual_sd: f64, effect: f64, alpha: f64) ->
 /// below two blocks or when a number cannot be used.
 #[must_use]
 pub fn detectable_in_blocks(blocks: u32, residual_sd: f64, alpha: f64, power: f64) -> Option<f64> {
-    let usable = residual_sd.is_finite() && residual_sd >= 0.0 && alpha > 0.0 && alpha < 1.0;
-    if blocks < 2 || !usable || !(alpha..1.0).contains(&power) {
+    let standard_error = residual_sd / f64::from(blocks).sqrt();
+    detectable(standard_error, f64::from(blocks) - 1.0, alpha, power)
+}
+
+/// The effect whose [`crossover_power`] in a trial of so many balanced pairs reaches `power`. `None` below three pairs or when a
+/// number cannot be used.
+#[must_use]
+pub fn detectable_in_pairs(pairs: u32, residual_sd: f64, alpha: f64, power: f64) -> Option<f64> {
+    let ab = pairs as usize / 2;
+    let standard_error = crossover::standard_error(residual_sd, ab, pairs as usize - ab);
+    detectable(standard_error, f64::from(pairs) - 2.0, alpha, power)
+}
+
+/// The effect that a t test with this standard error finds with probability `power`.
+fn detectable(standard_error: f64, df: f64, alpha: f64, power: f64) -> Option<f64> {
+    let usable = standard_error.is_finite() && standard_error >= 0.0 && alpha > 0.0 && alpha < 1.0;
+    if df < 1.0 || !usable || !(alpha..1.0).contains(&power) {
         return None;
     }
-    let df = f64::from(blocks) - 1.0;
     let critical = student_t::critical_value(alpha, df);
     let (mut too_small, mut enough) = (0.0, 1.0);
     while noncentral_t::upper(critical, df, enough) < power {
@@ -64,7 +78,7 @@ pub fn detectable_in_blocks(blocks: u32, residual_sd: f64, alpha: f64, power: f6
         let middle = (too_small + enough) / 2.0;
         if noncentral_t::upper(critical, df, middle) < power { too_small = middle } else { enough = middle }
     }
-    Some(enough * residual_sd / f64::from(blocks).sqrt())
+    Some(enough * standard_error)
 }
 
 /// The fewest complete blocks whose power to find `effect` reaches `power`, up to [`MOST_PAIRS`]. As [`pairs_needed`], for a t

@@ -108,6 +108,8 @@ pub struct Descriptor {
     pub paths: &'static [&'static str],
     /// Which texts are values.
     pub grammar: Grammar,
+    /// Of a [`Grammar::Choice`]: every word that a kernel up to 6.18 lists. A later one may list more. Empty elsewhere.
+    pub words: &'static [&'static str],
     /// What switching it takes.
     pub cost: CostClass,
     /// What it acts on.
@@ -154,6 +156,7 @@ impl Descriptor {
             key: Key::None,
             paths,
             grammar,
+            words: &[],
             cost: CostClass::Live,
             scope: Scope::Host,
             switching: Switching::Never(""),
@@ -167,6 +170,11 @@ impl Descriptor {
 
     pub(super) const fn keyed(self, key: Key) -> Self {
         Descriptor { key, ..self }
+    }
+
+    /// A choice of these words, as far as kernels are known.
+    pub(super) const fn one_of(self, words: &'static [&'static str]) -> Self {
+        Descriptor { words, ..self }
     }
 
     pub(super) const fn coupled_with(self, coupled: &'static [&'static str]) -> Self {

@@ -39,8 +39,18 @@ pub(super) const ALL: &[Descriptor] = &[
         "2.6.32 of Red Hat, 2.6.38; mm/khugepaged.c",
         "whether it reclaims and compacts to get the huge page it collapses into"
     ),
-    khugepaged!("pages_to_scan", AT_LEAST_ONE, "2.6.32 of Red Hat, 2.6.38; mm/khugepaged.c", "pages it looks at before it sleeps"),
-    khugepaged!("scan_sleep_millisecs", ANY, "2.6.32 of Red Hat, 2.6.38; mm/khugepaged.c", "milliseconds it sleeps between two scans"),
+    khugepaged!(
+        "pages_to_scan",
+        AT_LEAST_ONE,
+        "2.6.32 of Red Hat, 2.6.38; mm/khugepaged.c",
+        "pages it looks at before it sleeps"
+    ),
+    khugepaged!(
+        "scan_sleep_millisecs",
+        ANY,
+        "2.6.32 of Red Hat, 2.6.38; mm/khugepaged.c",
+        "milliseconds it sleeps between two scans"
+    ),
     khugepaged!(
         "alloc_sleep_millisecs",
         ANY,

@@ -27,6 +27,7 @@ pub use cgroup::{V1_LIMIT, V2_LIMIT};
 pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope, Switching, Wait};
 pub use grammar::{Choice, Grammar, ValueError, listed};
 pub use job::{JobSetting, JobThp};
+pub(crate) use name::distance;
 pub use name::{NameError, Tunable, find};
 pub use pair::{Amount, Face, Pair};
 

@@ -11,6 +11,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "6.8; mm/huge_memory.c anon_enabled_store",
         "which anonymous memory may get huge pages of this size; inherit follows thp.enabled",
     )
+    .one_of(&["always", "inherit", "madvise", "never"])
     .keyed(Key::PageSize)
     .coupled_with(&["vm.min_free_kbytes"])
     .switched_for_new(1.0, 9.0, "acts on memory mapped from now on, and huge pages that exist stay: a process that runs already keeps what it has")
@@ -25,6 +26,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "6.11; mm/shmem.c",
         "which shared memory may get huge pages of this size; inherit follows thp.shmem_enabled",
     )
+    .one_of(&["always", "inherit", "within_size", "advise", "never"])
     .keyed(Key::PageSize)
     .switched_for_new(0.0, 2.0, "acts on shared memory that is touched from now on, and huge pages that exist stay"),
 ];

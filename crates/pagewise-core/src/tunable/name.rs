@@ -57,7 +57,7 @@ fn did_you_mean(nearest: &[String]) -> String {
 
 /// Names that people will try and that mean something, but not a setting of this version.
 const NOT_SETTABLE: [(&str, &str); 3] = [
-    ("vm.drop_caches", "it is an action without an inverse; for trials use --drop-caches"),
+    ("vm.drop_caches", "it is an action without an inverse; a trial has it: --drop-caches, or drop_caches in [design]"),
     ("vm.compact_memory", "it is an action without an inverse"),
     ("vm.stat_refresh", "it is an action without an inverse"),
 ];
@@ -195,18 +195,22 @@ fn nearest(name: &str) -> Vec<String> {
     found.into_iter().take(3).map(|(_, _, name)| name.to_owned()).collect()
 }
 
-/// Levenshtein's edit distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+/// Edits that make `b` of `a`: a letter put in, left out, or written for another, and two neighbours that changed places
+/// (optimal string alignment; F. J. Damerau, Comm. ACM 7 (1964), 171–176).
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+    for i in 1..=a.len() {
+        let mut next = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = row[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            next[j] = replaced.min(next[j - 1] + 1).min(row[j] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                next[j] = next[j].min(before[j - 2] + 1);
+            }
         }
+        (before, row) = (row, next);
     }
     row[b.len()]
 }

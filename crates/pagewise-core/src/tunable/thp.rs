@@ -26,6 +26,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "2.6.32 of Red Hat, 2.6.38; mm/huge_memory.c enabled_store",
         "which anonymous memory may get huge pages when it is first touched or collapsed"
     )
+    .one_of(&["always", "madvise", "never"])
     .coupled_with(&["vm.min_free_kbytes"])
     .switched_for_new(1.0, 9.0, "acts on memory mapped from now on, and huge pages that exist stay: a process that runs already keeps what it has")
     .noting(
@@ -38,6 +39,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "2.6.32 of Red Hat, 2.6.38, five values since 4.11; mm/huge_memory.c defrag_store",
         "how hard a page fault tries to get a huge page: reclaim and compact at once, later, or not"
     )
+    .one_of(&["always", "defer", "defer+madvise", "madvise", "never"])
     .switched(
         1.0,
         4.0,
@@ -52,6 +54,7 @@ pub(super) const ALL: &[Descriptor] = &[
     )
     .switched(0.0, 2.0, "the next fault that reads goes by it; zero pages that are mapped stay until they are written to"),
     thp!("shmem_enabled", Choice, "4.8; mm/shmem.c", "which shared memory and tmpfs files may get huge pages")
+        .one_of(&["always", "within_size", "advise", "never", "deny", "force"])
         .switched_for_new(0.0, 2.0, "acts on shared memory that is touched from now on, and huge pages that exist stay"),
     thp!(
         "shrink_underused",

@@ -1,10 +1,13 @@
-//! What can be measured: pressure and its triggers, perf events, tracepoints, the processor's counters.
+//! What can be measured: pressure and its triggers, perf events, tracepoints, names of kernel functions, the processor's
+//! counters. What a "no" takes from a recording stands with its reason.
 
 use super::{ANOTHER_HOST, Setting, kernel};
 use crate::root::Root;
-use crate::sys::perf_event::{Event, Scope, try_open};
+use crate::source::tracefs::Tracefs;
+use crate::sys::perf_event::{Event, Opened, Scope, Tells, Whom, try_open};
 use pagewise_core::report::doctor::{Area, Capability};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
 
 const AREA: Area = Area::Measuring;
 const PRESSURE: &str = "/proc/pressure/memory";
@@ -17,12 +20,14 @@ pub(super) fn probe(root: &Root) -> Vec<Capability> {
             ("perf.own", "events, own job"),
             ("perf.host", "events, whole host"),
             ("perf.tracepoints", "tracepoints"),
+            ("perf.symbols", "kernel functions"),
             ("perf.pmu", "processor counters"),
         ];
         list.extend(asked_live.map(|(id, what)| Capability::unknown(AREA, id, what, ANOTHER_HOST, "")));
         return list;
     }
-    list.extend([triggers(root), own_events(root), host_events(root), tracepoints(root), counters(root)]);
+    list.extend([triggers(root), own_events(root), host_events(root)]);
+    list.extend([tracepoints(root), symbols(root), counters(root)]);
     list
 }
 
@@ -83,7 +88,7 @@ fn own_events(root: &Root) -> Capability {
     let (id, what) = ("perf.own", "events, own job");
     match try_open(Event::CpuClock, Scope::OwnUserCode) {
         Ok(()) => Capability::yes(AREA, id, what, "sampling by clock (perf_event_open)"),
-        Err(error) => refused(root, id, what, &error),
+        Err(error) => refused(root, id, what, &error, 2),
     }
 }
 
@@ -91,51 +96,96 @@ fn host_events(root: &Root) -> Capability {
     let (id, what) = ("perf.host", "events, whole host");
     match try_open(Event::CpuClock, Scope::WholeCpu) {
         Ok(()) => Capability::yes(AREA, id, what, "sampling by clock, the kernel included"),
-        Err(error) => refused(root, id, what, &error),
+        Err(error) => refused(root, id, what, &error, 0),
     }
 }
 
-fn refused(root: &Root, id: &str, what: &str, error: &io::Error) -> Capability {
+/// `level`: the highest kernel.perf_event_paranoid at which an ordinary user gets it (admin-guide/sysctl/kernel.rst, 6.12).
+fn refused(root: &Root, id: &str, what: &str, error: &io::Error, level: i32) -> Capability {
     if error.raw_os_error() == Some(libc::ENOSYS) {
         let why = "perf_event_open is not known: kernel without CONFIG_PERF_EVENTS, or a system call filter";
         return Capability::no(AREA, id, what, why, "run outside the container");
     }
-    let level = root.read(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
-    let why = format!("{}; perf_event_paranoid is {level}", super::plain(error));
-    Capability::no(AREA, id, what, why, "run as root or with CAP_PERFMON")
+    let now = root.read(PARANOID).map_or("unknown".to_owned(), |text| text.trim().to_owned());
+    let why = format!("{}; perf_event_paranoid is {now}", super::plain(error));
+    let remedy = format!("run as root or with CAP_PERFMON; or: sysctl kernel.perf_event_paranoid={level}");
+    Capability::no(AREA, id, what, why, &remedy)
 }
 
-/// tracefs in its own place, or where debugfs shows it.
-const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-const RECLAIM_EVENT: &str = "events/vmscan/mm_vmscan_direct_reclaim_begin/id";
+/// Where tracefs is mounted, if it is.
+const TRACEFS: &str = "/sys/kernel/tracing";
 
+/// One of those that stalls are made of.
+const RECLAIM_EVENT: &str = "vmscan/mm_vmscan_direct_reclaim_begin";
+
+/// Stalls (tier 2) come from tracepoints, whose numbers and fields are files in tracefs. The recorder reads them without a
+/// mount where there is none, and so does this.
 fn tracepoints(root: &Root) -> Capability {
     let (id, what) = ("perf.tracepoints", "tracepoints");
-    let mut refusal = None;
-    for folder in TRACEFS {
-        match root.read(&format!("{folder}/{RECLAIM_EVENT}")) {
-            Ok(text) => return open_tracepoint(root, id, what, folder, &text),
-            Err(error) if error.is_not_permitted() => refusal = Some(error),
-            Err(_) => {}
+    let tracefs = match Tracefs::open(root) {
+        Ok(tracefs) => tracefs,
+        Err(error) => return no_tracefs(root, id, what, &error),
+    };
+    let number = match tracefs.tracepoint(RECLAIM_EVENT) {
+        Ok(tracepoint) => tracepoint.id,
+        Err(error) => {
+            let why = format!("record --stalls needs {RECLAIM_EVENT}, which cannot be read: {}", super::plain(&error));
+            return Capability::no(AREA, id, what, why, "run as root, on a kernel with tracepoints");
         }
+    };
+    // As the recorder opens it: fields of events take more rights than their number.
+    let fields = Tells::Fields { with_names: false };
+    match Opened::new(Event::Tracepoint(number), Whom::All, 0, fields, 1).map(drop) {
+        Ok(()) if root.exists(&format!("{TRACEFS}/events")) => {
+            Capability::yes(AREA, id, what, format!("for record --stalls, through {TRACEFS}"))
+        }
+        Ok(()) => Capability::yes(AREA, id, what, "for record --stalls; tracefs is not mounted and need not be"),
+        Err(error) => refused(root, id, what, &error, -1),
     }
-    match refusal {
-        Some(error) => Capability::no(AREA, id, what, error.to_string(), "run as root"),
-        None => {
-            let why = "tracefs is not mounted, so events have no numbers";
-            Capability::no(AREA, id, what, why, "as root: mount -t tracefs tracefs /sys/kernel/tracing")
+}
+
+fn no_tracefs(root: &Root, id: &str, what: &str, error: &io::Error) -> Capability {
+    const MOUNT: &str = "run as root; or, as root: mount -t tracefs tracefs /sys/kernel/tracing";
+    let listed = std::fs::read_dir(root.path(TRACEFS));
+    let (why, remedy) = match listed {
+        Err(hidden) if hidden.kind() == io::ErrorKind::PermissionDenied => {
+            ("record --stalls needs tracefs, which root alone may read".to_owned(), "run as root")
+        }
+        _ => {
+            let refused = super::plain(error);
+            (format!("record --stalls needs tracefs: not mounted, and not ours to mount ({refused})"), MOUNT)
+        }
+    };
+    Capability::no(AREA, id, what, why, remedy)
+}
+
+const KPTR: &str = "/proc/sys/kernel/kptr_restrict";
+
+/// Whether stacks show functions of the kernel by name.
+fn symbols(root: &Root) -> Capability {
+    let (id, what) = ("perf.symbols", "kernel functions");
+    let shown = File::open(root.path("/proc/kallsyms")).map(|file| shows_addresses(BufReader::new(file)));
+    match shown {
+        Ok(true) => Capability::yes(AREA, id, what, "by name in stacks"),
+        Ok(false) => {
+            let level = root.read(KPTR).map_or("unknown".to_owned(), |text| text.trim().to_owned());
+            let why = format!("addresses in stacks: /proc/kallsyms hides them (kernel.kptr_restrict is {level})");
+            Capability::no(AREA, id, what, why, "run as root with kernel.kptr_restrict at 0 or 1")
+        }
+        Err(error) => {
+            let why = format!("addresses in stacks: /proc/kallsyms cannot be read: {}", super::plain(&error));
+            Capability::no(AREA, id, what, why, "run as root, on a kernel with CONFIG_KALLSYMS")
         }
     }
 }
 
-fn open_tracepoint(root: &Root, id: &str, what: &str, folder: &str, number: &str) -> Capability {
-    let Ok(number) = number.trim().parse() else {
-        return Capability::unknown(AREA, id, what, format!("{folder}/{RECLAIM_EVENT} holds no number"), "");
-    };
-    match try_open(Event::Tracepoint(number), Scope::WholeCpu) {
-        Ok(()) => Capability::yes(AREA, id, what, format!("vmscan and others through {folder}")),
-        Err(error) => refused(root, id, what, &error),
-    }
+/// The first function tells: data that is numbered per CPU begins at 0, and every address reads 0 where they are hidden.
+fn shows_addresses(lines: impl BufRead) -> bool {
+    let mut functions = lines.lines().map_while(Result::ok).filter(|line| {
+        let kind = line.split_whitespace().nth(1);
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case("t"))
+    });
+    functions.next().is_some_and(|line| line.bytes().take_while(|byte| *byte != b' ').any(|byte| byte != b'0'))
 }
 
 /// Cycles first: a processor that has them may still not count TLB misses.
@@ -149,6 +199,39 @@ fn counters(root: &Root) -> Capability {
             let remedy = "ask for an instance type with a virtual PMU; until then the walk cost below stands in";
             Capability::no(AREA, id, what, why, remedy)
         }
-        (Err(error), _) => refused(root, id, what, &error),
+        (Err(error), _) => refused(root, id, what, &error, 2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_when_the_first_function_has_one() {
+        let shown =
+            "0000000000000000 A fixed_percpu_data\n0000000000001000 A cpu_debug_store\nffffffff81000000 T _stext\n";
+        assert!(shows_addresses(shown.as_bytes()));
+        let hidden = "0000000000000000 A fixed_percpu_data\n0000000000000000 T _stext\n0000000000000000 t x\t[ext4]\n";
+        assert!(!shows_addresses(hidden.as_bytes()));
+        assert!(!shows_addresses(&b"ffffffff81000000 D jiffies\n\xff\xfe\n"[..]), "no function at all");
+    }
+
+    #[test]
+    fn what_stalls_need_and_how_to_get_it_is_told_without_tracefs() {
+        let denied = io::Error::from_raw_os_error(libc::EPERM);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = Root::at(folder.path());
+        let without = no_tracefs(&root, "id", "what", &denied);
+        assert!(without.why_not.is_some_and(|why| why.contains("--stalls") && why.contains("not mounted")));
+        assert!(without.remedy.is_some_and(|remedy| remedy.contains("mount -t tracefs")));
+    }
+
+    #[test]
+    fn a_refusal_names_the_level_that_would_do() {
+        let denied = io::Error::from_raw_os_error(libc::EACCES);
+        let root = Root::at("/nowhere");
+        let remedy = |level| refused(&root, "id", "what", &denied, level).remedy.unwrap_or_default();
+        assert!(remedy(-1).ends_with("kernel.perf_event_paranoid=-1") && remedy(2).contains("CAP_PERFMON"));
     }
 }

@@ -1,11 +1,13 @@
 //! The last hour of this host as a recording that is in no file: for those who watch.
 //!
 //! The recorder's own sampler takes the numbers, on the thread of whoever watches, and the recorder's own threads look at
-//! stacks: what is seen here is what a recording would have held.
+//! stacks and stalls: what is seen here is what a recording would have held, but for the callers in programs.
 
+mod looked;
 mod numbers;
-mod stacks;
+mod stalls;
 
+use super::looking::Looking;
 use super::ring::Ring;
 use super::sampler::Sampler;
 use super::schedule::Schedule;
@@ -16,11 +18,11 @@ use super::{
 use crate::root::Root;
 use crate::source::cgroup;
 use crate::store::recording::{Batch, TickRow};
+use looked::Looked;
 use numbers::Numbers;
 use pagewise_core::recording::block::Tick;
 use pagewise_core::recording::tick::TickDecoder;
 use pagewise_core::recording::{Block, Gap, Mark, Part, Profile, Recorded, Series, Setting, StallRow, Walk};
-use stacks::Looked;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -34,6 +36,8 @@ pub struct Keeping {
     pub hz: f64,
     /// Stacks a second and CPU; `None`: none.
     pub stacks: Option<u32>,
+    /// Stalls.
+    pub stalls: bool,
     /// Samples that are kept at least; a minute's more at most.
     pub most: usize,
     /// The series that are kept. Of all others only the newest value is known.
@@ -76,7 +80,8 @@ impl Kept {
         if let Some(hz) = keeping.stacks.filter(|hz| !STACKS.contains(hz)) {
             return Err(RecordError::StackRate(hz));
         }
-        let looked = Looked::start(root, keeping.stacks)?;
+        let Keeping { stacks, stalls, .. } = keeping;
+        let looked = Looked::start(root, Looking { stacks, stalls, innermost_only: true, ..Looking::default() })?;
         let settings = Settings::open(root);
         let (ring, locked) = Ring::new();
         let (ring, now) = (Arc::new(ring), clock::boot());
@@ -115,15 +120,14 @@ impl Kept {
         Duration::from_nanos(self.sampler.wait())
     }
 
-    /// Takes the sample that is due, and what was seen of stacks meanwhile. Gives whether a series was seen that was not
-    /// there before.
+    /// Takes the sample that is due, and what was seen of stacks and stalls meanwhile. Gives whether a series was seen that
+    /// was not there before.
     pub fn sample(&mut self) -> bool {
         let before = self.series.len();
         self.sampler.tick(clock::boot());
         self.hear();
         if self.looked.is_full() {
-            let gap = self.looked.renew(&self.root, self.keeping.stacks);
-            self.gaps.push(gap);
+            self.gaps.extend(self.looked.renew(&self.root));
         }
         if let Some(oldest) = self.numbers.forget(self.keeping.most) {
             self.gaps.retain(|gap| gap.to.is_none_or(|to| to >= oldest));
@@ -132,7 +136,7 @@ impl Kept {
         self.series.len() != before
     }
 
-    /// Takes over what sampler and stacks have told.
+    /// Takes over what sampler, stacks and stalls have told.
     fn hear(&mut self) {
         let mut batch = writing::drain(&self.ring, &self.events);
         self.looked.hear(&mut batch);
@@ -188,7 +192,7 @@ impl Kept {
         self.looked.profile()
     }
 
-    /// Why a source cannot be read, or stacks not be looked at.
+    /// Why a source cannot be read, or stacks or stalls not be looked at.
     #[must_use]
     pub fn why_not(&self, source: &str) -> Option<&str> {
         let of_source = |gap: &&Gap| gap.source.as_deref() == Some(source) && gap.to.is_none();
@@ -198,10 +202,10 @@ impl Kept {
     /// CPU time that looking at stacks took.
     #[must_use]
     pub fn stacks_cpu(&self) -> Duration {
-        Duration::from_nanos(self.looked.cpu())
+        Duration::from_nanos(self.looked.stacks_cpu())
     }
 
-    /// Whether a thread that looks at stacks has ended by itself: a defect of ours.
+    /// Whether a thread that looks at stacks or stalls has ended by itself: a defect of ours.
     #[must_use]
     pub fn has_broken(&self) -> bool {
         self.looked.has_broken()
@@ -210,7 +214,9 @@ impl Kept {
     /// A stretch of it, CLOCK_BOOTTIME in nanoseconds.
     #[must_use]
     pub fn part(&self, from: u64, to: u64) -> Part<'_, Kept> {
-        Part::new(self, from, to, self.stacks().map(|profile| profile.part(from, to)))
+        let part = Part::new(self, from, to, self.stacks().map(|profile| profile.part(from, to)));
+        let is_whole = self.looked.stalls().is_none_or(|(_, incomplete_until)| from >= incomplete_until);
+        if is_whole { part } else { part.without_stalls() }
     }
 }
 
@@ -250,7 +256,7 @@ impl Recorded for Kept {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
-        Ok(None)
+        Ok(self.looked.stalls().map(|(rows, _)| rows.to_vec()))
     }
 
     fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {

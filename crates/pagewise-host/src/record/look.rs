@@ -3,6 +3,7 @@
 
 use super::{RUN, Shared, clock};
 use crate::root::Root;
+use crate::source::cpu;
 use crate::sys::perf_event::Opened;
 use crate::sys::perf_ring::PerfRing;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -91,7 +92,7 @@ impl Rings {
         open: impl Fn(usize, u32) -> io::Result<Opened>,
     ) -> io::Result<Rings> {
         let mut cpus = Vec::new();
-        for cpu in online(root) {
+        for cpu in cpu::online(root) {
             let mut opened: Vec<Opened> = Vec::with_capacity(events);
             for event in 0..events {
                 match open(event, cpu) {
@@ -137,22 +138,6 @@ impl Rings {
     pub(super) fn drain(&mut self, to: &mut Vec<u8>) {
         self.cpus.iter_mut().for_each(|(ring, _)| ring.drain(to));
     }
-}
-
-/// CPUs that run, from a list such as `0-3,8`.
-fn online(root: &Root) -> Vec<u32> {
-    let text = root.read("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".to_owned());
-    parse_list(&text)
-}
-
-fn parse_list(text: &str) -> Vec<u32> {
-    /// More CPUs than any kernel can be built for.
-    const MOST: u32 = 8192;
-    let ranges = text.trim().split(',').filter_map(|part| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?.min(MOST))
-    });
-    ranges.flatten().collect()
 }
 
 /// What a thread does with its rings.
@@ -220,17 +205,5 @@ pub(super) fn run(
         let beat = looker.beat();
         let next = (beat - now % beat).min(until.saturating_sub(now));
         rings.wait(signal, looks.then_some(next));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_of_cpus_is_ranges_and_numbers() {
-        assert_eq!(parse_list("0-2,8\n"), [0, 1, 2, 8]);
-        assert_eq!(parse_list(""), Vec::<u32>::new());
-        assert_eq!(parse_list("3-1,x,5"), [5]);
     }
 }

@@ -19,6 +19,10 @@ use std::sync::mpsc::Sender;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+/// The thread that looks at stacks, and the one for stalls.
+pub(super) const STACKS_THREAD: &str = "record-stacks";
+const STALLS_THREAD: &str = "record-stalls";
+
 /// The rate of a flight recorder, unless another is given.
 pub const FLIGHT_HZ: u32 = 99;
 
@@ -36,6 +40,9 @@ pub struct Looking {
     pub is_redacted: bool,
     /// The calling thread is about to start a command. Where the whole host may not be looked at, that still may.
     pub with_command: bool,
+    /// Of a stack the kernel's part, or where a program runs the one function it is in. Rules ask for no more, and the names
+    /// of a program's callers are the dearest to read.
+    pub innermost_only: bool,
 }
 
 /// The threads.
@@ -44,7 +51,8 @@ pub(super) struct Lookers {
     threads: Vec<JoinHandle<()>>,
     signals: Vec<Arc<Signal>>,
     wake_flight: Option<Arc<OwnedFd>>,
-    cpu: Vec<Arc<AtomicU64>>,
+    /// CPU time of each, by its name.
+    cpu: Vec<(&'static str, Arc<AtomicU64>)>,
     /// What was refused at the start, as the gaps say it: the source, and why.
     pub(super) refused: Vec<(String, String)>,
 }
@@ -119,9 +127,9 @@ impl Lookers {
         let _ = events.send(Event::Meta(keys::HZ, hz.to_string()));
         let _ = events.send(Event::Stacks(crate::store::recording::StackRows::default()));
         self.begin(stacks::SOURCE, &source.rings, until, events);
-        let counting = Counting::new(root, hz, looking.is_redacted, left_out).named_until(&shared.names_until);
+        let counting = Counting::new(root, hz, looking, left_out).named_until(&shared.names_until);
         let signal = self.signal(until)?;
-        self.spawn("record-stacks", shared, events, move |shared, cpu, events| {
+        self.spawn(STACKS_THREAD, shared, events, move |shared, cpu, events| {
             look::run(counting, source.rings, &signal, shared, cpu, events);
         })
     }
@@ -148,7 +156,7 @@ impl Lookers {
         let (rings, pairing) = source.into_pairing(root, looking.is_redacted);
         self.begin(stalls::SOURCE, &rings, until, events);
         let signal = self.signal(until)?;
-        self.spawn("record-stalls", shared, events, move |shared, cpu, events| {
+        self.spawn(STALLS_THREAD, shared, events, move |shared, cpu, events| {
             look::run(pairing, rings, &signal, shared, cpu, events);
         })
     }
@@ -175,7 +183,7 @@ impl Lookers {
 
     fn spawn(
         &mut self,
-        name: &str,
+        name: &'static str,
         shared: &Arc<Shared>,
         events: &Sender<Event>,
         run: impl FnOnce(&Shared, &AtomicU64, &Sender<Event>) + Send + 'static,
@@ -183,7 +191,7 @@ impl Lookers {
         let cpu = Arc::new(AtomicU64::new(0));
         let (shared, events, of_thread) = (Arc::clone(shared), events.clone(), Arc::clone(&cpu));
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || run(&shared, &of_thread, &events));
-        self.cpu.push(cpu);
+        self.cpu.push((name, cpu));
         self.threads.push(thread.map_err(RecordError::Thread)?);
         Ok(())
     }
@@ -216,6 +224,12 @@ impl Lookers {
 
     /// CPU time of all of them, in nanoseconds.
     pub(super) fn cpu(&self) -> u64 {
-        self.cpu.iter().map(|cpu| cpu.load(Ordering::Acquire)).sum()
+        self.cpu.iter().map(|(_, cpu)| cpu.load(Ordering::Acquire)).sum()
+    }
+
+    /// The same of one.
+    pub(super) fn cpu_of(&self, thread: &str) -> u64 {
+        let of = self.cpu.iter().filter(|(name, _)| *name == thread);
+        of.map(|(_, cpu)| cpu.load(Ordering::Acquire)).sum()
     }
 }

@@ -12,7 +12,9 @@ pub mod kept;
 pub mod live;
 mod look;
 mod looking;
+mod pmu;
 mod processes;
+mod redaction;
 mod ring;
 mod sampler;
 mod schedule;
@@ -31,8 +33,9 @@ use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingEr
 use looking::Lookers;
 use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk, series};
 use pagewise_core::unit::Bytes;
+use redaction::Redaction;
 use ring::Ring;
-use sampler::{Counts, Sampler};
+use sampler::{Counts, SLOW_PERIOD, Sampler};
 use schedule::Schedule;
 use settings::Settings;
 use std::io;
@@ -90,6 +93,8 @@ pub struct Options {
     pub looking: Looking,
     /// How often all processes are walked over, to keep those that use most; `None`: never.
     pub walk_every: Option<Duration>,
+    /// Also what looking up translations costs, by counters of the processor, where it has any.
+    pub tlb: bool,
 }
 
 impl Default for Options {
@@ -101,6 +106,7 @@ impl Default for Options {
             meta: Vec::new(),
             looking: Looking::default(),
             walk_every: Some(WALK_EVERY),
+            tlb: false,
         }
     }
 }
@@ -212,7 +218,12 @@ impl Recorder {
     /// When the file exists or cannot be written, or the rate is out of range. A kernel file that is missing is no error:
     /// the recording says so.
     pub fn start(root: &Root, file: &Path, options: &Options) -> Result<Recorder, RecordError> {
-        Recorder::start_with(root, file, options, open_sources(root, &options.groups))
+        let mut sources = open_sources(root, &options.groups);
+        if options.tlb {
+            let (name, polled, period) = (pmu::SOURCE.to_owned(), pmu::open(root), pmu::PERIOD);
+            sources.push(Opened { name, polled, period });
+        }
+        Recorder::start_with(root, file, options, sources)
     }
 
     fn start_with(root: &Root, file: &Path, options: &Options, sources: Vec<Opened>) -> Result<Recorder, RecordError> {
@@ -229,12 +240,18 @@ impl Recorder {
         let (ring, locked) = Ring::new();
         let ring = Arc::new(ring);
         let now = clock::boot();
-        let names: Vec<&str> =
-            [CLOCK].into_iter().chain(sources.iter().map(|source| source.name.as_str())).chain([OWN]).collect();
-        let mut writer = Writer::create(file, &names, &meta(root, options, now, &locked), options.size_cap)?;
+        let mut redaction = Redaction::new(options.looking.is_redacted, root, file);
+        let names = [CLOCK].into_iter().chain(sources.iter().map(|source| source.name.as_str())).chain([OWN]);
+        let names: Vec<String> = names.map(|name| redaction.name(name)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut about = meta(root, options, now, &locked);
+        about.iter_mut().for_each(|(_, value)| *value = redaction.words(value));
+        let mut writer = Writer::create(file, &names, &about, options.size_cap)?;
         let settings = Settings::open(root);
         let at_start = settings.snapshot().into_iter().map(|(name, value)| (now, name, value, "start"));
-        writer.write(Batch { series: own_series(now), settings: at_start.collect(), ..Batch::default() })?;
+        let mut batch = Batch { series: own_series(now), settings: at_start.collect(), ..Batch::default() };
+        redaction.apply(&mut batch);
+        writer.write(batch)?;
 
         let shared = Arc::new(Shared::default());
         let (events, received) = mpsc::channel();
@@ -255,7 +272,7 @@ impl Recorder {
         let start_cpu = clock::thread_cpu() - cpu_before;
 
         let seen = Arc::clone(&shared);
-        let write = move || writing::run(writer, &ring, &received, &seen);
+        let write = move || writing::run(writer, redaction, &ring, &received, &seen);
         let writer =
             thread::Builder::new().name("record-write".to_owned()).spawn(write).map_err(RecordError::Thread)?;
         let to_wake = writer.thread().clone();
@@ -370,12 +387,12 @@ fn wait_until(is_over: impl Fn() -> bool, mut tell: impl FnMut()) {
 struct Opened {
     name: String,
     polled: Result<Polled, String>,
-    /// Read once a second at most, whatever the rate.
-    is_slow: bool,
+    /// Read no more often than this, in nanoseconds; 0: at every tick.
+    period: u64,
 }
 
-/// Sources that cost the kernel more to print, or change seldom.
-const SLOW: [&str; 3] = ["zoneinfo", "buddyinfo", "swaps"];
+/// Sources that cost the kernel more to print, or change seldom: read once a second at most, whatever the rate.
+const SLOW: [&str; 4] = ["zoneinfo", "buddyinfo", "swaps", "dentries"];
 
 /// Statistics of huge pages, a file each.
 const THP: &str = "thp";
@@ -387,25 +404,26 @@ fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
     let mut opened: Vec<Opened> = Vec::new();
     for (name, path, parse) in TEXT_FILES {
         let polled = Polled::text(root, path, parse).map_err(|error| error.to_string());
-        opened.push(Opened { name: name.to_owned(), polled, is_slow: SLOW.contains(&name) });
+        let period = if SLOW.contains(&name) { SLOW_PERIOD } else { 0 };
+        opened.push(Opened { name: name.to_owned(), polled, period });
     }
-    let numbers = |name: &str, files: Vec<NumberFile>, none: &str, is_slow: bool| {
+    let numbers = |name: &str, files: Vec<NumberFile>, none: &str, period: u64| {
         let polled = Polled::number_files(root, files).ok_or_else(|| none.to_owned());
-        Opened { name: name.to_owned(), polled, is_slow }
+        Opened { name: name.to_owned(), polled, period }
     };
     let none = "this kernel has no statistics of transparent huge pages that we may read";
-    opened.push(numbers(THP, thp::number_files(root), none, true));
+    opened.push(numbers(THP, thp::number_files(root), none, SLOW_PERIOD));
     let none =
         "kswapd, kcompactd and khugepaged cannot be seen from here, or the kernel does not say how long they ran";
-    opened.push(numbers(THREADS, kernel_threads::number_files(root), none, false));
+    opened.push(numbers(THREADS, kernel_threads::number_files(root), none, 0));
     for group in groups {
         let name = |source: &str| format!("{source}[{}]", group.path);
         for (source, path, parse) in group.texts(root) {
             let polled = Polled::labelled_text(root, &path, parse, group.label()).map_err(|error| error.to_string());
-            opened.push(Opened { name: name(source), polled, is_slow: false });
+            opened.push(Opened { name: name(source), polled, period: 0 });
         }
         let none = "the group has none of these files, or we may not read them";
-        opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, false));
+        opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, 0));
     }
     opened
 }
@@ -447,7 +465,8 @@ fn meta(root: &Root, options: &Options, now: u64, locked: &io::Result<()>) -> Ve
     // Of this machine, also where another host's captured tree is recorded.
     let started = process::start_time(&Root::live(), pid);
     let recorder = started.map(|started| (RECORDER.to_owned(), format!("{pid} {started}")));
-    let own: Vec<(String, String)> = own.chain(recorder).chain(choices(root)).collect();
+    let redacted = options.looking.is_redacted.then(|| ("redacted".to_owned(), "1".to_owned()));
+    let own: Vec<(String, String)> = own.chain(recorder).chain(redacted).chain(choices(root)).collect();
     // A caller's pair must neither hide one of these nor make the insertion fail.
     let is_free = |key: &str| key != "complete" && key != "ended" && own.iter().all(|(other, _)| other != key);
     let mut theirs: Vec<(String, String)> = options.meta.iter().filter(|(key, _)| is_free(key)).cloned().collect();

@@ -1,17 +1,20 @@
 //! Which processes use most: walks over all of them on a thread of their own, so that thousands of processes delay no tick.
 //!
-//! Of each process `/proc/PID/stat` is read and nothing else. It takes no lock of the process's memory (`do_task_stat` in
-//! `fs/proc/array.c`), so a walk waits for nobody who waits for that lock; `smaps` and `maps` would.
+//! Of each process `/proc/PID/stat` is read, once, and nothing else. It takes no lock of the process's memory (`do_task_stat`
+//! in `fs/proc/array.c`), so a walk waits for nobody who waits for that lock; `smaps` and `maps` would. Where there are so many
+//! processes that walks would cost a noticeable part of a CPU, they are further apart.
 
 use super::look::{MOST_WAITING, SECOND};
 use super::{ABANDON, Event, RUN, Shared, clock, open_gap};
 use crate::root::Root;
 use crate::source::process::{self, Stat};
 use pagewise_core::recording::{Gap, GapReason, Grown, ProcessRow, Used, Walk};
+use rustix::fs::{Dir, Mode, OFlags, open, openat};
+use rustix::io::{Errno, read, retry_on_intr};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fmt::Write;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -26,8 +29,14 @@ const OTHERS: &str = "processes.others";
 /// So many lead by each measure and are kept.
 const LEADING: usize = 10;
 
-/// `stat` has some 50 numbers and a name of 15 bytes.
-const LONGEST_STAT: u64 = 4096;
+/// The same where walks are further apart than was asked for.
+const BEAT: &str = "processes.beat";
+
+/// `stat` has some 50 numbers and a name of 15 bytes: the kernel gives all of it at once.
+const LONGEST_STAT: usize = 4096;
+
+/// Walks take no more than one part in so many of a CPU: a walk over ten thousand processes takes a tenth of a second.
+const ONE_PART_IN: u32 = 100;
 
 /// The time from the first walk to the second. It doubles until it is what was asked for: a job of ten seconds is seen, too.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -62,6 +71,7 @@ pub(super) struct Walker {
     /// Gaps without an end.
     is_blind: bool,
     is_partly_blind: bool,
+    is_held_back: bool,
 }
 
 impl Walker {
@@ -75,6 +85,7 @@ impl Walker {
             walked: None,
             is_blind: false,
             is_partly_blind: false,
+            is_held_back: false,
         }
     }
 
@@ -87,15 +98,17 @@ impl Walker {
                 return;
             }
             let has_room = shared.waiting.load(Ordering::Acquire) < MOST_WAITING;
+            let before = clock::thread_cpu();
             let rows = self.tell(has_room, events);
             shared.waiting.fetch_add(rows as i64, Ordering::AcqRel);
             let own = clock::thread_cpu();
+            let wait = self.held_back(pause, Duration::from_nanos(own.saturating_sub(before)), events);
             cpu.store(own, Ordering::Release);
             shared.walker_cpu.store(own, Ordering::Release);
             if stop != RUN {
                 return;
             }
-            let due = Instant::now() + pause;
+            let due = Instant::now() + wait;
             pause = (pause * 2).min(beat);
             while shared.stop.load(Ordering::Acquire) == RUN && !shared.ended.load(Ordering::Acquire) {
                 let left = due.saturating_duration_since(Instant::now());
@@ -110,12 +123,13 @@ impl Walker {
     /// A walk, told to the writer. Without room it is lost: the disk takes nothing. Gives how many rows are on their way.
     fn tell(&mut self, has_room: bool, events: &Sender<Event>) -> usize {
         let begun = clock::boot();
-        let names = match self.root.list("/proc") {
-            Ok(names) => names,
+        let (folder, pids) = match self.list() {
+            Ok(listed) => listed,
             Err(error) => {
                 if !self.is_blind {
-                    let reason = if error.is_missing() { GapReason::Missing } else { GapReason::Unreadable };
-                    let _ = events.send(Event::Gap(open_gap(begun, SOURCE, reason, error.to_string())));
+                    let reason = if error == Errno::NOENT { GapReason::Missing } else { GapReason::Unreadable };
+                    let detail = format!("cannot list {}: {}", self.root.path("/proc").display(), said(error));
+                    let _ = events.send(Event::Gap(open_gap(begun, SOURCE, reason, detail)));
                 }
                 self.is_blind = true;
                 return 0;
@@ -124,8 +138,7 @@ impl Walker {
         if std::mem::take(&mut self.is_blind) {
             let _ = events.send(Event::GapEnds(SOURCE.to_owned(), begun));
         }
-        let pids: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        let (stats, unread) = self.read(&pids);
+        let (stats, unread) = read_all(&folder, &pids);
         self.tell_unread(begun, pids.contains(&1), stats.len(), unread, events);
         let to = clock::boot();
         let walk = self.walk(begun, to, stats);
@@ -141,27 +154,34 @@ impl Walker {
         rows
     }
 
-    /// One that ends while we walk is not there any more, which is no error.
-    fn read(&self, pids: &[u32]) -> (Vec<(u32, Stat)>, Option<Unread>) {
-        let mut stats = Vec::with_capacity(pids.len());
-        let mut unread: Option<Unread> = None;
-        let mut text = Vec::with_capacity(LONGEST_STAT as usize);
-        for pid in pids {
-            let path = format!("/proc/{pid}/stat");
-            let (reason, what) = match read_stat(&self.root, &path, &mut text) {
-                Ok(()) => match process::parse_stat(&text) {
-                    Some(stat) => {
-                        stats.push((*pid, stat));
-                        continue;
-                    }
-                    None => (GapReason::NotUnderstood, format!("{path} does not look as it should")),
-                },
-                Err(error) if has_gone(&error) => continue,
-                Err(error) => (GapReason::Unreadable, format!("cannot read {path}: {error}")),
-            };
-            unread.get_or_insert(Unread { reason, first: what, count: 0 }).count += 1;
+    /// The time to the next walk: what is due, or what keeps walks within their part of a CPU.
+    fn held_back(&mut self, pause: Duration, cost: Duration, events: &Sender<Event>) -> Duration {
+        let least = cost * ONE_PART_IN;
+        if least > pause && !self.is_held_back {
+            self.is_held_back = true;
+            let detail = format!(
+                "a walk over {} processes took {} ms of CPU: walks are as far apart as keeps them within 1 % of one",
+                self.before.len(),
+                cost.as_millis(),
+            );
+            let _ = events.send(Event::Gap(open_gap(clock::boot(), BEAT, GapReason::Thinned, detail)));
+        } else if least <= pause && std::mem::take(&mut self.is_held_back) {
+            let _ = events.send(Event::GapEnds(BEAT.to_owned(), clock::boot()));
         }
-        (stats, unread)
+        pause.max(least)
+    }
+
+    /// The folder, through which all files are opened without a walk along their paths, and the numbers in it.
+    fn list(&self) -> rustix::io::Result<(OwnedFd, Vec<u32>)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = open(self.root.path("/proc"), flags, Mode::empty())?;
+        let mut pids = Vec::with_capacity(self.before.len() + 64);
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            pids.extend(entry.file_name().to_str().ok().and_then(|name| name.parse::<u32>().ok()));
+        }
+        pids.sort_unstable();
+        Ok((folder, pids))
     }
 
     fn tell_unread(&mut self, now: u64, sees_first: bool, read: usize, unread: Option<Unread>, events: &Sender<Event>) {
@@ -191,12 +211,12 @@ impl Walker {
     /// What was read, against the walk before.
     fn walk(&mut self, from: u64, to: u64, stats: Vec<(u32, Stat)>) -> Walk {
         let processes = stats.len() as u64;
-        let of_all = stats.iter().map(|(pid, stat)| (*pid, stat.parent));
-        let parents: HashMap<u32, u32> = if self.is_redacted { of_all.collect() } else { HashMap::new() };
+        let of_all = stats.iter().map(|(pid, stat)| (*pid, (stat.parent, stat.started)));
+        let family: Family = if self.is_redacted { of_all.collect() } else { Family::new() };
         let mut now = HashMap::with_capacity(stats.len());
         let mut rows = Vec::with_capacity(stats.len());
         for (pid, stat) in stats {
-            let shows = !self.is_redacted || stat.is_kernel_thread || is_ours(pid, &parents);
+            let shows = !self.is_redacted || stat.is_kernel_thread || is_ours(pid, &family);
             let row = self.row(pid, stat);
             now.insert(pid, Before { started: row.started, used: row.used, resident: row.resident });
             if shows {
@@ -232,13 +252,51 @@ impl Walker {
     }
 }
 
-fn read_stat(root: &Root, path: &str, into: &mut Vec<u8>) -> io::Result<()> {
-    into.clear();
-    File::open(root.path(path))?.take(LONGEST_STAT).read_to_end(into).map(drop)
+/// One that ends while we walk is not there any more, which is no error.
+fn read_all(folder: &OwnedFd, pids: &[u32]) -> (Vec<(u32, Stat)>, Option<Unread>) {
+    let mut stats = Vec::with_capacity(pids.len());
+    let mut unread: Option<Unread> = None;
+    let mut path = String::new();
+    let mut text = [0; LONGEST_STAT];
+    for pid in pids {
+        path.clear();
+        let _ = write!(path, "{pid}/stat");
+        let error = match read_stat(folder, &path, &mut text) {
+            Ok(length) => match process::parse_stat(&text[..length]) {
+                Some(stat) => {
+                    stats.push((*pid, stat));
+                    continue;
+                }
+                None => None,
+            },
+            // It ended before its file was opened, or read.
+            Err(Errno::NOENT | Errno::SRCH) => continue,
+            Err(error) => Some(error),
+        };
+        unread.get_or_insert_with(|| Unread::first(&path, error)).count += 1;
+    }
+    (stats, unread)
 }
 
-fn has_gone(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+fn read_stat(folder: &OwnedFd, path: &str, text: &mut [u8]) -> rustix::io::Result<usize> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let file = retry_on_intr(|| openat(folder, path, flags, Mode::empty()))?;
+    retry_on_intr(|| read(&file, &mut *text))
+}
+
+impl Unread {
+    fn first(path: &str, error: Option<Errno>) -> Unread {
+        let (reason, first) = match error {
+            Some(error) => (GapReason::Unreadable, format!("cannot read /proc/{path}: {}", said(error))),
+            None => (GapReason::NotUnderstood, format!("/proc/{path} does not look as it should")),
+        };
+        Unread { reason, first, count: 0 }
+    }
+}
+
+/// In the words of the standard library.
+fn said(error: Errno) -> std::io::Error {
+    error.into()
 }
 
 fn difference(now: u64, before: u64) -> i64 {
@@ -246,11 +304,24 @@ fn difference(now: u64, before: u64) -> i64 {
     bounded(now) - bounded(before)
 }
 
+/// Parent and start of each process.
+type Family = HashMap<u32, (u32, u64)>;
+
 /// Whether it is our process or descends from it. One whose parent ended meanwhile is not known to.
-fn is_ours(pid: u32, parents: &HashMap<u32, u32>) -> bool {
+fn is_ours(pid: u32, family: &Family) -> bool {
     const MOST_GENERATIONS: usize = 64;
-    let parent = |pid: &u32| parents.get(pid).copied();
-    std::iter::successors(Some(pid), parent).take(MOST_GENERATIONS).any(|pid| pid == std::process::id())
+    let (mut at, mut child_started) = (pid, u64::MAX);
+    for _ in 0..MOST_GENERATIONS {
+        if at == std::process::id() {
+            return true;
+        }
+        match family.get(&at) {
+            // A parent that is younger is another process, which got the number in the middle of the walk.
+            Some((parent, started)) if *started <= child_started => (at, child_started) = (*parent, *started),
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Those that lead by one of the measures, by number.
@@ -395,6 +466,35 @@ mod tests {
     }
 
     #[test]
+    fn what_may_not_be_read_is_counted_and_the_first_of_it_named() {
+        // To read a folder is refused to everybody, root included.
+        let host = FakeHost::empty().process(&job(7)).file("/proc/8/stat/x", "").file("/proc/9/stat/x", "");
+        let (gaps, _, walk) = Walking::over(host, false).walk();
+        assert_eq!(walk.unwrap().processes, 1);
+        let [(source, reason, detail)] = &gaps[..] else { panic!("{gaps:?}") };
+        assert_eq!((source.as_str(), reason), ("processes.others", &GapReason::Unreadable));
+        assert!(detail.starts_with("2 of 3 processes: cannot read /proc/8/stat: "), "{detail}");
+    }
+
+    #[test]
+    fn walks_that_cost_much_are_further_apart_and_it_is_said_once() {
+        let (events, told) = mpsc::channel();
+        let mut walker = Walker::new(&Root::at("/nowhere"), false);
+        let millis = Duration::from_millis;
+        let beat = Duration::from_secs(30);
+        assert_eq!(walker.held_back(beat, millis(3), &events), beat, "a host with a hundred processes");
+        assert_eq!(walker.held_back(beat, millis(100), &events), beat, "one with ten thousand");
+        assert_eq!(told.try_iter().count(), 0);
+        assert_eq!(walker.held_back(beat, millis(900), &events), millis(90_000), "one with a hundred thousand");
+        assert_eq!(walker.held_back(beat, millis(1000), &events), millis(100_000));
+        let Ok(Event::Gap(gap)) = told.try_recv() else { panic!("it is told") };
+        assert_eq!((gap.source.as_deref(), gap.reason, gap.to), (Some("processes.beat"), GapReason::Thinned, None));
+        assert!(gap.detail.contains("900 ms") && told.try_recv().is_err(), "{}", gap.detail);
+        assert_eq!(walker.held_back(beat, millis(3), &events), beat);
+        assert!(matches!(told.try_recv(), Ok(Event::GapEnds(source, _)) if source == "processes.beat"));
+    }
+
+    #[test]
     fn a_host_without_proc_is_a_gap_with_the_reason() {
         let mut walking = Walking::over(FakeHost::empty(), false);
         let (gaps, _, walk) = walking.walk();
@@ -423,6 +523,19 @@ mod tests {
         let mut names: Vec<_> = walk.rows.iter().map(|row| row.name().into_owned()).collect();
         names.sort();
         assert_eq!((names, walk.processes), (["kswapd0", "pagewise", "sh", "sort"].map(String::from).to_vec(), 6));
+    }
+
+    #[test]
+    fn a_number_that_one_of_ours_took_over_in_the_middle_of_a_walk_makes_nobody_ours() {
+        let own = std::process::id();
+        // 7 was read as a child of somebody's 8, which ended; then we started another 8.
+        let host = FakeHost::empty()
+            .process(&FakeProcess { comm: b"pagewise", ..job(own) })
+            .process(&FakeProcess { comm: b"secret", parent: own + 8, started: 600, ..job(own + 7) })
+            .process(&FakeProcess { comm: b"sort", parent: own, started: 700, ..job(own + 8) });
+        let (_, _, walk) = Walking::over(host, true).walk();
+        let names: Vec<_> = walk.unwrap().rows.iter().map(|row| row.name().into_owned()).collect();
+        assert_eq!(names, ["pagewise", "sort"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// How often a slow source is read, in nanoseconds; a little less than a second, so that a tick that comes early by the
 /// precision of the clock is not left out.
-const SLOW_PERIOD: u64 = 950_000_000;
+pub(super) const SLOW_PERIOD: u64 = 950_000_000;
 
 /// The same for a source of many files whose last reading brought nothing new: the statistics of huge pages are 150 files
 /// on 6.18, which cost twice as much as all others together and stand still on most hosts.
@@ -100,7 +100,7 @@ impl Sampler {
             suspended: clock::boot().saturating_sub(clock::awake()),
             counts: Counts::default(),
         };
-        for Opened { name, polled, is_slow } in opened {
+        for Opened { name, polled, period } in opened {
             let polled = match polled {
                 Ok(polled) => Some(polled),
                 Err(why) => {
@@ -108,7 +108,6 @@ impl Sampler {
                     None
                 }
             };
-            let period = if is_slow { SLOW_PERIOD } else { 0 };
             sampler.sources.push(Source { name, polled, period, last_read: None, has_open_gap: false });
         }
         sampler

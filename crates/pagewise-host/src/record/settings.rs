@@ -28,19 +28,14 @@ pub(super) struct Settings {
 impl Settings {
     /// Reads all of them now.
     pub(super) fn open(root: &Root) -> Settings {
-        let mut watched = Vec::new();
-        for listed in tunable::list(root) {
-            let Some(Ok(value)) = listed.value else { continue };
-            let opened = tunable::files(root, &listed.name).into_iter().filter_map(|path| {
-                // How much of a swap area is in use is no setting: only the areas themselves are compared.
-                let file = root.open(&path).ok()?;
-                let seen = fingerprint(&file, path == swaps::PATH);
-                Some((file, seen))
+        let watched = tunable::values(root).into_iter().map(|valued| {
+            let opened = valued.files.iter().filter_map(|(path, text)| {
+                let file = root.open(path).ok()?;
+                Some((file, fingerprint(text.as_bytes(), path == swaps::PATH)))
             });
-            let files: Vec<(File, u64)> = opened.collect();
-            watched.push(Watched { name: listed.name, value: Some(value), files });
-        }
-        Settings { root: root.clone(), watched }
+            Watched { name: valued.name, files: opened.collect(), value: Some(valued.value) }
+        });
+        Settings { root: root.clone(), watched: watched.collect() }
     }
 
     /// Name and value of each.
@@ -55,7 +50,7 @@ impl Settings {
             let is_swap = watched.name == "swap";
             let mut differs = false;
             for (file, seen) in &mut watched.files {
-                let now = fingerprint(file, is_swap);
+                let now = fingerprint_of(file, is_swap);
                 differs |= now != *seen;
                 *seen = now;
             }
@@ -72,11 +67,19 @@ impl Settings {
     }
 }
 
-/// Tells texts apart; no more. A file that cannot be read has one, too.
-fn fingerprint(file: &File, names_only: bool) -> u64 {
-    let mut buffer = [0u8; 4096];
+/// So much of a file is compared.
+const COMPARED: usize = 4096;
+
+/// A file that cannot be read has one, too.
+fn fingerprint_of(file: &File, names_only: bool) -> u64 {
+    let mut buffer = [0u8; COMPARED];
     let length = file.read_at(&mut buffer, 0).unwrap_or(0);
-    let text = &buffer[..length];
+    fingerprint(&buffer[..length], names_only)
+}
+
+/// Tells texts apart; no more. How much of a swap area is in use is no setting: only the names of areas are compared.
+fn fingerprint(text: &[u8], names_only: bool) -> u64 {
+    let text = &text[..text.len().min(COMPARED)];
     // FNV-1a.
     let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     let start = 0xcbf2_9ce4_8422_2325u64;

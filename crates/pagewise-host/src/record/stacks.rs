@@ -2,6 +2,7 @@
 //! names, counts and hands on what it wrote.
 
 use super::look::{Look, Rings, SECOND, WATERMARK};
+use super::looking::Looking;
 use super::{Event, NAMES_AT_MOST, clock};
 use crate::root::Root;
 use crate::source::perf_record::{Layout, Record, Who, records};
@@ -212,6 +213,7 @@ pub(super) struct Counting {
     redaction: Redaction,
     /// A process that is left out: ours, where it is seen only because its command is.
     left_out: Option<u32>,
+    innermost_only: bool,
     /// By the number of the slice since boot.
     slices: BTreeMap<u64, HashMap<Key, u64>>,
     /// What the kernel lost since the last slice was told, what was seen, and what was lost ever.
@@ -226,7 +228,7 @@ pub(super) struct Counting {
 }
 
 impl Counting {
-    pub(super) fn new(root: &Root, hz: u32, is_redacted: bool, left_out: Option<u32>) -> Counting {
+    pub(super) fn new(root: &Root, hz: u32, looking: &Looking, left_out: Option<u32>) -> Counting {
         Counting {
             root: root.clone(),
             hz,
@@ -235,8 +237,9 @@ impl Counting {
             told_frames: 0,
             told_stacks: 0,
             names: Names::default(),
-            redaction: Redaction { is_on: is_redacted, known: HashMap::new() },
+            redaction: Redaction { is_on: looking.is_redacted, known: HashMap::new() },
             left_out,
+            innermost_only: looking.innermost_only,
             slices: BTreeMap::new(),
             lost: 0,
             seen: 0,
@@ -296,8 +299,9 @@ impl Counting {
             let frame = self.symbols.kernel_frame(&mut self.stacks, looked_up);
             self.chain.push(frame);
         }
+        let of_program = if self.innermost_only { usize::from(kernel.is_empty()) } else { user.len() };
         if shows {
-            for address in user {
+            for address in user.iter().take(of_program) {
                 let looked_up = called_from(*address, innermost);
                 // A program built without frame pointers leads nowhere: what is above is not made up.
                 let Some(frame) = self.symbols.user_frame(&mut self.stacks, who.pid, looked_up) else { break };
@@ -509,7 +513,7 @@ mod tests {
     #[test]
     fn samples_of_one_stack_are_one_row_with_named_frames() {
         let (_folder, root) = host();
-        let mut counting = Counting::new(&root, 99, false, None);
+        let mut counting = Counting::new(&root, 99, &Looking::default(), None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
         ring.extend(made_up::stack(WHO, &KERNEL, &[0x40_1000]));
         ring.extend(made_up::stack(Who { tid: 0, pid: 0, ..WHO }, &KERNEL, &[]));
@@ -530,9 +534,23 @@ mod tests {
     }
 
     #[test]
+    fn who_lists_functions_gets_no_callers_in_programs() {
+        let (_folder, root) = host();
+        let looking = Looking { innermost_only: true, ..Looking::default() };
+        let mut counting = Counting::new(&root, 99, &looking, None);
+        let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
+        ring.extend(made_up::stack(WHO, &[], &[0x40_2000, 0x40_3000]));
+        counting.take(&ring);
+        let (rows, _) = told(&mut counting);
+        let names: Vec<&str> = rows[0].frames.iter().map(|frame| frame.name.as_str()).collect();
+        assert_eq!(names, ["compact_zone", "do_syscall_64", "0x2000"]);
+        assert_eq!(rows[0].samples.len(), 2);
+    }
+
+    #[test]
     fn what_the_kernel_lost_is_counted_and_more_than_a_hundredth_is_a_gap() {
         let (_folder, root) = host();
-        let mut counting = Counting::new(&root, 19, false, None);
+        let mut counting = Counting::new(&root, 19, &Looking::default(), None);
         let mut ring: Vec<u8> = (0..200).flat_map(|_| made_up::stack(WHO, &KERNEL, &[])).collect();
         ring.extend(made_up::lost(1));
         counting.take(&ring);
@@ -547,7 +565,7 @@ mod tests {
     #[test]
     fn redacted_only_kernel_threads_and_our_own_have_names() {
         let (_folder, root) = host();
-        let mut counting = Counting::new(&root, 99, true, None);
+        let mut counting = Counting::new(&root, 99, &Looking { is_redacted: true, ..Looking::default() }, None);
         let mut ring = made_up::stack(WHO, &KERNEL, &[0x40_1000]);
         ring.extend(made_up::stack(Who { pid: 9, tid: 9, ..WHO }, &KERNEL, &[]));
         ring.extend(made_up::named(Who { pid: 80, tid: 80, ..WHO }, "secret", true));
@@ -564,7 +582,7 @@ mod tests {
     fn names_that_take_too_long_at_the_end_are_left_out_and_that_is_said() {
         let (_folder, root) = host();
         let until = Arc::new(AtomicU64::new(0));
-        let mut counting = Counting::new(&root, 99, false, None).named_until(&until);
+        let mut counting = Counting::new(&root, 99, &Looking::default(), None).named_until(&until);
         counting.take(&made_up::stack(WHO, &KERNEL, &[]));
         assert!(told(&mut counting).1.is_empty());
         until.store(1, Ordering::Release);
@@ -579,7 +597,7 @@ mod tests {
     fn hidden_symbols_are_said_once() {
         let (folder, root) = host();
         std::fs::remove_file(folder.path().join("proc/kallsyms")).unwrap();
-        let mut counting = Counting::new(&root, 99, false, None);
+        let mut counting = Counting::new(&root, 99, &Looking::default(), None);
         counting.take(&made_up::stack(WHO, &KERNEL, &[]));
         let (rows, gaps) = told(&mut counting);
         assert_eq!(gaps[0].source.as_deref(), Some("symbols"));

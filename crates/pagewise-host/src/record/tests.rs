@@ -176,7 +176,7 @@ fn a_source_that_is_slow_to_read_makes_late_ticks_and_counted_gaps() {
     let host = Host::new();
     host.set("/proc/slow", "");
     let polled = Polled::text(&host.root(), "/proc/slow", dawdle).map_err(|error| error.to_string());
-    let sources = vec![Opened { name: "vmstat".to_owned(), polled, is_slow: false }];
+    let sources = vec![Opened { name: "vmstat".to_owned(), polled, period: 0 }];
     let recorder = Recorder::start_with(&host.root(), &host.file(), &fast(), sources).unwrap();
     thread::sleep(Duration::from_millis(900));
     let summary = recorder.finish().unwrap();
@@ -237,7 +237,7 @@ fn a_full_ring_is_a_gap_and_the_row_after_it_builds_on_nothing_lost() {
         sampler.first();
     }
     shared.ended.store(true, Ordering::Release);
-    assert_eq!(writing::run(writer, &ring, &received, &shared).ended, None);
+    assert_eq!(writing::run(writer, Redaction::default(), &ring, &received, &shared).ended, None);
     let recording = Recording::open(&host.file()).unwrap();
     let gap = recording.gaps().iter().find(|gap| gap.reason == GapReason::WriterBehind).unwrap();
     assert!(gap.ticks >= Some(5), "{gap:?}");

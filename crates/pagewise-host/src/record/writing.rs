@@ -1,5 +1,6 @@
 //! The writer's thread: from the ring to the file, in batches, until the sampler has ended or the disk is full.
 
+use super::redaction::Redaction;
 use super::ring::Ring;
 use super::sampler::FRAME_HEAD;
 use super::{ABANDON, Event, Shared, clock};
@@ -24,11 +25,18 @@ pub(super) struct Outcome {
 }
 
 /// Writes until there is nothing more to come.
-pub(super) fn run(mut writer: Writer, ring: &Ring, events: &Receiver<Event>, shared: &Shared) -> Outcome {
+pub(super) fn run(
+    mut writer: Writer,
+    mut redaction: Redaction,
+    ring: &Ring,
+    events: &Receiver<Event>,
+    shared: &Shared,
+) -> Outcome {
     loop {
         // Asked before the ring is emptied: what the sampler put before it ended is then in this batch.
         let is_last = shared.ended.load(Ordering::Acquire);
-        let batch = drain(ring, events);
+        let mut batch = drain(ring, events);
+        redaction.apply(&mut batch);
         let rows = batch.stacks.as_ref().map_or(0, |rows| rows.samples.len())
             + batch.stalls.as_ref().map_or(0, Vec::len)
             + batch.walks.iter().flatten().map(|walk| walk.rows.len()).sum::<usize>();
@@ -37,7 +45,7 @@ pub(super) fn run(mut writer: Writer, ring: &Ring, events: &Receiver<Event>, sha
         if let Err(error) = written {
             shared.ended.store(true, Ordering::Release);
             let reason = error.to_string();
-            let bytes = writer.abandon(&reason);
+            let bytes = writer.abandon(&redaction.words(&reason));
             tell_cpu(shared);
             return Outcome { bytes, ended: Some(reason) };
         }

@@ -1,4 +1,4 @@
-//! `/proc/stat`: where the CPUs' time went since boot, in clock ticks, and how much happened.
+//! `/proc/stat`: where the CPUs' time went since boot, in clock ticks, and how much happened; and which CPUs run.
 
 use super::visit::{Each, Number, Visit, labelled, plain};
 use super::{SourceError, format_error};
@@ -136,9 +136,33 @@ pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
     Ok(())
 }
 
+/// CPUs that run, from a list such as `0-3,8`.
+#[must_use]
+pub fn online(root: &Root) -> Vec<u32> {
+    let text = root.read("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".to_owned());
+    parse_list(&text)
+}
+
+fn parse_list(text: &str) -> Vec<u32> {
+    /// More CPUs than any kernel can be built for.
+    const MOST: u32 = 8192;
+    let ranges = text.trim().split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?.min(MOST))
+    });
+    ranges.flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_of_cpus_is_ranges_and_numbers() {
+        assert_eq!(parse_list("0-2,8\n"), [0, 1, 2, 8]);
+        assert_eq!(parse_list(""), Vec::<u32>::new());
+        assert_eq!(parse_list("3-1,x,5"), [5]);
+    }
 
     #[test]
     fn shares_come_from_differences() {

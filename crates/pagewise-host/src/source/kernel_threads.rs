@@ -1,8 +1,9 @@
-//! CPU time of the kernel's own memory threads: kswapd and kcompactd of each node, khugepaged.
+//! CPU time of the kernel's own memory threads: kswapd and kcompactd of each node, khugepaged; and who is none of its threads.
 
 use super::polled::NumberFile;
 use super::process;
 use crate::root::Root;
+use std::collections::HashSet;
 
 /// They begin like this (`mm/vmscan.c`, `mm/compaction.c`, `mm/khugepaged.c`).
 const NAMES: [&str; 3] = ["kswapd", "kcompactd", "khugepaged"];
@@ -23,8 +24,8 @@ pub fn number_files(root: &Root) -> Vec<NumberFile> {
                 name.strip_prefix(begin).is_some_and(|node| node.bytes().all(|byte| byte.is_ascii_digit()))
             });
             // A program may call itself so, too; it has a command line.
-            let is_kernel = root.read(&format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty());
-            (is_one && is_kernel).then(|| NumberFile {
+            let is_kernel = || root.read(&format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.is_empty());
+            (is_one && is_kernel()).then(|| NumberFile {
                 path: format!("/proc/{pid}/schedstat"),
                 name: "cpu".to_owned(),
                 labels: format!("thread={name}"),
@@ -37,16 +38,33 @@ pub fn number_files(root: &Root) -> Vec<NumberFile> {
 
 /// Kernel threads where the kernel lists them, else every process.
 fn candidates(root: &Root) -> Vec<u32> {
-    let children = root.read(&format!("/proc/{KTHREADD}/task/{KTHREADD}/children"));
-    match children {
-        Ok(children) => children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
-        Err(_) => process::pids(root),
+    listed(root).unwrap_or_else(|| process::pids(root))
+}
+
+/// `None` on a kernel without CONFIG_PROC_CHILDREN.
+fn listed(root: &Root) -> Option<Vec<u32>> {
+    let children = root.read(&format!("/proc/{KTHREADD}/task/{KTHREADD}/children")).ok()?;
+    Some(children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+}
+
+/// All processes but the kernel's threads, which are most of those on many hosts; all where it does not list them. In a
+/// container the process of that number is somebody's, and so are its children.
+#[must_use]
+pub fn programs(root: &Root) -> Vec<u32> {
+    let mut pids = process::pids(root);
+    let stat = root.read(&format!("/proc/{KTHREADD}/stat")).unwrap_or_default();
+    if process::parse_stat(stat.as_bytes()).is_some_and(|stat| stat.is_kernel_thread) {
+        let threads: HashSet<u32> = listed(root).unwrap_or_default().into_iter().collect();
+        pids.retain(|pid| !threads.contains(pid));
     }
+    pids
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagewise_testkit::FakeHost;
+    use pagewise_testkit::fake_host::FakeProcess;
     use std::fs;
 
     fn host(processes: &[(u32, &str, &str)]) -> (tempfile::TempDir, Root) {
@@ -72,6 +90,17 @@ mod tests {
         ]);
         let labels: Vec<String> = number_files(&root).into_iter().map(|file| file.labels).collect();
         assert_eq!(labels, ["thread=khugepaged", "thread=kswapd0", "thread=kswapd1"]);
+    }
+
+    #[test]
+    fn programs_are_those_that_are_no_threads_of_the_kernel() {
+        let process = |pid, is_kernel_thread| FakeProcess { pid, is_kernel_thread, ..FakeProcess::default() };
+        let host = FakeHost::empty().process(&process(2, true)).process(&process(9, true)).process(&process(77, false));
+        assert_eq!(programs(&Root::at(host.path())), [2, 77, 9], "not listed: all, as the folder has them");
+        let host = host.file("/proc/2/task/2/children", "9 10 ");
+        assert_eq!(programs(&Root::at(host.path())), [2, 77]);
+        let container = host.process(&process(2, false));
+        assert_eq!(programs(&Root::at(container.path())), [2, 77, 9], "children of somebody's");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::root::{FileError, Root};
 pub mod buddyinfo;
 pub mod cgroup;
 pub mod cpu;
+pub mod dentries;
 pub mod diskstats;
 pub mod kernel_threads;
 pub mod meminfo;

@@ -7,8 +7,9 @@
 //! for its neighbour.
 
 use super::visit::{Number, Parse, Visit};
-use super::{SourceError, buddyinfo, cpu, format_error, meminfo, psi, swaps, vmstat, zoneinfo};
+use super::{SourceError, buddyinfo, cpu, dentries, format_error, meminfo, psi, swaps, vmstat, zoneinfo};
 use crate::root::{FileError, Root};
+use crate::sys::perf_event::Group;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs::File;
@@ -87,10 +88,21 @@ pub struct Polled {
 enum From {
     Text { path: PathBuf, file: File, parse: Parse, layout: Layout },
     NumberFiles(Vec<(File, u32)>),
+    Counters(Vec<Counting>),
 }
 
+/// The counters of one CPU, and what they had when they could last be read.
+#[derive(Debug)]
+struct Counting {
+    group: Group,
+    values: Vec<u64>,
+}
+
+/// Time for which counters of processors were to count, and for which they did: others want them, too.
+const COUNTING: [&str; 2] = ["enabled", "running"];
+
 /// Every kernel file of text that is recorded: name of the source, path, parser. In the order they are read.
-pub const TEXT_FILES: [(&str, &str, Parse); 9] = [
+pub const TEXT_FILES: [(&str, &str, Parse); 10] = [
     ("vmstat", vmstat::PATH, vmstat::visit),
     ("meminfo", meminfo::PATH, meminfo::visit),
     ("stat", cpu::PATH, cpu::visit),
@@ -100,6 +112,7 @@ pub const TEXT_FILES: [(&str, &str, Parse); 9] = [
     ("psi_io", "/proc/pressure/io", psi::visit),
     ("psi_cpu", "/proc/pressure/cpu", psi::visit),
     ("swaps", swaps::PATH, swaps::visit),
+    ("dentries", dentries::PATH, dentries::visit),
 ];
 
 /// Large enough for the files of a host with 32 CPUs; it grows where that is not enough.
@@ -142,6 +155,19 @@ impl Polled {
         (!opened.is_empty()).then_some(Polled { columns, from: From::NumberFiles(opened) })
     }
 
+    /// Counters of processors, a group per CPU with the same events, as one source: of each event the sum over all CPUs under
+    /// its name in `names`; then how long they were to count, and did.
+    #[must_use]
+    pub fn counters(groups: Vec<Group>, names: &[&str]) -> Polled {
+        let mut columns = Columns::default();
+        let mut key = String::new();
+        for name in names.iter().chain(&COUNTING) {
+            columns.column(&mut key, name, "", false);
+        }
+        let counting = |group| Counting { group, values: vec![0; names.len() + COUNTING.len()] };
+        Polled { columns, from: From::Counters(groups.into_iter().map(counting).collect()) }
+    }
+
     /// What the last successful reading gave.
     pub fn columns(&mut self) -> &mut Columns {
         &mut self.columns
@@ -179,6 +205,22 @@ impl Polled {
                     columns.changed |= columns.present[column] != present || columns.values[column] != value;
                     (columns.present[column], columns.values[column]) = (present, value);
                 }
+                Ok(())
+            }
+            From::Counters(cpus) => {
+                let columns = &mut self.columns;
+                columns.values.fill(0);
+                for cpu in cpus.iter_mut() {
+                    // A CPU that has gone offline counts no further; what it had counted stays in the sum.
+                    let _ = cpu.group.read(&mut cpu.values);
+                    columns.values.iter_mut().zip(&cpu.values).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
+                }
+                let [enabled, running] = [2, 1].map(|from_end| columns.values[columns.values.len() - from_end]);
+                if enabled > 0 && running == 0 {
+                    let why = "others hold them: end what else counts, or set kernel.nmi_watchdog=0, which takes one";
+                    return Err(file_error(Path::new("the counters of the processor"), io::Error::other(why)).into());
+                }
+                columns.present.fill(true);
                 Ok(())
             }
         }

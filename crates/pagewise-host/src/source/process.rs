@@ -92,14 +92,21 @@ pub fn parse_stat(text: &[u8]) -> Option<Stat> {
     const KERNEL_THREAD: u64 = 0x0020_0000;
     let begin = text.iter().position(|byte| *byte == b'(')?;
     let end = text.iter().rposition(|byte| *byte == b')').filter(|end| *end > begin)?;
-    let fields: Vec<&str> = std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace().collect();
-    // Fields are numbered from 1, and the first behind the name is the third.
-    let field = |number: usize| fields.get(number - 3).copied();
-    let number = |at: usize| field(at)?.parse::<u64>().ok();
+    let mut fields = std::str::from_utf8(&text[end + 1..]).ok()?.split_ascii_whitespace();
+    // Fields are numbered from 1, and the first behind the name is the third. They are asked for in their order.
+    let mut next = 3;
+    let mut field = |number: usize| {
+        let skipped = number - next;
+        next = number + 1;
+        fields.nth(skipped)
+    };
+    let state = field(3)?.chars().next()?;
+    let parent = field(4)?.parse().ok()?;
+    let mut number = |at: usize| field(at)?.parse::<u64>().ok();
     Some(Stat {
         comm: text[begin + 1..end].to_vec(),
-        state: field(3)?.chars().next()?,
-        parent: field(4)?.parse().ok()?,
+        state,
+        parent,
         is_kernel_thread: number(9)? & KERNEL_THREAD != 0,
         minor_faults: number(10)?,
         major_faults: number(12)?,

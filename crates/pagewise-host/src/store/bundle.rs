@@ -119,17 +119,40 @@ pub struct Frozen {
     /// The hash over the manifest of the data that come back before every point. `None` when nothing is put back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
+    /// The folder that `--data` named, absolute, so that the trial goes on without naming it again. What lies there then is held
+    /// against `data`. `None` when nobody named one, and in bundles of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_folder: Option<String>,
+    /// The folder's name when it was made. Reports name the bundle by it wherever the folder has gone since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle: Option<String>,
+}
+
+/// The last part of a path as text.
+fn name_of(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
 /// A point with the kernel's counters at both ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The point. Its `counters` are derived when it is read again.
+    /// The point. Its `counters` are [`Record::growth`], also when it is read again.
     pub point: Point,
     /// `/proc/vmstat` before the run.
     pub vmstat_before: BTreeMap<String, i64>,
     /// `/proc/vmstat` after the run.
     pub vmstat_after: BTreeMap<String, i64>,
+}
+
+impl Record {
+    /// Growth of every running total; levels are left out, their difference means nothing.
+    #[must_use]
+    pub fn growth(&self) -> BTreeMap<String, i64> {
+        let totals = self.vmstat_before.iter().filter(|(name, _)| !vmstat_is_level(name));
+        let grown =
+            |(name, before): (&String, &i64)| Some((name.clone(), self.vmstat_after.get(name)?.wrapping_sub(*before)));
+        totals.filter_map(grown).collect()
+    }
 }
 
 /// The measures of a point as the database holds them.
@@ -164,6 +187,7 @@ impl Bundle {
         let unfinished = unfinished(path);
         let _ = fs::remove_dir_all(&unfinished);
         create_folder(&unfinished)?;
+        let frozen = Frozen { bundle: name_of(path), ..frozen };
         let made = Bundle::fill(&unfinished, plan, frozen).and_then(|()| move_whole(&unfinished, path));
         made.inspect_err(|_| drop(fs::remove_dir_all(&unfinished)))?;
         Bundle::open_to_resume(path)
@@ -250,7 +274,9 @@ impl Bundle {
             match fs::metadata(&file) {
                 Ok(metadata) if metadata.is_file() => Ok(Some(file)),
                 Ok(_) => Err(damaged(format!("{name} is no regular file"))),
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                    Ok(None)
+                }
                 Err(source) => Err(BundleError::File { action: "read", path: file, source }),
             }
         };
@@ -442,7 +468,23 @@ impl Bundle {
             })?;
             rows.collect()
         })?;
-        rows.into_iter().map(|row| self.point(row, &names)).collect()
+        let points: Vec<Point> = rows.into_iter().map(|row| self.point(row, &names)).collect::<Result<_, _>>()?;
+        let counted = |point: &&Point| point.outcome != Outcome::Invalid;
+        let mut last = None;
+        for point in points.iter().filter(counted) {
+            if last == Some(point.planned.index) {
+                let what = format!("point {} has two attempts that count", point.planned.index);
+                return Err(BundleError::Damaged { path: self.path.clone(), what });
+            }
+            last = Some(point.planned.index);
+        }
+        Ok(points)
+    }
+
+    /// The name that reports give to the bundle: the one it was made with.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.frozen.bundle.clone().or_else(|| name_of(&self.path)).unwrap_or_default()
     }
 
     /// Points that were under way when Pagewise ended: index, attempt, and whether the job had started. Those that wait for
@@ -673,7 +715,7 @@ struct Row {
     boot_id: String,
 }
 
-/// Growth of every running total; levels are left out, their difference means nothing.
+/// [`Record::growth`] from what the database holds.
 fn decode_growth(blob: &[u8], names: &[String]) -> Option<BTreeMap<String, i64>> {
     let mut growth = BTreeMap::new();
     let mut rest = blob;
@@ -783,6 +825,8 @@ mod tests {
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
+            bundle: None,
+            data_folder: None,
         }
     }
 

@@ -147,6 +147,24 @@ pub enum RecordingError {
     },
 }
 
+impl RecordingError {
+    /// Whether the file that was named is at fault and not the machine: it is not there, it is there and must not be, or it is
+    /// no whole recording of a format that this version knows. Nothing but another file, or a whole copy, helps.
+    #[must_use]
+    pub fn is_about_the_file(&self) -> bool {
+        match self {
+            RecordingError::Exists(_)
+            | RecordingError::NotARecording { .. }
+            | RecordingError::Newer { .. }
+            | RecordingError::Damaged { .. } => true,
+            RecordingError::File { action, source, .. } => {
+                *action == "read" && matches!(source.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+            }
+            RecordingError::Database { .. } | RecordingError::Lost { .. } | RecordingError::CapTooSmall { .. } => false,
+        }
+    }
+}
+
 fn remedy(error: &rusqlite::Error) -> &'static str {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DiskFull) => "; the disk is full: free some room, or record elsewhere",
@@ -154,11 +172,22 @@ fn remedy(error: &rusqlite::Error) -> &'static str {
             "; a recording that is still written, or whose writer was killed, needs a folder that can be written to: \
              copy it there together with its -wal file"
         }
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
-            "; the file was cut or overwritten"
-        }
+        _ if is_damage(error) => "; the file was cut or overwritten",
         _ => "",
     }
+}
+
+/// Whether SQLite complains of what stands in the file: pages that are cut off or overwritten, or tables without the columns
+/// that every recording has.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        || matches!(
+            error,
+            rusqlite::Error::SqlInputError { .. }
+                | rusqlite::Error::Utf8Error(..)
+                | rusqlite::Error::FromSqlConversionFailure(..)
+        )
 }
 
 fn damaged(path: &Path, what: &str, error: CodecError) -> RecordingError {

@@ -15,7 +15,8 @@ pub(super) struct Kernel {
     /// Address, where the name begins, which module.
     functions: Vec<(u64, u32, u16)>,
     names: String,
-    modules: Vec<String>,
+    /// As the file has it, and as it is shown.
+    modules: Vec<(String, String)>,
 }
 
 impl Kernel {
@@ -37,12 +38,12 @@ impl Kernel {
     }
 
     pub(super) fn parse(mut lines: impl BufRead) -> Kernel {
-        let mut kernel = Kernel { modules: vec![KERNEL.to_owned()], ..Kernel::default() };
+        let mut kernel = Kernel { modules: vec![(String::new(), KERNEL.to_owned())], ..Kernel::default() };
         let mut line = Vec::with_capacity(256);
         loop {
             line.clear();
             match lines.read_until(b'\n', &mut line) {
-                Ok(1..) => kernel.line(&String::from_utf8_lossy(&line)),
+                Ok(1..) => kernel.line(&line),
                 _ => break,
             }
         }
@@ -54,27 +55,28 @@ impl Kernel {
         kernel
     }
 
-    fn line(&mut self, line: &str) {
-        let mut words = line.split_whitespace();
-        let address = words.next().and_then(|word| u64::from_str_radix(word, 16).ok()).unwrap_or(0);
-        let is_code = words.next().is_some_and(|kind| matches!(kind, "t" | "T" | "w" | "W"));
-        let (Some(name), Ok(at)) = (words.next(), u32::try_from(self.names.len())) else { return };
-        if address == 0 || !is_code {
-            return;
-        }
-        let module = words.next().map_or(0, |module| self.module(module));
-        self.names.push_str(name);
+    /// Of a hundred thousand lines most are looked at for this alone, so they stay bytes until one is a function's.
+    fn line(&mut self, line: &[u8]) {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let digits = words.next().and_then(|word| std::str::from_utf8(word).ok());
+        let is_code = matches!(words.next(), Some(b"t" | b"T" | b"w" | b"W"));
+        let (Some(name), true) = (words.next(), is_code) else { return };
+        let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).filter(|address| *address != 0);
+        let (Some(address), Ok(at)) = (address, u32::try_from(self.names.len())) else { return };
+        let module = words.next().map_or(0, |module| self.module(&String::from_utf8_lossy(module)));
+        self.names.push_str(&String::from_utf8_lossy(name));
         self.names.push('\n');
         self.functions.push((address, at, module));
     }
 
     /// `[ext4]` of the file is `[ext4.ko]` here, as in perf's listings.
     fn module(&mut self, bracketed: &str) -> u16 {
-        let plain = bracketed.trim_matches(['[', ']']);
-        let shown = if plain == "bpf" { "[kernel.bpf]".to_owned() } else { format!("[{plain}.ko]") };
         // Modules stand together, so the last one is nearly always it.
-        let found = self.modules.iter().rposition(|known| *known == shown).unwrap_or_else(|| {
-            self.modules.push(shown);
+        let known = self.modules.iter().rposition(|(known, _)| known == bracketed);
+        let found = known.unwrap_or_else(|| {
+            let plain = bracketed.trim_matches(['[', ']']);
+            let shown = if plain == "bpf" { "[kernel.bpf]".to_owned() } else { format!("[{plain}.ko]") };
+            self.modules.push((bracketed.to_owned(), shown));
             self.modules.len() - 1
         });
         u16::try_from(found).unwrap_or(0)
@@ -84,7 +86,7 @@ impl Kernel {
         let before = self.functions.partition_point(|(start, _, _)| *start <= address).checked_sub(1)?;
         let (start, at, module) = self.functions[before];
         let name = self.names.get(at as usize..)?.split('\n').next()?;
-        let module = self.modules.get(usize::from(module))?;
+        let (_, module) = self.modules.get(usize::from(module))?;
         (address - start < LONGEST_FUNCTION).then_some(Name { name, module })
     }
 }

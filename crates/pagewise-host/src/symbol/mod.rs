@@ -43,6 +43,9 @@ const LARGEST_PERF_MAP: u64 = 64 << 20;
 /// Processes whose maps are kept.
 const MOST_COMPILED: usize = 256;
 
+/// Processes of which it is known that they run the files whose tables are here.
+const MOST_CHECKED: usize = 16_384;
+
 /// How often it is looked whether a runtime compiled more.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -72,14 +75,23 @@ struct Table {
     /// Tells tables apart in the memory of frames.
     number: u32,
     used: u64,
+    /// The file when it was read. `None`: it could not be opened, or is none.
+    state: Option<State>,
+}
+
+/// Size and time of a file: a new one can have the number of one that was removed, or be written in its place.
+type State = (u64, i64, i64);
+
+fn state_of(metadata: &std::fs::Metadata) -> State {
+    (metadata.len(), metadata.mtime(), metadata.mtime_nsec())
 }
 
 #[derive(Debug)]
 struct Compiled {
     map: PerfMap,
     looked: Instant,
-    /// Size and time of the file when it was read.
-    state: Option<(u64, i64, i64)>,
+    /// The file when it was read.
+    state: Option<State>,
 }
 
 /// Names frames, and remembers what it has read. Everything is bounded.
@@ -91,6 +103,8 @@ pub(crate) struct Symbols {
     is_hidden_told: bool,
     processes: Processes,
     tables: HashMap<Arc<FileKey>, Table>,
+    /// By process: tables of which it was seen that they are of the file it has mapped.
+    checked: HashMap<u32, Vec<u32>>,
     compiled: HashMap<u32, Compiled>,
     kernel_frames: HashMap<u64, u32>,
     user_frames: HashMap<(u32, u64), u32>,
@@ -110,6 +124,7 @@ impl Symbols {
             is_hidden_told: false,
             processes: Processes::default(),
             tables: HashMap::new(),
+            checked: HashMap::new(),
             compiled: HashMap::new(),
             kernel_frames: HashMap::new(),
             user_frames: HashMap::new(),
@@ -151,11 +166,13 @@ impl Symbols {
 
     pub(crate) fn replaced(&mut self, pid: u32) {
         self.processes.replaced(pid);
+        self.checked.remove(&pid);
         self.compiled.remove(&pid);
     }
 
     pub(crate) fn ended(&mut self, pid: u32) {
         self.processes.ended(pid);
+        self.checked.remove(&pid);
         self.compiled.remove(&pid);
     }
 
@@ -224,11 +241,8 @@ impl Symbols {
             return *known;
         }
         self.unnamed += 1;
-        let (name, module) = if is_file {
-            (hex(offset), module_of(&range.file.path))
-        } else {
-            (UNKNOWN.to_owned(), JIT.to_owned())
-        };
+        let (name, module) =
+            if is_file { (hex(offset), module_of(&range.file.path)) } else { (UNKNOWN.to_owned(), JIT.to_owned()) };
         stacks.frame(Frame { name, module })
     }
 
@@ -246,17 +260,19 @@ impl Symbols {
         self.compiled.get(&pid).and_then(|compiled| compiled.map.find(address)).map(demangled)
     }
 
-    /// The number of a file's table, which is read if it is not there.
+    /// The number of a file's table, which is read if it is not there, or no longer of that file.
     fn table(&mut self, pid: u32, range: &Range) -> u32 {
         self.clock += 1;
-        if let Some(table) = self.tables.get_mut(&range.file) {
-            table.used = self.clock;
-            return table.number;
+        if let Some(number) = self.known_table(pid, range) {
+            return number;
         }
-        let elf = if range.file.path == VDSO {
-            own_vdso().and_then(|bytes| Elf::read(Image::Bytes(bytes)))
+        let (elf, state) = if range.file.path == VDSO {
+            (own_vdso().and_then(|bytes| Elf::read(Image::Bytes(bytes))), None)
         } else {
-            open_mapped(&self.root, pid, range).and_then(|file| Elf::read(Image::File(file)))
+            match open_mapped(&self.root, pid, range) {
+                Some((file, metadata)) => (Elf::read(Image::File(file)), Some(state_of(&metadata))),
+                None => (None, None),
+            }
         };
         let size = |table: &Table| table.elf.as_ref().map_or(256, Elf::size);
         let mut left = self.tables.values().map(size).sum::<usize>() + elf.as_ref().map_or(0, Elf::size);
@@ -268,9 +284,38 @@ impl Symbols {
             left -= self.tables.remove(&oldest).as_ref().map_or(0, size);
         }
         self.next_table += 1;
-        let table = Table { elf, number: self.next_table, used: self.clock };
+        let table = Table { elf, number: self.next_table, used: self.clock, state };
         self.tables.insert(Arc::clone(&range.file), table);
+        self.check(pid, self.next_table);
         self.next_table
+    }
+
+    /// The table that is there, if it is of the file that the process has mapped. That is looked at once for each process;
+    /// of one that has gone it cannot be.
+    fn known_table(&mut self, pid: u32, range: &Range) -> Option<u32> {
+        let table = self.tables.get_mut(&range.file)?;
+        table.used = self.clock;
+        let (number, state) = (table.number, table.state);
+        if self.checked.get(&pid).is_some_and(|checked| checked.contains(&number)) {
+            return Some(number);
+        }
+        let now = state.and_then(|_| open_mapped(&self.root, pid, range)).map(|(_, metadata)| state_of(&metadata));
+        if now.is_some() && now != state {
+            return None;
+        }
+        self.check(pid, number);
+        Some(number)
+    }
+
+    fn check(&mut self, pid: u32, number: u32) {
+        if self.checked.len() >= MOST_CHECKED {
+            self.checked.clear();
+        }
+        let checked = self.checked.entry(pid).or_default();
+        if checked.len() >= MOST_TABLES {
+            checked.clear();
+        }
+        checked.push(number);
     }
 }
 
@@ -310,16 +355,16 @@ fn open_file(root: &Root, path: &str) -> Option<(File, std::fs::Metadata)> {
 
 /// The file that is mapped there: by the mapping itself, which works for files that were removed; else by its path as the
 /// process sees it, or as we do where the process is gone, provided that it is the same file.
-fn open_mapped(root: &Root, pid: u32, range: &Range) -> Option<File> {
+fn open_mapped(root: &Root, pid: u32, range: &Range) -> Option<(File, std::fs::Metadata)> {
     let mapping = format!("/proc/{pid}/map_files/{:x}-{:x}", range.start, range.end);
     if let Some((file, metadata)) = open_file(root, &mapping)
         && metadata.ino() == range.file.inode
     {
-        return Some(file);
+        return Some((file, metadata));
     }
     let paths = [format!("/proc/{pid}/root{}", range.file.path), range.file.path.clone()];
-    let opened = paths.iter().filter_map(|path| open_file(root, path));
-    opened.filter(|(_, metadata)| metadata.ino() == range.file.inode).map(|(file, _)| file).next()
+    let mut opened = paths.iter().filter_map(|path| open_file(root, path));
+    opened.find(|(_, metadata)| metadata.ino() == range.file.inode)
 }
 
 /// The kernel lends every process the same page, so ours will do.
@@ -347,7 +392,7 @@ fn read_perf_map(root: &Root, pid: u32, before: Option<Compiled>) -> Compiled {
         let is_theirs = metadata.uid() == 0 || Some(metadata.uid()) == owner;
         is_theirs && metadata.len() <= LARGEST_PERF_MAP
     });
-    let state = opened.as_ref().map(|(_, metadata)| (metadata.len(), metadata.mtime(), metadata.mtime_nsec()));
+    let state = opened.as_ref().map(|(_, metadata)| state_of(metadata));
     match (before, opened) {
         (Some(before), _) if before.state == state => Compiled { looked, ..before },
         (_, Some((file, _))) => {
@@ -453,6 +498,28 @@ mod tests {
         let kernel = symbols.kernel_frame(&mut stacks, 0xffff_ffff_8100_0000);
         assert_eq!(stacks.frames()[kernel as usize].name, "0xffffffff81000000");
         assert_eq!((symbols.newly_unnamed(), symbols.newly_unnamed()), (2, 0));
+    }
+
+    #[test]
+    fn a_file_that_another_one_took_the_place_of_is_read_again_for_who_runs_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::at(folder.path());
+        let file = root.path("/lib/x.so");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, "one").unwrap();
+        let inode = std::fs::metadata(&file).unwrap().ino();
+        let key = Arc::new(FileKey { device: (0, 0), inode, path: "/lib/x.so".to_owned() });
+        let range = Range { start: 0x1000, end: 0x2000, offset: 0, file: key };
+        let mut symbols = Symbols::new(&root);
+        assert_eq!((symbols.table(7, &range), symbols.table(8, &range), symbols.table(7, &range)), (1, 1, 1));
+        std::fs::write(&file, "another").unwrap();
+        assert_eq!(std::fs::metadata(&file).unwrap().ino(), inode, "its number says nothing");
+        assert_eq!(symbols.table(7, &range), 1, "it was looked at");
+        assert_eq!((symbols.table(9, &range), symbols.table(9, &range)), (2, 2));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(symbols.table(10, &range), 2, "what cannot be asked is taken for what it says");
+        symbols.ended(9);
+        assert!(!symbols.checked.contains_key(&9));
     }
 
     #[test]

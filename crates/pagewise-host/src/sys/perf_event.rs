@@ -64,6 +64,10 @@ pub enum Event {
     Cycles,
     /// Data-TLB load misses, from the generalised cache events.
     DtlbLoadMisses,
+    /// The same of stores.
+    DtlbStoreMisses,
+    /// What this processor counts under that number: event, mask and threshold as in its maker's list (`PERF_TYPE_RAW`).
+    Raw(u64),
     /// A tracepoint by the number in its `id` file.
     Tracepoint(u64),
 }
@@ -76,6 +80,9 @@ impl Event {
             Event::Tracepoint(id) => (2, id),
             // Cache 3 (DTLB), operation 0 (read) << 8, result 1 (miss) << 16.
             Event::DtlbLoadMisses => (3, 3 | 1 << 16),
+            // Operation 1 (write).
+            Event::DtlbStoreMisses => (3, 3 | 1 << 8 | 1 << 16),
+            Event::Raw(config) => (4, config),
         }
     }
 }
@@ -100,7 +107,7 @@ pub fn try_open(event: Event, scope: Scope) -> io::Result<()> {
         Scope::WholeCpu => (-1, 0, 0),
     };
     let attributes = Attributes { kind, size: FIRST_FORM, config, flags: DISABLED | exclude, ..Attributes::default() };
-    open(&attributes, pid, cpu).map(drop)
+    open(&attributes, pid, cpu, None).map(drop)
 }
 
 /// Who is sampled.
@@ -178,7 +185,7 @@ impl Opened {
             clock: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
         };
-        open(&attributes, pid, libc::c_int::try_from(cpu).unwrap_or(libc::c_int::MAX)).map(Opened)
+        open(&attributes, pid, number_of(cpu), None).map(Opened)
     }
 
     /// Begins to count.
@@ -186,7 +193,7 @@ impl Opened {
     /// # Errors
     /// What the kernel answered.
     pub fn enable(&self) -> io::Result<()> {
-        self.control(libc::c_ulong::from(b'$') << 8, 0)
+        control(self.as_fd(), ENABLE, 0)
     }
 
     /// Stops counting.
@@ -194,7 +201,7 @@ impl Opened {
     /// # Errors
     /// What the kernel answered.
     pub fn disable(&self) -> io::Result<()> {
-        self.control(libc::c_ulong::from(b'$') << 8 | 1, 0)
+        control(self.as_fd(), DISABLE, 0)
     }
 
     /// Writes its records into the ring of another event of the same CPU.
@@ -202,24 +209,94 @@ impl Opened {
     /// # Errors
     /// What the kernel answered.
     pub fn write_to_ring_of(&self, other: &Opened) -> io::Result<()> {
-        self.control(libc::c_ulong::from(b'$') << 8 | 5, libc::c_ulong::try_from(other.0.as_raw_fd()).unwrap_or(0))
-    }
-
-    fn control(&self, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
-        // SAFETY: needed because no safe wrapper knows these requests. Sound because their argument is a number: the kernel
-        // reads and writes no memory of ours.
-        let answer = unsafe { libc::ioctl(self.0.as_raw_fd(), request as _, argument) };
-        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        control(self.as_fd(), SET_OUTPUT, libc::c_ulong::try_from(other.0.as_raw_fd()).unwrap_or(0))
     }
 }
 
-fn open(attributes: &Attributes, pid: libc::pid_t, cpu: libc::c_int) -> io::Result<OwnedFd> {
+/// Events of one CPU that count together: all of them or none at any time, so that one can be held against another.
+#[derive(Debug)]
+pub struct Group {
+    /// The leader is the first.
+    events: Vec<OwnedFd>,
+}
+
+impl Group {
+    /// No group has more events.
+    const MOST: usize = 8;
+
+    /// Opens them on a CPU, for everything that runs there, and begins to count.
+    ///
+    /// # Errors
+    /// See [`try_open`]; `EINVAL` where the processor cannot count so many at once, or there is no event.
+    pub fn open(events: &[Event], cpu: u32) -> io::Result<Group> {
+        /// Bits of `read_format`: time enabled, time running, all of a group.
+        const READ_FORMAT: u64 = 1 | 1 << 1 | 1 << 3;
+        let mut opened: Vec<OwnedFd> = Vec::with_capacity(events.len());
+        for event in events.iter().take(Group::MOST) {
+            let (kind, config) = event.numbers();
+            // The others count when their leader does.
+            let flags = if opened.is_empty() { DISABLED } else { 0 };
+            let attributes =
+                Attributes { kind, size: FIRST_FORM, config, read_format: READ_FORMAT, flags, ..Attributes::default() };
+            let event = open(&attributes, -1, number_of(cpu), opened.first().map(AsFd::as_fd))?;
+            opened.push(event);
+        }
+        let leader = opened.first().ok_or(io::ErrorKind::InvalidInput)?;
+        control(leader.as_fd(), ENABLE, 0)?;
+        Ok(Group { events: opened })
+    }
+
+    /// Into `values`: the total of each event, then nanoseconds for which the group was to count, and for which it did.
+    ///
+    /// # Errors
+    /// What the kernel answered; nothing at all when the CPU has gone offline, or there is another number of values.
+    pub fn read(&self, values: &mut [u64]) -> io::Result<()> {
+        let count = self.events.len();
+        let mut bytes = [0; 8 * (3 + Group::MOST)];
+        let read = match self.events.first() {
+            Some(leader) => rustix::io::read(leader, &mut bytes)?,
+            None => 0,
+        };
+        if read != 8 * (3 + count) || values.len() != count + 2 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // The number of events, both times, the totals.
+        let number = |at: usize| bytes[8 * at..8 * at + 8].try_into().map_or(0, u64::from_ne_bytes);
+        for (place, value) in values.iter_mut().enumerate() {
+            *value = if place < count { number(3 + place) } else { number(1 + place - count) };
+        }
+        Ok(())
+    }
+}
+
+/// Requests of `ioctl(2)` on an event.
+const ENABLE: libc::c_ulong = (b'$' as libc::c_ulong) << 8;
+const DISABLE: libc::c_ulong = ENABLE | 1;
+const SET_OUTPUT: libc::c_ulong = ENABLE | 5;
+
+fn control(event: BorrowedFd<'_>, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: needed because no safe wrapper knows these requests. Sound because their argument is a number: the kernel reads
+    // and writes no memory of ours.
+    let answer = unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn number_of(cpu: u32) -> libc::c_int {
+    libc::c_int::try_from(cpu).unwrap_or(libc::c_int::MAX)
+}
+
+fn open(
+    attributes: &Attributes,
+    pid: libc::pid_t,
+    cpu: libc::c_int,
+    group: Option<BorrowedFd<'_>>,
+) -> io::Result<OwnedFd> {
     const CLOSE_ON_EXEC: libc::c_ulong = 8;
-    let no_group: libc::c_int = -1;
+    let group: libc::c_int = group.map_or(-1, |leader| leader.as_raw_fd());
     // SAFETY: needed because no safe wrapper opens perf events. Sound because the kernel only reads `size` bytes of the
     // attribute, which is at least that large and lives through the call.
     let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), pid, cpu, no_group, CLOSE_ON_EXEC)
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attributes), pid, cpu, group, CLOSE_ON_EXEC)
     };
     match libc::c_int::try_from(fd) {
         // SAFETY: needed to close the descriptor with the value. Sound because the kernel just gave it to us, and
@@ -232,11 +309,30 @@ fn open(attributes: &Attributes, pid: libc::pid_t, cpu: libc::c_int) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagewise_testkit::requires;
 
     #[test]
     fn the_attribute_has_the_size_of_its_published_form() {
         assert_eq!(size_of::<Attributes>(), 96);
         assert_eq!(std::mem::offset_of!(Attributes, config2), FIRST_FORM as usize);
         assert_eq!(std::mem::offset_of!(Attributes, clock), 92);
+    }
+
+    #[test]
+    fn events_of_a_group_count_together_and_a_group_of_none_is_refused() {
+        requires!(perf_host);
+        // Clocks, which every kernel has: what counts is the way of the numbers.
+        let group = Group::open(&[Event::CpuClock, Event::CpuClock], 0).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let mut values = [0; 4];
+        group.read(&mut values).unwrap();
+        let [first, second, enabled, running] = values;
+        assert!(first > 40_000_000 && first.abs_diff(second) < 20_000_000, "{values:?}");
+        assert!(running > 40_000_000 && running <= enabled, "{values:?}");
+        let before = values;
+        group.read(&mut values).unwrap();
+        assert!(values.iter().zip(&before).all(|(now, before)| now >= before), "{before:?} {values:?}");
+        assert!(group.read(&mut [0; 3]).is_err(), "another number of values");
+        assert!(Group::open(&[], 0).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::workload::WorkloadError;
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
 use pagewise_core::experiment::order::Order;
-use pagewise_core::experiment::plan::StoppingRule;
+use pagewise_core::experiment::plan::{StoppingRule, numbers};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::experiment::stopping;
 
@@ -63,7 +63,7 @@ pub enum TrialError {
         reason: String,
     },
     /// The next point needs a boot that only the user can make.
-    #[error("point {} ({cell}) needs {needs}; boot it, then go on with: pagewise trial resume {}", index + 1, bundle.display())]
+    #[error("point {} ({cell}) needs {needs}; boot it, then go on with:\n  pagewise trial resume {}", index + 1, bundle.display())]
     NeedsBoot {
         /// Place in the order.
         index: u32,
@@ -86,8 +86,8 @@ pub enum TrialError {
     },
     /// The warm-up run went well but did not give what is to be compared: no other run would.
     #[error(
-        "the warm-up run under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, and \
-         that the job prints it or writes it to $PAGEWISE_METRICS"
+        "the warm-up run under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, or of \
+         [[metric]] in the plan, and that the job prints it or writes it to $PAGEWISE_METRICS"
     )]
     NoMetric {
         /// Its level.
@@ -210,6 +210,7 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
     let order = bundle.frozen().order.clone();
     let mut points = bundle.points()?;
     let mut invalid_in_a_row = 0;
+    let mut is_first = true;
     loop {
         if look_if_due(bundle, &order, &points)? {
             return Ok(());
@@ -234,6 +235,8 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
                 return Err(error);
             }
         };
+        // A rule of the plan may guard a counter.
+        record.point.counters = record.growth();
         if let Some(reason) = invalidated_by(&bundle.plan().invalidations, &record.point) {
             (record.point.outcome, record.point.reason) = (Outcome::Invalid, Some(reason));
         }
@@ -246,6 +249,11 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         }
         if point.planned.is_warmup() {
             has_metric(&point, &bundle.plan().metric().name)?;
+        }
+        if point.outcome == Outcome::Ok && std::mem::take(&mut is_first) {
+            // Hours before the report would say so.
+            let told = numbers::missing(bundle.plan(), [&point]);
+            told.iter().for_each(|text| tracing::warn!("after the first good run: {text}"));
         }
         invalid_in_a_row = if point.outcome == Outcome::Invalid { invalid_in_a_row + 1 } else { 0 };
         if invalid_in_a_row >= PATIENCE {

@@ -25,6 +25,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A run whose end was noticed later than this is not counted: a share of its time, and never less than so many seconds. Ours.
+const LATE_LIMIT_SHARE: f64 = 0.01;
+const LATE_LIMIT_SECONDS: f64 = 0.05;
+
 /// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
 pub(super) const STEAL_LIMIT: f64 = 0.10;
 
@@ -50,8 +54,8 @@ pub struct HostRunner<'a> {
     pub timeout: f64,
     /// The page cache before a run.
     pub drop_caches: DropCaches,
-    /// The metric, when it is read from the job's output.
-    pub output_metric: Option<OutputMetric>,
+    /// The metrics that are read from the job's output.
+    pub output_metrics: Vec<OutputMetric>,
     /// Folder in which each run gets an empty scratch folder.
     pub scratch: PathBuf,
     /// Called about ten times a second while a point runs.
@@ -289,7 +293,7 @@ impl HostRunner<'_> {
             Some(Err(what)) => return Err(WorkloadError::Step(what).into()),
             Some(Ok(())) | None => {}
         }
-        if let Some(metric) = &self.output_metric {
+        for metric in &self.output_metrics {
             measures.put_or_miss(&metric.name, metric.find(&ran));
         }
         Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })
@@ -367,6 +371,13 @@ impl HostRunner<'_> {
         }
         if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > STEAL_LIMIT) {
             let reason = format!("the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0);
+            return Ok(Ending::because(Outcome::Invalid, reason));
+        }
+        let JobEnded { wall, noticed_late, .. } = measured.job;
+        if noticed_late > (LATE_LIMIT_SHARE * wall).max(LATE_LIMIT_SECONDS) {
+            let reason = format!(
+                "pagewise itself was stopped or got no CPU when the job ended: its time may be {noticed_late:.2} s too long"
+            );
             return Ok(Ending::because(Outcome::Invalid, reason));
         }
         if measured.job.stopped == Some(Stopped::Timeout) {

@@ -1,9 +1,9 @@
-//! Every tunable with what this host has of it, for `pagewise show`.
+//! Every tunable with what this host has of it: for `pagewise show`, and those that have a value for recordings.
 
-use super::{TunableError, file, location, read};
-use crate::facts::cgroup;
+use super::location::Locator;
+use super::{TunableError, file, memory_state, pair, read, swap};
 use crate::root::Root;
-use pagewise_core::tunable::{self, Descriptor, Key, Tunable, find};
+use pagewise_core::tunable::{self, Descriptor, Grammar, Key, Tunable, find};
 
 /// A tunable on a host.
 #[derive(Debug)]
@@ -21,7 +21,48 @@ pub struct Listed {
 /// Every tunable, with one entry per huge page size, block device and limit of our own control group.
 #[must_use]
 pub fn list(root: &Root) -> Vec<Listed> {
-    tunable::all().flat_map(|descriptor| instances(root, descriptor)).collect()
+    let locator = Locator::new(root);
+    tunable::all().flat_map(|descriptor| instances(&locator, descriptor)).collect()
+}
+
+/// A tunable that has a value on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Valued {
+    /// The tunable.
+    pub name: String,
+    /// Its value now.
+    pub value: String,
+    /// The files the value comes from, none where it comes from no file, each with its text.
+    pub files: Vec<(String, String)>,
+}
+
+/// Every tunable whose value can be read here, and no more than that: each of its files is read once.
+#[must_use]
+pub fn values(root: &Root) -> Vec<Valued> {
+    let locator = Locator::new(root);
+    let of_host = tunable::all().filter(|descriptor| descriptor.scope == tunable::Scope::Host);
+    let named = of_host.flat_map(|descriptor| named(&locator, descriptor));
+    named.filter(|tunable| !tunable.is_for_job()).filter_map(|tunable| valued(&locator, &tunable)).collect()
+}
+
+fn valued(locator: &Locator<'_>, tunable: &Tunable) -> Option<Valued> {
+    let (root, grammar) = (locator.root, tunable.descriptor.grammar);
+    let most = if matches!(grammar, Grammar::Pair(_)) { 2 } else { 1 };
+    let mut files = Vec::with_capacity(most);
+    for path in locator.candidates(tunable).ok()? {
+        match root.read(&path) {
+            Ok(text) if files.len() < most => files.push((path, text)),
+            Err(error) if files.is_empty() && !error.is_missing() => return None,
+            _ => {}
+        }
+    }
+    let value = match grammar {
+        Grammar::MemoryState => memory_state::read(root).ok()?,
+        Grammar::Pair(pair) => pair::read(root, tunable, pair).ok()?,
+        Grammar::Swap => swap::read(root).ok()?,
+        _ => tunable.canonical(&files.first()?.1).ok()?,
+    };
+    Some(Valued { name: tunable.name.clone(), value, files })
 }
 
 impl Listed {
@@ -34,13 +75,18 @@ impl Listed {
     }
 }
 
-fn instances(root: &Root, descriptor: &'static Descriptor) -> Vec<Listed> {
-    let named: Vec<Listed> = keys(root, descriptor)
+/// The tunables of a kind that this host may have: one per key.
+fn named(locator: &Locator<'_>, descriptor: &'static Descriptor) -> Vec<Tunable> {
+    keys(locator, descriptor)
         .iter()
         .filter_map(|key| find(&with_key(descriptor.name, key)).ok())
-        .filter(|tunable| goes_by_its_own_name(root, tunable))
-        .map(|tunable| listed(root, &tunable))
-        .collect();
+        .filter(|tunable| goes_by_its_own_name(locator, tunable))
+        .collect()
+}
+
+fn instances(locator: &Locator<'_>, descriptor: &'static Descriptor) -> Vec<Listed> {
+    let root = locator.root;
+    let named: Vec<Listed> = named(locator, descriptor).iter().map(|tunable| listed(root, tunable)).collect();
     if !named.is_empty() {
         return named;
     }
@@ -61,18 +107,18 @@ fn listed(root: &Root, tunable: &Tunable) -> Listed {
 }
 
 /// A hard limit has two names, and each host's files go by one of them.
-fn goes_by_its_own_name(root: &Root, tunable: &Tunable) -> bool {
-    let files = location::candidates(root, tunable).unwrap_or_default();
-    tunable.descriptor.key != Key::Cgroup || files.first().is_some_and(|file| root.exists(file))
+fn goes_by_its_own_name(locator: &Locator<'_>, tunable: &Tunable) -> bool {
+    let is_there = || locator.candidates(tunable).ok()?.first().map(|file| locator.root.exists(file));
+    tunable.descriptor.key != Key::Cgroup || is_there() == Some(true)
 }
 
 /// What can stand for the key here. A name without a key has one instance: itself.
-fn keys(root: &Root, descriptor: &Descriptor) -> Vec<String> {
+fn keys(locator: &Locator<'_>, descriptor: &Descriptor) -> Vec<String> {
     match descriptor.key {
         Key::None => vec![String::new()],
-        Key::PageSize => page_sizes(root),
-        Key::Device => devices(root),
-        Key::Cgroup => own_cgroup(root),
+        Key::PageSize => page_sizes(locator.root),
+        Key::Device => devices(locator.root),
+        Key::Cgroup => locator.own_cgroup().map(str::to_owned).into_iter().collect(),
         Key::Word => Vec::new(),
     }
 }
@@ -99,9 +145,35 @@ fn page_sizes(root: &Root) -> Vec<String> {
     sizes.into_iter().map(|kib| format!("{kib}k")).collect()
 }
 
-/// The group we are in, as its path below the mount point.
-fn own_cgroup(root: &Root) -> Vec<String> {
-    let (Ok(mount), Ok(own)) = (cgroup::memory_mount(root), cgroup::own_memory_cgroup(root)) else { return Vec::new() };
-    let below = own.folder.strip_prefix(&mount.folder).unwrap_or_default();
-    vec![if below.is_empty() { "/".to_owned() } else { below.to_owned() }]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_testkit::FakeHost;
+
+    #[test]
+    fn values_are_those_of_the_list_on_every_kind_of_host() {
+        for fake in [FakeHost::rhel6(), FakeHost::debian11(), FakeHost::modern(), FakeHost::hybrid(), FakeHost::empty()]
+        {
+            let root = Root::at(fake.path());
+            let listed: Vec<(String, String)> =
+                list(&root).into_iter().filter_map(|one| Some((one.name, one.value?.ok()?))).collect();
+            let values = values(&root);
+            let valued: Vec<(String, String)> =
+                values.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
+            assert_eq!(valued, listed);
+            for (path, text) in values.iter().flat_map(|one| &one.files) {
+                assert_eq!(root.read(path).ok().as_ref(), Some(text), "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pair_comes_from_two_files_and_memory_that_is_aged_from_none() {
+        let fake = FakeHost::hybrid();
+        let values = values(&Root::at(fake.path()));
+        let files = |name: &str| values.iter().find(|one| one.name == name).map(|one| one.files.len());
+        assert_eq!((files("vm.dirty"), files("vm.swappiness"), files("swap")), (Some(2), Some(1), Some(1)));
+        assert_eq!(files("cgroup[/batch].memory.limit_in_bytes"), Some(1));
+        assert_eq!(files("memory_state"), None, "a captured tree does not say");
+    }
 }

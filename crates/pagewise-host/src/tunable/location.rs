@@ -1,9 +1,49 @@
 //! Where a tunable's file is on this host.
 
 use super::TunableError;
-use crate::facts::cgroup::{self, Version};
+use crate::facts::cgroup::{self, MemoryCgroup, Version};
 use crate::root::Root;
 use pagewise_core::tunable::{Key, Tunable};
+use std::cell::OnceCell;
+
+/// Finds files of many tunables: where control groups are mounted is looked up once.
+#[derive(Debug)]
+pub(super) struct Locator<'r> {
+    pub(super) root: &'r Root,
+    mount: OnceCell<Result<MemoryCgroup, String>>,
+    own: OnceCell<Option<String>>,
+}
+
+impl<'r> Locator<'r> {
+    pub(super) fn new(root: &'r Root) -> Locator<'r> {
+        Locator { root, mount: OnceCell::new(), own: OnceCell::new() }
+    }
+
+    fn mount(&self) -> Result<&MemoryCgroup, String> {
+        self.mount.get_or_init(|| cgroup::memory_mount(self.root)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The group we are in, as its path below the mount point.
+    pub(super) fn own_cgroup(&self) -> Option<&str> {
+        let look = || {
+            let mount = self.mount().ok()?;
+            let own = cgroup::own_memory_cgroup(self.root).ok()?;
+            let below = own.folder.strip_prefix(&mount.folder).unwrap_or_default();
+            Some(if below.is_empty() { "/".to_owned() } else { below.to_owned() })
+        };
+        self.own.get_or_init(look).as_deref()
+    }
+
+    /// Files of a tunable with key and mount point filled in.
+    pub(super) fn candidates(&self, tunable: &Tunable) -> Result<Vec<String>, TunableError> {
+        if tunable.descriptor.key != Key::Cgroup {
+            return Ok(tunable.paths());
+        }
+        let mount = self.mount().map_err(|why| missing(tunable, why))?;
+        let filled = |path: String| path.replace("{cgroup}", &mount.folder).replace("//", "/");
+        Ok(tunable.paths().into_iter().map(filled).collect())
+    }
+}
 
 /// The first of its files that exists.
 pub(super) fn of(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
@@ -14,12 +54,7 @@ pub(super) fn of(root: &Root, tunable: &Tunable) -> Result<String, TunableError>
 
 /// Its files with key and mount point filled in.
 pub(super) fn candidates(root: &Root, tunable: &Tunable) -> Result<Vec<String>, TunableError> {
-    if tunable.descriptor.key != Key::Cgroup {
-        return Ok(tunable.paths());
-    }
-    let mount = cgroup::memory_mount(root).map_err(|why| missing(tunable, why))?;
-    let filled = |path: String| path.replace("{cgroup}", &mount.folder).replace("//", "/");
-    Ok(tunable.paths().into_iter().map(filled).collect())
+    Locator::new(root).candidates(tunable)
 }
 
 fn missing(tunable: &Tunable, why: String) -> TunableError {

@@ -107,6 +107,17 @@ pub enum LockError {
     },
 }
 
+impl LockError {
+    /// Who has it, when another run does: it can be waited for.
+    #[must_use]
+    pub fn held_by(&self) -> Option<String> {
+        match self {
+            LockError::Held { holder, .. } | LockError::HostHeld { holder } => Some(describe(holder.as_ref())),
+            LockError::State { .. } | LockError::Host { .. } => None,
+        }
+    }
+}
+
 fn describe(holder: Option<&Holder>) -> String {
     holder.map_or_else(|| "which did not say who it is".to_owned(), |h| format!("pagewise {}, pid {}", h.verb, h.pid))
 }
@@ -266,6 +277,8 @@ mod tests {
         let first = acquire(state.path(), "prove").expect("free");
         let told = acquire(state.path(), "set").expect_err("held").to_string();
         assert!(told.contains(&format!("pagewise prove, pid {}", std::process::id())), "{told}");
+        let who = acquire(state.path(), "set").expect_err("held").held_by();
+        assert_eq!(who, Some(format!("pagewise prove, pid {}", std::process::id())));
         drop(first);
         acquire(state.path(), "set").expect("free again");
     }

@@ -18,7 +18,7 @@ mod swap;
 pub mod watcher;
 
 pub use error::TunableError;
-pub use listing::{Listed, list};
+pub use listing::{Listed, Valued, list, values};
 pub use resolve::{HostSetting, Places, Resolved, resolve};
 pub use shell::{artefacts, shell_lines};
 
@@ -41,18 +41,6 @@ fn read_found(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
         Grammar::Swap => swap::read(root),
         Grammar::MemoryState => memory_state::read(root),
         _ => file::read(root, tunable),
-    }
-}
-
-/// The files its value is read from on this host; none for a tunable of the job or one this host lacks.
-#[must_use]
-pub fn files(root: &Root, tunable: &str) -> Vec<String> {
-    let Ok(tunable) = host_tunable(tunable) else { return Vec::new() };
-    let candidates = location::candidates(root, &tunable).unwrap_or_default();
-    let mut here = candidates.into_iter().filter(|path| root.exists(path));
-    match tunable.descriptor.grammar {
-        Grammar::Pair(_) => here.collect(),
-        _ => here.next().into_iter().collect(),
     }
 }
 

@@ -71,7 +71,8 @@ fn run(cli: Cli) -> Result<(), String> {
             }
         }
         Cli::Summary { lines, date, commit, rustc } => {
-            let text = fs::read_to_string(&lines).map_err(|error| format!("cannot read {}: {error}", lines.display()))?;
+            let text =
+                fs::read_to_string(&lines).map_err(|error| format!("cannot read {}: {error}", lines.display()))?;
             print!("{}", summary(&text, &date, &commit, &rustc)?);
         }
     }

@@ -120,12 +120,12 @@ fn run(cli: Cli) -> Result<bool, String> {
             let session = Session { runner, out, only, severities: severity, seconds, budget, at_once };
             let lock = host_lock();
             let unchanged = HostUnchanged::watch(&lock);
-            let whole = session.run(&mut |line| println!("{line}"))?;
+            let outcome = session.run(&mut |line| println!("{line}"));
             let differences = unchanged.differences();
             std::mem::forget(unchanged);
             println!("{}", if differences.is_empty() { "the host is as it was" } else { "THE HOST WAS LEFT CHANGED:" });
             differences.iter().for_each(|difference| println!("  {difference}"));
-            Ok(whole && differences.is_empty())
+            Ok(outcome? && differences.is_empty())
         }
         Verb::Judge { folder, out } => judged(&pagewise, &folder, out.as_deref()),
         Verb::Keep { folder, to, severity } => keep(&folder, &to, severity),
@@ -188,13 +188,6 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
     Ok(missed.is_empty())
 }
 
-/// Names of control groups are those of somebody's jobs; what was set for them is in no rule here.
-fn forget_groups(kept: &Path) -> rusqlite::Result<()> {
-    let database = rusqlite::Connection::open(kept)?;
-    database.execute("DELETE FROM setting WHERE path LIKE 'cgroup[%'", [])?;
-    database.execute_batch("VACUUM")
-}
-
 fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
     let kernel = kernel::release(&Root::live()).ok_or("this kernel does not tell its release")?;
     let to = to.join(kernel);
@@ -211,7 +204,6 @@ fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
         let name = if label.healthy { label.id.clone() } else { format!("{}-{}", label.id, label.severity) };
         let kept = to.join(format!("{name}.pgw"));
         std::fs::copy(&file, &kept).map_err(|error| format!("cannot copy to {}: {error}", kept.display()))?;
-        forget_groups(&kept).map_err(|error| format!("{}: {error}", kept.display()))?;
         let size = std::fs::metadata(&kept).map_err(|error| error.to_string())?.len();
         if size > LARGEST_KEPT {
             println!("{name}: {size} bytes are too many to commit");

@@ -132,7 +132,7 @@ pub fn bend(random: &mut Random, inputs: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// The words as libFuzzer's dictionary has them: a line each, in quotes, with every byte that is not plain as `\xHH`.
-#[must_use]
+#[cfg(test)]
 pub(super) fn dictionary() -> String {
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\' || byte == b' ';
     let escaped = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("\\x{byte:02X}") };

@@ -94,7 +94,8 @@ pub(super) fn rings() -> Vec<Vec<u8>> {
 
 /// The first eight bytes say at which address something is looked for.
 pub(super) fn symbols(bytes: &[u8]) {
-    let (place, file) = bytes.split_first_chunk::<8>().map_or((0, bytes), |(place, file)| (u64::from_le_bytes(*place), file));
+    let (place, file) =
+        bytes.split_first_chunk::<8>().map_or((0, bytes), |(place, file)| (u64::from_le_bytes(*place), file));
     pagewise_host::read_symbols(file, place);
     pagewise_host::read_symbols(file, place % 4096);
 }
@@ -145,12 +146,17 @@ mod tests {
         assert!(read.iter().all(Option::is_some), "{read:?}");
         assert!(matches!(read[0], Some(Record::Stack { .. })) && matches!(read[2], Some(Record::Mapped { .. })));
         assert!(matches!(records(&fields, Layout::Fields).next(), Some(Some(Record::Fields { .. }))));
-        let of_whom = |text: &[u8]| TEXT_FILES.iter().filter(|(_, _, visit)| {
-            let text = std::str::from_utf8(text).unwrap();
-            let mut numbers = 0;
-            let mut each = Each(|_: pagewise_host::source::visit::Number<'_, '_>| numbers += 1);
-            visit(text, &mut each).is_ok() && numbers > 1
-        }).count();
+        let of_whom = |text: &[u8]| {
+            TEXT_FILES
+                .iter()
+                .filter(|(_, _, visit)| {
+                    let text = std::str::from_utf8(text).unwrap();
+                    let mut numbers = 0;
+                    let mut each = Each(|_: pagewise_host::source::visit::Number<'_, '_>| numbers += 1);
+                    visit(text, &mut each).is_ok() && numbers > 1
+                })
+                .count()
+        };
         let understood = file_samples().iter().take(7).filter(|text| of_whom(text) > 0).count();
         assert_eq!(understood, 7, "each of the first is a file of its own");
     }

@@ -101,8 +101,9 @@ pub(super) fn sosreport(bytes: &[u8]) {
 fn files(bytes: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let count = files.len();
         match (line.strip_prefix(FILE), files.last_mut()) {
-            (Some(_), _) if files.len() >= 12 => break,
+            (Some(_), _) if count >= 12 => break,
             (Some(path), _) => {
                 let path = String::from_utf8_lossy(path).trim().trim_start_matches('/').replace('\0', "");
                 files.push((PathBuf::from(path), Vec::new()));

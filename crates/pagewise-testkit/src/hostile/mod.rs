@@ -62,12 +62,7 @@ pub const TARGETS: &[Target] = &[
         run: listings::sosreport,
         samples: listings::sosreports,
     },
-    Target {
-        name: "recording",
-        reads: "a recording's file",
-        run: recordings::file,
-        samples: recordings::files,
-    },
+    Target { name: "recording", reads: "a recording's file", run: recordings::file, samples: recordings::files },
     Target {
         name: "rows",
         reads: "rows and segments inside a recording",

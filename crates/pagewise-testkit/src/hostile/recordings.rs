@@ -1,6 +1,5 @@
 //! Recordings: the file as a whole, and what its tables hold.
 
-use crate::RecordingBuilder;
 use pagewise_core::export::{Selection, csv, folded, openmetrics, pprof};
 use pagewise_core::finding::{self, Look, Options};
 use pagewise_core::import::{Assumed, Kind};
@@ -82,7 +81,8 @@ pub(super) fn encoded() -> Vec<Vec<u8>> {
         encoder.begin();
         let (now, present) = (values(tick), [tick % 5 != 0; 40]);
         encoder.section(&mut out, Some(Reading { took: 3, values: &now, present: &present }));
-        encoder.section(&mut out, (tick % 3 == 0).then_some(Reading { took: 1, values: &now[..4], present: &[true; 4] }));
+        encoder
+            .section(&mut out, (tick % 3 == 0).then_some(Reading { took: 1, values: &now[..4], present: &[true; 4] }));
         all.extend((out.len() as u16).to_le_bytes());
         all.extend(out);
     }
@@ -92,6 +92,7 @@ pub(super) fn encoded() -> Vec<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecordingBuilder;
 
     #[test]
     fn samples_are_what_the_codecs_read() {

@@ -50,9 +50,12 @@ pub fn summary(lines: &str, date: &str, commit: &str, rustc: &str) -> Result<Str
 }
 
 fn fed(line: &str) -> Result<Fed<'_>, String> {
-    let wrong = || format!("'{line}' is not target, seconds, executions, crashes, edges, kept, bytes with tabs between");
+    let wrong =
+        || format!("'{line}' is not target, seconds, executions, crashes, edges, kept, bytes with tabs between");
     let fields: Vec<&str> = line.split('\t').collect();
-    let [target, seconds, executions, crashes, edges, kept, kept_bytes] = fields.as_slice() else { return Err(wrong()) };
+    let [target, seconds, executions, crashes, edges, kept, kept_bytes] = fields.as_slice() else {
+        return Err(wrong());
+    };
     let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
     let reads = super::find(target).ok_or_else(wrong)?.reads;
     Ok(Fed {
@@ -73,7 +76,8 @@ mod tests {
 
     #[test]
     fn a_run_is_summed_up_and_a_line_that_is_none_is_named() {
-        let text = summary("sar\t600\t1000\t0\t50\t7\t900\nplan\t600\t30\t1\t9\t2\t80\n", "2026-11-22", "abc", "1").unwrap();
+        let text =
+            summary("sar\t600\t1000\t0\t50\t7\t900\nplan\t600\t30\t1\t9\t2\t80\n", "2026-11-22", "abc", "1").unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!((value["executions"].as_u64(), value["crashes"].as_u64()), (Some(1030), Some(1)));
         assert_eq!(value["targets"][1]["reads"], "plans of trials");

@@ -82,7 +82,8 @@ pub(super) fn tables() -> Vec<Vec<u8>> {
             paired.push_str(&format!("{block},{order},{kernel},sort,{seconds},{},ok\n", 1_000 + block * 3));
         }
     }
-    const QUOTED: &str = "\u{feff}seconds;kernel;job\r\n1,5;old;\"a \"\"b\"\"\"\r\n1.25;new;x\r\nNA;old;x\r\n;new;x\r\n";
+    const QUOTED: &str =
+        "\u{feff}seconds;kernel;job\r\n1,5;old;\"a \"\"b\"\"\"\r\n1.25;new;x\r\nNA;old;x\r\n;new;x\r\n";
     vec![paired.into_bytes(), QUOTED.as_bytes().to_vec()]
 }
 
@@ -149,7 +150,8 @@ mod tests {
             assert_eq!(source::read(&String::from_utf8(text).unwrap(), "plan.toml").err(), None);
         }
         let [lines, file] = policies().try_into().expect("two samples");
-        let understood = String::from_utf8(lines).unwrap().lines().filter(|line| line.parse::<Policy>().is_ok()).count();
+        let understood =
+            String::from_utf8(lines).unwrap().lines().filter(|line| line.parse::<Policy>().is_ok()).count();
         assert!(understood >= 12, "{understood}");
         assert!(Policy::from_toml(&String::from_utf8(file).unwrap(), "policy.toml").is_ok());
         for journal in journals() {

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "fragmentation",
     what: "free memory is broken up by pinned pages (memory_state) and most of what is whole is taken; thp.enabled is always and \
-           thp.defrag madvise, and a process maps 64 MiB, touches every 2 MiB and unmaps, twice a second",
+           thp.defrag madvise, and a process maps 1 GiB, touches every 2 MiB and unmaps, twice a second",
     doses: &[
         Dose { does: "broken up to 92 %", policy: "memory_state=aged(92%),thp.enabled=always,thp.defrag=madvise" },
         Dose { does: "broken up to 96 %", policy: "memory_state=aged(96%),thp.enabled=always,thp.defrag=madvise" },
@@ -27,7 +27,8 @@ fn make(stage: &Stage, _: Severity) -> io::Result<()> {
     stage.work(1, 100, |_| {
         stage.pause(Duration::from_millis(500));
         whole.take_more(stage)?;
-        let mut memory = vec![0u8; 64 << 20];
+        // More than what came together since, which is taken in pieces only.
+        let mut memory = vec![0u8; 1 << 30];
         touch(&mut memory, HUGE);
         Ok(())
     })

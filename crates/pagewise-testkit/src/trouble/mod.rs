@@ -40,6 +40,7 @@ mod watermark_boost;
 pub use proof::{Proof, Shown, Snapshot};
 pub use stage::Stage;
 
+use pagewise_host::process::Interrupt;
 use std::fmt;
 use std::io;
 use std::str::FromStr;
@@ -199,7 +200,8 @@ pub fn make_what_is_asked() -> Result<bool, String> {
     let Ok(asked) = std::env::var(stage::ASKED) else { return Ok(false) };
     let (id, severity, seconds) = stage::parse(&asked)?;
     let trouble = find(id).ok_or_else(|| format!("there is no trouble '{id}'"))?;
-    let stage = Stage::open(seconds).map_err(|error| error.to_string())?;
+    let interrupt = Interrupt::on_signals().map_err(|error| error.to_string())?;
+    let stage = Stage::open(seconds, interrupt).map_err(|error| error.to_string())?;
     (trouble.make)(&stage, severity).map_err(|error| stage.failed(&format!("{id}: {error}")))?;
     Ok(true)
 }

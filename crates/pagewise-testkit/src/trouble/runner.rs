@@ -19,6 +19,12 @@ pub(super) const PAGEWISE: &str = "PAGEWISE_TROUBLE_BINARY";
 /// How long settings, set-up and the undo of both may take beside the recording.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// How long a generator that has been told to stop may take; what it leaves then is swept up.
+const STOPS_WITHIN: Duration = Duration::from_secs(2);
+
+/// What was made is not recorded to its end, and everything is put back.
+const INTERRUPTED: &str = "interrupted";
+
 /// Key of `meta` under which a recording says what it is of.
 pub const META: &str = "trouble";
 
@@ -64,7 +70,8 @@ pub struct Label {
 }
 
 impl Runner {
-    /// Makes one and records it to `file`, `seconds` long (as long as its rule asks for, by default).
+    /// Makes one and records it to `file`, `seconds` long (as long as its rule asks for, by default). An interrupt ends both
+    /// at once.
     ///
     /// # Errors
     /// In words; the host is as it was, and there is no file.
@@ -74,6 +81,7 @@ impl Runner {
         severity: Severity,
         seconds: Option<u32>,
         file: &Path,
+        interrupt: &Interrupt,
     ) -> Result<Label, String> {
         let seconds = seconds.unwrap_or(trouble.seconds);
         stage::sweep();
@@ -82,11 +90,15 @@ impl Runner {
         // Its own name it gets once it is whole and says what it is of.
         let part = file.with_extension("part");
         let _ = fs::remove_file(&part);
-        let mut maker = Maker(self.start(trouble, severity, seconds, &says)?);
-        let outcome = maker.wait_until_ready(&says).and_then(|()| self.look(trouble, seconds, &part));
-        let ended = maker.end(&says);
+        let process = self.start(trouble, severity, seconds, &says)?;
+        let mut maker = Maker { process, holds: !trouble.dose(severity).policy.is_empty() };
+        let ready = maker.wait_until_ready(&says, interrupt);
+        let outcome = ready.and_then(|()| self.look(trouble, seconds, &part, interrupt));
+        let outcome = outcome.and_then(|proof| maker.end(&says, interrupt).map(|()| proof));
+        // One that nobody waits for any longer is stopped.
+        drop(maker);
         stage::sweep();
-        let label = outcome.and_then(|proof| ended.map(|()| self.label(trouble, severity, proof)));
+        let label = outcome.map(|proof| self.label(trouble, severity, proof));
         let labelled = label.and_then(|label| write_label(&part, &label).map(|()| label));
         let named = |label| fs::rename(&part, file).map(|()| label).map_err(|error| error.to_string());
         match labelled.and_then(named) {
@@ -112,17 +124,19 @@ impl Runner {
         stage::sweep();
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let says = folder.path().join("says");
-        let mut maker = Maker(self.start(trouble, Severity::Mild, seconds, &says)?);
-        let outcome = maker.wait_until_ready(&says).and_then(|()| {
+        let holds = !trouble.dose(Severity::Mild).policy.is_empty();
+        let mut maker = Maker { process: self.start(trouble, Severity::Mild, seconds, &says)?, holds };
+        let never = Interrupt::default();
+        let outcome = maker.wait_until_ready(&says, &never).and_then(|()| {
             let before = Snapshot::take();
             let given = meanwhile()?;
             let after = Snapshot::take();
             let shown = trouble.proof.iter().map(|proof| proof.between(&before, &after)).collect();
             // One that ended before was not there all the while.
-            let is_there = matches!(maker.0.try_wait(), Ok(None));
+            let is_there = matches!(maker.process.try_wait(), Ok(None));
             if is_there { Ok((given, shown)) } else { Err(failure(&says, "it ended too early")) }
         });
-        let ended = maker.end(&says);
+        let ended = maker.end(&says, &never);
         stage::sweep();
         outcome.and_then(|given| ended.map(|()| given))
     }
@@ -157,15 +171,21 @@ impl Runner {
         command
     }
 
-    fn look(&self, trouble: &Trouble, seconds: u32, file: &Path) -> Result<Vec<Shown>, String> {
+    fn look(&self, trouble: &Trouble, seconds: u32, file: &Path, interrupt: &Interrupt) -> Result<Vec<Shown>, String> {
         let before = Snapshot::take();
         let mut command = self.pagewise();
         command.args(["record", "--for", &format!("{seconds}s"), "-o"]).arg(file).args(&self.record_args);
         let mut recorder = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|e| e.to_string())?;
         let mut boosted = (0, 0);
-        while recorder.try_wait().map_err(|error| error.to_string())?.is_none() {
+        while !interrupt.is_set() && recorder.try_wait().map_err(|error| error.to_string())?.is_none() {
             boosted = (boosted.0 + u32::from(is_boosted()), boosted.1 + 1);
-            std::thread::sleep(Duration::from_millis(250));
+            interrupt.wait(Duration::from_millis(250));
+        }
+        if interrupt.is_set() {
+            // It may have had the same Ctrl-C.
+            tell(&recorder, rustix::process::Signal::INT);
+            recorder.wait().map_err(|error| error.to_string())?;
+            return Err(INTERRUPTED.to_owned());
         }
         let output = recorder.wait_with_output().map_err(|error| error.to_string())?;
         if !output.status.success() {
@@ -192,35 +212,43 @@ impl Runner {
 }
 
 /// The generator's process, or the one that holds its settings.
-struct Maker(Child);
+struct Maker {
+    process: Child,
+    /// It is the one that holds settings.
+    holds: bool,
+}
 
 impl Maker {
-    fn wait_until_ready(&mut self, says: &Path) -> Result<(), String> {
+    fn wait_until_ready(&mut self, says: &Path, interrupt: &Interrupt) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         loop {
+            if interrupt.is_set() {
+                return Err(INTERRUPTED.to_owned());
+            }
             let said = fs::read_to_string(says).unwrap_or_default();
             if said.lines().any(|line| line == stage::READY) {
                 return Ok(());
             }
-            if let Ok(Some(status)) = self.0.try_wait() {
+            if let Ok(Some(status)) = self.process.try_wait() {
                 return Err(failure(says, &format!("it ended with {status} before it was ready")));
             }
             if Instant::now() > deadline {
                 return Err(failure(says, "it did not come to be ready"));
             }
-            std::thread::sleep(Duration::from_millis(50));
+            interrupt.wait(Duration::from_millis(50));
         }
     }
 
     /// Waits for its end: it ends by itself, and what it held is put back by then.
-    fn end(&mut self, says: &Path) -> Result<(), String> {
+    fn end(&mut self, says: &Path, interrupt: &Interrupt) -> Result<(), String> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match self.0.try_wait().map_err(|error| error.to_string())? {
+            match self.process.try_wait().map_err(|error| error.to_string())? {
+                _ if interrupt.is_set() => return Err(INTERRUPTED.to_owned()),
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => return Err(failure(says, &format!("it ended with {status}"))),
                 None if Instant::now() > deadline => return Err(failure(says, "it did not end")),
-                None => std::thread::sleep(Duration::from_millis(50)),
+                None => interrupt.wait(Duration::from_millis(50)),
             }
         }
     }
@@ -228,18 +256,23 @@ impl Maker {
 
 impl Drop for Maker {
     fn drop(&mut self) {
-        if let Ok(None) = self.0.try_wait()
-            && let Some(pid) = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw)
-        {
+        if let Ok(None) = self.process.try_wait() {
             // Asked, the holder puts everything back; and its watcher does when it has to be killed.
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            let deadline = Instant::now() + PATIENCE;
-            while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(50));
+            tell(&self.process, rustix::process::Signal::TERM);
+            let deadline = Instant::now() + if self.holds { PATIENCE } else { STOPS_WITHIN };
+            while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(20));
             }
-            let _ = self.0.kill();
-            let _ = self.0.wait();
+            let _ = self.process.kill();
+            let _ = self.process.wait();
         }
+    }
+}
+
+fn tell(process: &Child, signal: rustix::process::Signal) {
+    if let Some(pid) = i32::try_from(process.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // Nobody has waited for it, so the number is still its own.
+        let _ = rustix::process::kill_process(pid, signal);
     }
 }
 
@@ -376,8 +409,9 @@ impl Session {
             let file = self.file(trouble, severity, &today());
             // One of today in which it did not happen.
             let _ = fs::remove_file(&file);
-            match self.runner.record(trouble, severity, self.seconds, &file) {
+            match self.runner.record(trouble, severity, self.seconds, &file, &interrupt) {
                 Ok(label) => tell(&format!("{name}: {}", words(&label))),
+                Err(_) if interrupt.is_set() => tell(&format!("{name}: interrupted, and put back")),
                 Err(error) => {
                     whole = false;
                     tell(&format!("{name}: FAILED: {error}"));

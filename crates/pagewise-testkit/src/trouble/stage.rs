@@ -2,6 +2,7 @@
 
 use super::Severity;
 use pagewise_host::facts::cgroup::{self, Version};
+use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::source::meminfo;
 use std::fs::{self, File};
@@ -45,6 +46,8 @@ pub struct Stage {
     /// Milliseconds after `opened` at which it ends.
     ends: Arc<AtomicU64>,
     least: Arc<AtomicU64>,
+    /// Ctrl-C, or the runner, which has been told to stop.
+    interrupt: Interrupt,
 }
 
 pub(super) fn parse(asked: &str) -> Result<(&str, Severity, u32), String> {
@@ -56,17 +59,18 @@ pub(super) fn parse(asked: &str) -> Result<(&str, Severity, u32), String> {
 }
 
 impl Stage {
-    /// Opens it for a trouble that lasts `seconds` once it is ready, and watches memory from now on.
+    /// Opens it for a trouble that lasts `seconds` once it is ready, unless it is interrupted, and watches memory from now on.
     ///
     /// # Errors
     /// When available memory cannot be read.
-    pub(super) fn open(seconds: u32) -> io::Result<Stage> {
+    pub(super) fn open(seconds: u32, interrupt: Interrupt) -> io::Result<Stage> {
         let within = SET_UP_WITHIN.as_millis() as u64;
         let stage = Stage {
             seconds,
             opened: Instant::now(),
             ends: Arc::new(AtomicU64::new(within)),
             least: Arc::new(AtomicU64::new(LEAST_AVAILABLE)),
+            interrupt,
         };
         available()?;
         let watched = stage.clone();
@@ -109,10 +113,10 @@ impl Stage {
         self.seconds
     }
 
-    /// Until the time is up, or memory is.
+    /// Until the time is up, or memory is, or somebody stops it.
     #[must_use]
     pub fn goes_on(&self) -> bool {
-        (self.opened.elapsed().as_millis() as u64) < self.ends.load(Ordering::Relaxed)
+        !self.interrupt.is_set() && (self.opened.elapsed().as_millis() as u64) < self.ends.load(Ordering::Relaxed)
     }
 
     /// Waits, but not beyond the end.
@@ -260,12 +264,32 @@ mod tests {
 
     #[test]
     fn a_stage_ends_by_itself_and_all_its_workers_with_it() {
-        let stage = Stage::open(0).unwrap();
+        let stage = Stage::open(0, Interrupt::default()).unwrap();
         stage.ends.store(0, Ordering::Relaxed);
         assert!(!stage.goes_on());
         let begun = Instant::now();
         stage.pause(Duration::from_secs(60));
         stage.work(2, 100, |_| Ok(())).unwrap();
         assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_stage_that_is_interrupted_ends_in_the_middle_of_its_work() {
+        let interrupt = Interrupt::default();
+        let stage = Stage::open(60, interrupt.clone()).unwrap();
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                interrupt.set();
+            });
+            let step = |_| {
+                std::thread::sleep(Duration::from_millis(10));
+                Ok(())
+            };
+            stage.work(2, 1, step).unwrap();
+            stage.stay();
+        });
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
 }

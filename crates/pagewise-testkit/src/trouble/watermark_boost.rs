@@ -16,7 +16,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
     doses: &[
         Dose { does: "64 MiB of page tables a turn, at work 20 % of the time", policy: POLICY },
         Dose { does: "128 MiB of page tables a turn, at work 50 % of the time", policy: POLICY },
-        Dose { does: "512 MiB of page tables a turn, without pause", policy: POLICY },
+        Dose { does: "512 MiB of page tables a turn, two threads without pause", policy: POLICY },
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::sysctl],
@@ -30,10 +30,10 @@ const POLICY: &str = "vm.watermark_boost_factor=15000";
 const SPACE: usize = 8 << 30;
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
-    let (spaces, percent) = severity.of([(4, 20), (8, 50), (32, 100)]);
+    let (spaces, threads, percent) = severity.of([(4, 1, 20), (8, 1, 50), (32, 2, 100)]);
     full_cache(stage, |file| {
         let reader = Mutex::new(Reader::of(file, 5 << 30, 64 << 30));
-        stage.work(1, percent, |_| {
+        stage.work(threads, percent, |_| {
             let mut tables = Vec::new();
             for _ in 0..spaces {
                 let mut space = Mapping::new(SPACE, HUGE, PageAdvice::Base)?;

@@ -1,7 +1,7 @@
 //! What is blamed where several things look alike, how much, and what is said to try first.
 
-use crate::asking::{ask, found, must_find, must_not_find, steps};
-use pagewise_core::finding::{Confidence, Severity};
+use crate::asking::{ask, must_find, must_not_find, steps};
+use pagewise_core::finding::Severity;
 use pagewise_core::recording::SamplingEvent;
 use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;
@@ -184,5 +184,9 @@ fn caches_of_the_kernel_that_nobody_misses_cost_nothing() {
     assert_eq!(short.severity, Severity::High);
     let full = caches(healthy().gib("MemFree", 0.3));
     assert!(full.severity == Severity::Low && full.summary.contains(". Nobody waits"), "{}", full.summary);
-    assert_eq!(caches(healthy().without_source("psi_memory")).severity, Severity::High, "what is not known is not nothing");
+    assert_eq!(
+        caches(healthy().without_source("psi_memory")).severity,
+        Severity::High,
+        "what is not known is not nothing"
+    );
 }

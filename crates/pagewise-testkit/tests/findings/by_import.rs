@@ -18,11 +18,8 @@ fn vmstat(rows: usize, swap: u32, system: u32) -> Imported {
         .to_owned();
     for _ in 0..rows {
         let id = 100 - 20 - system;
-        writeln!(
-            text,
-            " 9 14 3145728 92160 1024 61440 {swap} {swap} {swap} {swap} 30000 50000 20 {system} {id} 0 0"
-        )
-        .expect("text");
+        writeln!(text, " 9 14 3145728 92160 1024 61440 {swap} {swap} {swap} {swap} 30000 50000 20 {system} {id} 0 0")
+            .expect("text");
     }
     imported(Kind::Vmstat, &text)
 }
@@ -47,9 +44,10 @@ fn sar(scanned_direct: f64, scanned_kswapd: f64, swapped: f64, waited: f64) -> I
         "kbmemfree kbavail kbmemused %memused kbbuffers kbcached kbcommit %commit kbactive kbinact kbdirty",
         "262144 1048576 15728640 93.75 1024 900000 20000000 99.00 8000000 4000000 100",
     );
-    section("%smem-10 %smem-60 %smem-300 %smem %fmem-10 %fmem-60 %fmem-300 %fmem", &format!(
-        "{waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2}"
-    ));
+    section(
+        "%smem-10 %smem-60 %smem-300 %smem %fmem-10 %fmem-60 %fmem-300 %fmem",
+        &format!("{waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2}"),
+    );
     imported(Kind::Sar, &text)
 }
 
@@ -119,10 +117,9 @@ fn a_pool_of_huge_pages_that_lies_idle_is_seen_in_sar() {
 
 #[test]
 fn time_that_the_hypervisor_took_is_told_of_listings_too() {
-    let text = (0..40).fold(
-        "r b swpd free buff cache si so bi bo in cs us sy id wa st\n".to_owned(),
-        |text, _| text + "1 0 0 9000000 1000 500000 0 0 0 0 100 200 30 5 35 0 30\n",
-    );
+    let text = (0..40).fold("r b swpd free buff cache si so bi bo in cs us sy id wa st\n".to_owned(), |text, _| {
+        text + "1 0 0 9000000 1000 500000 0 0 0 0 100 200 30 5 35 0 30\n"
+    });
     let finding = must_find(&imported(Kind::Vmstat, &text), "measurement-caveat");
     assert!(finding.summary.contains("The hypervisor took 30 %"), "{}", finding.summary);
 }

@@ -199,7 +199,8 @@ fn each_step_changes_the_path_that_the_kernel_takes() {
 #[test]
 fn programs_that_asked_by_madvise_are_not_sent_to_a_value_that_changes_nothing_for_them() {
     let made = |enabled: &str, defrag: &str| storm().setting("thp.enabled", enabled).setting("thp.defrag", defrag);
-    for (enabled, defrag) in [("madvise", "always"), ("madvise", "madvise"), ("always", "madvise"), ("always", "defer+madvise")]
+    for (enabled, defrag) in
+        [("madvise", "always"), ("madvise", "madvise"), ("always", "madvise"), ("always", "defer+madvise")]
     {
         let finding = must_find(&made(enabled, defrag), "compaction-storm");
         assert_eq!(steps(&finding)[0], "thp.defrag=defer", "{enabled}, {defrag}");

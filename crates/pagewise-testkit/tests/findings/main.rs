@@ -12,3 +12,4 @@ mod others;
 mod parts;
 mod steps;
 mod together;
+mod when;

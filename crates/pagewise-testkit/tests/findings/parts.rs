@@ -1,6 +1,7 @@
 //! A stretch of a recording is judged as a recording of that stretch would have been.
 
 use super::asking::{ask, found};
+use pagewise_core::finding::Tier;
 use pagewise_core::recording::{Part, Recorded};
 use pagewise_testkit::recordings::START;
 use pagewise_testkit::{MadeUpDay, RecordingBuilder};
@@ -8,15 +9,20 @@ use std::convert::Infallible;
 
 const SECOND: u64 = 1_000_000_000;
 
-fn part<R: Recorded<Error = Infallible>>(recording: &R, from: u64, to: u64) -> Part<'_, R> {
+pub(crate) fn part<R: Recorded<Error = Infallible>>(recording: &R, from: u64, to: u64) -> Part<'_, R> {
     let Ok(profile) = recording.profile();
     Part::new(recording, from, to, profile.map(|profile| profile.part(from, to)))
 }
 
 /// Trouble in the middle of an otherwise healthy time.
 fn swapping_in_the_middle() -> RecordingBuilder {
-    let busy = |at: f64| if (200.0..300.0).contains(&at) { 2_000.0 } else { 0.0 };
-    RecordingBuilder::healthy(700)
+    swapping(700, |at| (200.0..300.0).contains(&at))
+}
+
+/// A healthy time of so many seconds but for those in which it swaps.
+pub(crate) fn swapping(seconds: u32, swaps: impl Fn(f64) -> bool + Copy + 'static) -> RecordingBuilder {
+    let busy = move |at: f64| if swaps(at) { 2_000.0 } else { 0.0 };
+    RecordingBuilder::healthy(seconds)
         .counter("vmstat", "pswpin", "", busy)
         .counter("vmstat", "pswpout", "", busy)
         .counter("vmstat", "workingset_refault_anon", "", busy)
@@ -45,6 +51,17 @@ fn trouble_is_found_in_its_own_time_and_not_beside_it() {
     let look = within(240, 280).look;
     assert_eq!((look.seconds, look.samples, look.from.as_deref()), (40.0, 41, Some("2026-01-01T00:04:00Z")));
     assert_eq!(within(900, 1000).look.samples, 0, "nothing was seen there");
+}
+
+#[test]
+fn stalls_that_are_known_in_part_are_not_known_at_all() {
+    let day = MadeUpDay::of(600, 5_000);
+    let looked_at = |part: &Part<'_, MadeUpDay>| {
+        let looked = ask(part).look.tiers.into_iter().map(|tier| (tier.tier, tier.looked));
+        looked.filter(|(tier, _)| *tier == Tier::Stalls).map(|(_, looked)| looked).collect::<Vec<bool>>()
+    };
+    assert_eq!(looked_at(&part(&day, 0, u64::MAX)), [true]);
+    assert_eq!(looked_at(&part(&day, 0, u64::MAX).without_stalls()), [false]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! No rule proposes what is in force already, what another setting makes void, or what the kernel lacks.
 
-use crate::asking::{found, ask, must_find, steps};
+use crate::asking::{ask, found, must_find, steps};
 use crate::others::cases;
 use pagewise_core::finding::Finding;
 use pagewise_testkit::RecordingBuilder;
@@ -29,7 +29,8 @@ fn what_was_done_is_not_proposed_again() {
             let Some(again) = found(&ask(&after), id).cloned() else { continue };
             let same = |other: &pagewise_core::finding::Proposal| {
                 let set = other.settings();
-                !set.is_empty() && set.iter().all(|(tunable, _, to)| settings.iter().any(|(a, _, b)| a == tunable && b == to))
+                !set.is_empty()
+                    && set.iter().all(|(tunable, _, to)| settings.iter().any(|(a, _, b)| a == tunable && b == to))
             };
             assert!(!again.change.iter().chain(&again.alternatives).any(same), "{id}: {settings:?} stands there again");
             done += 1;
@@ -77,7 +78,11 @@ fn watermarks_move_only_where_the_factor_is_more_than_a_quarter_of_the_minimum()
     };
     // Of 16 GiB a quarter of 1 GiB is what a factor of 156.25 keeps apart.
     assert_eq!(stalls("67584", "10").as_deref(), Some("vm.watermark_scale_factor=50"));
-    assert_eq!(stalls("409600", "10").as_deref(), Some("vm.watermark_scale_factor=123"), "twice what hides it, rounded up");
+    assert_eq!(
+        stalls("409600", "10").as_deref(),
+        Some("vm.watermark_scale_factor=123"),
+        "twice what hides it, rounded up"
+    );
     assert_eq!(stalls("1048576", "10").as_deref(), Some("vm.watermark_scale_factor=200"));
     assert_eq!(stalls("2097152", "10"), None, "no factor up to 200 shows beside it");
 }
@@ -97,7 +102,11 @@ fn limits_of_dirty_data_move_towards_what_the_disk_writes() {
     let (second, eight) = ("vm.dirty_background=102760448", "vm.dirty=818937856");
     assert_eq!(writes(500_000.0, 250_000.0), [second, eight], "both are far above");
     assert_eq!(writes(100_000.0, 50_000.0), [second], "four seconds may be let in; two before writing begins");
-    assert_eq!(writes(4_000.0, 2_000.0), [eight], "a sixth of a second is too little, and the other is not raised with it");
+    assert_eq!(
+        writes(4_000.0, 2_000.0),
+        [eight],
+        "a sixth of a second is too little, and the other is not raised with it"
+    );
     assert_eq!(writes(60_000.0, 20_000.0), Vec::<String>::new(), "both are as they should be");
 }
 
@@ -110,7 +119,10 @@ fn what_a_coupled_setting_makes_void_is_left_out() {
         let made = made.counter("vmstat", "thp_underused_split_page", "", |_| 5.0);
         steps(&must_find(&made, "thp-bloat"))
     };
-    assert!(!bloat("511").contains(&"thp.shrink_underused=1".to_owned()), "at 511 no huge page is too empty to be kept");
+    assert!(
+        !bloat("511").contains(&"thp.shrink_underused=1".to_owned()),
+        "at 511 no huge page is too empty to be kept"
+    );
     assert!(bloat("409").contains(&"thp.shrink_underused=1".to_owned()));
 
     let zeroes = |large: &str, small: &str| {
@@ -125,10 +137,15 @@ fn what_a_coupled_setting_makes_void_is_left_out() {
         steps(&must_find(&healthy().gib("SReclaimable", soft).gib("SUnreclaim", hard), "slab-bloat"))
     };
     assert_eq!(slab(5.0, 0.1), ["vm.vfs_cache_pressure=150"]);
-    assert_eq!(slab(0.3, 3.0), Vec::<String>::new(), "pressure on names of files does not touch what cannot be reclaimed");
+    assert_eq!(
+        slab(0.3, 3.0),
+        Vec::<String>::new(),
+        "pressure on names of files does not touch what cannot be reclaimed"
+    );
 
     let swaps = |kernel: &str| {
-        let made = case("swap-thrash").setting("swap", "zram:4294967296:lzo-rle@/dev/zram0,prio=100").about("kernel", kernel);
+        let made =
+            case("swap-thrash").setting("swap", "zram:4294967296:lzo-rle@/dev/zram0,prio=100").about("kernel", kernel);
         steps(&must_find(&made, "swap-thrash"))
     };
     assert_eq!(swaps("4.14.0"), ["vm.page-cluster=0"]);
@@ -159,7 +176,11 @@ fn faults_that_wake_kcompactd_are_told_apart_by_who_asked() {
         steps(&must_find(&made.setting("thp.defrag", defrag), "kcompactd-burn"))
     };
     assert_eq!(burns("always", "defer+madvise"), ["thp.defrag=madvise"]);
-    assert_eq!(burns("madvise", "defer+madvise"), Vec::<String>::new(), "memory that was asked for waits, and wakes nobody");
+    assert_eq!(
+        burns("madvise", "defer+madvise"),
+        Vec::<String>::new(),
+        "memory that was asked for waits, and wakes nobody"
+    );
     assert_eq!(burns("madvise", "defer"), ["thp.defrag=never"]);
     assert_eq!(burns("never", "defer"), Vec::<String>::new(), "there are no such faults");
 }

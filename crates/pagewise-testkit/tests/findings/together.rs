@@ -39,8 +39,8 @@ fn programs_that_reclaim_because_kswapd_cannot_are_told_as_a_consequence() {
 #[test]
 fn what_was_at_another_time_is_not_related() {
     // kswapd is at its end in the last third alone, programs reclaim in the first.
-    let apart = saturated(|at| at < 40.0)
-        .counter("threads", "cpu", "thread=kswapd0", |at| if at > 80.0 { 97.0 } else { 1.0 });
+    let apart =
+        saturated(|at| at < 40.0).counter("threads", "cpu", "thread=kswapd0", |at| if at > 80.0 { 97.0 } else { 1.0 });
     let diagnosis = ask(&apart);
     let (cause, effect) = both(&diagnosis);
     assert!(effect.follows_from.is_empty() && cause.leads_to.is_empty(), "{diagnosis:#?}");

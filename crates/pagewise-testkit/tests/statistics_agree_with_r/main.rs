@@ -7,4 +7,5 @@ mod distributions;
 mod health;
 mod pairs;
 mod resampling;
+mod strata;
 mod two_samples;

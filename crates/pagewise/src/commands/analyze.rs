@@ -8,10 +8,10 @@ use clap::Args;
 use pagewise_core::comparison::analysis::{Comparisons, analyze};
 use pagewise_core::comparison::question::{Contrast, Counters, Question, split_names};
 use pagewise_core::comparison::rule::Rule;
-use pagewise_core::comparison::table::Table;
+use pagewise_core::comparison::table::{Delimiter, Table};
 use pagewise_core::metric::Direction;
 use pagewise_core::report::comparisons;
-use pagewise_core::unit::Fraction;
+use pagewise_core::unit::{self, Fraction};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ use std::process::ExitCode;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AnalyzeArgs {
-    /// CSV with a header and a row per point, or - for stdin. Columns `block`, `order` and `outcome` are used if there
+    /// CSV with a header and a row per point, or - for stdin. Columns `block`, `order` and `outcome` are used if there,
+    /// whatever their case
     #[arg(value_name = "FILE.csv")]
     file: PathBuf,
     /// The column that is compared
@@ -33,14 +34,17 @@ pub(crate) struct AnalyzeArgs {
     /// Factors whose levels are kept apart (a comparison leaves out its own)
     #[arg(long, value_name = "FACTOR,…")]
     by: Option<String>,
+    /// What separates the fields: a character, or comma, semicolon, tab, space or pipe [default: as the header says]
+    #[arg(long, value_name = "DELIMITER")]
+    delimiter: Option<Delimiter>,
     /// Which way is better: lower or higher
     #[arg(long, value_name = "WAY", default_value = "lower")]
     direction: Direction,
     /// Smaller differences do not matter
-    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = unit::share)]
     margin: Fraction,
-    /// Significance level; intervals are at 1 − ALPHA
-    #[arg(long, value_name = "ALPHA", default_value_t = 0.05)]
+    /// Significance level, 0.05 or 5%; intervals are at 1 − ALPHA
+    #[arg(long, value_name = "ALPHA", default_value = "0.05", value_parser = unit::significance)]
     alpha: f64,
     /// How to write it [default: table]
     #[arg(long, value_enum)]
@@ -83,7 +87,7 @@ enum Format {
 pub(crate) fn run(args: &AnalyzeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let format = args.chosen(global)?;
     let question = args.question()?;
-    let table = Table::read(open(&args.file)?, &name(&args.file), &question)?;
+    let table = Table::read_delimited(open(&args.file)?, &name(&args.file), &question, args.delimiter)?;
     let found = analyze(&table, &question)?;
     write(&found, format, global);
     Ok(ExitCode::SUCCESS)
@@ -101,6 +105,9 @@ fn write(found: &Comparisons, format: Format, global: &Global) {
     output::data(&text);
     // Only the table, Markdown, LaTeX and the mail have a place for them.
     if format == Format::R {
+        for note in &found.notes {
+            output::note(&format!("{}: {}", note.id, note.text));
+        }
         for warning in &found.warnings {
             output::note(&format!("{}: {}", warning.id, warning.text));
         }
@@ -165,7 +172,9 @@ impl AnalyzeArgs {
             _ => "--compare FACTOR=A,B",
         };
         // A table that cannot be read is the error to be told first.
-        let columns = match open(&self.file).and_then(|source| Ok(Table::columns(source, &name(&self.file))?)) {
+        let columns =
+            open(&self.file).and_then(|source| Ok(Table::columns(source, &name(&self.file), self.delimiter)?));
+        let columns = match columns {
             Ok(columns) => columns,
             Err(failure) => return failure,
         };

@@ -12,7 +12,7 @@ use pagewise_core::report::findings;
 use pagewise_core::unit::Seconds;
 use pagewise_host::import::{self, KindFile};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
-use pagewise_host::record::{Looking, Options as RecordOptions, RecordError, Recorder};
+use pagewise_host::record::{Looking, Options as RecordOptions, Recorder};
 use pagewise_host::source::cgroup;
 use pagewise_host::store::recording::Recording;
 use std::path::{Path, PathBuf};
@@ -42,8 +42,8 @@ pub(crate) struct DiagnoseArgs {
     command: Vec<String>,
 }
 
-const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage · 3 not \
-                          possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
+const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that \
+                          is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
                           Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
                           pagewise diagnose --import collectl:listing.txt --import perf-top:top.txt\n  \
                           pagewise diagnose --fail-on medium -- ./job";
@@ -109,7 +109,8 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     let root = global.root();
     // A control group's own limit is the first thing to suspect of a job that runs in one.
     let groups = cgroup::own(&root).into_iter().collect();
-    let recorder = Recorder::start(&root, file, &RecordOptions { groups, looking, ..RecordOptions::default() })?;
+    let options = RecordOptions { groups, looking, tlb: true, ..RecordOptions::default() };
+    let recorder = Recorder::start(&root, file, &options)?;
     let ran = if args.command.is_empty() {
         wait(args.length.map_or(DEFAULT_SECONDS, |length| length.0), &interrupt, &recorder);
         Ok(interrupt.is_set())
@@ -152,8 +153,7 @@ fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<bool, Failu
 }
 
 fn look(file: &Path) -> Result<Look, Failure> {
-    let recording = Recording::open(file).map_err(RecordError::from)?;
-    Ok(Look::of(&recording).map_err(RecordError::from)?)
+    Ok(Look::of(&Recording::open(file)?)?)
 }
 
 pub(super) fn diagnosis(look: &Look, subject: &str) -> Diagnosis {

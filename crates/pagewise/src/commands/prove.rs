@@ -3,10 +3,11 @@
 mod live;
 
 use crate::cli::Global;
+use crate::commands::trial::resume_line;
 use crate::failure::Failure;
 use crate::output;
 use crate::rendering::{self, Found};
-use crate::session::{Session, Verb};
+use crate::session::{Seed, Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use indexmap::IndexMap;
@@ -19,7 +20,7 @@ use pagewise_core::experiment::plan::{
 use pagewise_core::metric::{self, Direction};
 use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
-use pagewise_core::unit::{Fraction, Seconds};
+use pagewise_core::unit::{self, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::tunable;
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "TIME")]
     budget: Option<Seconds>,
     /// Differences smaller than this do not matter [default: 2%]
-    #[arg(long, value_name = "N%", value_parser = percentage)]
+    #[arg(long, value_name = "N%", value_parser = unit::share)]
     margin: Option<Fraction>,
     /// Unanalysed runs of each policy first [default: 1; with --live 0]
     #[arg(long, value_name = "N")]
@@ -101,6 +102,9 @@ pub(crate) struct ProveArgs {
     /// Say what would be run and changed, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// When another run has this host, wait until it ends, or for this time at most
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    wait: Option<Option<Seconds>>,
     /// Your own Hadoop instead of the fetched one
     #[arg(long, value_name = "DIR")]
     hadoop: Option<PathBuf>,
@@ -134,29 +138,32 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if global.root.is_some() {
         return Err(Failure::Usage(anyhow!("prove runs jobs on this host; --root only shows another host's files")));
     }
-    let session = Session::open(global, Verb::Prove, args.hadoop.clone())?;
+    let session = Session::open(global, Verb::Prove, args.hadoop.clone())?.waiting(args.wait);
     if let Some(path) = &args.resume {
         return conclude(global, &session.resume(path)?, &args.fail_on);
     }
-    if args.live.live {
-        let (plan, notes) = args.live_plan(&session)?;
-        if args.dry_run {
-            return session.describe(global, &plan, &notes);
-        }
-        notes.iter().for_each(|note| output::note(&format!("note: {note}")));
-        return conclude(global, &session.start(plan, notes, None, live::repeat_line)?, &args.fail_on);
-    }
-    let (plan, notes) = args.plan(&session)?;
-    notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+    let plan = if args.live.live { args.live_plan()? } else { args.plan()? };
+    let same_on_purpose = args.aa.is_some();
     if args.dry_run {
-        return session.describe(global, &plan, &notes);
+        let seed = if args.seed.is_some() { Seed::Given } else { Seed::Drawn };
+        let notes = session.check(&plan, same_on_purpose)?;
+        return session.describe(global, &plan, seed, &notes);
     }
-    conclude(global, &session.start(plan, notes, args.budget, |plan| repeat_line(plan, args.warmup()))?, &args.fail_on)
+    // First of all: on a host that another run is changing nothing below would be true.
+    let held = session.hold_for(&plan)?;
+    let notes = session.check(&plan, same_on_purpose)?;
+    notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+    let repeat = |plan: &Plan| match args.live.live {
+        true => live::repeat_line(plan),
+        false => repeat_line(plan, args.warmup()),
+    };
+    let budget = args.budget.filter(|_| !args.live.live);
+    conclude(global, &session.start(held, plan, notes, budget, repeat)?, &args.fail_on)
 }
 
 impl ProveArgs {
     /// The plan that the options describe: one factor, two levels.
-    fn plan(&self, session: &Session) -> Result<(Plan, Vec<String>), Failure> {
+    fn plan(&self) -> Result<Plan, Failure> {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
         let metric = self.metric.clone().unwrap_or_else(|| "wall".to_owned());
@@ -204,8 +211,7 @@ impl ProveArgs {
             ..Plan::new(name, workload)
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
-        let notes = session.check(&plan, self.aa.is_some())?;
-        Ok((plan, notes))
+        Ok(plan)
     }
 
     fn warmup(&self) -> u32 {
@@ -414,8 +420,8 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
     let found = rendering::found(bundle)?;
     let html = rendering::write_all(bundle, &found)?;
     let Found::TwoArms(report) = &found else {
-        let what = format!("{} holds a matrix; go on with: pagewise trial resume", bundle.path().display());
-        return Err(Failure::Usage(anyhow!(what)));
+        let go_on = resume_line(bundle);
+        return Err(Failure::Usage(anyhow!("{} holds a matrix; go on with:\n  {go_on}", bundle.path().display())));
     };
     if global.json {
         output::json(&report.analysis);
@@ -456,14 +462,6 @@ fn noise_floor(analysis: &Analysis) -> Option<String> {
         analysis.pairs_complete,
         half_width * 100.0
     ))
-}
-
-/// A percentage with its sign: 0.5 may be meant as half a percent, and a margin of 50 % calls everything equivalent.
-fn percentage(text: &str) -> Result<Fraction, String> {
-    if !text.trim_end().ends_with('%') {
-        return Err(format!("'{text}' has no percent sign; write 2% or 0.5%"));
-    }
-    text.parse().map_err(|error: pagewise_core::unit::UnitError| error.to_string())
 }
 
 fn conclusion_word(conclusion: Conclusion) -> &'static str {

@@ -48,6 +48,9 @@ pub(crate) struct RecordArgs {
     /// for memory, or 30 % system time
     #[arg(long)]
     flight: bool,
+    /// Also how much of their time CPUs look up translations, by counters of the processor where it has any
+    #[arg(long)]
+    tlb: bool,
     /// How often all processes are looked at, to keep those that use most CPU time and memory; 0 for never [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = walk_every)]
     processes: Option<WalkEvery>,
@@ -121,16 +124,17 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
         flight: args.flight,
         is_redacted: args.redact,
         with_command: !args.command.is_empty(),
+        ..Looking::default()
     };
-    let meta = if args.redact { vec![("redacted".to_owned(), "1".to_owned())] } else { Vec::new() };
     let started = Instant::now();
     let options = Options {
         hz: args.hz,
         size_cap: args.size_cap.map(|cap| cap.0),
         groups: groups(args, &root)?,
-        meta,
         looking,
         walk_every: args.processes.map_or(Some(WALK_EVERY), |every| every.0),
+        tlb: args.tlb,
+        ..Options::default()
     };
     let recorder = Recorder::start(&root, &args.output, &options)?;
     for (what, why) in recorder.refused() {

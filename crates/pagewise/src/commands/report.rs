@@ -13,7 +13,8 @@ use pagewise_core::finding::Look;
 use pagewise_core::report::recording::html::Said;
 use pagewise_core::report::recording::{self, View};
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::store::recording::Recording;
+use pagewise_host::store::recording::{Recording, RecordingError};
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,7 +44,7 @@ const EXAMPLES: &str = "Examples:\n  pagewise report terasort.trial\n  pagewise 
                         pagewise report slow.pgw --against fast.pgw -o both.html";
 
 pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failure> {
-    if args.what.is_file() || args.against.is_some() {
+    if !args.what.is_dir() || args.against.is_some() {
         return recording_page(args, global);
     }
     let format = args.chosen(global)?;
@@ -63,6 +64,12 @@ pub(crate) fn run(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
 
 /// A recording, or two, as one page.
 fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failure> {
+    // A bundle that is not there is no recording that cannot be JSON.
+    fs::metadata(&args.what).map_err(|source| RecordingError::File {
+        action: "read",
+        path: args.what.clone(),
+        source,
+    })?;
     if global.json || args.format.is_some_and(|format| format != Format::Html) {
         return Err(Failure::Usage(anyhow!(
             "the report of a recording is an HTML page; leave --json and --format out"
@@ -108,7 +115,10 @@ impl ReportArgs {
             None => PathBuf::from(self.what.file_name().unwrap_or_default()).with_extension("html"),
         };
         if self.output.is_none() && file.symlink_metadata().is_ok() {
-            return Err(Failure::Usage(anyhow!("{} exists already; remove it, or give a file with -o", file.display())));
+            return Err(Failure::Usage(anyhow!(
+                "{} exists already; remove it, or give a file with -o",
+                file.display()
+            )));
         }
         ReportFile::at(&file, &inputs).map(Some)
     }

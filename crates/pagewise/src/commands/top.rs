@@ -41,10 +41,13 @@ pub(crate) struct TopArgs {
     /// How often a second and CPU it is looked which function runs, 1 to 1000; 0: not at all
     #[arg(long, default_value_t = 19, value_name = "HZ", conflicts_with = "recording")]
     stacks: u32,
+    /// Do not trace what holds tasks up
+    #[arg(long, conflicts_with = "recording")]
+    no_stalls: bool,
 }
 
-const AFTER_HELP: &str = "Keys: q quit · ? help · d or Enter the findings in full · left, right, PgUp, PgDn, Home, End \
-                          through time · + - width of the time shown.\n\n\
+const AFTER_HELP: &str = "Keys: q quit · ? help · d or Enter the findings in full · c caveats and what is not seen · \
+                          left, right, PgUp, PgDn, Home, End through time · + - width of the time shown.\n\n\
                           Examples:\n  pagewise top\n  pagewise top --stacks 99\n  pagewise top job.pgw";
 
 /// The longest the terminal is waited for.
@@ -133,13 +136,15 @@ fn follow(
         if is_new {
             cost.note(Instant::now(), cost::own_cpu(), source.stacks_cpu());
             let size = screen.size()?;
-            if let (Page::Findings { from }, Some(judged)) = (&mut view.page, source.judged()) {
-                *from = (*from).min(findings::last_line(judged, wanted, size.width, size.height));
+            let looked = source.looked();
+            if let Page::Text { of, from } = &mut view.page {
+                let size = (size.width, size.height);
+                *from = (*from).min(findings::last_line(*of, source.judged(), &looked.unseen, wanted, size));
             }
             let picture = Picture {
                 seen: &seen,
                 view: &view,
-                stacks: source.stacks(),
+                looked,
                 judged: source.judged(),
                 is_judging: source.is_judging(),
                 cost: cost.shares(),

@@ -18,6 +18,7 @@ use pagewise_host::process::Interrupt;
 use pagewise_host::record::live::Live;
 use pagewise_host::record::{FASTEST, SLOWEST};
 use pagewise_host::store::recording::Recording;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,9 @@ pub(crate) struct WatchArgs {
     /// Columns in this order, such as cpu,sys,free; or 'wide' for all [default: those that fit]
     #[arg(long, value_name = "LIST")]
     columns: Option<String>,
+    /// Write comma-separated values: every line of the page under its name, in its own unit
+    #[arg(long, conflicts_with = "columns")]
+    csv: bool,
 }
 
 const AFTER_HELP: &str = "Columns: cpu, sys, st in % of all CPU time (busy, in the kernel, stolen) · free, cach, anon, \
@@ -48,14 +52,28 @@ const AFTER_HELP: &str = "Columns: cpu, sys, st in % of all CPU time (busy, in t
                           si, so: bytes swapped in and out/s · psi: % of time some task waited for memory. \
                           '-' is not known, which is not 0.\n\n\
                           Examples:\n  pagewise watch\n  pagewise watch --columns free,kswp,drct,cmp --hz 5\n  \
-                          pagewise watch job.pgw --json | jq .cpu_system";
+                          pagewise watch job.pgw --json | jq .cpu_system\n  pagewise watch --csv > host.csv";
+
+/// The columns and rows of a terminal that does not tell its size, and the columns of a pipe.
+const USUAL_SIZE: (u16, u16) = (80, 24);
+
+/// How often it is looked whether somebody still reads.
+const LOOK_UP: Duration = Duration::from_secs(1);
+
+/// What a sample is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Columns,
+    Json,
+    Csv,
+}
 
 /// How a sample is written.
 struct Printer {
     columns: Vec<&'static Column>,
-    /// The lines whose values are taken, in the order of the columns or, for JSON, all.
+    /// The lines whose values are taken, in the order of the columns or, for programs, all.
     lines: Vec<&'static Line>,
-    json: bool,
+    form: Form,
     /// Lines between two headings; `None`: one heading at the beginning.
     heading_every: Option<u64>,
     printed: u64,
@@ -64,47 +82,76 @@ struct Printer {
 
 impl Printer {
     fn new(args: &WatchArgs, global: &Global) -> Result<Printer, Failure> {
-        let is_terminal = io::stdout().is_terminal();
-        let size = if is_terminal { rustix::termios::tcgetwinsize(io::stdout()).ok() } else { None };
+        let form = match (global.json, args.csv) {
+            (true, true) => {
+                return Err(Failure::Usage(anyhow!("--json and --csv are two forms of the same: give one")));
+            }
+            (true, false) => Form::Json,
+            (false, true) => Form::Csv,
+            (false, false) => Form::Columns,
+        };
+        let size = io::stdout().is_terminal().then(size_of_terminal);
         let columns = match &args.columns {
             Some(list) => columns::named(list).map_err(|error| Failure::Usage(error.into()))?,
-            None => columns::fitting(size.map_or(80, |size| usize::from(size.ws_col))),
+            None => columns::fitting(size.unwrap_or(USUAL_SIZE).0.into()),
         };
         let shown = columns.iter().filter_map(|column| columns::line_of(column));
         let recorded = lines::lines().filter(|line| !matches!(line.reads, Reads::Stalled(_)));
-        let lines = if global.json { recorded.collect() } else { shown.collect() };
-        let heading_every = size.map(|size| u64::from(size.ws_row).saturating_sub(1).max(2) - 1);
-        Ok(Printer {
-            columns,
-            lines,
-            json: global.json,
-            heading_every,
-            printed: 0,
-            most: args.count.unwrap_or(u64::MAX),
-        })
+        let lines = if form == Form::Columns { shown.collect() } else { recorded.collect() };
+        let heading_every =
+            size.filter(|_| form == Form::Columns).map(|(_, rows)| u64::from(rows).saturating_sub(1).max(2) - 1);
+        Ok(Printer { columns, lines, form, heading_every, printed: 0, most: args.count.unwrap_or(u64::MAX) })
     }
 
     fn sample(&mut self, wall: i128, values: &[Option<f64>]) {
         let instant = jiff::Timestamp::from_nanosecond(wall).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-        if self.json {
-            let mut object = serde_json::Map::new();
-            object.insert("time".to_owned(), instant.to_string().into());
-            let known = self.lines.iter().zip(values);
-            object.extend(known.map(|(line, value)| (line.id.to_owned(), (*value).into())));
-            output::data(&serde_json::Value::Object(object).to_string());
-        } else {
-            if self.printed == 0 || self.heading_every.is_some_and(|every| self.printed.is_multiple_of(every)) {
-                output::data(&columns::head(&self.columns));
+        if self.printed == 0 || self.heading_every.is_some_and(|every| self.printed.is_multiple_of(every)) {
+            self.heading();
+        }
+        match self.form {
+            Form::Columns => {
+                let time = instant.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string();
+                output::data(&columns::row(&time, &self.columns, values));
             }
-            let time = instant.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string();
-            output::data(&columns::row(&time, &self.columns, values));
+            Form::Json => {
+                let mut object = serde_json::Map::new();
+                object.insert("time".to_owned(), instant.to_string().into());
+                let known = self.lines.iter().zip(values);
+                object.extend(known.map(|(line, value)| (line.id.to_owned(), (*value).into())));
+                output::data(&serde_json::Value::Object(object).to_string());
+            }
+            Form::Csv => {
+                // What is not known is empty, which is not 0.
+                let cells = values.iter().map(|value| value.map_or_else(String::new, |value| value.to_string()));
+                let row: Vec<String> = std::iter::once(instant.to_string()).chain(cells).collect();
+                output::data(&row.join(","));
+            }
         }
         self.printed += 1;
+    }
+
+    fn heading(&self) {
+        match self.form {
+            Form::Columns => output::data(&columns::head(&self.columns)),
+            Form::Json => {}
+            Form::Csv => {
+                let names: Vec<&str> = std::iter::once("time").chain(self.lines.iter().map(|line| line.id)).collect();
+                output::data(&names.join(","));
+            }
+        }
     }
 
     fn is_done(&self) -> bool {
         self.printed >= self.most
     }
+}
+
+/// In columns and rows.
+fn size_of_terminal() -> (u16, u16) {
+    // One that does not know its size, such as a serial line, says 0.
+    let known = |cells: u16, usual: u16| if cells > 0 { cells } else { usual };
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+    size.map_or(USUAL_SIZE, |size| (known(size.ws_col, USUAL_SIZE.0), known(size.ws_row, USUAL_SIZE.1)))
 }
 
 pub(crate) fn run(args: &WatchArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -157,15 +204,26 @@ fn follow(args: &WatchArgs, global: &Global, mut printer: Printer) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether nobody interrupted. A signal ends the wait within a tenth of a second.
+/// Waits; gives whether to go on. A signal ends it at once, and a reader that went away within a second.
 fn sleep_until(due: Instant, interrupt: &Interrupt) -> bool {
     loop {
         let left = due.saturating_duration_since(Instant::now());
         if interrupt.is_set() || left.is_zero() {
             return !interrupt.is_set();
         }
-        std::thread::sleep(left.min(Duration::from_millis(250)));
+        if !has_reader() {
+            return false;
+        }
+        interrupt.wait(left.min(LOOK_UP));
     }
+}
+
+/// Whether stdout is still open at its other end. Without asking, only the next sample would tell.
+fn has_reader() -> bool {
+    let out = io::stdout();
+    let mut polled = [PollFd::new(&out, PollFlags::empty())];
+    let asked = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    asked.is_err() || !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }
 
 /// The sources that lines come from.
@@ -197,7 +255,7 @@ fn replay(file: &Path, mut printer: Printer) -> Result<ExitCode, Failure> {
                 return;
             }
             while let Some(gap) = gaps.next_if(|gap| gap.from < tick.begin) {
-                if !printer.json {
+                if printer.form == Form::Columns {
                     output::data(&gap_line(gap));
                 }
             }

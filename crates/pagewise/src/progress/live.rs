@@ -1,11 +1,12 @@
 //! How far a live proof is: its time is known from the start.
 
-use super::new_bar;
+use super::{OnStop, new_bar};
 use crate::output;
 use indicatif::ProgressBar;
 use pagewise_core::experiment::live::Live;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::unit::Seconds;
+use pagewise_host::process::Interrupt;
 use pagewise_host::trial::engine::Observer;
 use std::cell::RefCell;
 use std::time::Instant;
@@ -33,8 +34,9 @@ const LATE: f64 = 10.0;
 
 impl LiveProgress {
     pub(crate) fn new(live: &Live, total: usize, metric: &str) -> Self {
-        let state = Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None, said_late: 0.0 };
-        let bar = new_bar(total as u64, "{bar:20} {pos}/{len} {msg}");
+        let state =
+            Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None, said_late: 0.0 };
+        let bar = new_bar(total as u64, "{bar:20} {pos}/{len} {wide_msg}");
         LiveProgress { bar, live: live.clone(), metric: metric.to_owned(), state: RefCell::new(state) }
     }
 
@@ -64,6 +66,11 @@ impl LiveProgress {
         let left = left(self.live.takes(running.total - running.done).0 - elapsed);
         bar.set_position(running.done as u64);
         bar.set_message(format!("{} · {phase}{left}", running.label));
+    }
+
+    /// Until it is dropped, Ctrl-C is answered at once.
+    pub(crate) fn on_stop(&self, interrupt: &Interrupt) -> OnStop {
+        OnStop::say("stopping: ending what was started, then putting settings back …", interrupt, self.bar.clone())
     }
 
     pub(crate) fn finish(&self) {
@@ -125,7 +132,7 @@ impl Observer for Watching<'_> {
         let left = left(self.0.live.takes(total - done).0);
         let line = format!("{done}/{total} {label}{value}{left}");
         match &self.0.bar {
-            Some(bar) if point.outcome != Outcome::Ok => bar.println(line),
+            Some(bar) if point.outcome != Outcome::Ok => bar.println(output::for_stderr(&line)),
             Some(_) => {}
             None => output::note(&line),
         }

@@ -88,8 +88,7 @@ impl Keys {
     /// What there is of the terminal, and of its size.
     fn look(&self, interrupt: &Interrupt, at_most: Duration) -> io::Result<(PollFlags, PollFlags)> {
         let timeout = Timespec::try_from(at_most).ok();
-        let mut polled =
-            vec![PollFd::new(&self.terminal, PollFlags::IN), PollFd::new(&self.resized, PollFlags::IN)];
+        let mut polled = vec![PollFd::new(&self.terminal, PollFlags::IN), PollFd::new(&self.resized, PollFlags::IN)];
         polled.extend(interrupt.readable().map(|signal| PollFd::from_borrowed_fd(signal, PollFlags::IN)));
         match poll(&mut polled, timeout.as_ref()) {
             Ok(_) => Ok((polled[0].revents(), polled[1].revents())),

@@ -1,6 +1,6 @@
 //! A live proof from its plan to its bundle: what is refused before anything is changed, who holds the host, how it ends.
 
-use super::{Session, remove_old_scratch};
+use super::{Held, Seed, Session, bundle_path, dry_run};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
@@ -10,13 +10,12 @@ use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::live::switching::{self, SwitchError, Switched};
 use pagewise_core::experiment::live::{Ended, EndedBy, Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order::{self, Order};
-use pagewise_core::experiment::plan::{self, Plan, forecast};
+use pagewise_core::experiment::plan::{Plan, forecast};
 use pagewise_core::experiment::point::Outcome;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_host::facts::kernel::host_facts;
 use pagewise_host::process::find_program;
 use pagewise_host::record::Recorder;
-use pagewise_host::restore::noted;
 use pagewise_host::store::bundle::{Bundle, Frozen};
 use pagewise_host::trial::engine::{self, TrialError};
 use pagewise_host::trial::live::host::values_before;
@@ -25,13 +24,12 @@ use pagewise_host::trial::live::metric::Asked;
 use pagewise_host::trial::live::{Blocks, HereLive};
 use pagewise_host::trial::locality::runs_elsewhere;
 use pagewise_host::trial::recordings::Recordings;
-use pagewise_host::trial::scope::{self, Scope};
+use pagewise_host::trial::scope::Scope;
 use pagewise_host::tunable;
-use pagewise_host::tunable::journal::Journal;
 use pagewise_host::tunable::watcher::Watcher;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -82,14 +80,13 @@ impl Session {
         global: &Global,
         plan: &Plan,
         live: &Live,
+        seed: Seed,
         notes: &[String],
     ) -> Result<ExitCode, Failure> {
         let order = order::draw(plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let takes = live.takes(order.points.len());
         if global.json {
-            output::json(&serde_json::json!({
-                "schema": plan::SCHEMA, "plan": plan, "order": order, "notes": notes, "seconds": takes.0,
-            }));
+            dry_run::tell(plan, &order, notes, Some(takes.0));
             return Ok(ExitCode::SUCCESS);
         }
         let mut lines = vec![format!("{}: {}", plan.name, what_runs(plan, live))];
@@ -113,24 +110,24 @@ impl Session {
             live.settle_seconds, live.washout_seconds, live.block_seconds
         ));
         lines.extend(forecast::recorded(plan));
-        lines.push(format!("order, seed {}, {takes} in all:", plan.design.seed));
+        lines.push(format!("order, {takes} in all, {}:", seed.in_words(plan.design.seed)));
         lines.extend(timetable(&order, live));
         lines.extend(notes.iter().map(|note| format!("note: {note}")));
-        output::data(&lines.iter().map(|line| folded(line)).collect::<Vec<_>>().join("\n"));
+        output::data(&output::wrapped(&lines.join("\n"), output::columns(), 2));
         Ok(ExitCode::SUCCESS)
     }
 
     /// Runs a new live proof to its end, or until something stops it.
     pub(super) fn start_live(
         &self,
+        held: Held,
         plan: &Plan,
         live: &Live,
         notes: Vec<String>,
         repeat: &dyn Fn(&Plan) -> String,
     ) -> Result<Bundle, Failure> {
-        let path = PathBuf::from(format!("{}.trial", plan.name));
-        Bundle::check_room(&path)?;
-        self.run_live(plan, live, "prove --live", || {
+        let path = bundle_path(plan);
+        self.run_live(held, plan, live, || {
             let frozen = Frozen {
                 pagewise: env!("CARGO_PKG_VERSION").to_owned(),
                 created: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
@@ -139,6 +136,8 @@ impl Session {
                 repeat: vec![repeat(plan)],
                 notes,
                 data: None,
+                bundle: None,
+                data_folder: None,
             };
             Ok(Bundle::create(&path, plan, frozen)?)
         })
@@ -150,30 +149,22 @@ impl Session {
             output::note(&format!("this proof is over: {}; start a new one to go on", ended.reason));
             return Ok(bundle);
         }
-        engine::close_pause(&bundle)?;
         let plan = bundle.plan().clone();
+        let held = self.hold(&plan)?;
+        engine::close_pause(&bundle)?;
         self.check_live(&plan, live, true)?;
-        self.run_live(&plan, live, "resume", || Ok(bundle))
+        self.run_live(held, &plan, live, || Ok(bundle))
     }
 
-    /// Takes the host, starts the job, lets `bundle` be made, runs the blocks, and puts everything back.
+    /// Starts the job, lets `bundle` be made, runs the blocks, and puts everything back.
     fn run_live(
         &self,
+        held: Held,
         plan: &Plan,
         live: &Live,
-        verb: &str,
         bundle: impl FnOnce() -> Result<Bundle, Failure>,
     ) -> Result<Bundle, Failure> {
-        let journal = Journal::open(&self.places.state, &self.root)?;
-        let lock = journal.lock(verb)?;
-        for report in journal.recover(&lock)? {
-            output::note(&format!("first undone what an earlier run left: change {} ('{}')", report.id, report.policy));
-        }
-        scope::remove_leftovers(&self.root);
-        remove_old_scratch(&self.places.cache);
-        for (_, left) in noted::recover(&self.root, &self.places.state) {
-            left.kept.iter().for_each(|told| output::note(told));
-        }
+        let Held { journal, lock } = held;
         let has_command = !plan.workload.run.is_empty();
         let metric = LiveMetric::parse(&plan.metric().name).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let metric = Asked::ready(&metric, has_command, &self.interrupt)
@@ -220,10 +211,12 @@ impl Session {
             since: Instant::now(),
         };
         let mut blocks = Blocks::new(host, live, &plan.metric().name);
+        let on_stop = progress.on_stop(&self.interrupt);
         let outcome = engine::run(&mut bundle, &mut blocks, &mut Watching(&progress));
         let released = blocks.into_host().release();
         progress.finish();
         watcher.finish();
+        drop(on_stop);
         if let Some(why) = released? {
             output::note(&format!("the recording ended before the proof did: {why}"));
         }
@@ -236,8 +229,8 @@ impl Session {
             }
             Err(error) => {
                 if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
-                    let kept = bundle.path().display();
-                    output::note(&format!("what is complete is kept; go on with: pagewise prove --resume {kept}"));
+                    let go_on = self.go_on(bundle.path());
+                    output::note(&format!("what is complete is kept; go on with:\n  {go_on}"));
                 }
                 Err(Failure::from(error))
             }
@@ -297,37 +290,4 @@ fn timetable(order: &Order, live: &Live) -> Vec<String> {
         format!("  {} to {}  {pair:<8}  {}", minutes(end - live.block_seconds), minutes(end), point.cell)
     };
     order.points.iter().enumerate().map(line).collect()
-}
-
-/// At most 80 columns; a line that is folded goes on indented.
-fn folded(text: &str) -> String {
-    const COLUMNS: usize = 80;
-    let mut lines = vec![String::new()];
-    let indent = text.len() - text.trim_start_matches(' ').len();
-    for (index, word) in text.split(' ').enumerate() {
-        let line = lines.last().map_or(0, |line| line.chars().count());
-        if index > indent && line + 1 + word.chars().count() > COLUMNS {
-            lines.push(format!("{}{word}", " ".repeat(indent + 2)));
-        } else if let Some(line) = lines.last_mut() {
-            if index > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::folded;
-
-    #[test]
-    fn a_long_note_is_folded_and_loses_no_word() {
-        let text = format!("  note: {}", "word ".repeat(40));
-        let out = folded(text.trim_end());
-        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
-        assert_eq!(out.split_whitespace().count(), 41);
-        assert!(out.lines().nth(1).is_some_and(|line| line.starts_with("    word")), "{out}");
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::pairs::{Pair, Trial};
 use super::{Effect, Interval, Question};
+use crate::comparison::rule::{LEAST_SPREAD, without_spread};
 use crate::experiment::order::draw_pair_sequence;
 use crate::stats::crossover::{self, Estimate, PairDifference};
 use crate::stats::randomisation::{self, PlacedPair};
@@ -35,6 +36,10 @@ pub(super) fn estimate(question: &Question, trial: &Trial) -> Result<Found, Stri
     }
     let estimate = crossover::estimate(&differences)
         .map_err(|error| format!("{error} ({} were planned)", question.pairs_planned))?;
+    if estimate.standard_error < LEAST_SPREAD {
+        let values: Vec<f64> = trial.pairs.iter().flat_map(|pair| [pair.a.value, pair.b.value]).collect();
+        return Err(without_spread(&question.metric.name, &values));
+    }
     let randomisation = randomise(question, trial, &differences)
         .ok_or_else(|| "the order that was run gives no effect to redraw".to_owned())?;
     let effect = Effect {

@@ -216,10 +216,13 @@ fn few_sequences(question: &Question, found: &Found) -> Option<Warning> {
     if smallest <= question.alpha {
         return None;
     }
+    let how_few = match smallest {
+        ..0.995 => format!("so few orders that the randomisation test cannot go below p = {}", p_value(smallest)),
+        _ => "no other order, and the randomisation test says nothing".to_owned(),
+    };
     let text = format!(
-        "So few complete pairs allow so few orders that the randomisation test cannot go below p = {}. The verdict \
-         rests on the t interval alone, which assumes normal noise. Run {} pairs or more.",
-        p_value(smallest),
+        "So few complete pairs allow {how_few}. The verdict rests on the t interval alone, which assumes normal noise. Run {} \
+         pairs or more.",
         randomisation::fewest_pairs(question.alpha)
     );
     warning("few-sequences", text)

@@ -3,11 +3,12 @@
 
 use super::cells::{self, SEPARATOR};
 use super::source::{Place, Step};
-use super::{Factor, OrderKind, Plan, StoppingRule};
+use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
 use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
 use crate::recording::stack::RATES;
+use crate::spelling::did_you_mean;
 use crate::tunable::policy::Policy;
 use crate::tunable::{self, CostClass};
 use crate::unit::{Bytes, Fraction, Seconds};
@@ -26,6 +27,10 @@ pub struct Problem {
 const MOST_CELLS: u128 = 1_000;
 /// More points than this are a slip: at a second each they take more than a day.
 pub const MOST_POINTS: u64 = 200_000;
+/// More looks than this are a slip: each spends of alpha, and no rule is tested beyond it.
+const MOST_LOOKS: usize = 50;
+/// A coefficient of variation below this is a slip; no clock is that good.
+const SMALLEST_CV: f64 = 1e-6;
 /// File systems take 255 bytes for a name (`NAME_MAX`), and `.trial` is put behind it.
 const LONGEST_NAME: usize = 200;
 
@@ -34,6 +39,7 @@ const LONGEST_NAME: usize = 200;
 pub fn problems(plan: &Plan) -> Vec<Problem> {
     let mut found = Problems(Vec::new());
     found.name(plan);
+    found.workload(plan);
     found.metrics(plan);
     found.factors(plan);
     found.zip(plan);
@@ -70,6 +76,29 @@ impl Problems {
         if !can_name_a_trial(&plan.name) {
             let shown = plan.name.escape_debug();
             self.add(["name".into()], format!("'{shown}' cannot name a folder; write a word such as \"terasort-thp\""));
+        }
+    }
+
+    /// Of a built-in workload only the host crate knows the arguments.
+    fn workload(&mut self, plan: &Plan) {
+        let workload = &plan.workload;
+        if workload.name != "command" {
+            return;
+        }
+        for name in workload.args.keys() {
+            let why = format!(
+                "a command has no argument '{}'{}; only built-in workloads have. Pass it in `run`, or as a variable with \
+                 env.NAME=VALUE",
+                name.escape_debug(),
+                did_you_mean(name, ["run", "prepare", "verify", "clean"])
+            );
+            self.add(["workload".into(), name.as_str().into()], why);
+        }
+        if workload.run.first().is_none_or(|program| program.trim().is_empty()) && plan.live.is_none() {
+            self.add(
+                ["workload".into(), "run".into()],
+                "there is no command to time; write run = [\"./job\", \"--fast\"]",
+            );
         }
     }
 
@@ -248,12 +277,14 @@ impl Problems {
             }
             _ if is_pairs && blocks < FEWEST_PAIRS => {
                 let why = format!(
-                    "{blocks} pairs cannot reach a verdict: both orders must occur twice; use {FEWEST_PAIRS} or more"
+                    "{blocks} pair{} cannot reach a verdict: both orders must occur twice; use {FEWEST_PAIRS} or more",
+                    if blocks == 1 { "" } else { "s" }
                 );
                 self.add(place("blocks"), why);
             }
             _ if blocks < FEWEST_BLOCKS => {
-                let why = format!("{blocks} blocks give no interval; use {FEWEST_BLOCKS} or more");
+                let too_few = if blocks == 1 { "1 block gives".to_owned() } else { format!("{blocks} blocks give") };
+                let why = format!("{too_few} no interval; use {FEWEST_BLOCKS} or more");
                 self.add(place("blocks"), why);
             }
             _ => {}
@@ -264,6 +295,10 @@ impl Problems {
         let factors = || plan.factors.iter().map(|factor| &factor.name);
         for (index, contrast) in plan.contrasts.iter().enumerate() {
             let place = |key: &str| [Step::from("contrast"), index.into(), key.into()];
+            if plan.contrasts[..index].iter().any(|earlier| asks_the_same(earlier, contrast)) {
+                let why = "this comparison is declared twice, and would share alpha with itself; declare it once";
+                self.add(place("factor"), why);
+            }
             let Some(factor) = plan.factor(&contrast.factor) else {
                 self.add(place("factor"), unknown("factor", &contrast.factor, factors()));
                 continue;
@@ -308,6 +343,10 @@ impl Problems {
     fn stopping(&mut self, plan: &Plan) {
         let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
         let place = || [Step::from("stopping"), "looks".into()];
+        if stopping.rule != StoppingRule::OpenEnded && stopping.shortest_at.is_some() {
+            let why = "shortest_at is of rule = \"open-ended\"; leave it out, or name that rule";
+            self.add(["stopping".into(), "shortest_at".into()], why);
+        }
         if stopping.rule == StoppingRule::Fixed {
             if !stopping.looks.is_empty() || stopping.futility {
                 self.add(
@@ -317,15 +356,47 @@ impl Problems {
             }
             return;
         }
+        if stopping.looks.len() > MOST_LOOKS {
+            let why = format!("{} looks are more than {MOST_LOOKS}; look less often", stopping.looks.len());
+            self.add(place(), why);
+        }
+        if matches!(plan.design.order, OrderKind::Complete | OrderKind::Nested) {
+            let why = "a look needs complete blocks; write order = \"blocks\" or \"pairs\"";
+            self.add(["design".into(), "order".into()], why);
+        }
+        if stopping.rule == StoppingRule::OpenEnded {
+            self.open_ended(plan);
+            return;
+        }
         let rises = stopping.looks.windows(2).all(|pair| pair[0] < pair[1]);
         let ends = stopping.looks.last().is_none_or(|last| *last == blocks);
         if !rises || !ends || stopping.looks.first().is_some_and(|first| *first < FEWEST_BLOCKS) {
             let why = format!("looks must rise from {FEWEST_BLOCKS} or more to the {blocks} blocks of the design");
             self.add(place(), why);
         }
-        if matches!(plan.design.order, OrderKind::Complete | OrderKind::Nested) {
-            let why = "a look needs complete blocks; write order = \"blocks\" or \"pairs\"";
-            self.add(["design".into(), "order".into()], why);
+    }
+
+    fn open_ended(&mut self, plan: &Plan) {
+        let (stopping, blocks) = (&plan.stopping, plan.design.blocks);
+        let place = |key: &str| [Step::from("stopping"), key.into()];
+        if !stopping.looks.is_empty() {
+            self.add(place("looks"), "an open-ended comparison is looked at after every block; leave looks out");
+        }
+        if stopping.futility {
+            let why = "futility asks what the planned end can still show, and an open-ended comparison plans none; leave it \
+                       out";
+            self.add(place("futility"), why);
+        }
+        if !(FEWEST_BLOCKS..=blocks).contains(&plan.shortest_at()) {
+            let why = format!(
+                "intervals cannot be shortest at {} blocks; write {FEWEST_BLOCKS} to the {blocks} of the design",
+                plan.shortest_at()
+            );
+            self.add(place("shortest_at"), why);
+        }
+        if plan.claims() == 0 {
+            let why = "no [[contrast]] is primary, so nothing would end the trial before its last block";
+            self.add(place("rule"), why);
         }
     }
 
@@ -349,10 +420,14 @@ impl Problems {
         }
         match cost.cv.as_ref().map(|text| text.parse::<Fraction>()) {
             Some(Err(error)) => self.add([Step::from("cost"), "cv".into()], error.to_string()),
-            Some(Ok(Fraction(cv))) if !(cv > 0.0 && cv < 1.0) => {
+            Some(Ok(Fraction(cv))) if !(SMALLEST_CV..1.0).contains(&cv) => {
                 self.add([Step::from("cost"), "cv".into()], "cv is not between 0% and 100%; write it like \"3%\"");
             }
             _ => {}
+        }
+        // Whether there is room for the data is known only when they are.
+        if let (Some(_), Err(error)) = (&plan.data.size, plan.data.image_bytes(0, 0)) {
+            self.add(["data".into(), "size".into()], error.to_string());
         }
         self.recording(plan);
     }
@@ -428,6 +503,11 @@ pub fn cost_of(factor: &Factor) -> CostClass {
     costs.map(|tunable| tunable.descriptor.cost).max().unwrap_or(CostClass::Job)
 }
 
+/// Whether two contrasts are one question, whichever of them is called primary.
+fn asks_the_same(one: &Contrast, other: &Contrast) -> bool {
+    Contrast { primary: other.primary, ..one.clone() } == *other
+}
+
 fn moves_with(plan: &Plan, one: &str, other: &str) -> bool {
     let both = |group: &Vec<String>| group.iter().any(|name| name == one) && group.iter().any(|name| name == other);
     plan.zip.iter().any(both)
@@ -463,8 +543,45 @@ fn unfit_policy(text: &str) -> Option<String> {
     })
 }
 
+/// Words that no kernel known to this version lists, with what would set them. The kernel that runs may be newer: whoever can
+/// ask it asks it first.
+#[must_use]
+pub fn unheard_of(plan: &Plan) -> Vec<(Policy, Problem)> {
+    let everywhere = plan.everywhere.iter().map(|text| (Place::of(["everywhere".into()]), text));
+    let levels = plan.factors.iter().enumerate().flat_map(|(index, factor)| {
+        let place = move |level: &str| Place::of(["factor".into(), index.into(), "levels".into(), level.into()]);
+        factor.levels.iter().map(move |(level, text)| (place(level), text))
+    });
+    let mut found = Vec::new();
+    for (place, text) in everywhere.chain(levels) {
+        for setting in text.parse::<Policy>().unwrap_or_default().settings {
+            let Ok(tunable) = tunable::find(&setting.tunable) else { continue };
+            let (words, value) = (tunable.descriptor.words, tunable.canonical(&setting.value).unwrap_or_default());
+            if words.is_empty() || words.contains(&value.as_str()) {
+                continue;
+            }
+            let why = format!(
+                "{}={}: no kernel up to 6.18 has this word{} (there are: {})",
+                setting.tunable,
+                setting.value,
+                did_you_mean(&value, words.iter().copied()),
+                words.join(", ")
+            );
+            found.push((Policy { name: None, settings: vec![setting] }, Problem { place: place.clone(), why }));
+        }
+    }
+    found
+}
+
 fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n String>) -> String {
-    format!("there is no {what} '{}'; there are: {}", name.escape_debug(), list(known))
+    let known: Vec<&String> = known.collect();
+    let meant = did_you_mean(name, known.iter().map(|known| known.as_str()));
+    let (shown, list) = (name.escape_debug(), list(known.into_iter()));
+    if meant.is_empty() {
+        format!("there is no {what} '{shown}'; there are: {list}")
+    } else {
+        format!("there is no {what} '{shown}'{meant} (there are: {list})")
+    }
 }
 
 fn list<'n>(names: impl Iterator<Item = &'n String>) -> String {
@@ -486,7 +603,11 @@ mod tests {
             ("name = '../x'\n", "", "cannot name a folder"),
             ("name = 'x'\nzip = [['swap', 'load']]\n", "", "need the same names"),
             ("name = 'x'\nzip = [['swap', 'lod']]\n", "", "there is no factor 'lod'"),
-            (HEAD, "[[exclude]]\nwhere.swap = 'of'\n", "there is no level 'of'; there are: off, on"),
+            (
+                HEAD,
+                "[[exclude]]\nwhere.swap = 'of'\n",
+                "there is no level 'of'; did you mean off? (there are: off, on)",
+            ),
             (HEAD, "[[exclude]]\nwhere.swap = ['off', 'on']\n", "every combination is excluded"),
             (HEAD, "[design]\nblocks = 2\n", "give no interval"),
             (HEAD, "[design]\norder = 'pairs'\n", "pairs need two cells"),
@@ -502,14 +623,30 @@ mod tests {
             ),
             (HEAD, "[stopping]\nlooks = [4, 10]\n", "looks once, at the end"),
             (HEAD, "[stopping]\nrule = 'pocock'\nlooks = [4, 9]\n", "must rise"),
+            (HEAD, "[stopping]\nrule = 'pocock'\nshortest_at = 9\n", "is of rule = \"open-ended\""),
+            (HEAD, "[stopping]\nrule = 'open-ended'\nlooks = [4, 10]\n", "after every block"),
+            (HEAD, "[stopping]\nrule = 'open-ended'\nfutility = true\n", "plans none"),
+            (HEAD, "[stopping]\nrule = 'open-ended'\nshortest_at = 11\n", "write 3 to the 10"),
+            (HEAD, "[stopping]\nrule = 'open-ended'\n", "no [[contrast]] is primary"),
+            (HEAD, "[design]\norder = 'complete'\n[stopping]\nrule = 'open-ended'\n", "needs complete blocks"),
             (HEAD, "[[factor]]\nname = 'again'\nlevels.a = 'env.LOAD=9'\n", "'load' and 'again' at once"),
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'thp.enabeld=never'\n", "did you mean"),
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'vm.swappiness=lots'\n", "vm.swappiness=lots"),
             (HEAD, "[[invalidate]]\nnumber = 'steal'\nbecause = 'x'\n", "give above or below"),
             (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
+            (HEAD, "[cost]\naround = '1e300s'\n", "90s, 10m or 1.5h"),
+            (HEAD, "[cost]\ncv = '1e-200%'\n", "like \"3%\""),
+            (
+                HEAD,
+                "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\nprimary = true\n\
+                 [[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\n",
+                "declared twice",
+            ),
             (HEAD, "[recording]\nhz = 100\n", "0 to 20"),
             (HEAD, "[recording]\nstacks = 5000\n", "1 to 1000, or 0 for none"),
-            (HEAD, "[recording]\nstacks = -1\n", "u32"),
+            (HEAD, "[recording]\nstacks = -1\n", "a whole number, 0 or more, such as 49"),
+            (HEAD, "[data]\nsize = 'big'\nrestore = 'image'\n", "is no size"),
+            (HEAD, "[data]\nsize = '20G'\nrestore = 'copy'\n", "for restore = \"image\" alone"),
             (HEAD, "[recording]\nhz = 0\nstalls = true\n", "hz = 0 records nothing"),
             (HEAD, "[[metric]]\nname = 'wall'\n[[metric]]\nname = 'wall'\n", "declared twice"),
             (HEAD, "[metric]\nsmallest_effect = '2'\n", "like \"2%\""),
@@ -519,5 +656,36 @@ mod tests {
             assert!(error.line > 1 || head != HEAD, "{tail}: {error}");
         }
         assert!(source::read(&format!("{HEAD}{BODY}"), "x.toml").is_ok());
+    }
+
+    #[test]
+    fn a_command_that_is_missing_or_misspelt_is_told_where_it_should_stand() {
+        let plan = |run: &str| format!("{HEAD}{BODY}").replace("run = ['true']", run);
+        let missing = source::read(&plan(""), "x.toml").expect_err("no command");
+        assert!(missing.line == 2 && missing.why.contains("no command to time"), "{missing}");
+        let misspelt = source::read(&plan("rnu = ['true']"), "x.toml").expect_err("no command");
+        assert!((misspelt.line, misspelt.column) == (4, 7) && misspelt.why.contains("did you mean run?"), "{misspelt}");
+    }
+
+    #[test]
+    fn a_word_that_no_kernel_has_is_told_and_those_of_any_kernel_are_not() {
+        let plan = |level: &str| {
+            let more = format!("[[factor]]\nname = 'thp'\nlevels.a = '{level}'\nlevels.b = 'vm.swappiness=1'\n");
+            source::read(&format!("{HEAD}{BODY}{more}"), "x.toml").unwrap_or_else(|error| panic!("{error}"))
+        };
+        let found = super::unheard_of(&plan("vm.swappiness=2,thp.enabled=nevr"));
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].0.to_string(), found[0].1.place.to_string()),
+            ("thp.enabled=nevr".into(), "factor[3].levels.a".into())
+        );
+        assert!(
+            found[0].1.why.contains("did you mean never? (there are: always, madvise, never)"),
+            "{}",
+            found[0].1.why
+        );
+        for fine in ["thp.defrag=defer+madvise", "mthp[64k].enabled=inherit", "env.X=nevr", "thp.use_zero_page=1"] {
+            assert_eq!(super::unheard_of(&plan(fine)), vec![], "{fine}");
+        }
     }
 }

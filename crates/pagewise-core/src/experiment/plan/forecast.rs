@@ -2,8 +2,9 @@
 
 use super::cells::{Cell, cells};
 use super::check::{cost_of, has_boot_factor};
-use super::lint::comparisons_of;
 use super::{OrderKind, Plan};
+use crate::experiment::study::{Asked, asked};
+use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::power;
 use crate::tunable::CostClass;
 use crate::unit::{Fraction, Seconds};
@@ -43,8 +44,8 @@ impl Known {
         }
     }
 
-    fn cv_of(&self, cell: &Cell) -> Option<f64> {
-        self.cv.get(&cell.label).copied().or(self.cv_otherwise)
+    fn cv_of(&self, cell: &str) -> Option<f64> {
+        self.cv.get(cell).copied().or(self.cv_otherwise)
     }
 }
 
@@ -53,7 +54,7 @@ impl Known {
 pub struct Forecast {
     /// Cells.
     pub cells: u32,
-    /// Blocks.
+    /// Blocks; of a trial that may end early the most there can be.
     pub blocks: u32,
     /// Runs, warm-up included.
     pub runs: u32,
@@ -63,6 +64,8 @@ pub struct Forecast {
     pub hours: Option<f64>,
     /// Why there are no hours.
     pub no_hours_because: Option<String>,
+    /// When an open-ended trial ends. `None` by any other rule.
+    pub ends: Option<String>,
     /// What is recorded beside the kernel's numbers, and what is known of what that takes from the runs.
     pub recording: Option<String>,
     /// What each comparison can find.
@@ -76,7 +79,7 @@ pub struct Detectable {
     pub name: String,
     /// Level of its test: alpha, shared among the primary comparisons.
     pub alpha: f64,
-    /// The difference, as a fraction, that it finds with a probability of 80 %; `None` where no scatter is known.
+    /// The difference, as a fraction, that it finds with a probability of 80 % in all blocks; `None` where no scatter is known.
     pub difference: Option<f64>,
 }
 
@@ -103,9 +106,24 @@ pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
         boots,
         hours,
         no_hours_because,
+        ends: ends(plan, cells.len()),
         recording: recorded(plan),
         comparisons,
     }
+}
+
+/// The earliest and the latest end of an open-ended trial.
+fn ends(plan: &Plan, cells: usize) -> Option<String> {
+    let sequence = plan.sequence()?;
+    // Pairs estimate what running second costs, too.
+    let is_pairs = cells == 2 && matches!(plan.design.order, OrderKind::Auto | OrderKind::Pairs);
+    let first_look = plan.stopping.looks(plan.design.blocks).first().copied().unwrap_or_default();
+    let earliest = sequence.fewest(if is_pairs { 2 } else { 1 }).max(first_look);
+    Some(format!(
+        "open-ended: ends as soon as every claim is decided, after {earliest} blocks at the earliest and {} at the latest; what \
+         follows is of all of them",
+        plan.design.blocks
+    ))
 }
 
 /// What is recorded beside the kernel's numbers. What looking costs depends on the host and on what runs, so only how to find it
@@ -151,51 +169,51 @@ fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
     }
 }
 
+/// What each comparison can find, from what the analysis will compute: the same cells with the same weights.
 fn comparisons(plan: &Plan, cells: &[Cell], known: &Known) -> Vec<Detectable> {
-    let primaries: usize = plan.contrasts.iter().filter(|c| c.primary).map(|c| comparisons_of(c, cells)).sum();
-    let mut found = Vec::new();
-    for contrast in &plan.contrasts {
-        let mut groups: BTreeMap<Vec<&str>, Vec<&Cell>> = BTreeMap::new();
-        let mut in_order: Vec<Vec<&str>> = Vec::new();
-        for cell in cells {
-            let key: Vec<&str> =
-                contrast.by.iter().filter_map(|factor| cell.levels.get(factor)).map(String::as_str).collect();
-            if !in_order.contains(&key) {
-                in_order.push(key.clone());
-            }
-            groups.entry(key).or_default().push(cell);
-        }
-        let alpha = if contrast.primary { plan.design.alpha / primaries.max(1) as f64 } else { plan.design.alpha };
-        for key in in_order {
-            let mean_variance = |level: &str| -> Option<f64> {
-                let cells: Vec<&&Cell> = groups[&key].iter().filter(|cell| cell.has(&contrast.factor, level)).collect();
-                let variances: Option<Vec<f64>> =
-                    cells.iter().map(|cell| known.cv_of(cell).map(|cv| cv * cv)).collect();
-                let variances = variances.filter(|variances| !variances.is_empty())?;
-                Some(variances.iter().sum::<f64>() / (variances.len() * variances.len()) as f64)
-            };
-            let variance = mean_variance(&contrast.a).zip(mean_variance(&contrast.b)).map(|(a, b)| a + b);
-            let variance =
-                if contrast.interaction.is_some() { variance.map(|variance| 2.0 * variance) } else { variance };
-            let difference = variance
-                .and_then(|variance| power::detectable_in_blocks(plan.design.blocks, variance.sqrt(), alpha, POWER));
-            let mut name = format!("{}: {} → {}", contrast.factor, contrast.a, contrast.b);
-            for (factor, level) in contrast.by.iter().zip(&key) {
-                name.push_str(&format!(", {factor} {level}"));
-            }
-            if let Some(other) = &contrast.interaction {
-                name.push_str(&format!(", {} {} against {}", other.factor, other.b, other.a));
-            }
-            found.push(Detectable { name, alpha, difference: difference.map(libm::expm1) });
-        }
-    }
-    found
+    let asked: Vec<Asked> = asked(plan, cells).into_iter().filter(|one| one.metric == 0).collect();
+    let primaries = asked.iter().filter(|one| one.primary).count();
+    let sequence = plan.sequence();
+    let is_pairs = cells.len() == 2 && matches!(plan.design.order, OrderKind::Auto | OrderKind::Pairs);
+    let detectable = |one: Asked| {
+        let alpha = if one.primary { plan.design.alpha / primaries.max(1) as f64 } else { plan.design.alpha };
+        let find = if is_pairs { power::detectable_in_pairs } else { power::detectable_in_blocks };
+        // What an open-ended trial shows at its last block it shows at some block: a little more is found than is told.
+        let level = sequence.map_or(alpha, |sequence| last_look(sequence, alpha, plan.design.blocks));
+        let difference = variance(&one, known).and_then(|v| find(plan.design.blocks, v.sqrt(), level, POWER));
+        Detectable { name: one.name, alpha, difference: difference.map(libm::expm1) }
+    };
+    asked.into_iter().map(detectable).collect()
+}
+
+/// Variance of a comparison inside one block: the sum of its squared coefficients, each times the variance of its cell. A cell
+/// weighs one over the size of its group, so an average over two cells scatters less than a single cell, and an interaction of
+/// single cells, which has four of them, scatters twice as much as a difference of two.
+fn variance(asked: &Asked, known: &Known) -> Option<f64> {
+    let of_group = |(_, cells): &(f64, Vec<String>)| -> Option<f64> {
+        let weight = 1.0 / cells.len() as f64;
+        let of_cell = |cell: &String| known.cv_of(cell).map(|cv| weight * weight * cv * cv);
+        // Without a cell there is no weight, and nothing to compare.
+        cells.iter().map(of_cell).sum::<Option<f64>>().filter(|_| !cells.is_empty())
+    };
+    asked.groups.iter().map(of_group).sum()
+}
+
+/// The level that a t test after the last block needs for the sequence's interval at 1 − alpha to exclude no difference.
+fn last_look(sequence: ConfidenceSequence, alpha: f64, blocks: u32) -> f64 {
+    let n = f64::from(blocks);
+    ConfidenceSequence { alpha, ..sequence }.nominal_p(n - 1.0, n)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::source;
     use super::*;
+    use crate::experiment::study::contrast_in;
+    use crate::stats::blocked;
+    use rand_chacha::ChaCha20Rng;
+    use rand_core::{Rng, SeedableRng};
+    use std::cell::RefCell;
 
     #[test]
     fn what_is_recorded_is_told_and_its_cost_is_not_made_up() {
@@ -232,5 +250,78 @@ mod tests {
         // R: power.t.test(n = 10, power = 0.8, sd = 0.02 * sqrt(2), sig.level = 0.025, type = "paired")$delta = 0.0322.
         let difference = libm::log1p(found.comparisons[0].difference.unwrap());
         assert!((difference - 0.0322).abs() < 5e-4, "{difference}");
+        // Open-ended, the same ten blocks show less: that is the price.
+        let plan = source::read(&format!("{text}[stopping]\nrule = 'open-ended'\n"), "x.toml").unwrap();
+        let open_ended = forecast(&plan, &Known::from_plan(&plan)).comparisons[0].difference.unwrap();
+        assert!((1.3..2.0).contains(&(libm::log1p(open_ended) / difference)), "{open_ended}");
+        let ends = forecast(&plan, &Known::from_plan(&plan)).ends.unwrap();
+        assert!(ends.contains("after 4 blocks at the earliest and 10 at the latest"), "{ends}");
+    }
+    /// Two factors of two levels in six blocks: a difference of two cells, one of averages, and an interaction.
+    const TWO_BY_TWO: &str = "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n[design]\nblocks = 6\nwarmup = 0\n\
+        [[factor]]\nname = 'k'\nlevels.a = 'env.K=1'\nlevels.b = 'env.K=2'\n\
+        [[factor]]\nname = 'l'\nlevels.low = 'env.L=1'\nlevels.high = 'env.L=2'\n\
+        [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\nby = ['l']\n\
+        [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\n\
+        [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\ninteraction = { factor = 'l', a = 'low', b = 'high' }\n\
+        [cost]\ncv = '3%'\n";
+
+    #[test]
+    fn what_an_interaction_finds_comes_from_its_four_cells() {
+        let plan = source::read(TWO_BY_TWO, "x.toml").unwrap();
+        let found = forecast(&plan, &Known::from_plan(&plan)).comparisons;
+        let log = |place: usize| libm::log1p(found[place].difference.unwrap());
+        let [simple, _, average, interaction] = [0, 1, 2, 3].map(log);
+        assert!(found[3].name.contains("l high against low"), "{}", found[3].name);
+        assert!((interaction / simple - std::f64::consts::SQRT_2).abs() < 1e-9);
+        assert!((interaction / average - 2.0).abs() < 1e-9);
+        // R: power.t.test(n = 6, power = 0.8, sd = 0.03 * 2, type = "one.sample")$delta = 0.0865.
+        assert!((interaction - 0.0865).abs() < 5e-4, "{interaction}");
+    }
+
+    #[test]
+    fn each_comparison_finds_what_is_forecast_four_times_in_five_when_it_is_simulated() {
+        let plan = source::read(TWO_BY_TWO, "x.toml").unwrap();
+        let cells = cells(&plan).unwrap();
+        let found = forecast(&plan, &Known::from_plan(&plan)).comparisons;
+        let asked = asked(&plan, &cells);
+        const TRIALS: u32 = 4000;
+        let rng = RefCell::new(ChaCha20Rng::seed_from_u64(3));
+        let noise = |_: u32, _: &str| Some(0.03 * normal(&mut rng.borrow_mut()));
+        for (one, forecast) in asked.iter().zip(&found) {
+            // The judged cells differ so that the comparison does by what is forecast.
+            let effect = libm::log1p(forecast.difference.unwrap());
+            let mut decided = 0;
+            for _ in 0..TRIALS {
+                let differences: Vec<f64> = (0..plan.design.blocks)
+                    .map(|block| effect + contrast_in(block, &one.groups, noise).unwrap())
+                    .collect();
+                decided += u32::from(blocked::estimate(&differences).unwrap().p <= forecast.alpha);
+            }
+            let power = f64::from(decided) / f64::from(TRIALS);
+            // Four standard errors of a share of 0.8 in 4,000.
+            assert!((power - POWER).abs() < 0.026, "{}: {power}", one.name);
+        }
+    }
+
+    /// Box and Muller.
+    fn normal(rng: &mut ChaCha20Rng) -> f64 {
+        let mut uniform = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let (radius, angle) = ((-2.0 * libm::log(1.0 - uniform())).sqrt(), 2.0 * std::f64::consts::PI * uniform());
+        radius * libm::cos(angle)
+    }
+
+    #[test]
+    fn pairs_find_a_little_less_than_blocks_because_they_estimate_what_running_second_costs() {
+        let text = "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n[design]\nblocks = 10\n\
+            [[factor]]\nname = 'k'\nlevels.a = 'env.K=1'\nlevels.b = 'env.K=2'\n\
+            [[contrast]]\nfactor = 'k'\na = 'a'\nb = 'b'\nprimary = true\n[cost]\ncv = '2%'\n";
+        let plan = source::read(text, "x.toml").unwrap();
+        let pairs = forecast(&plan, &Known::from_plan(&plan)).comparisons[0].difference.unwrap();
+        let blocks = source::read(&text.replace("blocks = 10", "blocks = 10\norder = 'blocks'"), "x.toml").unwrap();
+        let blocks = forecast(&blocks, &Known::from_plan(&blocks)).comparisons[0].difference.unwrap();
+        assert!(blocks < pairs && pairs < 1.05 * blocks, "{blocks} {pairs}");
+        let found = power::crossover_power(10, 0.02 * std::f64::consts::SQRT_2, libm::log1p(pairs), 0.05);
+        assert!((found - POWER).abs() < 1e-6, "{found}");
     }
 }

@@ -3,7 +3,8 @@
 
 use super::cells::{Cell, canonical_name, cells};
 use super::check::cost_of;
-use super::{Contrast, Factor, OrderKind, Plan};
+use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
+use crate::comparison::words::p_value;
 use crate::tunable::policy::{Policy, Setting};
 use crate::tunable::{self, CostClass};
 use schemars::JsonSchema;
@@ -13,8 +14,9 @@ use std::collections::BTreeSet;
 /// A weakness of a plan, with a stable id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lint {
-    /// Which one: `levels-differ-in-more`, `duplicate-cells`, `unused-cell`, `no-contrast`, `too-few-boots`,
-    /// `cannot-reach-alpha`, `nested-order`; from a host also `changes-nothing`, `not-possible-here`, `too-large-here`.
+    /// Which one: `levels-differ-in-more`, `duplicate-cells`, `unused-cell`, `no-contrast`, `no-primary`, `too-few-boots`,
+    /// `cannot-reach-alpha`, `nested-order`, `unknown-number`; from a host also `changes-nothing`, `not-possible-here`,
+    /// `too-large-here`.
     pub id: String,
     /// What it means here and what would be better.
     pub text: String,
@@ -33,6 +35,7 @@ pub fn lints(plan: &Plan) -> Vec<Lint> {
     found.extend(plan.contrasts.iter().filter_map(|contrast| differ_in_more(plan, contrast)));
     found.extend(duplicates(&cells));
     found.extend(unused(plan, &cells));
+    found.extend(no_primary(plan));
     found.extend(too_few_boots(plan));
     found.extend(cannot_reach_alpha(plan, &cells));
     found.dedup();
@@ -152,6 +155,18 @@ fn unused(plan: &Plan, cells: &[Cell]) -> Vec<Lint> {
     vec![lint("unused-cell", text)]
 }
 
+/// A trial of two levels that asks one thing is for that thing; any other has to say what it is for.
+fn no_primary(plan: &Plan) -> Option<Lint> {
+    let is_silent = !plan.contrasts.is_empty() && plan.contrasts.iter().all(|contrast| !contrast.primary);
+    (is_silent && !plan.is_two_arms()).then(|| {
+        let text =
+            "no contrast is primary, so the trial makes no claim: nothing it sees is adjusted for the number of \
+                    comparisons, and no look ends it early. Write primary = true in the [[contrast]] that it is for"
+                .to_owned();
+        lint("no-primary", text)
+    })
+}
+
 /// With fewer boots a level's boots may all be odd ones. Our own bound, that of the pairs.
 const FEWEST_BOOTS: u32 = 4;
 
@@ -175,7 +190,11 @@ fn too_few_boots(plan: &Plan) -> Option<Lint> {
 /// The smallest p that the randomisation test over the design can reach, against what a primary comparison must reach.
 fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     let blocks = plan.design.blocks;
-    let primaries: usize = plan.contrasts.iter().filter(|c| c.primary).map(|c| comparisons_of(c, cells)).sum();
+    // An open-ended trial has no randomisation test: none allows for a look after every block.
+    if plan.stopping.rule == StoppingRule::OpenEnded {
+        return None;
+    }
+    let primaries = plan.claims();
     let needed = plan.design.alpha / primaries.max(1) as f64;
     // Each block may be mirrored: 2 in 2^n. For pairs the orders are balanced, and fewer.
     let smallest = if cells.len() == 2 {
@@ -185,10 +204,11 @@ fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     };
     (smallest > needed).then(|| {
         let text = format!(
-            "with {blocks} blocks the randomisation test cannot go below p = {smallest:.2e}, and {} at alpha = {}: the \
+            "with {blocks} blocks the randomisation test cannot go below p = {}, and {} at alpha = {}: the \
              verdict rests on the t interval alone, which assumes normal noise. Declare more blocks",
+            p_value(smallest),
             if primaries > 1 {
-                format!("{primaries} primary comparisons share alpha, the first of them needs {needed:.2e}")
+                format!("{primaries} primary comparisons share alpha, the first of them needs {}", p_value(needed))
             } else {
                 "it must".to_owned()
             },
@@ -250,7 +270,19 @@ mod tests {
              levels.rest = 'env.A=3'\n{CONTRAST}"
         );
         let found: Vec<String> = ids(&twice).into_iter().map(|(id, _)| id).collect();
-        assert_eq!(found, ["duplicate-cells", "unused-cell"]);
+        assert_eq!(found, ["duplicate-cells", "unused-cell", "no-primary"]);
+    }
+
+    #[test]
+    fn a_trial_that_claims_nothing_is_told_unless_it_can_be_for_one_thing_only() {
+        let factor = |name: &str| {
+            format!("[[factor]]\nname = '{name}'\nlevels.off = 'env.{name}=1'\nlevels.on = 'env.{name}=2'\n")
+        };
+        let two_arms = format!("name = 'x'\n{HEAD}{}{CONTRAST}", factor("swap"));
+        assert_eq!(ids(&two_arms), vec![]);
+        let matrix = format!("name = 'x'\n{HEAD}{}{}{CONTRAST}", factor("swap"), factor("load"));
+        assert_eq!(ids(&matrix)[0].0, "no-primary");
+        assert_eq!(ids(&format!("{matrix}primary = true\n")), vec![]);
     }
 
     #[test]
@@ -262,7 +294,9 @@ mod tests {
                  {CONTRAST}by = ['load']\nprimary = true\n"
             )
         };
-        assert_eq!(ids(&many(6))[0].0, "cannot-reach-alpha");
+        let (id, text) = ids(&many(6)).remove(0);
+        assert_eq!(id, "cannot-reach-alpha");
+        assert!(text.contains("cannot go below p = 0.031") && text.contains("the first of them needs 0.025"), "{text}");
         assert_eq!(ids(&many(10)), vec![]);
     }
 

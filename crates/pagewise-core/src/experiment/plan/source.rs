@@ -1,8 +1,7 @@
 //! Reads a plan from TOML. What is wrong is told with file, line and column, down to the level whose policy has a typing
 //! error.
 
-use super::Plan;
-use super::check;
+use super::{Plan, check, misread};
 use std::fmt;
 use toml::de::{DeTable, DeValue};
 
@@ -78,8 +77,8 @@ pub struct PlanError {
 /// The first thing that is wrong, with its place.
 pub fn read(text: &str, file: &str) -> Result<Plan, PlanError> {
     let plan: Plan = toml::from_str(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start);
-        error_at(text, file, offset, error.message().to_owned())
+        let span = error.span().unwrap_or(0..0);
+        error_at(text, file, span.start, misread::in_words(text, span, error.message()))
     })?;
     match check::problems(&plan).into_iter().next() {
         None => Ok(plan),

@@ -4,12 +4,13 @@ use super::explain::Explained;
 use super::sentence;
 use super::values::{Values, summarise};
 use super::{BlockDifference, Comparison, Declared, StudyEffect};
-use crate::comparison::rule::{Concluded, LogIntervals, OutcomeTest, Reason, Rule};
+use crate::comparison::rule::{Concluded, LEAST_SPREAD, LogIntervals, OutcomeTest, Reason, Rule, without_spread};
 use crate::experiment::analysis::Interval;
 use crate::experiment::order::draw_pair_sequence;
 use crate::experiment::plan::OrderKind;
 use crate::experiment::plan::cells::Cell;
 use crate::stats::blocked;
+use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::contrast::Contrast;
 use crate::stats::crossover::{self, PairDifference};
 use crate::stats::mixed_model::{self, Design};
@@ -48,11 +49,14 @@ pub(crate) struct LogEstimate {
     pub(crate) contrast: Contrast,
     /// Standard deviation of a block's difference.
     pub(crate) residual_sd: f64,
+    /// Its square over that of the standard error: the number of blocks, of pairs a little less where one order has more.
+    information: f64,
 }
 
 impl LogEstimate {
     fn of(contrast: Contrast, blocks: usize) -> LogEstimate {
-        LogEstimate { contrast, residual_sd: contrast.standard_error * (blocks as f64).sqrt() }
+        let information = blocks as f64;
+        LogEstimate { contrast, residual_sd: contrast.standard_error * information.sqrt(), information }
     }
 }
 
@@ -66,11 +70,45 @@ pub(crate) struct Estimated {
     pub(super) outcomes: OutcomeTest,
     pub(crate) level: f64,
     pub(super) holm_p: Option<f64>,
+    /// Of an open-ended trial: what its intervals and its p come from. Its alpha is a claim's, not always this one's.
+    sequence: Option<ConfidenceSequence>,
+    /// Blocks that count, complete or not: in an open-ended trial the looks that were possible.
+    counted: u32,
 }
 
 impl Estimated {
+    /// Of the t test; in an open-ended trial the p that holds at every look.
     pub(crate) fn p(&self) -> Option<f64> {
-        self.estimate.as_ref().ok().map(|estimate| estimate.contrast.p)
+        self.estimate.as_ref().ok().map(|estimate| self.p_of(estimate))
+    }
+
+    fn p_of(&self, estimate: &LogEstimate) -> f64 {
+        self.evidence(estimate).map_or(estimate.contrast.p, |evidence| (1.0 / evidence).min(1.0))
+    }
+
+    /// The evidence against no difference, in an open-ended trial.
+    fn evidence(&self, estimate: &LogEstimate) -> Option<f64> {
+        let Contrast { t, df, .. } = estimate.contrast;
+        self.sequence.map(|sequence| sequence.evidence(t, df, estimate.information).min(f64::MAX))
+    }
+
+    /// The interval of ln(b / a) at 1 − alpha: Student's, or that of the confidence sequence.
+    fn interval(&self, estimate: &LogEstimate, alpha: f64) -> (f64, f64) {
+        let Contrast { estimate: effect, standard_error, df, .. } = estimate.contrast;
+        match self.sequence {
+            Some(sequence) => {
+                let sequence = ConfidenceSequence { alpha, ..sequence };
+                sequence.around(effect, standard_error, df, estimate.information)
+            }
+            None => estimate.contrast.interval(alpha),
+        }
+    }
+
+    /// The level of the test of failures. What is looked at after every block has that test after every block, too: since
+    /// 1/2 + 1/6 + 1/12 + … = 1, all of them together stay at its level, whichever block the trial ends at.
+    fn outcomes_level(&self) -> f64 {
+        let looks = f64::from(self.counted);
+        if self.sequence.is_some() { self.level / (looks * (looks + 1.0)) } else { self.level }
     }
 
     pub(crate) fn is_by_pairs(&self) -> bool {
@@ -84,13 +122,13 @@ impl Estimated {
 
     pub(crate) fn rule(&self, declared: &Declared<'_>) -> Rule {
         let metric = &declared.metrics[self.asked.metric];
-        Rule { margin: metric.margin, alpha: self.level, direction: metric.metric.direction }
+        Rule { margin: metric.margin, alpha: self.outcomes_level(), direction: metric.metric.direction }
     }
 
     pub(crate) fn concluded(&self, declared: &Declared<'_>) -> Concluded {
         let intervals = self.estimate.as_ref().ok().map(|estimate| LogIntervals {
-            difference: estimate.contrast.interval(self.level),
-            equivalence: estimate.contrast.interval(2.0 * self.level),
+            difference: self.interval(estimate, self.level),
+            equivalence: self.interval(estimate, 2.0 * self.level),
         });
         self.rule(declared).conclude(intervals, &self.outcomes)
     }
@@ -169,14 +207,17 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         };
         OutcomeTest::of(values.outcomes(&cells(-1.0)), values.outcomes(&cells(1.0)))
     };
+    let alpha = declared.plan.design.alpha;
     let mut estimated = Estimated {
         differences: Vec::new(),
         estimate: Err(String::new()),
         method: "blocks",
         randomisation: None,
         outcomes,
-        level: declared.plan.design.alpha,
+        level: declared.sequence.filter(|_| asked.primary).map_or(alpha, |sequence| sequence.alpha),
         holm_p: None,
+        sequence: declared.sequence,
+        counted: values.blocks().len() as u32,
         asked,
     };
     if estimated.asked.groups.iter().any(|(_, cells)| cells.is_empty()) {
@@ -203,18 +244,36 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         by_pairs(declared, values, &mut estimated);
     } else {
         by_blocks(declared, &mut estimated);
-        if declared.has_boots() && (estimated.differences.len() as u32) < values.begun_blocks() {
+        // A confidence sequence is one of blocks' differences: the model that takes over where runs are missing has none.
+        let is_cut = (estimated.differences.len() as u32) < values.begun_blocks();
+        if declared.has_boots() && is_cut && declared.sequence.is_none() {
             by_mixed_model(declared, values, &mut estimated);
         }
     }
-    let finite = |estimate: &LogEstimate| {
-        let (low, high) = estimate.contrast.interval(estimated.level / 100.0);
-        low.is_finite() && high.is_finite() && libm::exp(high).is_finite()
-    };
-    if estimated.estimate.as_ref().is_ok_and(|estimate| !finite(estimate)) {
-        estimated.estimate = Err(format!("the values of {metric} spread too far for an interval"));
+    if estimated.estimate.as_ref().is_ok_and(|estimate| estimate.contrast.standard_error < LEAST_SPREAD) {
+        let cells = estimated.asked.groups.iter().flat_map(|(_, cells)| cells);
+        let all: Vec<f64> = cells.flat_map(|cell| values.of_cell(cell, metric)).collect();
+        estimated.estimate = Err(without_spread(metric, &all));
+        return estimated;
+    }
+    let why = estimated.estimate.as_ref().ok().and_then(|estimate| unusable(&estimated, estimate, metric));
+    if let Some(why) = why {
+        estimated.estimate = Err(why);
     }
     estimated
+}
+
+/// Why an estimate has no interval that could be shown.
+fn unusable(estimated: &Estimated, estimate: &LogEstimate, metric: &str) -> Option<String> {
+    let is_sequence = estimated.sequence.is_some();
+    let strictest = if is_sequence { estimated.level } else { estimated.level / 100.0 };
+    let (low, high) = estimated.interval(estimate, strictest);
+    if is_sequence && low == f64::NEG_INFINITY {
+        let blocks = estimated.differences.len();
+        return Some(format!("{blocks} complete blocks are too few for its confidence sequence to say anything"));
+    }
+    let finite = low.is_finite() && high.is_finite() && libm::exp(high).is_finite();
+    (!finite).then(|| format!("the values of {metric} spread too far for an interval"))
 }
 
 /// A contrast of any number inside one block: the signed sum of the groups' means. `None` when a cell has no such number.
@@ -232,6 +291,8 @@ pub(crate) fn contrast_in(
 }
 
 /// Two cells in adjacent pairs: the crossover estimate, as `prove` has it.
+///
+/// In an open-ended trial no randomisation test stands beside it: redrawing orders allows for one look, at the end.
 fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estimated) {
     estimated.method = "pairs";
     let judged = &estimated.asked.groups[0].1[0];
@@ -241,10 +302,15 @@ fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estima
         .iter()
         .map(|one| PairDifference { a_first: a_first(one.block), difference: one.difference })
         .collect();
+    let of_order = |a_first: bool| pairs.iter().filter(|pair| pair.a_first == a_first).count() as f64;
     estimated.estimate = crossover::estimate(&pairs).map_err(|error| error.to_string()).map(|found| LogEstimate {
         contrast: Contrast::new(found.effect, found.standard_error, found.df),
         residual_sd: found.residual_sd,
+        information: 4.0 / (1.0 / of_order(true) + 1.0 / of_order(false)),
     });
+    if estimated.sequence.is_some() {
+        return;
+    }
     let planned = declared.plan.design.blocks;
     let mut places = vec![PlacedPair { second_minus_first: None, a_first: false }; planned as usize];
     for (pair, one) in pairs.iter().zip(&estimated.differences) {
@@ -274,7 +340,8 @@ fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
         }
     }
     // Complete randomisation and nested loops have no blocks to redraw in; a Williams square is redrawn only as a whole.
-    if matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested | OrderKind::Williams) {
+    let has_none = matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested | OrderKind::Williams);
+    if has_none || estimated.sequence.is_some() {
         return;
     }
     let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
@@ -334,15 +401,16 @@ pub(super) fn conclude(
     let metric = &declared.metrics[estimated.asked.metric];
     let contrast = &declared.plan.contrasts[estimated.asked.contrast];
     let ratio = |(low, high): (f64, f64)| Interval { low: libm::exp(low), high: libm::exp(high) };
-    let effect = estimated.estimate.as_ref().ok().map(|estimate| estimate.contrast).map(|contrast| StudyEffect {
-        ratio: libm::exp(contrast.estimate),
-        interval: ratio(contrast.interval(estimated.level)),
-        interval_equivalence: ratio(contrast.interval(2.0 * estimated.level)),
-        interval_alone: ratio(contrast.interval(declared.plan.design.alpha)),
-        log_ratio: contrast.estimate,
-        standard_error: contrast.standard_error,
-        df: contrast.df,
-        p: contrast.p,
+    let effect = estimated.estimate.as_ref().ok().map(|estimate| StudyEffect {
+        ratio: libm::exp(estimate.contrast.estimate),
+        interval: ratio(estimated.interval(estimate, estimated.level)),
+        interval_equivalence: ratio(estimated.interval(estimate, 2.0 * estimated.level)),
+        interval_alone: ratio(estimated.interval(estimate, declared.plan.design.alpha)),
+        log_ratio: estimate.contrast.estimate,
+        standard_error: estimate.contrast.standard_error,
+        df: estimate.contrast.df,
+        p: estimated.p_of(estimate),
+        evidence: estimated.evidence(estimate),
         randomisation_p: estimated.randomisation.map(|(p, _, _)| p),
         smallest_randomisation_p: estimated.randomisation.map(|(_, smallest, _)| smallest),
         randomisation_exact: estimated.randomisation.map(|(_, _, exact)| exact),

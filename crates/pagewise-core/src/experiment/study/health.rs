@@ -1,39 +1,46 @@
 //! What a careful reader must know before believing a study. A warning never changes a verdict.
 
 use super::values::Values;
-use super::{Comparison, Declared};
+use super::{CarryOver, Comparison, Declared, carry_over, host_change};
 use crate::experiment::analysis::Warning;
-use crate::experiment::plan::lint;
+use crate::experiment::plan::{lint, numbers};
 use crate::experiment::point::{Outcome, Point};
-use crate::stats::change_points::{self, Change};
 use crate::stats::{autocorrelation, dip, outliers, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is looked for in every trial; a stricter level keeps false alarms rare.
-const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
+pub(super) const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
 
-/// Streams 0 and 1 and the next few draw orders.
-const DIP_STREAM: u64 = 1 << 32;
+/// Streams 0 and 1 and the next few draw orders; [`host_change`] has the next.
+pub(super) const DIP_STREAM: u64 = 1 << 32;
 
 /// Fewer values than this form no heaps, and fewer runs have no drift.
-const FEWEST: usize = 6;
+pub(super) const FEWEST: usize = 6;
 
-pub(super) fn warnings(declared: &Declared<'_>, values: &Values<'_>, comparisons: &[Comparison]) -> Vec<Warning> {
+pub(super) fn warnings(
+    declared: &Declared<'_>,
+    values: &Values<'_>,
+    comparisons: &[Comparison],
+    carried: Option<&CarryOver>,
+) -> Vec<Warning> {
     let placed = residuals(declared, values);
     let residuals: Vec<f64> = placed.iter().map(|(_, residual)| *residual).collect();
     let mut found = Vec::new();
     found.extend(incomplete(values));
     found.extend(replaced(values));
     found.extend(cut_blocks(values));
-    for one in lint::lints(declared.plan) {
+    // That a trial makes no claim is what its report begins with.
+    for one in lint::lints(declared.plan).into_iter().filter(|one| one.id != "no-primary") {
         found.push(Warning { id: one.id, text: one.text + "." });
     }
+    found.extend(numbers::warning(declared.plan, values.points.iter().copied()));
     found.extend(same_values(declared, values));
     found.extend(drift(&residuals));
-    found.extend(jumps(&residuals));
+    found.extend(host_change::told(declared, &residuals).and_then(|text| warning("change-point", text)));
     found.extend(goes_together(&residuals));
+    found.extend(carried.and_then(carry_over::told).and_then(|text| warning("carry-over", text)));
     found.extend(outliers(declared, &placed));
     found.extend(bimodal(declared, values));
     found.extend(disagreement(comparisons));
@@ -153,30 +160,10 @@ fn drift(residuals: &[f64]) -> Option<Warning> {
     let over_all = libm::expm1(slope * (residuals.len() - 1) as f64) * 100.0;
     let text = format!(
         "The host drifted: from first run to last, runs of the same cell changed by {over_all:+.1} % (Mann-Kendall, p = \
-         {p:.1e}). Blocks cancel a slow drift."
+         {}). Blocks cancel a slow drift.",
+        crate::comparison::words::p_value(p)
     );
     warning("drift", text)
-}
-
-/// The level of all runs jumps at a point in time: another job began, a limit set in. Noise alone is cut in a few series of a
-/// hundred (`docs/method/change-points.md`); a jump is told only when it is as large as the scatter of runs.
-fn jumps(residuals: &[f64]) -> Option<Warning> {
-    if residuals.len() < 3 * FEWEST {
-        return None;
-    }
-    let segments = change_points::segments(residuals, Change::Mean);
-    let scatter = summary::standard_deviation(residuals)?;
-    let jump = segments
-        .windows(2)
-        .map(|pair| (pair[1].start, pair[1].mean - pair[0].mean))
-        .filter(|(_, jump)| jump.abs() > scatter)
-        .max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
-    let (at, by) = (jump.0 + 1, libm::expm1(jump.1) * 100.0);
-    let text = format!(
-        "The host changed at once: from good run {at} on, runs of the same cell differ by {by:+.1} % (change point by \
-         PELT)."
-    );
-    warning("change-point", text)
 }
 
 /// Neighbouring runs that err the same way: the blocks' differences are less independent than the interval takes them to be.

@@ -2,6 +2,7 @@
 
 use super::{Comparison, StudyEffect, StudyMetric};
 use crate::comparison::rule::{Conclusion, Reason};
+use crate::comparison::words::p_value;
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::Interaction;
 
@@ -47,21 +48,21 @@ pub(super) fn verdict(
             change(effect.ratio)
         ),
         (Reason::Effect, Some(effect)) if comparison.conclusion == Conclusion::Equivalent => format!(
-            "`{}` and `{}` are equivalent in {}{place}: the difference lies between {} ({} interval), inside ±{}{}.",
+            "`{}` and `{}` are equivalent in {}{place}: the difference lies between {} ({}), inside ±{}{}.",
             comparison.a,
             comparison.b,
             metric.metric.name,
             span(&effect.interval_equivalence),
-            level(2.0 * comparison.level),
+            interval(effect, 2.0 * comparison.level),
             percent(metric.margin),
             if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
         ),
         (Reason::Effect, Some(effect)) => format!(
-            "{}{place}: {} is {} ({} interval: {}; {} blocks).",
+            "{}{place}: {} is {} ({}: {}; {} blocks).",
             judged(comparison, other),
             metric.metric.name,
             change(effect.ratio),
-            level(comparison.level),
+            interval(effect, comparison.level),
             span(&effect.interval),
             comparison.blocks
         ),
@@ -71,18 +72,19 @@ pub(super) fn verdict(
                     " More blocks than anyone would run are needed to see the margin here.".to_owned()
                 }
                 Some(blocks) => format!(
-                    " A new trial needs {blocks} blocks to see a difference of {} nine times in ten.",
+                    " A new trial {}needs {blocks} blocks to see a difference of {} nine times in ten.",
+                    if effect.evidence.is_some() { "of fixed length " } else { "" },
                     percent(metric.margin)
                 ),
                 None => String::new(),
             };
             format!(
-                "No difference found between `{}` and `{}` in {}{place}: {} ({} interval: {}; {} blocks).{next}",
+                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {} blocks).{next}",
                 comparison.a,
                 comparison.b,
                 metric.metric.name,
                 change(effect.ratio),
-                level(comparison.level),
+                interval(effect, comparison.level),
                 span(&effect.interval),
                 comparison.blocks
             )
@@ -104,14 +106,14 @@ fn same_step(comparison: &Comparison, metric: &StudyMetric, other: &Interaction,
     );
     let name = &metric.metric.name;
     if comparison.conclusion == Conclusion::Equivalent {
-        let (alpha, margin) = (level(2.0 * comparison.level), percent(metric.margin));
+        let (interval, margin) = (interval(effect, 2.0 * comparison.level), percent(metric.margin));
         let span = span(&effect.interval_equivalence);
-        return format!("Equivalent in {name}: {step} differ by between {span} ({alpha} interval), inside ±{margin}.");
+        return format!("Equivalent in {name}: {step} differ by between {span} ({interval}), inside ±{margin}.");
     }
     format!(
-        "No difference found in {name} between {step}: the second is {} ({} interval: {}; {} blocks).",
+        "No difference found in {name} between {step}: the second is {} ({}: {}; {} blocks).",
         change(effect.ratio),
-        level(comparison.level),
+        interval(effect, comparison.level),
         span(&effect.interval),
         comparison.blocks
     )
@@ -136,6 +138,9 @@ fn place(comparison: &Comparison, other: Option<&Interaction>) -> String {
 }
 
 fn change(ratio: f64) -> String {
+    if ratio >= TENFOLD {
+        return format!("{} times as high", multiple(ratio));
+    }
     let percents = (ratio - 1.0) * 100.0;
     if percents.abs() < 0.05 {
         return "the same to 0.1 %".to_owned();
@@ -143,7 +148,29 @@ fn change(ratio: f64) -> String {
     format!("{:.1} % {}", percents.abs(), if percents < 0.0 { "lower" } else { "higher" })
 }
 
+/// From here on a change is said as a multiple, as tables say it.
+const TENFOLD: f64 = 10.0;
+
+/// `12.0`, `971,883`: three digits, or all whole ones.
+fn multiple(ratio: f64) -> String {
+    if ratio < 0.0005 {
+        return "0".to_owned();
+    }
+    let decimals = (2 - libm::floor(libm::log10(ratio)) as i32).clamp(0, 3) as usize;
+    let text = format!("{ratio:.decimals$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let digits = whole.len();
+    let grouped = whole.chars().enumerate().flat_map(|(place, digit)| {
+        let comma = (place > 0 && (digits - place) % 3 == 0).then_some(',');
+        comma.into_iter().chain([digit])
+    });
+    format!("{}{fraction}", grouped.collect::<String>())
+}
+
 fn span(interval: &Interval) -> String {
+    if interval.high >= TENFOLD {
+        return format!("×{} and ×{}", multiple(interval.low), multiple(interval.high));
+    }
     let signed = |ratio: f64| {
         let percents = (ratio - 1.0) * 100.0;
         let rounded = format!("{:.1}", percents.abs());
@@ -159,6 +186,12 @@ fn span(interval: &Interval) -> String {
     format!("{} and {} %", signed(interval.low), signed(interval.high))
 }
 
+/// `95 % interval`, or `95 % confidence sequence`: which of the two it is decides what may be done with it.
+fn interval(effect: &StudyEffect, alpha: f64) -> String {
+    let kind = if effect.evidence.is_some() { "confidence sequence" } else { "interval" };
+    format!("{} {kind}", level(alpha))
+}
+
 /// `95 %`; levels that are shared get the digits they need.
 fn level(alpha: f64) -> String {
     let percents = (1.0 - alpha) * 100.0;
@@ -171,6 +204,30 @@ fn percent(fraction: f64) -> String {
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-fn p_value(p: f64) -> String {
-    if p < 1e-4 { format!("{p:.1e}") } else { format!("{p:.4}") }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_tenfold_and_more_is_a_multiple() {
+        for (ratio, text) in [
+            (12.04, "12.0"),
+            (107.3, "107"),
+            (971_883.146, "971,883"),
+            (9_999.7, "10,000"),
+            (0.001, "0.001"),
+            (1e-7, "0"),
+        ] {
+            assert_eq!(multiple(ratio), text);
+        }
+        assert_eq!(change(54.2), "54.2 times as high");
+        assert_eq!(change(2.5), "150.0 % higher");
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_are_in_one_unit() {
+        assert_eq!(span(&Interval { low: 0.9, high: 1.1 }), "−10.0 and +10.0 %");
+        assert_eq!(span(&Interval { low: 1e-7, high: 971_883.146 }), "×0 and ×971,883");
+        assert_eq!(span(&Interval { low: 0.5, high: 20.0 }), "×0.500 and ×20.0");
+    }
 }

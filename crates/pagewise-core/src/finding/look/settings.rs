@@ -178,12 +178,8 @@ mod tests {
 
     #[test]
     fn what_a_host_has_is_known_by_name_or_else_by_its_kernel() {
-        let recorded = |path: &str| Setting {
-            ts: 0,
-            path: path.to_owned(),
-            value: Some("10".to_owned()),
-            by: "start".to_owned(),
-        };
+        let recorded =
+            |path: &str| Setting { ts: 0, path: path.to_owned(), value: Some("10".to_owned()), by: "start".to_owned() };
         let here = Settings::of(vec![recorded("vm.swappiness")], Some("6.12"), false, |_| None);
         assert_eq!(here.has("vm.swappiness"), Answer::Yes);
         assert_eq!(here.has("mglru.enabled"), Answer::No, "6.12 can be built without");

@@ -154,7 +154,7 @@ impl Track {
     #[must_use]
     pub fn hits(&self, holds: impl Fn(f64) -> bool) -> Hits {
         let answers = self.values.iter().map(|value| Answer::of(value.map(&holds))).collect();
-        Hits { answers, missing: self.missing.clone() }
+        Hits { answers, missing: self.missing.clone(), is_whole: false }
     }
 }
 
@@ -165,13 +165,15 @@ pub struct Hits {
     pub answers: Vec<Answer>,
     /// What is missing where it is unknown.
     pub missing: Vec<Missing>,
+    /// It is one answer for the look as a whole: it does not say in which window.
+    pub is_whole: bool,
 }
 
 impl Hits {
-    /// The same in each of so many windows.
+    /// One answer for the look as a whole, in each of so many windows.
     #[must_use]
     pub fn always(answer: Answer, count: usize) -> Hits {
-        Hits { answers: vec![answer; count], missing: Vec::new() }
+        Hits { answers: vec![answer; count], missing: Vec::new(), is_whole: true }
     }
 
     /// Where both hold.
@@ -189,7 +191,8 @@ impl Hits {
     fn join(&self, other: &Hits, of: impl Fn(Answer, Answer) -> Answer) -> Hits {
         let mut missing = self.missing.clone();
         missing.extend(other.missing.iter().filter(|missing| !self.missing.contains(missing)).cloned());
-        Hits { answers: self.answers.iter().zip(&other.answers).map(|(a, b)| of(*a, *b)).collect(), missing }
+        let answers = self.answers.iter().zip(&other.answers).map(|(a, b)| of(*a, *b)).collect();
+        Hits { answers, missing, is_whole: self.is_whole && other.is_whole }
     }
 
     /// How long it held, in seconds.
@@ -199,23 +202,44 @@ impl Hits {
         hit.map(|(window, _)| windows.length(window)).sum()
     }
 
-    /// The longest run of windows of which `takes` holds: the first, and how many.
+    /// The runs of windows of which `takes` holds, in order of time: the first of each, and how many.
     #[must_use]
-    pub fn longest(&self, takes: impl Fn(Answer) -> bool) -> (usize, usize) {
-        let (mut best, mut start, mut length) = ((0, 0), 0, 0);
-        for (window, answer) in self.answers.iter().enumerate() {
-            if takes(*answer) {
-                if length == 0 {
-                    start = window;
-                }
-                length += 1;
-                if length > best.1 {
-                    best = (start, length);
-                }
-            } else {
-                length = 0;
+    pub fn runs(&self, takes: impl Fn(Answer) -> bool) -> Vec<(usize, usize)> {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for window in (0..self.answers.len()).filter(|window| takes(self.answers[*window])) {
+            match runs.last_mut().filter(|(first, length)| first + *length == window) {
+                Some((_, length)) => *length += 1,
+                None => runs.push((window, 1)),
             }
         }
-        best
+        runs
+    }
+
+    /// The longest of these runs; of equals the first.
+    #[must_use]
+    pub fn longest(&self, takes: impl Fn(Answer) -> bool) -> (usize, usize) {
+        self.runs(takes).into_iter().rev().max_by_key(|(_, length)| *length).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Answer::{No, Unknown, Yes};
+    use super::*;
+
+    #[test]
+    fn runs_are_divided_by_whatever_is_between_them() {
+        let hits = Hits { answers: vec![No, Yes, Yes, Unknown, Yes, No, Yes, Yes], ..Hits::default() };
+        assert_eq!(hits.runs(|answer| answer == Yes), [(1, 2), (4, 1), (6, 2)]);
+        assert_eq!(hits.longest(|answer| answer == Yes), (1, 2), "of equals the first");
+        assert_eq!(hits.longest(|answer| answer != No), (1, 4));
+        assert_eq!(Hits::default().longest(|_| true), (0, 0));
+    }
+
+    #[test]
+    fn an_answer_of_the_whole_says_no_window_until_it_is_joined_with_one_that_does() {
+        let (whole, by_window) = (Hits::always(Yes, 2), Track::constant(1.0, 2).hits(|value| value > 0.0));
+        assert!(whole.is_whole && whole.and(&whole).is_whole);
+        assert!(!by_window.is_whole && !whole.and(&by_window).is_whole && !by_window.or(&whole).is_whole);
     }
 }

@@ -214,7 +214,9 @@ fn who_asked(look: &Look, hits: &Hits) -> String {
     let waited = waited(look, hits);
     let says = match (waited.asked, waited.others, waited.shared) {
         (_, true, _) => "memory waits for a huge page whether its program asked for one by madvise or not",
-        (true, false, true) => "only shared memory and memory that a program asked huge pages for by madvise wait for one",
+        (true, false, true) => {
+            "only shared memory and memory that a program asked huge pages for by madvise wait for one"
+        }
         (true, false, false) => "only memory that a program asked huge pages for by madvise waits for one",
         (false, false, true) => "only shared memory waits for a huge page",
         (false, false, false) => "no page fault waits for a huge page: something else compacts",

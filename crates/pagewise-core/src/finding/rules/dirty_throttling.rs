@@ -46,7 +46,10 @@ pub(super) const RULE: Rule = Rule {
         }),
         Step::set(
             "vm.dirty",
-            To::Worked(|look| eight_seconds(look).map(mebibytes), "what the disk wrote in eight seconds, at most a fifth of memory"),
+            To::Worked(
+                |look| eight_seconds(look).map(mebibytes),
+                "what the disk wrote in eight seconds, at most a fifth of memory",
+            ),
             "the disk always has something to write: the limit is less than it writes in a second",
         )
         .when("where less is let in than the disk writes in a second", |look, _| is_too_low(look)),

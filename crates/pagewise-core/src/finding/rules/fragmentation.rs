@@ -13,10 +13,9 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::above(INDEX, 0.5, Number)
             .documented("vm.extfrag_threshold, Documentation/admin-guide/sysctl/vm.rst"),
-        Threshold::above("free memory unusable for a huge page", 0.90, Fraction)
-            .documented(
-                "the mark of proactive compaction at its default of 20, mm/compaction.c (6.12), fragmentation_score_wmark",
-            ),
+        Threshold::above("free memory unusable for a huge page", 0.90, Fraction).documented(
+            "the mark of proactive compaction at its default of 20, mm/compaction.c (6.12), fragmentation_score_wmark",
+        ),
         Threshold::at_least("huge pages refused at faults", 0.5, Fraction),
         Threshold::at_least("huge pages refused", 0.1, PerSecond),
         Threshold::at_least("free memory", 0.05, Fraction),

@@ -1,11 +1,12 @@
 //! What makes the numbers themselves less true than they look.
 
+use super::super::document::CAVEAT;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 use crate::recording::GapReason;
 
 pub(super) const RULE: Rule = Rule {
-    id: "measurement-caveat",
+    id: CAVEAT,
     title: "Caveats of the measurement",
     meaning: "Something about how this was measured changes what the other findings can say. Read them with it in mind.",
     thresholds: &[
@@ -33,54 +34,58 @@ pub(super) const RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let mut says: Vec<String> = Vec::new();
+    // A mark, and the sentence.
+    let mut says: Vec<(&str, String)> = Vec::new();
     let mut evidence = Vec::new();
-    let mut weigh = |name: &'static str, source: &str, value: Option<f64>, text: &dyn Fn(f64) -> String| {
-        let (answer, line) = case.whole(name, source, value);
-        if let (Answer::Yes, Some(value)) = (answer, value) {
-            says.push(text(value));
-        }
-        evidence.push(line);
-    };
+    let mut weigh =
+        |name: &'static str, source: &str, value: Option<f64>, mark: &'static str, text: &dyn Fn(f64) -> String| {
+            let (answer, line) = case.whole(name, source, value);
+            if let (Answer::Yes, Some(value)) = (answer, value) {
+                says.push((mark, text(value)));
+            }
+            evidence.push(line);
+        };
     let steal = look.rate(&signal::CPU_STEAL).share_of(&look.cpu_time()).mean_of_all(windows);
-    weigh("time taken by the hypervisor", "stat steal", steal, &|share| {
+    weigh("time taken by the hypervisor", "stat steal", steal, "CPU time stolen", &|share| {
         format!("The hypervisor took {} of the CPU time: rates are lower than the work was.", words::percent(share))
     });
     let lost = look.profile.as_ref().map(|profile| {
         let all = profile.counts(Family::LockSpin, &[], &Hits::default(), windows).all;
         profile.lost() as f64 / all.saturating_add(profile.lost()).max(1) as f64
     });
-    weigh("samples lost", "stacks", lost, &|share| {
+    weigh("samples lost", "stacks", lost, "stacks lost", &|share| {
         format!("{} of the stack samples were lost.", words::percent(share))
     });
     let late = (look.ticks > 0).then(|| look.late as f64 / look.ticks as f64);
-    weigh("samples that came late", "clock", late, &|share| {
+    weigh("samples that came late", "clock", late, "samples late", &|share| {
         format!(
             "{} of the samples came more than 50 ms late: the host was too busy to look on time.",
             words::percent(share)
         )
     });
     let own = look.growth(&signal::OWN_CPU).filter(|_| windows.seconds() > 0.0).map(|cpu| cpu / windows.seconds());
-    weigh("one core, by the recorder", "self", own, &|share| {
+    weigh("one core, by the recorder", "self", own, "own cost", &|share| {
         format!("Recording took {} of one core.", words::percent(share))
     });
     let unseen = unseen(look);
-    weigh("time without samples", "gaps", Some(unseen), &|share| {
+    weigh("time without samples", "gaps", Some(unseen), "gaps", &|share| {
         format!("{} of the time was not seen (suspended, late, or not written).", words::percent(share))
     });
     let is_off = |gap: &crate::recording::Gap| {
         gap.source.as_deref().is_some_and(|source| source.starts_with("psi_")) && gap.reason == GapReason::Missing
     };
     if look.gaps.iter().any(is_off) && !look.has(&signal::PSI_MEMORY_SOME) {
-        says.push("Pressure (PSI) is off in this kernel: boot with psi=1 to see how long tasks wait.".to_owned());
+        let text = "Pressure (PSI) is off in this kernel: boot with psi=1 to see how long tasks wait.";
+        says.push(("PSI off", text.to_owned()));
     }
     let mut changed: Vec<&str> = look.settings.changes().map(|(name, ..)| name).collect();
     changed.dedup();
     if !changed.is_empty() {
-        says.push(format!("Settings changed while this was recorded: {}.", changed.join(", ")));
+        let text = format!("Settings changed while this was recorded: {}.", changed.join(", "));
+        says.push(("settings changed", text));
     }
     if look.ticks > 0 && look.ticks < 3 {
-        says.push(format!("{} samples are very few.", look.ticks));
+        says.push(("few samples", format!("{} samples are very few.", look.ticks)));
     }
     if says.is_empty() {
         return if look.ticks == 0 {
@@ -90,8 +95,10 @@ fn judge(case: &Case<'_>) -> Verdict {
             Verdict::NotFound(evidence.into_iter().filter(|line| line.value.is_some()).collect())
         };
     }
+    let (marks, sentences): (Vec<&str>, Vec<String>) = says.into_iter().unzip();
     Verdict::Found(Box::new(Draft {
-        summary: says.join(" "),
+        summary: sentences.join(" "),
+        marks,
         confidence: Some(Confidence::Medium),
         tiers: vec![Tier::Counters],
         hits: Hits::always(Answer::Yes, windows.count),

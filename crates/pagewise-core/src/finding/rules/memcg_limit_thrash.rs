@@ -27,10 +27,8 @@ pub(super) const RULE: Rule = Rule {
             "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)",
         )
         .when(groups::WHERE, groups::have_v2),
-        Step::advice(
-            "raise memory.limit_in_bytes of the group, or give the job in it less (a JVM: heap and off-heap)",
-        )
-        .when("with version 1 of control groups", groups::have_v1),
+        Step::advice("raise memory.limit_in_bytes of the group, or give the job in it less (a JVM: heap and off-heap)")
+            .when("with version 1 of control groups", groups::have_v1),
         Step::advice("protect it with memory.low where other groups take its memory")
             .when(groups::WHERE, groups::have_v2),
     ],

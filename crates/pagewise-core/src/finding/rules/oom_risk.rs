@@ -148,7 +148,10 @@ fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
         now.zip(limit).map_or_else(String::new, |(now, limit)| {
             format!(" ({} of {})", words::bytes(now), words::bytes(limit))
         }),
-        left.map_or_else(String::new, |left| format!(", although {} of memory could still be had", words::percent(left))),
+        left.map_or_else(String::new, |left| format!(
+            ", although {} of memory could still be had",
+            words::percent(left)
+        )),
     );
     let why = "as much may be promised as there is memory, beside swap";
     let limit = more_promises(look).and_then(|to| set("vm.overcommit_limit", to, why, false, look, Options::default()));

@@ -12,12 +12,19 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("unreclaimable slab", 0.10, Fraction),
         Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
         Threshold::at_least("reclaimable slab", 0.25, Fraction),
+        Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
         Threshold::below("available memory", 0.10, Fraction),
         Threshold::at_least("time in which some task waited for memory", 0.01, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
-    needs: &[&signal::SLAB_UNRECLAIMABLE, &signal::SLAB_RECLAIMABLE, &signal::MEM_TOTAL],
+    needs: &[
+        &signal::SLAB_UNRECLAIMABLE,
+        &signal::SLAB_RECLAIMABLE,
+        &signal::MEM_TOTAL,
+        &signal::DENTRIES,
+        &signal::DENTRIES_NEGATIVE,
+    ],
     tiers: &[Tier::Counters],
     rivals: &["thp-bloat", "unevictable-memory", "hugetlb-waste"],
     changes: &[
@@ -41,6 +48,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     docs: &[
         "Documentation/admin-guide/sysctl/vm.rst, vfs_cache_pressure",
+        "Documentation/admin-guide/sysctl/fs.rst, dentry-state",
         "https://github.com/apache/druid/issues/7508",
     ],
     judge,
@@ -52,6 +60,63 @@ fn more_pressure(look: &Look) -> Option<String> {
 
 /// A trend of less than this is not told from noise.
 const LONG_ENOUGH: f64 = 1800.0;
+
+/// Bytes of a name in the kernel's cache (`struct dentry` of 64 bits, `include/linux/dcache.h`, 6.12). A name of more than 39
+/// characters takes more.
+const DENTRY: f64 = 192.0;
+
+/// Names of files that do not exist. What they show is a reason for the bloat and no part of it: a host may keep millions of
+/// them in memory that nobody else wants.
+struct Names {
+    /// How many.
+    count: Track,
+    /// Of all names.
+    part: Clause,
+}
+
+impl Names {
+    /// `Err`: what is missing. Kernels before 5.0 tell none, which reads as 0.
+    fn of(case: &Case<'_>) -> Result<Names, Missing> {
+        let look = case.look;
+        let count = look.level(&signal::DENTRIES_NEGATIVE);
+        match count.most() {
+            None => Err(look.missing(&signal::DENTRIES_NEGATIVE)),
+            Some(most) if most < 1.0 => {
+                let why = "this kernel does not count them: it has done so since 5.0".to_owned();
+                Err(Missing { what: signal::DENTRIES_NEGATIVE.label(), why })
+            }
+            Some(_) => {
+                let part = count.share_of(&look.level(&signal::DENTRIES));
+                let name = "of all names of files, those of files that do not exist";
+                Ok(Names { part: case.clause(name, "dentries nr_negative", part), count })
+            }
+        }
+    }
+
+    fn tell(&self, case: &Case<'_>, draft: &mut Draft) {
+        const SOURCE: &str = "dentries nr_negative";
+        let (hits, windows) = (draft.hits.clone(), case.windows());
+        let mean = self.count.mean(&hits, windows);
+        draft.evidence.push(self.part.evidence(&hits, windows));
+        draft.evidence.push(said(SOURCE, "names of files that do not exist", mean, Number));
+        let memory = mean.zip(case.look.memory()).map(|(names, memory)| names * DENTRY / memory);
+        draft.evidence.push(said(SOURCE, "memory they take, at least", memory, Fraction));
+        let growth = self.count.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
+        let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
+        if growth.is_some() {
+            draft.evidence.push(said(SOURCE, "names of files that do not exist, growth per hour", growth, Number));
+        }
+        let most = self.part.value(&hits, windows).zip(mean);
+        if let Some((part, names)) = most.filter(|_| self.part.evidence(&hits, windows).holds == Some(true)) {
+            draft.summary.push_str(&format!(
+                " {} of all names of files in them, {}, are of files that do not exist: a program looks such files up over and \
+                 over.",
+                words::percent(part),
+                words::number(names),
+            ));
+        }
+    }
+}
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -81,6 +146,10 @@ fn judge(case: &Case<'_>) -> Verdict {
             draft
                 .summary
                 .push_str(&format!(" That part grows by {} of the memory in an hour.", words::percent(growth)));
+        }
+        match Names::of(case) {
+            Ok(names) => names.tell(case, draft),
+            Err(missing) => draft.missing.push(missing),
         }
         if draft.cost.memory_share.is_none() {
             let free = super::room::free(look, &hits).map(words::bytes);

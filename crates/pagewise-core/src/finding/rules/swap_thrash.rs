@@ -101,7 +101,8 @@ fn judge(case: &Case<'_>) -> Verdict {
             let text = "raise the memory limit of the control group that swaps: the host itself has room";
             draft.changes.push(super::super::propose::advice(text, false));
             draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
-            let text = format!(" The host itself has {} free: a control group's limit is what is short.", words::bytes(free));
+            let text =
+                format!(" The host itself has {} free: a control group's limit is what is short.", words::bytes(free));
             draft.summary.push_str(&text);
         }
     })

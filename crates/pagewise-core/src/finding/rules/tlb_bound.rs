@@ -4,20 +4,27 @@ use super::super::huge_faults::huge;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 
+const LOADS: &str = "cycles with a page walk for a load";
+const STORES: &str = "cycles with a page walk for a store";
+
+/// Held against either where a processor tells how often and not how long.
+const AT_MOST: &str = "cycles of page walks, were each as long as can be";
+
 pub(super) const RULE: Rule = Rule {
     id: "tlb-bound",
     title: "Bound by translations",
     meaning: "The processor spends much of its time looking up translations, since memory is on small pages. Huge pages \
               would spare most of that.",
     thresholds: &[
-        Threshold::above("pipeline slots lost to loads that miss the TLB", 0.10, Fraction)
+        Threshold::above(LOADS, 0.10, Fraction)
             .documented("tma_dtlb_load, tools/perf/pmu-events/arch/x86/icelake/icl-metrics.json (6.12)"),
-        Threshold::above("pipeline slots lost to stores that miss the TLB", 0.05, Fraction)
+        Threshold::above(STORES, 0.05, Fraction)
             .documented("tma_dtlb_store, tools/perf/pmu-events/arch/x86/icelake/icl-metrics.json (6.12)"),
+        Threshold::above(AT_MOST, 0.05, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
-    needs: &[],
+    needs: &[&signal::PMU_CYCLES, &signal::PMU_LOAD_WALKS, &signal::PMU_STORE_WALKS],
     tiers: &[Tier::Hardware],
     rivals: &[],
     changes: &[
@@ -32,16 +39,78 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-/// Recordings hold no counters of the processor yet, so this is open, always, and says how to find out.
+/// No page walk takes more cycles: four levels, each read from memory of another node. Ours.
+const LONGEST_WALK: f64 = 1000.0;
+
 fn judge(case: &Case<'_>) -> Verdict {
-    let thp = case.look.settings.value("thp.enabled").unwrap_or("not known");
-    let why = format!(
-        "recordings hold no counters of the processor; thp.enabled is {thp}: pagewise doctor measures what page walks cost \
-         here, and pagewise prove decides"
-    );
-    Verdict::NotDecided {
-        missing: vec![Missing { what: "TLB misses".to_owned(), why }],
-        needs_seconds: None,
-        evidence: Vec::new(),
+    let look = case.look;
+    match (look.has(&signal::PMU_LOAD_WALKS), look.has(&signal::PMU_MISSES)) {
+        (true, _) => by_cycles(case),
+        (false, true) => by_misses(case),
+        (false, false) => {
+            let cycles = &signal::PMU_CYCLES;
+            let was_asked = look.gaps.iter().any(|gap| gap.source.as_deref() == Some(cycles.source));
+            let ask = "the recording has no counters of the processor: record with --tlb where there are any";
+            let why = if was_asked { look.missing(cycles).why } else { ask.to_owned() };
+            not_decided(case, "TLB misses", &why, Vec::new())
+        }
     }
+}
+
+fn by_cycles(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let cycles = look.rate(&signal::PMU_CYCLES);
+    let part = |signal| look.rate(signal).share_of(&cycles);
+    let loads = case.clause(LOADS, "pmu load_walk_cycles", part(&signal::PMU_LOAD_WALKS));
+    let stores = case.clause(STORES, "pmu store_walk_cycles", part(&signal::PMU_STORE_WALKS));
+    let symptom = case.lasting_hits(loads.hits.or(&stores.hits));
+    let hits = symptom.hits.clone();
+    // What the processor counted is the thing itself and no sign of it.
+    let counted = Says {
+        tier: Tier::Hardware,
+        answer: Answer::Yes,
+        evidence: [&loads, &stores].map(|clause| clause.evidence(&hits, windows)).into_iter().collect(),
+        missing: Vec::new(),
+        who: Vec::new(),
+        share: None,
+    };
+    case.decide(symptom, vec![counted]).found(|draft| {
+        let part = |clause: &Clause| clause.value(&hits, windows).unwrap_or(0.0);
+        let share = part(&loads) + part(&stores);
+        draft.cost.cpu_share = Some(share.min(1.0));
+        draft.summary = format!(
+            "Page walks were under way in {} of the cycles of CPUs that were not idle; thp.enabled is {}.",
+            words::percent(share.min(1.0)),
+            enabled(case),
+        );
+    })
+}
+
+/// How often is not how long; but what would not matter were it as long as can be does not matter.
+fn by_misses(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let bound = look.rate(&signal::PMU_MISSES).map(|misses| misses * LONGEST_WALK);
+    let bound = case.clause(AT_MOST, "pmu load_misses, store_misses", bound.share_of(&look.rate(&signal::PMU_CYCLES)));
+    let symptom = case.lasting(&[&bound]);
+    let evidence = symptom.evidence.clone();
+    match symptom.answer {
+        Answer::No => Verdict::NotFound(evidence),
+        Answer::Yes | Answer::Unknown => {
+            let why = "this processor tells how often translations were missing and not how long looking them up took";
+            not_decided(case, "length of page walks", why, evidence)
+        }
+    }
+}
+
+fn not_decided(case: &Case<'_>, what: &str, why: &str, evidence: Vec<Evidence>) -> Verdict {
+    let why = format!(
+        "{why}; thp.enabled is {}: pagewise doctor measures what page walks cost here, and pagewise prove decides",
+        enabled(case)
+    );
+    Verdict::NotDecided { missing: vec![Missing { what: what.to_owned(), why }], needs_seconds: None, evidence }
+}
+
+fn enabled<'a>(case: &Case<'a>) -> &'a str {
+    case.look.settings.value("thp.enabled").unwrap_or("not known")
 }

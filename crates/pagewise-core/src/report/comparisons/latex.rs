@@ -18,6 +18,9 @@ pub fn latex(all: &Comparisons) -> String {
     for contrast in layout::contrasts(all) {
         out.push_str(&table(all, &contrast));
     }
+    for note in layout::notes(all).into_iter().chain(layout::elsewhere(all)) {
+        let _ = writeln!(out, "% Note: {note}");
+    }
     for warning in layout::warnings(all) {
         // A comment ends with its line, and what is told is on one.
         let place = warning.where_.map_or_else(String::new, |place| format!(" ({place})"));

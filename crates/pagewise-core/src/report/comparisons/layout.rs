@@ -1,6 +1,6 @@
 //! What all renditions say alike: which comparisons belong together, how a cell is called, what its numbers read.
 
-use crate::comparison::analysis::{Comparison, Comparisons, Conclusion, Percent, Warning};
+use crate::comparison::analysis::{Bca, Comparison, Comparisons, Conclusion, Percent, Warning};
 use crate::comparison::counters::CounterContrast;
 use crate::metric::Direction;
 use crate::report::number;
@@ -122,8 +122,7 @@ pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
         row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
         row.extend(failures.then(|| ended_badly(cell)));
         row.extend([mean(cell.a.mean), mean(cell.b.mean)]);
-        row.push(cell.percent.as_ref().map_or(number::NONE.to_owned(), |p| number::change(1.0 + p.estimate / 100.0)));
-        row.push(cell.percent.as_ref().map_or(number::NONE.to_owned(), interval));
+        row.extend(change(cell));
         row.push(cell.holm_p.map_or(number::NONE.to_owned(), number::p_value));
         row.push(verdict(cell));
         row
@@ -141,9 +140,34 @@ fn ended_badly(cell: &Comparison) -> String {
     test.map_or(number::NONE.to_owned(), |t| format!("{}/{}, {}/{}", t.a_bad, t.a_total, t.b_bad, t.b_total))
 }
 
-/// `[−9.6, −5.4]`, in percent like the change beside it; with their signs where an end is a multiple.
-pub(super) fn interval(percent: &Percent) -> String {
-    let (low, high) = (number::change(1.0 + percent.low / 100.0), number::change(1.0 + percent.high / 100.0));
+/// The change and its interval: in percent, as multiples, or as a difference where a percentage says nothing.
+fn change(cell: &Comparison) -> [String; 2] {
+    if let Some(percent) = &cell.percent {
+        return of_percent(percent);
+    }
+    let digits = |value: f64| number::signed_significant(value, 4);
+    match (&cell.welch, cell.a.mean, cell.b.mean) {
+        (Some(welch), Some(a), Some(b)) => {
+            [digits(b - a), format!("[{}, {}]", digits(-welch.ci_high), digits(-welch.ci_low))]
+        }
+        _ => [number::NONE.to_owned(), number::NONE.to_owned()],
+    }
+}
+
+/// Whether the change of any comparison is a difference.
+fn has_differences(all: &Comparisons) -> bool {
+    all.comparisons.iter().any(|cell| cell.percent.is_none() && cell.welch.is_some())
+}
+
+/// A change in percent and its interval, both in the unit that fits all three.
+fn of_percent(percent: &Percent) -> [String; 2] {
+    let ratios = [percent.estimate, percent.low, percent.high].map(|percent| 1.0 + percent / 100.0);
+    let [estimate, low, high] = number::changes(ratios);
+    [estimate, between(&low, &high)]
+}
+
+/// `[−9.6, −5.4]`: in percent the sign of it stands at the change beside it, multiples keep theirs.
+fn between(low: &str, high: &str) -> String {
     match (low.strip_suffix(" %"), high.strip_suffix(" %")) {
         (Some(low), Some(high)) => format!("[{low}, {high}]"),
         _ => format!("[{low}, {high}]"),
@@ -154,6 +178,10 @@ fn verdict(cell: &Comparison) -> String {
     match (cell.verdict, cell.decided_by.as_str(), cell.real_but_below_margin) {
         (word, "outcomes", _) => format!("{} (failures)", word.word()),
         (word, _, true) => format!("{} (real)", word.word()),
+        (word, _, _) if word == Conclusion::Inconclusive && cell.log_ratio.is_none() => {
+            let lacking = if cell.welch.is_some() { "no ratio" } else { "no interval" };
+            format!("{} ({lacking})", word.word())
+        }
         (word, _, _) => word.word().to_owned(),
     }
 }
@@ -178,8 +206,14 @@ pub(super) fn legend(all: &Comparisons) -> String {
         1 => String::new(),
         count => format!(" corrected for the {count} comparisons of this call"),
     };
+    let differences = if has_differences(all) {
+        " Without % or × it is their difference, second − first, and Welch's interval."
+    } else {
+        ""
+    };
     format!(
-        "Change: mean of the second level against that of the first, with Fieller's {confidence} interval. Verdict: \
+        "Change: mean of the second level against that of the first, with Fieller's {confidence} interval.{differences} \
+         Verdict: \
          equivalent when the {} interval of the ratio of geometric means lies inside ±{}, else better or worse when its \
          {confidence} interval excludes 1. Holm p: Welch's p{corrected}.",
         number::percent(1.0 - 2.0 * all.alpha),
@@ -269,9 +303,8 @@ pub(super) fn counter_rows(all: &Comparisons) -> (Vec<String>, Vec<Vec<String>>)
         let mut row = vec![printable(&counter.name)];
         row.extend(several.then(|| place(&counter.by, &all.by)));
         row.extend([number::count(counter.a_mean), number::count(counter.b_mean)]);
-        row.push(
-            counter.percent.as_ref().map_or(number::NONE.to_owned(), |p| number::change(1.0 + p.estimate / 100.0)),
-        );
+        let difference = || number::signed_count(counter.difference);
+        row.push(counter.percent.as_ref().map_or_else(difference, |p| number::change(1.0 + p.estimate / 100.0)));
         row.push(number::p_value(counter.q));
         row
     };
@@ -290,9 +323,10 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     let digits = |value: f64| number::significant(value, 4);
     let sd = |arm: &crate::comparison::analysis::Arm| arm.sd.map_or(number::NONE.to_owned(), digits);
     line("SD", Some(format!("{} and {}", sd(&cell.a), sd(&cell.b))), "");
+    // As R has it, first less second; all else is second against first.
     let welch = cell.welch.as_ref().map(|w| {
-        let of_b = format!("{} to {}", digits(-w.ci_high), digits(-w.ci_low));
-        format!("p {}, t {}, df {}; difference {of_b}", number::p_value(w.p), digits(w.t), digits(w.df))
+        let of_a = format!("{} to {}", digits(w.ci_low), digits(w.ci_high));
+        format!("p {}, t {}, df {}; first − second {of_a}", number::p_value(w.p), digits(w.t), digits(w.df))
     });
     line("Welch", welch, "welch");
     let ratio = cell.log_ratio.as_ref().map(|ratio| {
@@ -303,8 +337,12 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     let tost = cell.tost.as_ref().map(|t| format!("p {} against ±{}", number::p_value(t.p), number::percent(t.margin)));
     line("equivalence (TOST)", tost, "tost");
     let shift = cell.hodges_lehmann.as_ref();
-    let shift = shift.map(|h| format!("{} ({} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)));
-    line("median shift (Hodges-Lehmann)", shift, "hodges_lehmann");
+    let shift = shift.map(|h| match number::percent(h.level) {
+        // One value of each: no interval, whatever its ends.
+        _ if h.level < 0.5 => format!("{} (no interval: too few values)", digits(h.shift)),
+        level => format!("{} ({level} interval {} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)),
+    });
+    line("second − first (Hodges-Lehmann)", shift, "hodges_lehmann");
     let ranks = cell
         .mann_whitney
         .as_ref()
@@ -324,8 +362,72 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
         line("within blocks", Some(said), "blocked");
     }
     if let Some(bca) = &cell.bca {
-        let interval = interval(&Percent { estimate: 0.0, low: bca.percent_low, high: bca.percent_high });
-        line("bootstrap (BCa)", Some(format!("{interval} %, {} resamples", bca.resamples)), "bca");
+        line("bootstrap (BCa)", Some(format!("{}, {} resamples", resampled(bca), bca.resamples)), "bca");
     }
     lines
+}
+
+/// `−3.6 % to +0.5 %`.
+fn resampled(bca: &Bca) -> String {
+    let [low, high] = number::changes([bca.percent_low, bca.percent_high].map(|percent| 1.0 + percent / 100.0));
+    format!("{low} to {high}")
+}
+
+/// What else was estimated of each comparison of a contrast: from within blocks, and by the bootstrap. `None` where a single
+/// comparison has it among its details, and where there is nothing.
+pub(super) fn further(all: &Comparisons, contrast: &Contrast) -> Option<Rows> {
+    let has_blocks = contrast.cells.iter().any(|cell| cell.blocked.is_some());
+    let has_bca = contrast.cells.iter().any(|cell| cell.bca.is_some());
+    if all.comparisons.len() == 1 || !(has_blocks || has_bca) {
+        return None;
+    }
+    let none = || number::NONE.to_owned();
+    let mut head: Vec<String> = contrast.by.iter().map(|name| printable(name)).collect();
+    let names = head.len();
+    if has_blocks {
+        head.extend(["blocks", "within blocks"].map(str::to_owned));
+        head.extend([format!("[{}]", confidence(all)), "p".to_owned()]);
+    }
+    head.extend(has_bca.then(|| format!("bootstrap {}", confidence(all))));
+    let row = |cell: &&Comparison| {
+        let mut row = contrast.levels(cell);
+        match &cell.blocked {
+            _ if !has_blocks => {}
+            None => row.extend([none(), none(), none(), none()]),
+            Some(blocked) => {
+                let ratios = [blocked.log_ratio, blocked.low, blocked.high].map(libm::exp);
+                let [estimate, low, high] = number::changes(ratios);
+                row.extend([blocked.blocks.to_string(), estimate, between(&low, &high), number::p_value(blocked.p)]);
+            }
+        }
+        row.extend(has_bca.then(|| cell.bca.as_ref().map_or_else(none, resampled)));
+        row
+    };
+    Some(Rows { head, names, rows: contrast.cells.iter().map(row).collect() })
+}
+
+/// What the further table shows.
+pub(super) fn further_title(contrast: &Contrast) -> String {
+    let resamples = contrast.cells.iter().find_map(|cell| cell.bca.as_ref()).map(|bca| bca.resamples);
+    let blocks = contrast.cells.iter().any(|cell| cell.blocked.is_some());
+    let mut said = Vec::new();
+    said.extend(blocks.then(|| "geometric means from within blocks".to_owned()));
+    said.extend(resamples.map(|count| format!("means by bootstrap (BCa, {count} resamples)")));
+    format!("The same change otherwise: {}:", said.join("; "))
+}
+
+/// Where to find what a rendition has no room for. `None` when there is nothing of it.
+pub(super) fn elsewhere(all: &Comparisons) -> Option<String> {
+    let mut said = Vec::new();
+    let has = |what: fn(&Comparison) -> bool| all.comparisons.iter().any(what);
+    said.extend(has(|cell| cell.blocked.is_some()).then_some("estimates from within blocks"));
+    said.extend(has(|cell| cell.bca.is_some()).then_some("bootstrap intervals"));
+    said.extend((all.counters_compared > 0).then_some("counters"));
+    let text = || format!("Not shown here: {}. See --format table, markdown or json.", said.join(", "));
+    (!said.is_empty()).then(text)
+}
+
+/// How the table was read, made inert.
+pub(super) fn notes(all: &Comparisons) -> Vec<String> {
+    all.notes.iter().map(|note| printable(&note.text)).collect()
 }

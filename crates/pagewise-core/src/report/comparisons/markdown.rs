@@ -15,6 +15,10 @@ pub fn markdown(all: &Comparisons) -> String {
         let _ = writeln!(out, "\nMeans of {}{n}:\n", escape(&layout::value(all)));
         let rows = layout::rows(all, &contrast);
         out.push_str(&table(&rows.head, &rows.rows, rows.names));
+        if let Some(further) = layout::further(all, &contrast) {
+            let _ = writeln!(out, "{}\n", escape(&layout::further_title(&contrast)));
+            out.push_str(&table(&further.head, &further.rows, further.names));
+        }
     }
     let details = layout::details(all);
     for (label, value) in &details {
@@ -31,6 +35,13 @@ pub fn markdown(all: &Comparisons) -> String {
             out.push_str(&table(&head, &rows, head.len().saturating_sub(4)));
         }
         let _ = writeln!(out, "{}", escape(&layout::counters_note(all)));
+    }
+    let notes = layout::notes(all);
+    if !notes.is_empty() {
+        let _ = writeln!(out, "\n## Notes\n");
+    }
+    for note in notes {
+        let _ = writeln!(out, "- {}", escape(&note));
     }
     let warnings = layout::warnings(all);
     if !warnings.is_empty() {

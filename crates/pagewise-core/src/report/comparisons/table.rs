@@ -22,12 +22,18 @@ pub fn table(all: &Comparisons, style: Style) -> String {
         if !left_out.is_empty() {
             page.paragraph(&format!("Left out for width: {left_out}; --format markdown has all columns."), 0, 0);
         }
+        if let Some(further) = layout::further(all, &contrast) {
+            page.out.push('\n');
+            page.paragraph(&layout::further_title(&contrast), 0, 0);
+            page.table(&further.head, &further.rows, further.names);
+        }
         page.out.push('\n');
     }
     let details = layout::details(all);
     page.lines(&details);
     page.paragraph(&layout::legend(all), 0, 0);
     page.counters(all);
+    page.notes(all);
     page.warnings(all);
     page.out
 }
@@ -148,6 +154,16 @@ impl Page {
             self.table(&head, &rows, names);
         }
         self.paragraph(&layout::counters_note(all), 0, 0);
+    }
+
+    fn notes(&mut self, all: &Comparisons) {
+        let notes = layout::notes(all);
+        if notes.is_empty() {
+            return;
+        }
+        self.out.push('\n');
+        self.heading("Notes");
+        notes.iter().for_each(|note| self.paragraph(note, 2, 4));
     }
 
     fn warnings(&mut self, all: &Comparisons) {

@@ -75,6 +75,11 @@ impl Mail {
         if !with_both.is_empty() {
             self.item(&format!("With the uncertainty of that mean (Fieller): {}.", with_both.join("; ")));
         }
+        if all.comparisons.iter().any(|cell| is_significant(all, cell) && cell.percent_r.is_none()) {
+            self.item(
+                "A CI without % is of the difference itself: the mean of the first level is not above zero there.",
+            );
+        }
         let claimed = all.comparisons.iter().filter(|cell| is_significant(all, cell)).count();
         let kept = all.comparisons.iter().filter(|cell| cell.holm_p.is_some_and(|p| p <= all.alpha)).count();
         if all.comparisons.len() > 1 && claimed > 0 {
@@ -82,6 +87,9 @@ impl Mail {
                 "{kept} of {claimed} remain significant after Holm's correction for all {} comparisons.",
                 all.comparisons.len()
             ));
+        }
+        for note in layout::notes(all).into_iter().chain(layout::elsewhere(all)) {
+            self.item(&note);
         }
         for warning in layout::warnings(all) {
             let place = warning.where_.map_or_else(String::new, |place| format!(" ({place})"));
@@ -105,7 +113,7 @@ fn fieller(all: &Comparisons, cell: &Comparison) -> Option<String> {
 }
 
 fn is_significant(all: &Comparisons, cell: &Comparison) -> bool {
-    cell.percent_r.is_some() && cell.welch.as_ref().is_some_and(|welch| welch.p <= all.alpha)
+    cell.welch.as_ref().is_some_and(|welch| welch.p <= all.alpha)
 }
 
 /// `95%`.
@@ -159,7 +167,7 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
     let mut text = if significant.is_empty() {
         format!("{comparing}, there were no statistically significant changes in {value}.")
     } else {
-        let less = significant.iter().all(|cell| cell.percent_r.is_some_and(|percent| percent.high < 0.0));
+        let less = significant.iter().all(|cell| cell.welch.as_ref().is_some_and(|welch| welch.ci_low > 0.0));
         let groups = by_column(contrast, &significant);
         let said: Vec<String> = groups
             .iter()
@@ -226,12 +234,22 @@ fn by_column<'c>(contrast: &Contrast, cells: &[&'c Comparison]) -> Vec<Vec<&'c C
     cells.chunk_by(|one, other| same(one, other)).map(<[_]>::to_vec).collect()
 }
 
-/// `95% CIs [5.31, 9.69]% and [2.02, 7.86]%`.
+/// `95% CIs [5.31, 9.69]% and [2.02, 7.86]%`; of the difference itself where that is no percentage.
 fn intervals(all: &Comparisons, cells: &[&Comparison], less: bool) -> String {
+    let turned = |(low, high): (f64, f64)| if less { (-high, -low) } else { (low, high) };
     let one = |cell: &&Comparison| {
-        let percent = cell.percent_r?;
-        let (low, high) = if less { (-percent.high, -percent.low) } else { (percent.low, percent.high) };
-        Some(format!("[{low:.2}, {high:.2}]%"))
+        if let Some(percent) = cell.percent_r {
+            let (low, high) = turned((percent.low, percent.high));
+            return Some(format!("[{low:.2}, {high:.2}]%"));
+        }
+        let welch = cell.welch.as_ref()?;
+        let (low, high) = turned((-welch.ci_high, -welch.ci_low));
+        let decimals = decimals(std::iter::once(*cell));
+        let unit = match value_name(all) {
+            (_, "") => String::new(),
+            (_, unit) => format!(" {unit}"),
+        };
+        Some(format!("[{}, {}]{unit}", fixed(low, decimals), fixed(high, decimals)))
     };
     let each: Vec<String> = cells.iter().filter_map(one).collect();
     match each.as_slice() {

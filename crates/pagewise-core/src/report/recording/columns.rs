@@ -43,6 +43,10 @@ pub const USUAL: &[Column] = &[
     column("psi", 3, "psi_memory_some"),
 ];
 
+/// The usual ones by what they tell of trouble with memory, the most first: a narrow terminal lacks those behind.
+const BY_WEIGHT: [&str; 16] =
+    ["cpu", "sys", "free", "psi", "drct", "cmp", "si", "so", "kswp", "thp", "fb", "maj", "anon", "cach", "dirt", "st"];
+
 /// More, in the order in which a wider terminal takes them.
 pub const MORE: &[Column] = &[
     column("stall", 5, "allocstall"),
@@ -87,17 +91,25 @@ pub fn line_of(column: &Column) -> Option<&'static Line> {
     find(column.line)
 }
 
-/// Those that fit into so many characters: the usual ones, and more where there is room.
+/// Those that fit into so many characters, one at least: the usual ones, fewer where there is no room for all, and more
+/// where there is.
 #[must_use]
 pub fn fitting(width: usize) -> Vec<&'static Column> {
-    let mut chosen: Vec<&Column> = USUAL.iter().collect();
-    let mut used = TIME + chosen.iter().map(|column| column.width + 1).sum::<usize>();
-    for column in MORE {
-        used += column.width + 1;
-        if used > width {
-            break;
-        }
-        chosen.push(column);
+    let mut room = width.saturating_sub(TIME);
+    let mut take = |column: &Column| {
+        let is_taken = column.width < room;
+        room = if is_taken { room - column.width - 1 } else { 0 };
+        is_taken
+    };
+    let by_weight = BY_WEIGHT.iter().filter_map(|name| USUAL.iter().position(|column| column.name == *name));
+    let mut places: Vec<usize> = by_weight.take_while(|place| take(&USUAL[*place])).collect();
+    if places.is_empty() {
+        places.push(0);
+    }
+    places.sort_unstable();
+    let mut chosen: Vec<&Column> = places.into_iter().map(|place| &USUAL[place]).collect();
+    if chosen.len() == USUAL.len() {
+        chosen.extend(MORE.iter().take_while(|column| take(column)));
     }
     chosen
 }
@@ -176,10 +188,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_columns_fit_a_terminal_of_eighty_and_a_wide_one_takes_more() {
-        assert!(head(&fitting(80)).len() <= 80, "{}", head(&fitting(80)).len());
-        assert_eq!(fitting(0).len(), USUAL.len());
-        assert!(fitting(140).len() > USUAL.len() && head(&fitting(140)).len() <= 140);
+    fn the_usual_columns_fit_a_terminal_of_eighty_a_narrow_one_lacks_some_and_a_wide_one_takes_more() {
+        assert_eq!(fitting(80), USUAL.iter().collect::<Vec<_>>());
+        assert_eq!(head(&fitting(40)), "#time    cpu sys free drct cmp   si psi");
+        assert!(fitting(140).len() > USUAL.len());
+        assert_eq!(fitting(300).len(), all().count());
+        for width in 12..300 {
+            assert!(head(&fitting(width)).len() <= width, "{width}: {}", head(&fitting(width)));
+        }
+        assert_eq!(head(&fitting(0)), "#time    cpu", "a time alone says nothing");
         assert!(all().all(|column| line_of(column).is_some()), "every column shows a line");
     }
 

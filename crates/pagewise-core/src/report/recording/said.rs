@@ -2,8 +2,8 @@
 
 use super::html::{Item, Row, Said};
 use crate::finding::document::{Diagnosis, Finding, Proposal, Severity};
-use crate::report::findings::{arrow, causes, effects, evidence_words, ruled_out, who};
 use crate::finding::words::sentence;
+use crate::report::findings::{arrow, causes, effects, evidence_words, ruled_out, when, who};
 
 /// Evidence on the page; `diagnose --json` has all.
 const MOST_EVIDENCE: usize = 5;
@@ -32,7 +32,7 @@ fn nothing(diagnosis: &Diagnosis) -> Said {
 
 fn finding(finding: &Finding) -> Said {
     let sure = format!("Severity {}, confidence {}", finding.severity.word(), finding.confidence.word());
-    let sure = finding.since.as_ref().map_or_else(|| format!("{sure}."), |since| format!("{sure}, since {since}."));
+    let sure = when(finding).map_or_else(|| format!("{sure}."), |when| format!("{sure}, {when}."));
     let mut rows = Vec::new();
     let mut add = |label: &str, items: Vec<Item>| {
         if !items.is_empty() {

@@ -290,7 +290,7 @@ fn others(frame: &Frame<'_>, is_interaction: &impl Fn(&Comparison) -> bool) -> V
             one.metric == metric.metric.name && !one.primary && !is_interaction(one)
         };
         let placed: Vec<Placed<'_>> = frame.placed().into_iter().filter(of_metric).collect();
-        let table = tables::others(&placed, frame.report.study.alpha);
+        let table = tables::others(&placed, &frame.report.study);
         (!placed.is_empty()).then(|| Section { heading: printable(&metric.metric.name), table })
     };
     frame.report.study.metrics.iter().filter_map(section).collect()

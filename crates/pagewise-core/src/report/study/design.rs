@@ -1,8 +1,9 @@
 //! How a study ran, in lines: what was declared, what its levels set, when it was looked at.
 
 use super::StudyReport;
-use super::words::listed;
+use super::words::{confidence, listed};
 use crate::experiment::plan::{Factor, OrderKind, StoppingRule};
+use crate::experiment::study::CarryOver;
 use crate::report::content::{Line, better, job, line, page_cache};
 use crate::report::number;
 use crate::report::printable::printable;
@@ -26,6 +27,7 @@ pub(super) fn design(report: &StudyReport) -> Vec<Line> {
     lines.push(line("cells", study.cells.len().to_string()));
     lines.push(line("blocks", blocks(report)));
     lines.push(line("order", order(report)));
+    lines.extend(study.carry_over.as_ref().map(|carried| line("carry-over", carry_over(carried))));
     lines.push(line("ends", ends(report)));
     lines.push(line("alpha", study.alpha.to_string()));
     lines.push(line("page cache", page_cache(plan.design.drop_caches)));
@@ -50,7 +52,8 @@ fn blocks(report: &StudyReport) -> String {
         1 => "1 warm-up run of each cell".to_owned(),
         runs => format!("{runs} warm-up runs of each cell"),
     };
-    format!("{} planned, {} complete, after {warmup}", study.blocks_planned, study.blocks_complete)
+    let planned = if study.sequence.is_some() { "at most" } else { "planned" };
+    format!("{} {planned}, {} complete, after {warmup}", study.blocks_planned, study.blocks_complete)
 }
 
 fn order(report: &StudyReport) -> String {
@@ -67,10 +70,35 @@ fn order(report: &StudyReport) -> String {
     format!("{kind}{boots}, drawn from seed {}", study.seed)
 }
 
+fn carry_over(carried: &CarryOver) -> String {
+    let percent = |share: f64| {
+        let text = format!("{:.0}", share * 100.0);
+        text.strip_prefix('-').map_or_else(|| text.clone(), |size| format!("−{size}"))
+    };
+    let (low, high) = (percent(carried.interval.low), percent(carried.interval.high));
+    // A share that could be all of the effect or its opposite is not known.
+    if carried.interval.low < -1.0 && carried.interval.high > 1.0 {
+        return format!("not seen: cells differ too little to tell what they leave behind ({} runs)", carried.runs);
+    }
+    format!(
+        "{} % of the previous cell's effect ({} interval: {low} to {high} %; {} runs)",
+        percent(carried.share),
+        confidence(carried.level),
+        carried.runs
+    )
+}
+
 fn ends(report: &StudyReport) -> String {
     let (study, plan) = (&report.study, &report.plan);
     if study.rule == StoppingRule::Fixed {
         return "after the planned blocks; not looked at before".to_owned();
+    }
+    if let Some(sequence) = &study.sequence {
+        return format!(
+            "open-ended: looked at after every block, over when every claim is decided, after {} blocks at the latest; \
+             confidence sequence, shortest at {} blocks",
+            study.blocks_planned, sequence.shortest_at
+        );
     }
     let looks: Vec<String> = plan.stopping.looks(study.blocks_planned).iter().map(u32::to_string).collect();
     let futility = if plan.stopping.futility { ", also when the margin is out of reach" } else { "" };

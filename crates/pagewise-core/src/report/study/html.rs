@@ -35,6 +35,8 @@ struct Page {
     panels: Vec<LevelPanel>,
     runs: Table,
     metric: String,
+    /// Whether intervals are of a confidence sequence.
+    is_sequence: bool,
     /// Of the metric, when the ticks do not say it.
     unit: String,
     /// For the flame graph, where runs kept stacks.
@@ -81,6 +83,7 @@ pub fn html(report: &StudyReport) -> Result<String, TemplateError> {
         panels: level_panels(&frame),
         runs: tables::runs(report),
         metric: printable(frame.first_metric()),
+        is_sequence: report.study.sequence.is_some(),
         unit: number::custom_unit(&unit).to_owned(),
         script: report.flames.as_ref().map(arms::script).transpose()?,
         flame_note: report.flames.as_ref().map_or_else(String::new, arms::note),

@@ -2,7 +2,7 @@
 //! intervals, levels, p-values and verdicts, each held against the one of the report with `stopifnot`.
 //!
 //! Base R alone. What needs data that a report does not carry (kernel counters, stall times) is not in it, and alpha that
-//! was spent over looks is taken as it is.
+//! was spent over looks is taken as it is. The confidence sequence of an open-ended trial is computed from its one parameter.
 
 use super::StudyReport;
 use super::csv::{Columns, level, points};
@@ -13,8 +13,14 @@ use crate::metric::Direction;
 use crate::report::printable::{ascii, printable};
 use std::fmt::Write;
 
-/// What does not depend on the study.
+/// How a number is computed.
 const COMPUTE: &str = include_str!("compute.R");
+
+/// What stands in place of Student's interval in an open-ended trial.
+const SEQUENCE: &str = include_str!("sequence.R");
+
+/// Every number computed and held against the stored one.
+const CHECK: &str = include_str!("check.R");
 
 /// Entries of a vector on a line.
 const ON_A_LINE: usize = 8;
@@ -38,7 +44,14 @@ pub fn r_script(report: &StudyReport) -> String {
     put(format!("\nalpha <- {}", study.alpha));
     put(format!("counted <- {counted} # blocks that count"));
     put(format!("planned <- {} # blocks of the order", study.blocks_planned));
-    put(format!("sequential <- {} # alpha was spent over looks", logical(study.rule != StoppingRule::Fixed)));
+    put(match &study.sequence {
+        None => format!("sequential <- {} # alpha was spent over looks", logical(study.rule != StoppingRule::Fixed)),
+        Some(sequence) => format!(
+            "sequential <- TRUE # looked at after every block: intervals are of a confidence sequence\n\
+             effect_variance <- {} # its tuning: shortest at {} blocks",
+            sequence.effect_variance, sequence.shortest_at
+        ),
+    });
     put("\npoints <- data.frame(".to_owned());
     let all: Vec<_> = points(report).collect();
     let number = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), |value| value.to_string());
@@ -77,6 +90,10 @@ pub fn r_script(report: &StudyReport) -> String {
     }
     put("  NULL)\n".to_owned());
     out.push_str(COMPUTE);
+    if study.sequence.is_some() {
+        out.push_str(SEQUENCE);
+    }
+    out.push_str(CHECK);
     out
 }
 

@@ -30,6 +30,11 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Look for what lasts longer than a run (page cache, a thermal limit, a background job). Restore data and state \
              before every point, or let the host settle for longer."
         }
+        "carry-over" => {
+            "Find what outlives a run (page cache, written-back data, heat, fragmented memory): restore data and state before \
+             every point, or let the host settle for longer. Complete randomisation finds the whole effect, at the price of \
+             drift."
+        }
         "outliers" => {
             "Look at those runs and their recordings before anything else. Never drop them: plan an [[invalidate]] rule for \
              the cause before the next trial."
@@ -47,6 +52,11 @@ pub(super) fn remedy(id: &str) -> &'static str {
         }
         "duplicate-cells" => "Give the cells different settings, or exclude one of them.",
         "no-contrast" => "Declare a [[contrast]] and run a new trial; use this one to choose it.",
+        "no-primary" => "Declare the [[contrast]] that the trial is for as primary, before the next one.",
+        "no-such-number" => {
+            "Check the name against those a run reports (`pagewise trial check` knows them), and that the job writes it to \
+             $PAGEWISE_METRICS. This trial cannot say anything about it."
+        }
         "unused-cell" => "Exclude it, or declare the contrast it is for, before the next trial.",
         "too-few-boots" => "Plan more blocks: each brings another boot of every level.",
         "cannot-reach-alpha" => {

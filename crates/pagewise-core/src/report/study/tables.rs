@@ -2,8 +2,9 @@
 
 use super::StudyReport;
 use super::frame::{Frame, Group, Placed};
-use super::words::{confidence, span, verdict};
+use super::words::{confidence, kind, span, verdict};
 use crate::experiment::point::Outcome;
+use crate::experiment::stopping::{Look, spent_in_words};
 use crate::experiment::study::{CellSummary, Comparison, Study, StudyEffect, StudyMetric};
 use crate::report::content::Table;
 use crate::report::number::{self, NONE};
@@ -45,7 +46,8 @@ pub(super) fn contrast(frame: &Frame<'_>, group: &Group<'_>) -> Table {
         head.extend([printable(&first.a), printable(&first.b)]);
     }
     head.push("change".to_owned());
-    head.push(common.map_or("interval".to_owned(), |level| format!("{} interval", confidence(level))));
+    let kind = kind(&frame.report.study);
+    head.push(common.map_or(kind.to_owned(), |level| format!("{} {kind}", confidence(level))));
     head.push(if has_holm { "p (Holm)" } else { "p" }.to_owned());
     head.push("verdict".to_owned());
     let row = |one: &&Comparison| {
@@ -85,7 +87,7 @@ pub(super) fn spared(group: &Group<'_>) -> Vec<String> {
 }
 
 /// Comparisons that are no claims, by name.
-pub(super) fn others(all: &[Placed<'_>], alpha: f64) -> Table {
+pub(super) fn others(all: &[Placed<'_>], study: &Study) -> Table {
     let row = |placed: &Placed<'_>| {
         let one = placed.comparison;
         let effect = one.effect.as_ref();
@@ -98,7 +100,7 @@ pub(super) fn others(all: &[Placed<'_>], alpha: f64) -> Table {
             verdict(one),
         ]
     };
-    let interval = format!("{} interval", confidence(alpha));
+    let interval = format!("{} {}", confidence(study.alpha), kind(study));
     Table {
         head: head(&["comparison", "blocks", "change", &interval, "p", "verdict"]),
         rows: all.iter().map(row).collect(),
@@ -138,22 +140,41 @@ fn outcomes(cell: &CellSummary) -> String {
 /// What was decided when. The first columns stand once per look.
 pub(super) fn looks(study: &Study) -> Table {
     let mut rows = Vec::new();
-    for (place, look) in study.looks.iter().enumerate() {
-        let stood = [(place + 1).to_string(), look.blocks.to_string(), number::significant(look.spent, 3)];
+    for (place, look) in told(study) {
+        let mut stood = vec![(place + 1).to_string(), look.blocks.to_string()];
+        stood.extend(look.spent.map(|spent| spent_in_words(spent, study.alpha)));
         for (line, one) in look.comparisons.iter().enumerate() {
-            let mut row = if line == 0 { stood.to_vec() } else { vec![String::new(); stood.len()] };
+            let mut row = if line == 0 { stood.clone() } else { vec![String::new(); stood.len()] };
             let decision = if one.futile { "out of reach".to_owned() } else { one.conclusion.word().to_owned() };
             let p = or_none(one.p.map(number::p_value));
             row.extend([printable(&one.name), p, number::p_value(one.nominal_p), decision]);
             rows.push(row);
         }
         if look.comparisons.is_empty() {
-            let mut row = stood.to_vec();
+            let mut row = stood;
             row.extend([printable(&look.because), NONE.to_owned(), NONE.to_owned(), NONE.to_owned()]);
             rows.push(row);
         }
     }
-    Table { head: head(&["look", "blocks", "alpha spent", "comparison", "p", "decides at p ≤", "decision"]), rows }
+    let mut words = vec!["look", "blocks"];
+    if study.sequence.is_none() {
+        words.push("alpha spent");
+    }
+    words.extend(["comparison", "p", "decides at p ≤", "decision"]);
+    Table { head: head(&words), rows }
+}
+
+/// The looks to tell, with their places. After every block of an open-ended trial there was one: those at which a decision
+/// changed, and the last.
+fn told(study: &Study) -> Vec<(usize, &Look)> {
+    let decisions = |look: &Look| look.comparisons.iter().map(|one| one.conclusion).collect::<Vec<_>>();
+    let is_told = |place: usize, look: &Look| {
+        let before = place.checked_sub(1).and_then(|before| study.looks.get(before));
+        study.sequence.is_none()
+            || place + 1 == study.looks.len()
+            || before.is_none_or(|before| decisions(before) != decisions(look))
+    };
+    study.looks.iter().enumerate().filter(|(place, look)| is_told(*place, look)).collect()
 }
 
 /// The estimate of every comparison to the digit, for readers who check it.
@@ -174,7 +195,7 @@ pub(super) fn estimates(study: &Study) -> Table {
             one.blocks_needed.map_or(NONE.to_owned(), |blocks| number::count(f64::from(blocks))),
         ]
     };
-    let alone = format!("{} interval, alone", confidence(study.alpha));
+    let alone = format!("{} {}, alone", confidence(study.alpha), kind(study));
     Table {
         head: head(&[
             "comparison",
@@ -182,7 +203,7 @@ pub(super) fn estimates(study: &Study) -> Table {
             "ratio",
             "SE of ln ratio",
             "df",
-            "p (t test)",
+            if study.sequence.is_some() { "p (after any block)" } else { "p (t test)" },
             "p (randomisation)",
             "smallest it can be",
             &alone,

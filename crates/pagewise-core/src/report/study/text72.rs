@@ -126,8 +126,8 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
         .filter(decided)
         .map(|one| match (&one.effect, one.decided_by.as_str()) {
             (Some(effect), "effect") => format!(
-                "a {simultaneous}{} CI {} {} {value}{} ({})",
-                dense(&confidence(one.level)),
+                "a {simultaneous}{} {} {} {value}{} ({})",
+                at_level(one),
                 percents(sized(effect.interval)),
                 if effect.ratio < 1.0 { "less" } else { "more" },
                 under(one),
@@ -191,13 +191,22 @@ fn sized(interval: Interval) -> Interval {
     interval
 }
 
+/// `95% CI`; in an open-ended trial `95% confidence sequence`.
+fn at_level(one: &Comparison) -> String {
+    format!("{} {}", dense(&confidence(one.level)), kind(one))
+}
+
+fn kind(one: &Comparison) -> &'static str {
+    let is_sequence = one.effect.as_ref().is_some_and(|effect| effect.evidence.is_some());
+    if is_sequence { "confidence sequence" } else { "CI" }
+}
+
 fn said(one: &Comparison, first_metric: &str) -> String {
     let metric = if one.metric == first_metric { String::new() } else { format!(", {}", printable(&one.metric)) };
     let name = printable(&one.name);
     match &one.effect {
         Some(effect) => {
-            let level = dense(&confidence(one.level));
-            format!("{name}{metric}: {} ({level} CI), {}", percents(effect.interval), one.conclusion.word())
+            format!("{name}{metric}: {} ({}), {}", percents(effect.interval), at_level(one), one.conclusion.word())
         }
         None => format!("{name}{metric}: {}", printable(one.no_effect_because.as_deref().unwrap_or("no estimate"))),
     }
@@ -224,7 +233,9 @@ fn tables(mail: &mut Mail, frame: &Frame<'_>, group: &Group<'_>, mut numbered: u
     let first = group.first.comparison;
     let unit = frame.metric(first).map_or("", |metric| &metric.metric.unit);
     let (value, unit) = value_name(&first.metric, unit);
-    let head = [format!("Mean {value}{unit}"), "[CI of change]".to_owned()];
+    let is_sequence = frame.report.study.sequence.is_some();
+    let interval = if is_sequence { "[seq. of change]" } else { "[CI of change]" };
+    let head = [format!("Mean {value}{unit}"), interval.to_owned()];
     for place in distinct(group.members.iter().map(where_)) {
         let members: Vec<&Placed<'_>> = group.members.iter().filter(|placed| where_(placed) == place).collect();
         let rows = distinct(members.iter().map(|placed| level(placed, row)));
@@ -258,7 +269,8 @@ fn levels_of(group: &Group<'_>) -> String {
             .filter(|placed| placed.comparison.effect.is_some())
             .map(|placed| dense(&confidence(placed.comparison.level))),
     );
-    if levels.is_empty() { String::new() } else { format!("; {} CI", listed(&levels)) }
+    let kind = group.members.iter().find(|placed| placed.comparison.effect.is_some()).map(|one| kind(one.comparison));
+    kind.map_or_else(String::new, |kind| format!("; {} {kind}", listed(&levels)))
 }
 
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {

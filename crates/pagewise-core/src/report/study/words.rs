@@ -4,6 +4,7 @@ use super::frame::Group;
 use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
+use crate::experiment::stopping::spent_in_words;
 use crate::experiment::study::{Comparison, Study};
 pub(super) use crate::report::comparisons::text72::listed;
 use crate::report::number;
@@ -39,9 +40,20 @@ pub(super) fn verdict(comparison: &Comparison) -> String {
     }
 }
 
-/// `t test p 0.012 with 8 degrees of freedom; randomisation p 0.016, smallest possible 0.0039`. Empty without an estimate.
+/// `t test p 0.012 with 8 degrees of freedom; randomisation p 0.016, smallest possible 0.0039`, or in an open-ended trial
+/// `evidence 83 to 1 against no change; p 0.012, which holds after every block`. Empty without an estimate.
 pub(super) fn tests(comparison: &Comparison) -> String {
     let Some(effect) = &comparison.effect else { return String::new() };
+    if let Some(evidence) = effect.evidence {
+        // Beyond that no digit means anything.
+        const OVERWHELMING: f64 = 1e6;
+        let evidence = match evidence {
+            OVERWHELMING.. => "more than 1,000,000".to_owned(),
+            evidence => number::significant(evidence, 3),
+        };
+        let p = number::p_value(effect.p);
+        return format!("evidence {evidence} to 1 against no change; p {p}, which holds after every block");
+    }
     let mut said =
         format!("t test p {} with {} degrees of freedom", number::p_value(effect.p), number::count(effect.df));
     if let (Some(p), Some(smallest)) = (effect.randomisation_p, effect.smallest_randomisation_p) {
@@ -68,6 +80,11 @@ pub(super) fn outcome(claims: &[&Comparison], metric: &str) -> String {
     format!("Of {} primary comparisons of {}, {}.", claims.len(), printable(metric), listed(&said))
 }
 
+/// What the intervals of a study are: `interval`, or `sequence` where they hold after every block at once.
+pub(super) fn kind(study: &Study) -> &'static str {
+    if study.sequence.is_some() { "sequence" } else { "interval" }
+}
+
 /// `95 %`; a level that is shared gets the digits it needs.
 pub(super) fn confidence(alpha: f64) -> String {
     let text = format!("{:.2}", (1.0 - alpha) * 100.0);
@@ -85,8 +102,10 @@ pub(super) fn span(interval: Interval) -> String {
 
 /// At which look the trial ended, or where it stands. `None` for a fixed number of blocks.
 pub(super) fn ended(study: &Study, plan: &Plan) -> Option<String> {
-    if study.rule == StoppingRule::Fixed {
-        return None;
+    match study.rule {
+        StoppingRule::Fixed => return None,
+        StoppingRule::OpenEnded => return Some(ended_open(study)),
+        StoppingRule::ObrienFleming | StoppingRule::Pocock => {}
     }
     let planned = plan.stopping.looks(study.blocks_planned);
     let Some(last) = study.looks.last() else {
@@ -100,7 +119,7 @@ pub(super) fn ended(study: &Study, plan: &Plan) -> Option<String> {
     let place = planned.iter().position(|blocks| *blocks == last.blocks).map_or(study.looks.len(), |place| place + 1);
     let look = format!("look {place} of {} ({} of {} blocks)", planned.len(), last.blocks, study.blocks_planned);
     let because = printable(&last.because);
-    let spent = format!("{} of alpha {} is spent", number::significant(last.spent, 3), study.alpha);
+    let spent = format!("Alpha spent: {}", spent_in_words(last.spent.unwrap_or(0.0), study.alpha));
     let intervals = "Every interval of a claim is the repeated one of this look: it is wider, because it allows for having \
                      looked";
     Some(match (last.stop, last.blocks < study.blocks_planned) {
@@ -110,9 +129,32 @@ pub(super) fn ended(study: &Study, plan: &Plan) -> Option<String> {
     })
 }
 
+/// Where an open-ended trial ended, or stands, and what its intervals are.
+fn ended_open(study: &Study) -> String {
+    let most = study.blocks_planned;
+    let Some(last) = study.looks.last() else {
+        return format!(
+            "Not looked at yet: an open-ended comparison is looked at after every complete block from the fourth on, {most} at \
+             most."
+        );
+    };
+    let because = printable(&last.because);
+    let ended = match (last.stop, last.blocks < most) {
+        (true, true) => format!("Ended after {} blocks of at most {most}: {because}", last.blocks),
+        (true, false) => format!("Ended after the last of its {most} blocks: {because}"),
+        (false, _) => format!("Not over. This is after {} blocks of at most {most}: {because}", last.blocks),
+    };
+    format!(
+        "{ended}. It was looked at after every block, and every interval here is of a confidence sequence: the intervals after \
+         all blocks hold together, so that looking, and ending when something was decided, adds no false alarms. They are \
+         wider than those of a trial whose end was planned."
+    )
+}
+
 fn rule(rule: StoppingRule) -> &'static str {
     match rule {
         StoppingRule::Fixed => "fixed",
+        StoppingRule::OpenEnded => "open-ended",
         StoppingRule::ObrienFleming => "O'Brien-Fleming",
         StoppingRule::Pocock => "Pocock",
     }
@@ -136,6 +178,14 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
              interval of an unchanged comparison excludes no change, however many there are. An interval excludes no \
              change exactly when its p after Holm's correction is below {alpha}."
         ),
+        (1, StoppingRule::OpenEnded) => format!(
+            "A confidence sequence: the one claim has all of alpha = {alpha}. With a probability of {confidence} its intervals \
+             after all blocks cover the truth together, however many blocks there are."
+        ),
+        (claims, StoppingRule::OpenEnded) => format!(
+            "Simultaneous confidence sequences: the {claims} claims share alpha = {alpha} equally. With a probability of \
+             {confidence} the intervals of all of them after all blocks cover the truth together, however many blocks there are."
+        ),
         (1, spending) => format!(
             "Repeated intervals: the one claim spends alpha = {alpha} over the looks ({}), so that looking early adds no \
              false alarms.",
@@ -151,9 +201,10 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
 
 /// What the other comparisons are worth.
 pub(super) fn others_note(study: &Study, count: usize) -> String {
+    let at_most = if study.sequence.is_some() { "at most " } else { "" };
     format!(
-        "Not adjusted for their number: each of these {count} stands alone at {}, and looks changed {} of the time when \
-         nothing is. Take them as questions for the next trial.",
+        "Not adjusted for their number: each of these {count} stands alone at {}, and looks changed {at_most}{} of the time \
+         when nothing is. Take them as questions for the next trial.",
         confidence(study.alpha),
         number::percent(study.alpha)
     )
@@ -199,12 +250,14 @@ pub(super) fn method(study: &Study, claims: usize) -> Vec<String> {
              here allows for that."
         }
     };
+    let interval = if study.sequence.is_some() { "a confidence sequence" } else { "the t interval" };
     let mut said = vec![
         order.to_owned(),
-        "In each block the mean logarithm of the base's runs is taken from that of the judged level's. These differences are \
-         independent of each other whether a level was switched live or by a boot, so the t interval over them is right for \
-         both. A block that lacks a run is left out of the comparisons that need it."
-            .to_owned(),
+        format!(
+            "In each block the mean logarithm of the base's runs is taken from that of the judged level's. These differences are \
+             independent of each other whether a level was switched live or by a boot, so {interval} over them is right for \
+             both. A block that lacks a run is left out of the comparisons that need it."
+        ),
         format!(
             "Verdict: failures are compared first (Fisher's exact test). Then: equivalent when the interval at twice the \
              comparison's share of alpha lies inside the margin ({}); better or worse when the interval at that share \
@@ -219,6 +272,24 @@ pub(super) fn method(study: &Study, claims: usize) -> Vec<String> {
              step, which get the alpha of their step.",
             claims - 1
         ));
+    }
+    if let Some(sequence) = &study.sequence {
+        said.push(format!(
+            "Confidence sequence: the evidence against a value is the likelihood ratio of the t statistics so far, averaged over \
+             normal effects of variance {} in squared standard deviations of a block's difference, so that intervals are \
+             shortest at {} blocks. When the value is true it ever reaches 1 / alpha with probability of at most alpha. The \
+             interval holds the values whose evidence is less; it is exact for normal noise of unknown size (Lindon, Ham, \
+             Tingley and Bojinov).",
+            number::significant(sequence.effect_variance, 3),
+            sequence.shortest_at
+        ));
+        said.push(
+            "Failures are compared after every block, too: after n blocks at a claim's share of alpha over n (n + 1), which \
+             adds up to that share over all blocks there can be. What stands beside a claim (counters, stall times, \
+             functions) has plain intervals, which do not allow for having looked."
+                .to_owned(),
+        );
+        return said;
     }
     if study.rule != StoppingRule::Fixed {
         said.push(

@@ -3,7 +3,7 @@
 //! Plain loops: a model has at most some dozens of coefficients. Source: Golub and Van Loan, "Matrix Computations", 4.2.
 
 /// A lower triangle L with L Lᵀ the matrix.
-pub(super) struct Cholesky {
+pub(in crate::stats) struct Cholesky {
     lower: Vec<Vec<f64>>,
 }
 
@@ -12,7 +12,7 @@ const DEPENDENT: f64 = 1e-10;
 
 impl Cholesky {
     /// Factors a matrix; the error is the first column that depends on those before it.
-    pub(super) fn of(matrix: &[Vec<f64>]) -> Result<Cholesky, usize> {
+    pub(in crate::stats) fn of(matrix: &[Vec<f64>]) -> Result<Cholesky, usize> {
         let size = matrix.len();
         let mut lower = vec![vec![0.0; size]; size];
         for j in 0..size {
@@ -31,7 +31,7 @@ impl Cholesky {
         Ok(Cholesky { lower })
     }
 
-    pub(super) fn solve(&self, right: &[f64]) -> Vec<f64> {
+    pub(in crate::stats) fn solve(&self, right: &[f64]) -> Vec<f64> {
         let size = self.lower.len();
         let mut x = right.to_vec();
         for i in 0..size {
@@ -45,13 +45,13 @@ impl Cholesky {
         x
     }
 
-    pub(super) fn inverse(&self) -> Vec<Vec<f64>> {
+    pub(in crate::stats) fn inverse(&self) -> Vec<Vec<f64>> {
         let size = self.lower.len();
         let unit = |i: usize| (0..size).map(|j| f64::from(u8::from(i == j))).collect::<Vec<f64>>();
         (0..size).map(|i| self.solve(&unit(i))).collect()
     }
 
-    pub(super) fn log_determinant(&self) -> f64 {
+    pub(in crate::stats) fn log_determinant(&self) -> f64 {
         (0..self.lower.len()).map(|i| 2.0 * libm::log(self.lower[i][i])).sum()
     }
 }

@@ -1,12 +1,13 @@
 //! Reading a recording: one that is complete, one that still grows, one whose writer was killed, and a damaged one as far
 //! as it goes.
 
-use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, companions, damaged};
+use super::{APPLICATION_ID, CLOCK, CODEC, COMPLETE, FORMAT, RecordingError, companions, damaged, is_damage};
 use pagewise_core::recording::block::{Block, Recorded, SourceBlock, Tick};
 use pagewise_core::recording::segment::{self, Segment, TICKS};
 use pagewise_core::recording::tick::{SourceRow, TickDecoder};
 use pagewise_core::recording::{Column, Gap, GapReason, Kind, Mark, Profile, RawUnit, Series, Setting, StallRow, Walk};
 use rusqlite::{Connection, OpenFlags, Row, params};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -30,11 +31,11 @@ impl Recording {
     /// # Errors
     /// When it cannot be read, is none, is of a newer format, or is damaged in its tables.
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        check_file(path)?;
+        let length = check_file(path)?;
         let not = |why: &str| RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() };
         let database_error = |source: rusqlite::Error| match source.sqlite_error_code() {
             Some(rusqlite::ErrorCode::NotADatabase) => not("it is no SQLite database"),
-            _ => RecordingError::Database { action: "read", path: path.to_owned(), source },
+            _ => unreadable(path, source),
         };
         let database = open_database(path).map_err(database_error)?;
         let application: i32 =
@@ -45,6 +46,12 @@ impl Recording {
         let version: i32 = database.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(database_error)?;
         if version > FORMAT {
             return Err(RecordingError::Newer { path: path.to_owned(), found: version });
+        }
+        let page: u64 = database.query_row("PRAGMA page_size", [], |row| unsigned(row, 0)).map_err(database_error)?;
+        // SQLite fills a last page that is cut with zeros and goes on. What stands in a -wal file counts more than it.
+        if !companions(path)[0].exists() && !length.is_multiple_of(page.max(1)) {
+            let what = format!("it was cut: its {length} bytes are no whole number of pages of {page} bytes");
+            return Err(RecordingError::Damaged { path: path.to_owned(), what });
         }
         let mut recording = Recording {
             database,
@@ -214,7 +221,11 @@ impl Recording {
     }
 
     /// `None`: packed in a way of a newer version; it is left out, as an unknown table is.
-    fn unpacked(&self, seq: i64, Packed { source, codec, n, blob }: &Packed) -> Result<Option<Segment>, RecordingError> {
+    fn unpacked(
+        &self,
+        seq: i64,
+        Packed { source, codec, n, blob }: &Packed,
+    ) -> Result<Option<Segment>, RecordingError> {
         if codec != CODEC {
             return Ok(None);
         }
@@ -281,6 +292,7 @@ pub(super) fn unreadable(path: &Path, source: rusqlite::Error) -> RecordingError
         source if source.sqlite_error_code() == Some(rusqlite::ErrorCode::TooBig) => {
             damaged("a value is larger than any that is written".to_owned())
         }
+        source if is_damage(&source) => damaged(format!("it was cut or overwritten ({source})")),
         source => RecordingError::Database { action: "read", path: path.to_owned(), source },
     }
 }
@@ -399,10 +411,10 @@ fn claimed_size(frame: &[u8]) -> usize {
     }
 }
 
-/// Says what is no file of ours as far as that can be told without opening it. Closing a descriptor of a database gives up
+/// Says what is no file of ours as far as that can be told without opening it; gives its length. Closing a descriptor of a database gives up
 /// the locks that this process holds on it (POSIX), so a recording that this very process writes must be opened by SQLite
 /// alone.
-fn check_file(path: &Path) -> Result<(), RecordingError> {
+fn check_file(path: &Path) -> Result<u64, RecordingError> {
     const SMALLEST_DATABASE: u64 = 512;
     let not = |why: &str| Err(RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() });
     let metadata = std::fs::metadata(path).map_err(|source| RecordingError::File {
@@ -413,6 +425,12 @@ fn check_file(path: &Path) -> Result<(), RecordingError> {
     if !metadata.is_file() {
         return not("it is no file");
     }
+    // SQLite only says that it cannot open it.
+    accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).map_err(|refused| RecordingError::File {
+        action: "read",
+        path: path.to_owned(),
+        source: refused.into(),
+    })?;
     // A pipe beside it would be waited for without end.
     if companions(path).iter().any(|companion| std::fs::metadata(companion).is_ok_and(|there| !there.is_file())) {
         return not("what SQLite keeps beside it is no file");
@@ -421,7 +439,7 @@ fn check_file(path: &Path) -> Result<(), RecordingError> {
     if metadata.len() < SMALLEST_DATABASE && !companions(path)[0].exists() {
         return not("it is too short, or empty");
     }
-    Ok(())
+    Ok(metadata.len())
 }
 
 /// Read-only, and where it is not written to any more and its folder cannot be written to either, as it stands.

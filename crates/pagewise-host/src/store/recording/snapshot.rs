@@ -4,9 +4,9 @@
 //! stands in the `-wal` file behind what the copy reads. The copy is closed under another name and then renamed, so the name
 //! that was asked for is a whole recording or not there.
 
-use super::reader::Recording;
+use super::reader::{Recording, unreadable};
 use super::writer::Writer;
-use super::{COMPLETE, ENDED, RecordingError, companions};
+use super::{COMPLETE, ENDED, RecordingError, companions, is_damage};
 use crate::root::Root;
 use crate::source::{boot_id, process};
 use pagewise_core::recording::Recorded;
@@ -67,11 +67,8 @@ pub fn snapshot(from: &Path, to: &Path) -> Result<Snapshot, RecordingError> {
     let (samples, sources) = (recording.ticks()?, recording.sources().to_vec());
     let until = recording.last_tick()?.filter(|_| recording.about("import.dated") != Some("no")).and_then(wall);
     let partial = Partial::create(to)?;
-    copy(&recording, &partial.path).map_err(|source| RecordingError::Database {
-        action: "write",
-        path: to.to_owned(),
-        source,
-    })?;
+    let failed = |source| RecordingError::Database { action: "write", path: to.to_owned(), source };
+    copy(&recording, &partial.path).map_err(|source| named(failed(source), from, to))?;
     // Asked last: a recorder that runs now ran when the copy was begun.
     let was = was(&recording, from);
     let has_reason = recording.about(ENDED).is_some();
@@ -153,6 +150,8 @@ fn copy(recording: &Recording, to: &Path) -> rusqlite::Result<()> {
 /// The error with the names that the caller gave.
 fn named(error: RecordingError, from: &Path, to: &Path) -> RecordingError {
     match error {
+        // The copy is as damaged as what it is a copy of.
+        RecordingError::Database { source, .. } if is_damage(&source) => unreadable(from, source),
         RecordingError::Database { source, .. } => {
             RecordingError::Database { action: "write", path: to.to_owned(), source }
         }

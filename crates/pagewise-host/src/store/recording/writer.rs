@@ -253,8 +253,9 @@ impl Writer {
             let mut sections = sections.into_iter();
             by_source.iter_mut().for_each(|rows| rows.push(sections.next().flatten()));
         }
-        let compress = |rows: Vec<Option<SourceRow>>| zstd::bulk::compress(&segment::encode(&rows), COMPRESSION);
         let failed = |source| RecordingError::File { action: "compress", path: self.path.clone(), source };
+        let mut compressor = zstd::bulk::Compressor::new(COMPRESSION).map_err(failed)?;
+        let compress = |rows: Vec<Option<SourceRow>>| compressor.compress(&segment::encode(&rows));
         by_source.into_iter().map(compress).collect::<io::Result<_>>().map_err(failed)
     }
 

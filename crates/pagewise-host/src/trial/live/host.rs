@@ -142,9 +142,8 @@ impl LiveHost for HereLive<'_> {
 
     fn foreign(&mut self) -> Option<String> {
         let change = self.in_force.as_ref().map(|in_force| &in_force.change);
-        let is_ours = |name: &str| {
-            change.is_some_and(|change| change.applied().iter().any(|setting| setting.tunable == name))
-        };
+        let is_ours =
+            |name: &str| change.is_some_and(|change| change.applied().iter().any(|setting| setting.tunable == name));
         let mut found: Vec<String> =
             change.map(Change::drift).unwrap_or_default().iter().map(ToString::to_string).collect();
         for (name, before) in self.before.iter().filter(|(name, _)| !is_ours(name)) {

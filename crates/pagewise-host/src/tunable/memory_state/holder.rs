@@ -5,7 +5,7 @@
 
 use super::ager;
 use crate::root::Root;
-use crate::source::process;
+use crate::source::kernel_threads;
 use crate::sys;
 use pagewise_core::tunable::memory_state::{MemoryState, parse};
 use rustix::event::{PollFd, PollFlags};
@@ -44,7 +44,7 @@ pub(super) fn aged() -> Option<(u32, MemoryState)> {
 
 /// Every process of ours under the hidden verb: same user, same command line.
 fn holders() -> impl Iterator<Item = (u32, String, MemoryState)> {
-    process::pids(&Root::live()).into_iter().filter_map(|pid| Some((pid, name(pid)?, held_by(pid)?)))
+    kernel_threads::programs(&Root::live()).into_iter().filter_map(|pid| Some((pid, name(pid)?, held_by(pid)?)))
 }
 
 fn name(pid: u32) -> Option<String> {

@@ -5,7 +5,6 @@ use super::{
     timestamp_word, workload_word,
 };
 use crate::failure::Failure;
-use crate::session::Session;
 use crate::session::live::switched;
 use anyhow::anyhow;
 use clap::Args;
@@ -52,7 +51,7 @@ const DEFAULT_BLOCK: f64 = 60.0;
 
 impl ProveArgs {
     /// The plan that the options describe: two policies, blocks of time.
-    pub(super) fn live_plan(&self, session: &Session) -> Result<(Plan, Vec<String>), Failure> {
+    pub(super) fn live_plan(&self) -> Result<Plan, Failure> {
         self.check_numbers()?;
         let (a, b) = self.policies()?;
         let wanted = &self.live;
@@ -113,8 +112,7 @@ impl ProveArgs {
             ..Plan::new(name, workload)
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
-        let notes = session.check(&plan, self.aa.is_some())?;
-        Ok((plan, notes))
+        Ok(plan)
     }
 
     /// The pairs asked for, or as many as the budget holds.

@@ -2,8 +2,9 @@
 
 use super::judge::Judged;
 use super::picture::Picture;
+use super::view::Text;
 use crate::screen::Pen;
-use pagewise_core::finding::{Diagnosis, Finding, Severity, words};
+use pagewise_core::finding::{Answer, Diagnosis, Finding, Severity, words};
 use pagewise_core::report::{Style as Wanted, findings};
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
@@ -27,7 +28,7 @@ pub(super) fn lines(picture: &Picture, pen: &Pen, most: usize, room: usize) -> V
         Ok(diagnosis) => diagnosis,
         Err(why) => return vec![pen.warn(&format!("findings: {why}"))],
     };
-    let mut lines = found(diagnosis, picture, pen, most);
+    let mut lines = found(judged, diagnosis, picture, pen, most);
     if picture.is_judging {
         // They are of the stretch before; the new ones come in a moment.
         lines.iter_mut().for_each(|line| *line = pen.faint(&line.to_string()));
@@ -37,8 +38,9 @@ pub(super) fn lines(picture: &Picture, pen: &Pen, most: usize, room: usize) -> V
     lines
 }
 
-fn found(diagnosis: &Diagnosis, picture: &Picture, pen: &Pen, most: usize) -> Vec<Line<'static>> {
-    let all = &diagnosis.findings;
+fn found(judged: &Judged, diagnosis: &Diagnosis, picture: &Picture, pen: &Pen, most: usize) -> Vec<Line<'static>> {
+    // What there is to say of the measuring stands in the head.
+    let all: Vec<&Finding> = diagnosis.findings.iter().filter(|finding| !finding.is_caveat()).collect();
     if all.is_empty() {
         let long = words::seconds(diagnosis.look.seconds);
         let when = if picture.view.is_following { format!("in the last {long}") } else { format!("in these {long}") };
@@ -47,22 +49,38 @@ fn found(diagnosis: &Diagnosis, picture: &Picture, pen: &Pen, most: usize) -> Ve
     // Where there is no room for all, the last line says how many more there are.
     let shown = if all.len() > most { most.saturating_sub(1).max(1) } else { all.len() };
     let more = all.len() - shown;
-    let mut lines: Vec<Line> = all.iter().take(shown).map(|finding| line(finding, pen)).collect();
+    let row = |finding: &&Finding| line(finding, ended(finding, judged, picture), pen);
+    let mut lines: Vec<Line> = all.iter().take(shown).map(row).collect();
     if more > 0 && most > 1 {
         lines.push(pen.faint(&format!("{:<6} {:<ID$} d shows {more} more, and what to try", "", "")));
     }
     lines
 }
 
-fn line(finding: &Finding, pen: &Pen) -> Line<'static> {
+/// How long ago it ended, by the clock of the screen's right edge: of a host that is followed that is now.
+fn ended(finding: &Finding, judged: &Judged, picture: &Picture) -> Option<String> {
+    let held = finding.held.as_ref()?;
+    let before_judged = held.ended_seconds_ago?;
+    let now = picture.seen.at.get(picture.view.window.last)?.0;
+    let since_judged = now.saturating_sub(judged.stretch.1) as f64 * 1e-9;
+    let ago = words::passed(before_judged + since_judged);
+    let what = if held.at_end == Answer::Unknown { "last seen" } else { "ended" };
+    let before = if picture.view.is_following { "ago" } else { "earlier" };
+    Some(format!("{what} {ago} {before}. "))
+}
+
+/// What is over has no colour: it is not what to look at first.
+fn line(finding: &Finding, ended: Option<String>, pen: &Pen) -> Line<'static> {
     let severity = finding.severity.word();
     let name = match pen.width >= WITH_COLUMNS {
         true => format!("{severity:<6} {:<ID$} ", finding.id),
         false => format!("{severity} {}: ", finding.id),
     };
     let name = pen.cut(&name, pen.width);
-    let summary = pen.cut(&finding.summary, pen.width.saturating_sub(name.chars().count()));
-    Line::from(vec![pen.tinted(name, color(finding.severity)), Span::raw(summary)])
+    let color = if ended.is_some() { Color::Reset } else { color(finding.severity) };
+    let text = format!("{}{}", ended.unwrap_or_default(), finding.summary);
+    let text = pen.cut(&text, pen.width.saturating_sub(name.chars().count()));
+    Line::from(vec![pen.tinted(name, color), Span::raw(text)])
 }
 
 fn color(severity: Severity) -> Color {
@@ -73,28 +91,48 @@ fn color(severity: Severity) -> Color {
     }
 }
 
-/// The whole text, cut into lines of the screen. Commands are too long to be wrapped between words: they go on below.
-fn text(judged: &Judged, pen: &Pen) -> Vec<String> {
-    let diagnosis = match &judged.said {
-        Ok(diagnosis) => diagnosis,
-        Err(why) => return pen.wrapped(why),
-    };
+/// What the measuring lacks, for the head of the screen: the longest words first.
+pub(super) fn marks(judged: Option<&Judged>) -> Vec<String> {
+    let diagnosis = judged.and_then(|judged| judged.said.as_ref().ok());
+    let caveat = diagnosis.and_then(|diagnosis| diagnosis.findings.iter().find(|finding| finding.is_caveat()));
+    let Some(caveat) = caveat else { return Vec::new() };
+    let count = caveat.marks.len();
+    let caveats = if count == 1 { "caveat" } else { "caveats" };
+    vec![format!("{caveats}: {} (c)", caveat.marks.join(", ")), format!("{count} {caveats} (c)"), caveats.to_owned()]
+}
+
+/// A text in full, cut into lines of the screen. Commands are too long to be wrapped between words: they go on below.
+fn text(of: Text, judged: Option<&Judged>, unseen: &[(String, String)], pen: &Pen) -> Vec<String> {
     let width = u16::try_from(pen.width).unwrap_or(u16::MAX);
     let style = Wanted { color: false, width, unicode: pen.wanted.unicode };
-    let text = findings::text(diagnosis, style);
+    let said = judged.map(|judged| judged.said.as_ref());
+    let text = match (of, said) {
+        (Text::Findings, Some(Ok(diagnosis))) => findings::text(diagnosis, style),
+        (Text::Findings, Some(Err(why))) => return pen.wrapped(why),
+        (Text::Caveats, said) if said.is_some() || !unseen.is_empty() => {
+            let none = || "Nothing here makes the numbers less true than they look.".to_owned();
+            findings::caveats(said.and_then(Result::ok), unseen, style).unwrap_or_else(none)
+        }
+        (_, _) => "Nothing has been looked at yet.".to_owned(),
+    };
     text.lines().flat_map(|line| pen.broken(line)).collect()
 }
 
-/// The text from one line on, in so many rows.
-pub(super) fn page(judged: Option<&Judged>, pen: &Pen, from: usize, rows: usize) -> Vec<Line<'static>> {
-    let Some(judged) = judged else { return vec![pen.line("Nothing has been looked at yet.")] };
-    let text = text(judged, pen);
+/// A text from one line on, in so many rows.
+pub(super) fn page(picture: &Picture, pen: &Pen, of: Text, from: usize, rows: usize) -> Vec<Line<'static>> {
+    let text = text(of, picture.judged, &picture.looked.unseen, pen);
     let from = from.min(text.len().saturating_sub(rows));
     text[from..].iter().take(rows).map(|line| pen.line(line)).collect()
 }
 
 /// The line at the top of the screen when the last one is at its bottom.
-pub(super) fn last_line(judged: &Judged, wanted: Wanted, width: u16, height: u16) -> usize {
-    let pen = Pen { wanted, width: width.into() };
-    text(judged, &pen).len().saturating_sub(usize::from(height.saturating_sub(1)))
+pub(super) fn last_line(
+    of: Text,
+    judged: Option<&Judged>,
+    unseen: &[(String, String)],
+    wanted: Wanted,
+    size: (u16, u16),
+) -> usize {
+    let pen = Pen { wanted, width: size.0.into() };
+    text(of, judged, unseen, &pen).len().saturating_sub(usize::from(size.1.saturating_sub(1)))
 }

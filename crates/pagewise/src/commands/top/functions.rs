@@ -21,13 +21,26 @@ const BEFORE: usize = 20;
 /// At most `room` lines, the head among them.
 pub(super) fn lines(picture: &Picture, pen: &Pen, room: usize) -> Vec<Line<'static>> {
     let Some(stretch) = picture.view.of_functions(picture.seen) else { return Vec::new() };
-    let mut lines = match picture.stacks.profile {
-        Ok(profile) => table(picture, pen, room, profile, stretch),
-        // The remedy stands at the end of a reason: it is not cut off.
-        Err(why) => pen.wrapped(&format!("functions: {why}")).iter().map(|line| pen.faint(line)).collect(),
+    let mut lines = match picture.looked.profile {
+        Some(profile) => table(picture, pen, room, profile, stretch),
+        None => reasons(picture, pen),
     };
     lines.truncate(room);
     lines
+}
+
+/// Why there are none, and what else is not seen.
+fn reasons(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
+    let mut reasons = picture.looked.unseen.iter().map(|(what, why)| format!("{what}: {why}"));
+    // The remedy stands at the end of a reason: it is not cut off.
+    let first = reasons.next().map(|reason| pen.wrapped(&reason)).unwrap_or_default();
+    first.into_iter().chain(reasons).map(|line| pen.faint(&line)).collect()
+}
+
+/// What is not seen beside functions, on one line. A key shows all of it.
+fn unseen(picture: &Picture, pen: &Pen) -> Option<Line<'static>> {
+    let all: Vec<String> = picture.looked.unseen.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+    (!all.is_empty()).then(|| pen.faint(&format!("not seen (c shows all): {}", all.join("; "))))
 }
 
 fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to): (u64, u64)) -> Vec<Line<'static>> {
@@ -37,14 +50,18 @@ fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to
     let hz = profile.hz.map_or_else(String::new, |hz| format!(" at {} Hz", words::number(hz)));
     let event = profile.event.as_ref().map_or("an unknown event", |event| event.word());
     let by = format!("{event}{hz}");
-    if functions.samples == 0 {
-        return vec![pen.faint(&format!("CPUs{when}: no samples ({by}): idle, or not looked at then"))];
-    }
     let kernel = functions.share(functions.kernel) * 100.0;
-    let said = format!("CPUs{when}: {kernel:.1} % in the kernel, of {} samples ({by})", functions.samples);
-    let mut lines = vec![Line::from(pen.bold(pen.cut(&said, pen.width)))];
-    if let Some(why) = picture.stacks.hidden.filter(|_| room > WITH_HEADING) {
-        lines.push(pen.faint(why));
+    let head = match functions.samples {
+        0 => pen.faint(&format!("CPUs{when}: no samples ({by}): idle, or not looked at then")),
+        samples => {
+            let said = format!("CPUs{when}: {kernel:.1} % in the kernel, of {samples} samples ({by})");
+            Line::from(pen.bold(pen.cut(&said, pen.width)))
+        }
+    };
+    let mut lines = vec![head];
+    lines.extend(unseen(picture, pen).filter(|_| room > WITH_HEADING));
+    if functions.samples == 0 {
+        return lines;
     }
     let (name, module) = widths(pen.width);
     let row = |samples: &str, share: &str, kind: &str, function: &str, of: &str| {

@@ -2,8 +2,8 @@
 
 use super::cost::Shares;
 use super::judge::Judged;
-use super::source::Stacks;
-use super::view::{Page, Seen, View, Window};
+use super::source::Looked;
+use super::view::{Page, Seen, Text, View, Window};
 use super::{findings, functions};
 use crate::screen::Pen;
 use pagewise_core::report::Style as Wanted;
@@ -24,6 +24,9 @@ const WITH_AIR: usize = 22;
 
 const VALUE: usize = 8;
 
+/// What is left of the name of host or recording, at least, beside the caveats.
+const NAME: usize = 9;
+
 /// A recording that is longer shows days, too: in nanoseconds.
 const DAY: i128 = 86_400_000_000_000;
 
@@ -31,7 +34,7 @@ const DAY: i128 = 86_400_000_000_000;
 pub(super) struct Picture<'a> {
     pub(super) seen: &'a Seen,
     pub(super) view: &'a View,
-    pub(super) stacks: Stacks<'a>,
+    pub(super) looked: Looked<'a>,
     pub(super) judged: Option<&'a Judged>,
     /// The rules are being asked about what is on the screen.
     pub(super) is_judging: bool,
@@ -52,7 +55,7 @@ pub(super) fn page(picture: &Picture, width: u16, height: u16) -> Vec<Line<'stat
     let mut lines = match picture.view.page {
         Page::Main => body(picture, &pen, rows),
         Page::Help => help(&pen),
-        Page::Findings { from } => findings::page(picture.judged, &pen, from, rows),
+        Page::Text { of, from } => findings::page(picture, &pen, of, from, rows),
     };
     lines.truncate(rows);
     lines.resize(rows, Line::default());
@@ -123,9 +126,13 @@ fn head(picture: &Picture, pen: &Pen) -> Line<'static> {
     };
     let follows = if seen.is_live && !view.is_following { " (End: now)" } else { "" };
     let right = pen.cut(&format!("{times}{follows}"), pen.width);
-    let name = pen.cut(&seen.title, pen.width.saturating_sub(right.width() + 2));
-    let space = " ".repeat(pen.width.saturating_sub(name.width() + right.width()));
-    Line::from(vec![pen.bold(name), Span::raw(space), Span::raw(right)])
+    let left = pen.width.saturating_sub(right.width() + 2);
+    let marks = findings::marks(picture.judged);
+    let mark = marks.into_iter().find(|mark| mark.width() + NAME + 2 <= left).map(|mark| format!("  {mark}"));
+    let mark = mark.unwrap_or_default();
+    let name = pen.cut(&seen.title, left.saturating_sub(mark.width()));
+    let space = " ".repeat(pen.width.saturating_sub(name.width() + mark.width() + right.width()));
+    Line::from(vec![pen.bold(name), Span::raw(mark), Span::raw(space), Span::raw(right)])
 }
 
 /// The largest value under each character, against the largest on the screen. What is not known is a dot, not a zero.
@@ -133,10 +140,11 @@ fn spark(picture: &Picture, row: usize, chart: usize) -> String {
     const RICH: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const PLAIN: [char; 8] = ['_', '_', '-', '-', '=', '=', '#', '#'];
     let (levels, unknown) = if picture.wanted.unicode { (RICH, '·') } else { (PLAIN, '?') };
-    let window @ Window { last, .. } = picture.view.window;
+    let window @ Window { last, span } = picture.view.window;
     let first = window.first();
     let count = (last + 1).saturating_sub(first).min(picture.seen.values.len());
-    let used = count.min(chart);
+    // As much of the chart as of the time it is for has passed.
+    let used = (chart * count).div_ceil(span.max(1)).min(chart);
     let value = |at: usize| picture.seen.values.get(at).and_then(|values| values.get(row).copied().flatten());
     let largest_of = |from: usize, to: usize| (from..to).filter_map(value).reduce(f64::max);
     let largest = largest_of(first, first + count).unwrap_or(0.0);
@@ -160,10 +168,12 @@ fn foot(picture: &Picture, pen: &Pen) -> Line<'static> {
         ["q quit  ? help  d findings  <- -> time  + -", "q quit  ? help  d findings", "q ? d <- -> + -"];
     const HELP: [&str; 3] = ["q quit  ? back", "q ?", "q"];
     const FINDINGS: [&str; 3] = ["q quit  d back  up, down, PgUp, PgDn, Home, End", "q quit  d back  up, down", "q d"];
+    const CAVEATS: [&str; 3] = ["q quit  c back  up, down, PgUp, PgDn, Home, End", "q quit  c back  up, down", "q c"];
     let keys = match picture.view.page {
         Page::Main => MAIN,
         Page::Help => HELP,
-        Page::Findings { .. } => FINDINGS,
+        Page::Text { of: Text::Findings, .. } => FINDINGS,
+        Page::Text { of: Text::Caveats, .. } => CAVEATS,
     };
     let percent = |share: f64| format!("{:.2}", share * 100.0);
     let costs = picture.cost.map_or_else(
@@ -186,6 +196,7 @@ fn help(pen: &Pen) -> Vec<Line<'static>> {
     [
         "q, Ctrl-C            leave; Esc goes back, then leaves",
         "d, Enter             the findings in full, with what to try; and back",
+        "c                    caveats, and what is not seen and why; and back",
         "left, right          earlier, later, by a tenth of the screen",
         "PgUp, PgDn           earlier, later, by a screen",
         "Home, End            the beginning, the end (of a host: now)",
@@ -198,7 +209,8 @@ fn help(pen: &Pen) -> Vec<Line<'static>> {
         "",
         "Functions: [k] in the kernel, [.] in programs. Of a host that is followed",
         "those of the last 30 s, and findings of the last 5 minutes; else both are",
-        "of the time on the screen. Idle CPUs do not count.",
+        "of the time on the screen, and what ended did so before its right edge.",
+        "Idle CPUs do not count.",
         "",
         "own: CPU time of this screen over the last 30 s, as a part of one core.",
     ]

@@ -1,5 +1,7 @@
 //! Where what is shown comes from: this host, sample by sample, or a recording that was read.
 
+mod unseen;
+
 use super::TopArgs;
 use super::judge::{Judged, Reader, judged};
 use super::view::{KEPT, Seen, View};
@@ -19,16 +21,13 @@ use std::time::{Duration, Instant};
 /// How often the rules are asked about a host.
 const JUDGE_EVERY: Duration = Duration::from_secs(10);
 
-/// Sources of gaps.
-const STACKS: &str = "stacks";
-const SYMBOLS: &str = "symbols";
-
-/// Where CPUs were, or why nobody looked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stacks<'a> {
-    pub(super) profile: Result<&'a Profile, &'a str>,
-    /// Why functions of the kernel have no names.
-    pub(super) hidden: Option<&'a str>,
+/// What is seen beside the numbers.
+#[derive(Debug)]
+pub(super) struct Looked<'a> {
+    /// Where CPUs were. `None`: nobody looked, and the first of the others says why.
+    pub(super) profile: Option<&'a Profile>,
+    /// What is not seen, and why.
+    pub(super) unseen: Vec<(String, String)>,
 }
 
 pub(super) enum Source {
@@ -53,8 +52,7 @@ pub(super) struct Host {
 /// A recording.
 pub(super) struct File {
     profile: Option<Arc<Profile>>,
-    no_stacks: String,
-    hidden: Option<String>,
+    unseen: Vec<(String, String)>,
     reader: Reader,
 }
 
@@ -66,7 +64,8 @@ impl Source {
             0 => (None, "not looked at, as --stacks 0 asks for"),
             hz => (Some(hz), "not looked at"),
         };
-        let keeping = Keeping { hz: args.hz, stacks, most: KEPT, wanted: signal::is_wanted };
+        let stalls = global.root.is_none() && !args.no_stalls;
+        let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: signal::is_wanted };
         let kept = Kept::start(&root, keeping)?;
         let page_size = rustix::param::page_size() as f64;
         let mut seen = Seen::new("this host".to_owned(), true);
@@ -88,20 +87,16 @@ impl Source {
             return Err(Failure::Partial(anyhow!("{} has no sample", file.display())));
         }
         let profile = recording.profile()?.map(Arc::new);
-        let why = |source: &str| {
-            let gap = recording.gaps().iter().find(|gap| gap.source.as_deref() == Some(source));
-            gap.map(|gap| gap.detail.clone()).filter(|detail| !detail.is_empty())
-        };
-        let no_stacks = why(STACKS).map_or_else(
+        let no_stacks = unseen::why(recording.gaps(), unseen::STACKS).map_or_else(
             || "no stacks were recorded; 'pagewise record --stacks' takes them".to_owned(),
             |why| format!("no stacks were recorded: {why}"),
         );
-        let hidden = why(SYMBOLS);
+        let unseen = unseen::list(recording.gaps(), profile.is_none().then_some(&no_stacks));
         let (subject, options) = (file.display().to_string(), diagnose::options());
         let reader = Reader::start(recording, profile.clone(), subject, options).map_err(|error| {
             Failure::NotPossible(anyhow!("cannot start a thread to read {}: {error}", file.display()))
         })?;
-        Ok((Source::File(Box::new(File { profile, no_stacks, hidden, reader })), seen))
+        Ok((Source::File(Box::new(File { profile, unseen, reader })), seen))
     }
 
     /// Takes what is due. Gives whether there is anything new to show.
@@ -120,16 +115,14 @@ impl Source {
         }
     }
 
-    pub(super) fn stacks(&self) -> Stacks<'_> {
+    pub(super) fn looked(&self) -> Looked<'_> {
         match self {
-            Source::Host(host) => Stacks {
-                profile: host.kept.stacks().ok_or_else(|| host.kept.why_not(STACKS).unwrap_or(host.no_stacks)),
-                hidden: host.kept.why_not(SYMBOLS),
-            },
-            Source::File(file) => Stacks {
-                profile: file.profile.as_deref().ok_or(file.no_stacks.as_str()),
-                hidden: file.hidden.as_deref(),
-            },
+            Source::Host(host) => {
+                let profile = host.kept.stacks();
+                let why = host.kept.why_not(unseen::STACKS).unwrap_or(host.no_stacks);
+                Looked { profile, unseen: unseen::list(host.kept.gaps(), profile.is_none().then_some(why)) }
+            }
+            Source::File(file) => Looked { profile: file.profile.as_deref(), unseen: file.unseen.clone() },
         }
     }
 
@@ -155,7 +148,7 @@ impl Source {
     /// What has ended that must not.
     pub(super) fn broken(&self) -> Option<&'static str> {
         match self {
-            Source::Host(host) => host.kept.has_broken().then_some("the thread that looks at stacks"),
+            Source::Host(host) => host.kept.has_broken().then_some("a thread that looks at stacks or stalls"),
             Source::File(file) => file.reader.has_ended().then_some("the thread that asks the rules"),
         }
     }

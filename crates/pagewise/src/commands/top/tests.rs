@@ -2,8 +2,8 @@
 
 use super::cost::Shares;
 use super::judge::{Judged, Reader, judged};
-use super::source::{Stacks, read};
-use super::view::{Key, Window};
+use super::source::{Looked, read};
+use super::view::{Key, Text, Window};
 use super::*;
 use crate::commands::diagnose;
 use crate::screen::draw;
@@ -25,6 +25,8 @@ struct Shown {
     seen: Seen,
     view: View,
     profile: Result<Profile, String>,
+    /// What is not seen beside functions.
+    unseen: Vec<(String, String)>,
     judged: Option<Judged>,
     cost: Option<Shares>,
     wanted: Wanted,
@@ -37,7 +39,7 @@ impl Shown {
         let Ok(profile) = recording.profile();
         let profile = profile.ok_or_else(|| "no stacks were recorded".to_owned());
         let view = View::of(&seen);
-        let mut shown = Shown { seen, view, profile, judged: None, cost: None, wanted: PLAIN };
+        let mut shown = Shown { seen, view, profile, unseen: Vec::new(), judged: None, cost: None, wanted: PLAIN };
         shown.judge(recording);
         shown
     }
@@ -62,11 +64,17 @@ impl Shown {
         diagnosis.findings.iter().map(|finding| finding.id.as_str()).collect()
     }
 
+    fn looked(&self) -> Looked<'_> {
+        let functions = self.profile.as_ref().err().map(|why| ("functions".to_owned(), why.clone()));
+        let unseen = functions.into_iter().chain(self.unseen.clone()).collect();
+        Looked { profile: self.profile.as_ref().ok(), unseen }
+    }
+
     fn page(&self, size: (u16, u16)) -> Vec<Line<'static>> {
         let picture = Picture {
             seen: &self.seen,
             view: &self.view,
-            stacks: Stacks { profile: self.profile.as_ref().map_err(String::as_str), hidden: None },
+            looked: self.looked(),
             judged: self.judged.as_ref(),
             is_judging: false,
             cost: self.cost,
@@ -162,11 +170,11 @@ fn the_findings_in_full_and_the_help() {
     let mut shown = Shown::of(&storm());
     shown.view.press(Key::Findings, &shown.seen, 24);
     insta::assert_snapshot!("findings_80x24", shown.screen((80, 24)));
-    let last = findings::last_line(shown.judged.as_ref().unwrap(), PLAIN, 80, 24);
-    shown.view.page = Page::Findings { from: usize::MAX };
+    let last = findings::last_line(Text::Findings, shown.judged.as_ref(), &[], PLAIN, (80, 24));
+    shown.view.page = Page::Text { of: Text::Findings, from: usize::MAX };
     let end = shown.lines((80, 24));
-    assert!(end[22].starts_with("   hardware"), "the end of the text stands at the bottom: {end:#?}");
-    shown.view.page = Page::Findings { from: last };
+    assert!(end[22].ends_with("(docs/reference/findings.md)"), "the end of the text stands at the bottom: {end:#?}");
+    shown.view.page = Page::Text { of: Text::Findings, from: last };
     assert_eq!(shown.lines((80, 24)), end);
     shown.view.press(Key::Help, &shown.seen, 24);
     insta::assert_snapshot!("help_80x24", shown.screen((80, 24)));
@@ -178,7 +186,8 @@ fn every_size_is_filled_and_never_overflows_whatever_names_there_are() {
     shown.seen.title = format!("wide 大 {}\u{1b}]0;x\u{7}\u{202e}", "大 ".repeat(80));
     for live in [false, true] {
         shown.cost = live.then_some(Shares { all: 12.0, stacks: 7.5 });
-        for page in [Page::Main, Page::Findings { from: 3 }, Page::Help] {
+        let text = |of| Page::Text { of, from: 3 };
+        for page in [Page::Main, text(Text::Findings), text(Text::Caveats), Page::Help] {
             shown.view.page = page;
             for size in [(1, 1), (3, 2), (36, 6), (40, 10), (59, 12), (80, 24), (120, 50), (300, 100)] {
                 let lines = shown.lines(size);
@@ -224,6 +233,91 @@ fn functions_and_findings_are_those_of_the_time_on_the_screen() {
     assert!(!before.iter().any(|line| line.contains("_raw_spin_unlock_irqrestore")), "{before:#?}");
     assert!(before.iter().any(|line| line.contains("[.] org.apache.hadoop")), "{before:#?}");
     assert!(!shown.found().contains(&"compaction-storm"), "{:?}", shown.found());
+}
+
+/// Swapping from 120 s to 200 s of 400.
+fn swapping() -> RecordingBuilder {
+    let busy = |at: f64| if (120.0..200.0).contains(&at) { 2_000.0 } else { 0.0 };
+    RecordingBuilder::healthy(400)
+        .counter("vmstat", "pswpin", "", busy)
+        .counter("vmstat", "pswpout", "", busy)
+        .counter("vmstat", "workingset_refault_anon", "", busy)
+        .counter("psi_memory", "some_total", "", move |at| busy(at) * 200.0)
+}
+
+#[test]
+fn what_is_over_says_since_when_by_the_clock_of_the_right_edge() {
+    let recording = swapping();
+    let mut shown = Shown::of(&recording).live();
+    shown.judge(&recording);
+    let line = |shown: &Shown| {
+        let lines = shown.lines((80, 24));
+        lines.iter().find(|line| line.contains("swap-thrash")).unwrap_or_else(|| panic!("{lines:#?}")).clone()
+    };
+    assert!(line(&shown).contains("swap-thrash             ended 3 min ago. "), "{}", line(&shown));
+    // Rules are asked every ten seconds, and the clock goes on between.
+    let (newest, values) = (*shown.seen.at.last().unwrap(), shown.seen.values.last().unwrap().clone());
+    shown.seen.at.push((newest.0 + 40_000_000_000, newest.1 + 40_000_000_000));
+    shown.seen.values.push(values);
+    shown.view.grown(&shown.seen, 0);
+    assert!(line(&shown).contains("ended 4 min ago. "), "{}", line(&shown));
+    // Whoever goes back sees what was so at that time.
+    shown.view.is_following = false;
+    for (last, said) in [(190, None), (260, Some("ended 60 s earlier. ")), (399, Some("ended 3 min earlier. "))] {
+        shown.view.window = Window { last, span: last + 1 };
+        shown.judge(&recording);
+        let line = line(&shown);
+        assert_eq!(said.is_some_and(|said| line.contains(said)), line.contains("ended"), "at {last} s: {line}");
+        assert_eq!(said.is_some(), line.contains("ended"), "at {last} s: {line}");
+    }
+}
+
+#[test]
+fn a_caveat_is_a_mark_in_the_head_and_its_words_are_a_key_away() {
+    let mut shown = Shown::of(&storm().counter("stat", "steal", "", |_| 100.0));
+    let lines = shown.lines((80, 24));
+    assert!(lines[0].contains("job.pgw  caveat: CPU time stolen (c)"), "{}", lines[0]);
+    assert!(!lines.iter().any(|line| line.contains("measurement-caveat")), "{lines:#?}");
+    assert!(shown.lines((50, 12))[0].contains("  1 caveat (c)  "), "{}", shown.lines((50, 12))[0]);
+    assert!(shown.lines((40, 10))[0].starts_with("job.pgw  caveat  "), "{}", shown.lines((40, 10))[0]);
+    assert!(shown.found().contains(&"measurement-caveat"));
+    shown.unseen = vec![("stalls".to_owned(), "tracepoints cannot be read; run as root".to_owned())];
+    shown.view.press(Key::Caveats, &shown.seen, 24);
+    insta::assert_snapshot!("caveats_80x24", shown.screen((80, 24)));
+    // A timer is all that a guest has: no caveat of this measurement.
+    for without in [RecordingBuilder::healthy(60), storm()] {
+        assert!(!Shown::of(&without).lines((80, 24))[0].contains("caveat"));
+    }
+}
+
+#[test]
+fn what_is_not_seen_beside_functions_stands_on_one_line() {
+    let mut shown = Shown::of(&storm()).live();
+    shown.unseen = vec![
+        ("stalls".to_owned(), "tracepoints cannot be read; run as root".to_owned()),
+        ("names of functions".to_owned(), "hidden, and ".repeat(30)),
+    ];
+    let lines = shown.lines((80, 24));
+    let said: Vec<&String> = lines.iter().filter(|line| line.contains("not seen")).collect();
+    assert_eq!(said.len(), 1, "{lines:#?}");
+    assert!(said[0].starts_with("not seen (c shows all): stalls: tracepoints cannot be read; run as root; names"));
+}
+
+#[test]
+fn a_short_recording_fills_the_chart_and_a_host_fills_it_as_time_passes() {
+    let chart = |shown: &Shown| {
+        let lines = shown.lines((80, 24));
+        let line = lines.iter().find(|line| line.starts_with("free memory")).unwrap();
+        line.chars().skip(22).take(49).collect::<String>()
+    };
+    for seconds in [2, 13, 300] {
+        let chart = chart(&Shown::of(&RecordingBuilder::healthy(seconds)));
+        assert!(!chart.contains(' '), "{seconds} s: {chart}");
+    }
+    let half = chart(&Shown::of(&RecordingBuilder::healthy(59)).live());
+    assert_eq!(half.trim_start().chars().count(), 25, "60 of 120 samples: {half}");
+    let first = chart(&Shown::of(&RecordingBuilder::healthy(0)).live());
+    assert_eq!(first.trim_start().chars().count(), 1, "{first}");
 }
 
 #[test]

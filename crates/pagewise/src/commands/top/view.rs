@@ -93,10 +93,20 @@ impl Window {
 pub(super) enum Page {
     Main,
     Help,
-    /// The findings in full, from this line on.
-    Findings {
+    /// A text, from this line on.
+    Text {
+        of: Text,
         from: usize,
     },
+}
+
+/// What there is to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    /// The findings in full.
+    Findings,
+    /// What makes the numbers less true, and what is not seen.
+    Caveats,
 }
 
 /// What is looked at.
@@ -140,13 +150,15 @@ impl View {
         let page = isize::try_from(rows.saturating_sub(2).max(1)).unwrap_or(1);
         match (self.page, key) {
             (_, Key::Quit) | (Page::Main, Key::Back) => return true,
-            (Page::Help, Key::Back | Key::Help) | (Page::Findings { .. }, Key::Back | Key::Findings) => {
-                self.page = Page::Main;
-            }
+            (Page::Help, Key::Back | Key::Help)
+            | (Page::Text { .. }, Key::Back)
+            | (Page::Text { of: Text::Findings, .. }, Key::Findings)
+            | (Page::Text { of: Text::Caveats, .. }, Key::Caveats) => self.page = Page::Main,
             (_, Key::Help) => self.page = Page::Help,
-            (_, Key::Findings) => self.page = Page::Findings { from: 0 },
+            (_, Key::Findings) => self.page = Page::Text { of: Text::Findings, from: 0 },
+            (_, Key::Caveats) => self.page = Page::Text { of: Text::Caveats, from: 0 },
             (Page::Help, _) => {}
-            (Page::Findings { from }, key) => {
+            (Page::Text { of, from }, key) => {
                 let by = match key {
                     Key::Up => -1,
                     Key::Down => 1,
@@ -157,7 +169,7 @@ impl View {
                     _ => 0,
                 };
                 // What is beyond the end is put right when the text is laid out.
-                self.page = Page::Findings { from: from.saturating_add_signed(by) };
+                self.page = Page::Text { of, from: from.saturating_add_signed(by) };
             }
             (Page::Main, key) => self.travel(key, seen),
         }
@@ -179,7 +191,7 @@ impl View {
             Key::Last => window.moved(isize::MAX, count),
             Key::Closer | Key::Up => window.zoomed(true, count, widest),
             Key::Farther | Key::Down => window.zoomed(false, count, widest),
-            Key::Quit | Key::Back | Key::Help | Key::Findings => window,
+            Key::Quit | Key::Back | Key::Help | Key::Findings | Key::Caveats => window,
         };
         // Whoever comes to the newest sample of a host stays with it.
         self.is_following = seen.is_live && self.window.last + 1 >= count;
@@ -202,6 +214,7 @@ pub(super) enum Key {
     Back,
     Help,
     Findings,
+    Caveats,
     Earlier,
     Later,
     PageUp,
@@ -222,6 +235,7 @@ pub(super) fn meaning(key: KeyEvent) -> Option<Key> {
         KeyCode::Esc => Key::Back,
         KeyCode::Char('?' | 'h') => Key::Help,
         KeyCode::Char('d') | KeyCode::Enter => Key::Findings,
+        KeyCode::Char('c') => Key::Caveats,
         KeyCode::Left => Key::Earlier,
         KeyCode::Right => Key::Later,
         KeyCode::PageUp => Key::PageUp,
@@ -327,9 +341,12 @@ mod tests {
         let mut view = View::of(&seen);
         assert!(!view.press(Key::Findings, &seen, 24));
         assert!(!view.press(Key::PageDown, &seen, 24) && !view.press(Key::Up, &seen, 24));
-        assert_eq!(view.page, Page::Findings { from: 21 });
+        assert_eq!(view.page, Page::Text { of: Text::Findings, from: 21 });
         assert!(!view.press(Key::First, &seen, 24));
-        assert_eq!(view.page, Page::Findings { from: 0 });
+        assert_eq!(view.page, Page::Text { of: Text::Findings, from: 0 });
+        assert!(!view.press(Key::Caveats, &seen, 24) && !view.press(Key::Down, &seen, 24));
+        assert_eq!(view.page, Page::Text { of: Text::Caveats, from: 1 });
+        assert!(!view.press(Key::Caveats, &seen, 24) && view.page == Page::Main);
         assert!(!view.press(Key::Help, &seen, 24) && view.page == Page::Help);
         assert!(!view.press(Key::Back, &seen, 24) && view.page == Page::Main);
         assert!(view.press(Key::Back, &seen, 24));

@@ -39,12 +39,18 @@ pub(crate) fn may_look(bundle: &Bundle) -> Result<(), Failure> {
     let next = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > complete);
     Err(Failure::NotPossible(anyhow!(
         "{complete} of {} blocks are complete, and the plan looks {} (stopping.rule = \"{}\"); going on after looking \
-         earlier would make false alarms likely. Go on with: pagewise trial resume {}",
+         earlier would make false alarms likely. Go on with:\n  {}",
         plan.design.blocks,
         next.map_or_else(|| "at the end".to_owned(), |look| format!("after {look}")),
         plan.stopping.rule.word(),
-        bundle.path().display()
+        resume_line(bundle)
     )))
+}
+
+/// The command that goes on with a bundle.
+pub(crate) fn resume_line(bundle: &Bundle) -> String {
+    let path = bundle.path().display().to_string();
+    format!("pagewise trial resume {}", shlex::try_quote(&path).as_deref().unwrap_or(&path))
 }
 
 /// Analyses a complete trial, writes its reports, says what was found.

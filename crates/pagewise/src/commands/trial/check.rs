@@ -4,7 +4,7 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::plans;
-use crate::session::{Session, Verb};
+use crate::session::{Seed, Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::order;
@@ -12,9 +12,10 @@ use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::forecast::{self, Forecast, Known};
 use pagewise_core::experiment::plan::lint::{self, Lint};
+use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::stats::summary;
-use pagewise_core::unit::{Fraction, Seconds};
+use pagewise_core::unit::{self, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,7 +32,7 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     strict: bool,
     /// Scatter of a run, for power: its standard deviation as a share of its mean
-    #[arg(long, value_name = "N%")]
+    #[arg(long, value_name = "N%", value_parser = unit::share)]
     cv: Option<Fraction>,
     /// Take scatter and times from an earlier trial
     #[arg(long, value_name = "BUNDLE", conflicts_with = "cv")]
@@ -56,6 +57,8 @@ pub(super) struct Checked<'p> {
     plan: &'p Plan,
     /// The order that would be run.
     order: &'p order::Order,
+    /// Whether that order is an example: the plan names no seed, and one is drawn when the trial begins.
+    is_example: bool,
     /// What it takes, and what it can find.
     forecast: &'p Forecast,
     /// What is weak about it.
@@ -63,11 +66,13 @@ pub(super) struct Checked<'p> {
 }
 
 pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let plan = plans::load(&args.plan)?.plan;
+    let loaded = plans::load(&args.plan)?;
+    let session = Session::open(global, Verb::Trial, None)?.with_data(args.data.clone());
+    loaded.hold_to(&session, !args.elsewhere)?;
+    let seed = if loaded.has_seed { Seed::Given } else { Seed::Drawn };
+    let plan = loaded.plan;
     let mut lints = lint::lints(&plan);
-    if !args.elsewhere {
-        lints.extend(Session::open(global, Verb::Trial, None)?.with_data(args.data.clone()).lints(&plan));
-    }
+    lints.extend(if args.elsewhere { numbers::unknown(&plan, None) } else { session.lints(&plan) });
     let mut known = Known::from_plan(&plan);
     if let Some(Fraction(cv)) = args.cv {
         (known.cv_otherwise, known.cv) = (Some(cv), BTreeMap::new());
@@ -78,9 +83,17 @@ pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure
     let forecast = forecast::forecast(&plan, &known);
     let order = order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
     if global.json {
-        output::json(&Checked { schema: SCHEMA, plan: &plan, order: &order, forecast: &forecast, lints: &lints });
+        let is_example = seed == Seed::Drawn;
+        output::json(&Checked {
+            schema: SCHEMA,
+            plan: &plan,
+            order: &order,
+            is_example,
+            forecast: &forecast,
+            lints: &lints,
+        });
     } else {
-        output::data(&in_words(&plan, &order, &forecast, &lints));
+        output::data(&output::wrapped(&in_words(&plan, (&order, seed), &forecast, &lints), output::columns(), 2));
     }
     match lints.len() {
         count if args.strict && count > 0 => {
@@ -119,17 +132,28 @@ fn learn(known: &mut Known, plan: &Plan, points: &[Point]) {
     }
 }
 
-fn in_words(plan: &Plan, order: &order::Order, forecast: &Forecast, lints: &[Lint]) -> String {
+fn in_words(plan: &Plan, (order, seed): (&order::Order, Seed), forecast: &Forecast, lints: &[Lint]) -> String {
+    let (stops, weak): (Vec<&Lint>, Vec<&Lint>) = lints.iter().partition(|lint| lint.id == "not-possible-here");
     let mut lines = Vec::new();
+    if !stops.is_empty() {
+        // Before anything else: what follows is of a trial that would not run.
+        lines.push("as it is this plan cannot run on this host".to_owned());
+        lines.extend(stops.iter().map(|lint| format!("  {}: {}", lint.id, lint.text)));
+        lines.push(String::new());
+    }
     let warmup = plan.design.warmup;
     let with_warmup = match warmup {
         0 => String::new(),
         _ => format!(" and {} of warm-up", forecast.cells * warmup),
     };
     lines.push(format!(
-        "{}: {} cells × {} blocks{with_warmup}, {} runs",
-        plan.name, forecast.cells, forecast.blocks, forecast.runs
+        "{}: {} × {}{with_warmup}, {}",
+        plan.name,
+        output::counted(forecast.cells, "cell"),
+        output::counted(forecast.blocks, "block"),
+        output::counted(forecast.runs, "run")
     ));
+    lines.extend(forecast.ends.clone());
     match (&forecast.hours, &forecast.no_hours_because) {
         (Some(hours), because) => {
             let note = because.as_ref().map(|because| format!(" ({because})")).unwrap_or_default();
@@ -139,26 +163,26 @@ fn in_words(plan: &Plan, order: &order::Order, forecast: &Forecast, lints: &[Lin
         (None, None) => {}
     }
     if forecast.boots > 0 {
-        lines.push(format!("{} boots", forecast.boots));
+        lines.push(output::counted(forecast.boots, "boot"));
     }
-    lines.extend(forecast.recording.as_ref().map(|said| wrapped(said, "")));
+    lines.extend(forecast.recording.clone());
     lines.push("\ncells".to_owned());
     if let Some(everywhere) = &plan.everywhere {
-        lines.push(wrapped(&format!("everywhere: {everywhere}"), "  "));
+        lines.push(format!("  everywhere: {everywhere}"));
     }
     let levels_alone = Plan { everywhere: None, ..plan.clone() };
     for cell in cells(&levels_alone).unwrap_or_default() {
-        lines.push(wrapped(&format!("{}: {}", cell.label, cell.policy), "  "));
+        lines.push(format!("  {}: {}", cell.label, cell.policy));
     }
-    lines.push(format!("\norder: {}, seed {}", order.kind.word(), order.seed));
+    lines.push(format!("\norder: {}, {}", order.kind.word(), seed.in_words(order.seed)));
     const SHOWN: u32 = 4;
     for block in 0..plan.design.blocks.min(SHOWN) {
         let cells: Vec<&str> =
             order.points.iter().filter(|p| p.block == Some(block)).map(|p| p.cell.as_str()).collect();
-        lines.push(wrapped(&format!("block {}: {}", block + 1, cells.join("  ")), "  "));
+        lines.push(format!("  block {}: {}", block + 1, cells.join("  ")));
     }
     if plan.design.blocks > SHOWN {
-        lines.push(format!("  … and {} more blocks", plan.design.blocks - SHOWN));
+        lines.push(format!("  … and {}", output::counted(plan.design.blocks - SHOWN, "more block")));
     }
     if !forecast.comparisons.is_empty() {
         lines.push(format!("\nwhat it finds four times in five ({})", plan.metric().name));
@@ -168,32 +192,14 @@ fn in_words(plan: &Plan, order: &order::Order, forecast: &Forecast, lints: &[Lin
             Some(difference) => format!("{:.1} % or more", difference * 100.0),
             None => "not known: give --cv 3% or --pilot BUNDLE".to_owned(),
         };
-        lines.push(wrapped(&format!("{}: {found}", one.name), "  "));
+        lines.push(format!("  {}: {found}", one.name));
     }
-    lines.push(match lints.len() {
-        0 => "\nno weakness found".to_owned(),
-        1 => "\none weakness".to_owned(),
-        count => format!("\n{count} weaknesses"),
+    lines.push(match (weak.len(), stops.is_empty()) {
+        (0, true) => "\nno weakness found".to_owned(),
+        (0, false) => "\nno weakness found beside what stands above".to_owned(),
+        (1, _) => "\none weakness".to_owned(),
+        (count, _) => format!("\n{count} weaknesses"),
     });
-    for lint in lints {
-        lines.push(wrapped(&format!("{}: {}", lint.id, lint.text), "  "));
-    }
-    lines.join("\n")
-}
-
-/// At 80 columns, later lines set in by four.
-fn wrapped(text: &str, indent: &str) -> String {
-    const COLUMNS: usize = 80;
-    let mut lines = vec![indent.to_owned()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is a line");
-        let is_first = line.trim().is_empty();
-        if !is_first && line.chars().count() + 1 + word.chars().count() > COLUMNS {
-            lines.push(format!("    {word}"));
-        } else {
-            line.push_str(if is_first { "" } else { " " });
-            line.push_str(word);
-        }
-    }
+    lines.extend(weak.iter().map(|lint| format!("  {}: {}", lint.id, lint.text)));
     lines.join("\n")
 }

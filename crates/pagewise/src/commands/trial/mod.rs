@@ -9,6 +9,8 @@ mod status;
 mod verify;
 mod view;
 
+pub(crate) use analyze::resume_line;
+
 use crate::cli::Global;
 use crate::failure::Failure;
 use anyhow::anyhow;

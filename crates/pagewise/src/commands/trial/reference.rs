@@ -1,14 +1,16 @@
-//! The JSON schemas of what `trial check`, `trial status` and `trial verify` print, in `docs/reference/` beside those of
+//! The JSON schemas of what `trial check`, `trial status`, `trial verify` and `--dry-run` print, in `docs/reference/` beside those of
 //! `tests/reference.rs`, which cannot see what is the binary's own. `make docs` writes them again.
 
 use super::{check, status, verify};
+use crate::session::dry_run;
 use schemars::{Schema, schema_for};
 use std::fs;
 use std::path::Path;
 
-fn documents() -> [(&'static str, &'static str, Schema); 3] {
+fn documents() -> [(&'static str, &'static str, Schema); 4] {
     [
         ("check", check::SCHEMA, schema_for!(check::Checked<'_>)),
+        ("dry-run", dry_run::SCHEMA, schema_for!(dry_run::DryRun<'_>)),
         ("status", status::SCHEMA, schema_for!(status::Status)),
         ("verify", verify::SCHEMA, schema_for!(verify::Verified)),
     ]

@@ -5,11 +5,12 @@ use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::plans;
-use crate::session::{Session, Verb};
+use crate::session::{Seed, Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
-use pagewise_core::experiment::plan::lint;
+use pagewise_core::experiment::plan::{Plan, lint};
+use pagewise_core::unit::Seconds;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,6 +34,9 @@ pub(crate) struct RunArgs {
     /// Refuse a plan that has a weakness
     #[arg(long)]
     strict: bool,
+    /// When another run has this host, wait until it ends, or for this time at most
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    wait: Option<Option<Seconds>>,
     /// Say what would be run and changed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -43,9 +47,12 @@ pub(crate) struct RunArgs {
 pub(crate) struct ResumeArgs {
     /// The bundle, such as terasort-thp.trial
     bundle: PathBuf,
-    /// The data of a command that come back before every run
+    /// The data of a command that come back before every run [default: where they were when it began]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// When another run has this host, wait until it ends, or for this time at most
+    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
+    wait: Option<Option<Seconds>>,
     /// Your own Hadoop instead of the fetched one
     #[arg(long, value_name = "DIR")]
     hadoop: Option<PathBuf>,
@@ -53,6 +60,10 @@ pub(crate) struct ResumeArgs {
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let loaded = plans::load(&args.plan)?;
+    let seed = if args.seed.is_some() || loaded.has_seed { Seed::Given } else { Seed::Drawn };
+    let session =
+        Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone()).waiting(args.wait);
+    loaded.hold_to(&session, true)?;
     let mut plan = loaded.plan;
     if let Some(name) = &args.name {
         if !can_name_a_trial(name) {
@@ -62,32 +73,43 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     }
     match args.seed {
         Some(seed) => plan.design.seed = seed,
-        None if !loaded.has_seed => plan.design.seed = crate::session::seed_from_clock(),
+        None if seed == Seed::Drawn => plan.design.seed = crate::session::seed_from_clock(),
         None => {}
     }
-    let session = Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone());
-    let mut notes = session.check(&plan, false)?;
     let lints = lint::lints(&plan);
     if args.strict && !lints.is_empty() {
         let ids: Vec<&str> = lints.iter().map(|lint| lint.id.as_str()).collect();
-        return Err(Failure::Usage(anyhow!("the plan has weaknesses: {}; see: pagewise trial check", ids.join(", "))));
+        let check = shlex::try_join(["pagewise", "trial", "check", &args.plan]).unwrap_or_default();
+        return Err(Failure::Usage(anyhow!("the plan has weaknesses: {}; see:\n  {check}", ids.join(", "))));
     }
-    notes.extend(lints.into_iter().map(|lint| format!("{}: {}", lint.id, lint.text)));
-    notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+    let weaknesses = || lints.iter().map(|lint| format!("{}: {}", lint.id, lint.text));
     if args.dry_run {
-        return session.describe(global, &plan, &notes);
+        let notes: Vec<String> = session.check(&plan, false)?.into_iter().chain(weaknesses()).collect();
+        return session.describe(global, &plan, seed, &notes);
+    }
+    // First of all: on a host that another run is changing nothing below would be true.
+    let held = session.hold_for(&plan)?;
+    let mut notes = session.check(&plan, false)?;
+    for note in notes.iter().cloned().chain(weaknesses()).chain(session.unknown_numbers(&plan)) {
+        output::note(&format!("note: {note}"));
+    }
+    // The analysis of a matrix finds its plan's weaknesses again, and its report tells them once.
+    if plan.is_two_arms() {
+        notes.extend(weaknesses());
     }
     let file = args.plan.clone();
     let name = plan.name.clone();
-    let repeat = move |plan: &pagewise_core::experiment::plan::Plan| {
-        let words = ["pagewise", "trial", "run", &file, "--name", &name, "--seed", &plan.design.seed.to_string()]
-            .map(str::to_owned);
-        shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+    let options = session.repeat_options();
+    let repeat = move |plan: &Plan| {
+        let seed = plan.design.seed.to_string();
+        let words = ["pagewise", "trial", "run", &file, "--name", &name, "--seed", &seed].into_iter();
+        let words: Vec<&str> = words.chain(options.iter().map(String::as_str)).collect();
+        shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
     };
-    analyze::conclude(global, &session.start(plan, notes, None, repeat)?)
+    analyze::conclude(global, &session.start(held, plan, notes, None, repeat)?)
 }
 
 pub(super) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let session = Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone());
-    analyze::conclude(global, &session.resume(&args.bundle)?)
+    analyze::conclude(global, &session.waiting(args.wait).resume(&args.bundle)?)
 }

@@ -6,9 +6,12 @@ use crate::failure::Failure;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;
+use pagewise_core::comparison::words::p_value;
 use pagewise_core::experiment::next::{Next, next};
+use pagewise_core::experiment::plan::StoppingRule;
+use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::point::{Outcome, Point};
-use pagewise_core::experiment::stopping::{self, Look};
+use pagewise_core::experiment::stopping::{self, Look, Looked};
 use pagewise_core::unit::Seconds;
 use pagewise_host::store::bundle::{Bundle, PointState, State};
 use pagewise_host::store::holder;
@@ -27,6 +30,9 @@ pub(crate) struct StatusArgs {
     #[arg(long)]
     watch: bool,
 }
+
+/// As many invalid attempts as are told one by one, the latest.
+const MOST_INVALID: usize = 12;
 
 /// Id of the document that `trial status --json` writes.
 pub(super) const SCHEMA: &str = "pagewise.status/1";
@@ -48,15 +54,20 @@ pub(super) struct Status {
     pub(super) invalid: u32,
     /// Blocks complete one after the other from the first on.
     pub(super) blocks_complete: u32,
-    /// Blocks of the plan.
+    /// Blocks of the plan; of an open-ended trial the most there can be.
     pub(super) blocks: u32,
+    /// Which rule ends the trial.
+    pub(super) rule: StoppingRule,
+    /// Alpha of the whole trial, which looks spend.
+    pub(super) alpha: f64,
     /// Whether a process that this one can see runs the trial now. `None` when that cannot be read.
     pub(super) is_run: Option<bool>,
     /// The point that is under way, or comes next. `None` when the trial is complete.
     pub(super) next: Option<NextPoint>,
     /// Seconds from the start of one run to that of the next, the median. `None` before the first run has ended.
     pub(super) seconds_per_run: Option<f64>,
-    /// Seconds that the runs without a result will take, the one under way whole. `None` before the first run has ended.
+    /// Seconds that the runs without a result will take, the one under way whole; those of a trial that may end early are the
+    /// most it will take. `None` before the first run has ended.
     pub(super) seconds_left: Option<f64>,
     /// After how many blocks the next look comes. `None` when the trial is complete.
     pub(super) next_look: Option<u32>,
@@ -66,6 +77,8 @@ pub(super) struct Status {
     pub(super) runs: Vec<Run>,
     /// Every attempt that was invalid, in run order.
     pub(super) invalid_attempts: Vec<InvalidAttempt>,
+    /// Numbers the plan asks for that no run had so far, in sentences.
+    pub(super) missing: Vec<String>,
 }
 
 /// A point that is under way, or comes next.
@@ -132,7 +145,8 @@ pub(super) fn run(args: &StatusArgs, global: &Global) -> Result<ExitCode, Failur
     if global.json {
         output::json(&status);
     } else {
-        output::data(&in_words(&status));
+        let bundle = args.bundle.display().to_string();
+        output::data(&output::wrapped(&in_words(&status, &bundle), output::columns(), 2));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -197,6 +211,8 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
         invalid: invalid.len() as u32,
         blocks_complete,
         blocks: plan.design.blocks,
+        rule: plan.stopping.rule,
+        alpha: plan.design.alpha,
         is_run: holder::is_held(bundle.path()),
         seconds_per_run: seconds,
         seconds_left: seconds.map(|seconds| seconds * f64::from(open)),
@@ -212,6 +228,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
                 reason: attempt.reason.clone(),
             })
             .collect(),
+        missing: numbers::missing(plan, &points),
     })
 }
 
@@ -235,7 +252,7 @@ fn per_point(points: &[Point]) -> Option<f64> {
     }
 }
 
-fn in_words(status: &Status) -> String {
+fn in_words(status: &Status, bundle: &str) -> String {
     let mut lines = Vec::new();
     let share = f64::from(status.done) / f64::from(status.points.max(1));
     lines.push(format!(
@@ -253,33 +270,75 @@ fn in_words(status: &Status) -> String {
         .collect();
     lines.push(format!("runs by state: {}", states.join(", ")));
     if status.invalid > 0 {
-        lines.push(format!("{} attempts were invalid; they are kept, and run again", status.invalid));
+        let (attempts, they) = match status.invalid {
+            1 => ("1 attempt was".to_owned(), "it is kept, and its run is run again"),
+            count => (format!("{count} attempts were"), "they are kept, and their runs are run again"),
+        };
+        lines.push(format!("{attempts} invalid; {they}:"));
+        let shown = &status.invalid_attempts[status.invalid_attempts.len().saturating_sub(MOST_INVALID)..];
+        if shown.len() < status.invalid_attempts.len() {
+            lines.push(format!("  … {} before these", status.invalid_attempts.len() - shown.len()));
+        }
+        lines.extend(shown.iter().map(|attempt| format!("  {}", attempt.in_words())));
     }
+    lines.extend(status.missing.iter().cloned());
     match &status.next {
         Some(next) => {
             let place = next.block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
             let waiting = next.reason.as_ref().map(|reason| format!(", waits for {reason}")).unwrap_or_default();
             lines.push(format!("next: run {}, {place}, {} ({}{waiting})", next.index + 1, next.cell, next.state));
             if let Some(left) = status.seconds_left {
-                lines.push(format!("about {} left", Seconds(left)));
+                let at_most = if status.rule == StoppingRule::OpenEnded { " at most" } else { "" };
+                lines.push(format!("about {} left{at_most}", Seconds(left)));
             }
         }
-        None => lines.push("complete: pagewise trial analyze says what was found".to_owned()),
+        None => {
+            let bundle = shlex::try_quote(bundle).unwrap_or(bundle.into());
+            lines.push(format!("complete; what was found:\n  pagewise trial analyze {bundle}"));
+        }
     }
-    for look in &status.looks {
-        lines.push(format!(
-            "look after {} blocks: {:.2} % of alpha spent; {}",
-            look.blocks,
-            look.spent * 100.0,
-            look.because
-        ));
+    for look in told(status) {
+        lines.push(look_in_words(look, status.alpha));
         for one in &look.comparisons {
-            let p = one.p.map_or("no estimate".to_owned(), |p| format!("p = {p:.2e}, needs {:.2e}", one.nominal_p));
-            lines.push(format!("  {}: {} ({p})", one.name, one.conclusion.word()));
+            lines.push(format!("  {}: {} ({})", one.name, one.conclusion.word(), p_in_words(one)));
         }
     }
     if let Some(look) = status.next_look {
         lines.push(format!("the plan's rule allows the next look after {look} blocks"));
     }
     lines.join("\n")
+}
+
+/// The looks that are told. An open-ended trial is looked at after every block, and the last look says all that the others did.
+pub(super) fn told(status: &Status) -> &[Look] {
+    match (status.rule, status.looks.len()) {
+        (StoppingRule::OpenEnded, taken @ 1..) => &status.looks[taken - 1..],
+        _ => &status.looks[..],
+    }
+}
+
+/// What a look cost and decided, in a line.
+pub(super) fn look_in_words(look: &Look, alpha: f64) -> String {
+    let blocks = output::counted(look.blocks, "block");
+    match look.spent {
+        Some(spent) => {
+            let spent = stopping::spent_in_words(spent, alpha);
+            format!("look after {blocks}, alpha spent: {spent}; {}", look.because)
+        }
+        None => format!("looked at after every block, the last time after {}: {}", look.blocks, look.because),
+    }
+}
+
+/// `p = 0.031, needs 0.0051`.
+pub(super) fn p_in_words(one: &Looked) -> String {
+    let p = one.p.map(|p| format!("p = {}, needs {}", p_value(p), p_value(one.nominal_p)));
+    p.unwrap_or_else(|| "no estimate".to_owned())
+}
+
+impl InvalidAttempt {
+    /// `run 3, attempt 1: the hypervisor took 12 % of the CPU time (limit 10 %)`.
+    pub(super) fn in_words(&self) -> String {
+        let reason = self.reason.as_deref().unwrap_or("no reason was written down");
+        format!("run {}, attempt {}: {reason}", self.index + 1, self.attempt)
+    }
 }

@@ -54,11 +54,12 @@ pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failur
     if global.json {
         output::json(&Verified { schema: SCHEMA, same: same.clone(), different: different.clone() });
     } else if different.is_empty() {
-        output::data(&format!(
+        let said = format!(
             "{}: the plan is the frozen one, and {} come out again byte for byte",
             bundle.path().display(),
             same.join(", ")
-        ));
+        );
+        output::data(&output::wrapped(&said, output::columns(), 2));
     }
     if different.is_empty() {
         return Ok(ExitCode::SUCCESS);

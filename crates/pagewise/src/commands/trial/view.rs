@@ -4,12 +4,13 @@
 //! header, opens the bundle only when they changed, and writes to the terminal only cells that changed. It never takes the
 //! bundle's lock.
 
-use super::status::{NextPoint, Run, Status, status};
+use super::status::{NextPoint, Run, Status, look_in_words, p_in_words, status, told};
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
 use crate::screen::{Pen, Screen, Woken};
 use anyhow::{Context, anyhow};
+use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::report::Style as Wanted;
 use pagewise_core::unit::Seconds;
@@ -236,9 +237,11 @@ fn head(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
             _ => 0.0,
         };
         let left = (left - gone).max(0.0);
-        facts.push_str(&format!(" · {} left", span(left)));
+        let may_end_early = status.rule == StoppingRule::OpenEnded;
+        facts.push_str(&format!(" · {} left{}", span(left), if may_end_early { " at most" } else { "" }));
         if status.is_run == Some(true) {
-            facts.push_str(&clock(picture.now, left).map(|end| format!(" · ends {end}")).unwrap_or_default());
+            let by = if may_end_early { "by " } else { "" };
+            facts.push_str(&clock(picture.now, left).map(|end| format!(" · ends {by}{end}")).unwrap_or_default());
         }
     }
     vec![title, bar, pen.line(&facts)]
@@ -388,31 +391,25 @@ fn strip(status: &Status, pen: &Pen, rows: usize) -> Vec<Line<'static>> {
 }
 
 fn looks(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
-    let mut lines: Vec<Line> = status.looks.iter().flat_map(|look| one_look(look, pen)).collect();
+    let mut lines: Vec<Line> = told(status).iter().flat_map(|look| one_look(look, status.alpha, pen)).collect();
     if let Some(blocks) = status.next_look {
         lines.push(pen.line(&format!("next look after {blocks} blocks ({} now)", status.blocks_complete)));
     }
     lines
 }
 
-fn one_look(look: &Look, pen: &Pen) -> Vec<Line<'static>> {
-    let spent = look.spent * 100.0;
-    let mut lines =
-        vec![pen.line(&format!("look after {} blocks: {spent:.2} % of alpha spent; {}", look.blocks, look.because))];
+fn one_look(look: &Look, alpha: f64, pen: &Pen) -> Vec<Line<'static>> {
+    let mut lines = vec![pen.line(&look_in_words(look, alpha))];
     lines.extend(look.comparisons.iter().map(|one| {
-        let p = one.p.map_or("no estimate".to_owned(), |p| format!("p = {p:.2e}, needs {:.2e}", one.nominal_p));
         // The verdict stands before the name: a long name must not push it off the screen.
-        pen.line(&format!("  {} ({p}): {}", one.conclusion.word(), one.name))
+        pen.line(&format!("  {} ({}): {}", one.conclusion.word(), p_in_words(one), one.name))
     }));
     lines
 }
 
 fn invalid(status: &Status, pen: &Pen) -> Vec<Line<'static>> {
-    let line = |attempt: &super::status::InvalidAttempt| {
-        let reason = attempt.reason.as_deref().unwrap_or("no reason was written down");
-        pen.line(&format!("invalid: run {}, attempt {}: {reason}", attempt.index + 1, attempt.attempt))
-    };
-    status.invalid_attempts.iter().map(line).collect()
+    let missing = status.missing.iter().map(|text| pen.warn(text));
+    missing.chain(status.invalid_attempts.iter().map(|one| pen.line(&format!("invalid: {}", one.in_words())))).collect()
 }
 
 /// The last so many lines; says how many there were before.

@@ -42,6 +42,8 @@ impl Made {
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
+            bundle: None,
+            data_folder: None,
         };
         let folder = tempfile::tempdir().unwrap();
         let bundle = Bundle::create(&folder.path().join("x.trial"), &plan, frozen).unwrap();
@@ -154,7 +156,7 @@ fn a_sequential_trial_shows_its_looks_and_the_next() {
     };
     let look = Look {
         blocks: 16,
-        spent: 0.0008,
+        spent: Some(0.0008),
         comparisons: vec![looked],
         stop: false,
         because: "not every primary comparison is decided".to_owned(),
@@ -163,6 +165,34 @@ fn a_sequential_trial_shows_its_looks_and_the_next() {
     for size in [(80, 24), (40, 12)] {
         insta::assert_snapshot!(format!("sequential_{}x{}", size.0, size.1), made.seen(true, size, PLAIN, None));
     }
+}
+
+#[test]
+fn an_open_ended_trial_shows_its_last_look_alone() {
+    let more = "[stopping]\nrule = 'open-ended'\n\
+                [[contrast]]\nfactor = 'thp'\na = 'madvise'\nb = 'always'\nprimary = true";
+    let mut made = Made::new("terasort-thp", 40, ["madvise", "always"], more);
+    made.all_ok(0..14);
+    for blocks in [4, 5, 6] {
+        let looked = Looked {
+            name: "thp: madvise → always".to_owned(),
+            nominal_p: 0.05,
+            p: Some(0.5 / f64::from(blocks)),
+            conclusion: Conclusion::Inconclusive,
+            futile: false,
+        };
+        let look = Look {
+            blocks,
+            spent: None,
+            comparisons: vec![looked],
+            stop: false,
+            because: "not every primary comparison is decided".to_owned(),
+        };
+        made.bundle.keep_look(&look, "2027-01-01T00:00:00Z").unwrap();
+    }
+    let seen = made.seen(true, (80, 24), PLAIN, None);
+    assert!(seen.contains("left at most · ends by ") && !seen.contains("1.00e-1"), "{seen}");
+    insta::assert_snapshot!("open_ended_80x24", seen);
 }
 
 #[test]

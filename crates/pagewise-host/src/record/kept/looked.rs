@@ -1,10 +1,11 @@
-//! Where CPUs were in the last while: the threads that look, and what they told.
+//! Where CPUs were and what held tasks up in the last while: the threads that look, and what they told.
 
-use crate::record::looking::{Lookers, Looking};
-use crate::record::{ABANDON, Event, RecordError, Shared, clock, stacks, writing};
+use super::stalls::Stalls;
+use crate::record::looking::{Lookers, Looking, STACKS_THREAD};
+use crate::record::{ABANDON, Event, RecordError, Shared, clock, stacks, stalls, writing};
 use crate::root::Root;
 use crate::store::recording::{Batch, StackRows, stacks as keys};
-use pagewise_core::recording::{Gap, GapReason, Profile, SamplingEvent, StackId};
+use pagewise_core::recording::{Gap, GapReason, Profile, SamplingEvent, StackId, StallRow};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Receiver};
@@ -16,13 +17,16 @@ const MOST_ROWS: usize = 200_000;
 /// Different stacks, ever seen, at which looking starts anew: what is in no sample any more must not be kept for ever.
 const MOST_STACKS: usize = 200_000;
 
-/// The threads and the stacks they saw.
+/// The threads and what they saw.
 pub(super) struct Looked {
+    looking: Looking,
     lookers: Lookers,
     shared: Arc<Shared>,
     events: Receiver<Event>,
     /// `None`: nobody looks.
     profile: Option<Profile>,
+    /// The same.
+    stalls: Option<Stalls>,
     /// What the threads' numbers of frames and stacks are in the profile.
     frames: Vec<u32>,
     nodes: Vec<Option<StackId>>,
@@ -30,20 +34,21 @@ pub(super) struct Looked {
     seen: u64,
     lost_before: u64,
     lost: u64,
-    /// CPU time of threads that have ended.
+    /// CPU time of threads that have ended, of those for stacks.
     cpu_before: u64,
 }
 
 impl Looked {
-    pub(super) fn start(root: &Root, hz: Option<u32>) -> Result<Looked, RecordError> {
+    pub(super) fn start(root: &Root, looking: Looking) -> Result<Looked, RecordError> {
         let (tells, events) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let looking = Looking { stacks: hz, ..Looking::default() };
         let mut looked = Looked {
+            looking,
             lookers: Lookers::default(),
             shared,
             events,
             profile: None,
+            stalls: None,
             frames: Vec::new(),
             nodes: Vec::new(),
             seen: 0,
@@ -59,8 +64,14 @@ impl Looked {
         self.profile.as_ref()
     }
 
-    pub(super) fn cpu(&self) -> u64 {
-        self.cpu_before + self.lookers.cpu()
+    /// What held tasks up, and the instant before which some of it is not kept any more. `None`: nobody looks.
+    pub(super) fn stalls(&self) -> Option<(&[StallRow], u64)> {
+        self.stalls.as_ref().map(|stalls| (stalls.rows(), stalls.incomplete_until()))
+    }
+
+    /// CPU time that looking at stacks took.
+    pub(super) fn stacks_cpu(&self) -> u64 {
+        self.cpu_before + self.lookers.cpu_of(STACKS_THREAD)
     }
 
     pub(super) fn has_broken(&self) -> bool {
@@ -74,6 +85,10 @@ impl Looked {
             let told = rows.samples.len();
             self.take(rows);
             self.shared.waiting.fetch_sub(told as i64, Ordering::AcqRel);
+        }
+        if let Some(rows) = batch.stalls.take() {
+            self.shared.waiting.fetch_sub(rows.len() as i64, Ordering::AcqRel);
+            self.stalls.get_or_insert_default().take(rows);
         }
         let Some(profile) = &mut self.profile else { return };
         for (key, value) in batch.meta.drain(..) {
@@ -132,6 +147,9 @@ impl Looked {
             let old = profile.samples.partition_point(|sample| sample.to < oldest);
             profile.samples.drain(..old);
         }
+        if let Some(stalls) = &mut self.stalls {
+            stalls.forget(oldest);
+        }
     }
 
     /// Whether looking has to start anew.
@@ -139,28 +157,33 @@ impl Looked {
         self.nodes.len() > MOST_STACKS
     }
 
-    /// Starts anew, keeping the samples. Gives the time in which nobody looked.
-    pub(super) fn renew(&mut self, root: &Root, hz: Option<u32>) -> Gap {
+    /// Starts anew, keeping what was seen. Gives the time in which nobody looked.
+    pub(super) fn renew(&mut self, root: &Root) -> Vec<Gap> {
         let from = clock::boot();
         self.stop();
-        self.cpu_before += self.lookers.cpu();
+        self.cpu_before += self.lookers.cpu_of(STACKS_THREAD);
         self.lost_before += std::mem::take(&mut self.lost);
         // Only the stacks of samples that are kept.
         let profile = self.profile.take().map(|profile| profile.part(0, u64::MAX));
         (self.frames, self.nodes) = (Vec::new(), Vec::new());
-        let mut detail = "looking at stacks started anew, to forget those that were not seen lately".to_owned();
-        match Looked::start(root, hz) {
+        let mut detail = "looking started anew, to forget stacks that were not seen lately".to_owned();
+        match Looked::start(root, self.looking) {
             // What is put in place of the threads is dropped with those that have ended.
             Ok(mut anew) => {
                 std::mem::swap(&mut self.lookers, &mut anew.lookers);
                 std::mem::swap(&mut self.shared, &mut anew.shared);
                 std::mem::swap(&mut self.events, &mut anew.events);
             }
-            Err(error) => detail = format!("looking at stacks ended: {error}"),
+            Err(error) => detail = format!("looking ended: {error}"),
         }
         self.profile = profile;
-        let (source, to) = (Some(stacks::SOURCE.to_owned()), Some(clock::boot()));
-        Gap { from, to, source, reason: GapReason::Lost, ticks: None, detail }
+        let to = Some(clock::boot());
+        let gap = |source: &str| {
+            let (source, detail) = (Some(source.to_owned()), detail.clone());
+            Gap { from, to, source, reason: GapReason::Lost, ticks: None, detail }
+        };
+        let sources = [(stacks::SOURCE, self.profile.is_some()), (stalls::SOURCE, self.stalls.is_some())];
+        sources.into_iter().filter(|(_, is_looked_at)| *is_looked_at).map(|(source, _)| gap(source)).collect()
     }
 
     fn stop(&mut self) {
@@ -178,7 +201,7 @@ impl Drop for Looked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagewise_core::recording::{Frame, StackSample};
+    use pagewise_core::recording::{Durations, Frame, StackSample, StallKind};
 
     fn frame(name: &str) -> Frame {
         Frame { name: name.to_owned(), module: "job".to_owned() }
@@ -205,14 +228,15 @@ mod tests {
     #[test]
     fn samples_outlive_the_threads_that_took_them_and_their_numbers() {
         let root = Root::live();
-        let mut looked = Looked::start(&root, None).unwrap();
-        assert!(looked.profile().is_none() && !looked.has_broken());
+        let mut looked = Looked::start(&root, Looking::default()).unwrap();
+        assert!(looked.profile().is_none() && looked.stalls().is_none() && !looked.has_broken());
         looked.take(rows("early", 10, 3));
         looked.lost = 3;
         looked.count_lost();
         assert_eq!(looked.profile().unwrap().lost, 3);
-        let gap = looked.renew(&root, None);
-        assert!(gap.to >= Some(gap.from) && gap.detail.contains("anew"), "{gap:?}");
+        let gaps = looked.renew(&root);
+        assert_eq!(gaps.len(), 1, "nobody looked at stalls: {gaps:?}");
+        assert!(gaps[0].to >= Some(gaps[0].from) && gaps[0].detail.contains("anew"), "{gaps:?}");
         looked.take(rows("late", 30, 3));
         looked.count_lost();
         assert_eq!(seen(&looked), [(10, vec!["early", "main"]), (30, vec!["late", "main"])]);
@@ -224,8 +248,25 @@ mod tests {
     }
 
     #[test]
+    fn stalls_outlive_the_threads_that_told_them_and_none_is_not_nobody_looked() {
+        let root = Root::live();
+        let mut looked = Looked::start(&root, Looking::default()).unwrap();
+        let (comm, outcome) = ("job".to_owned(), String::new());
+        let (kind, durations) = (StallKind::Compaction, Durations::default());
+        let mut batch = Batch::default();
+        batch.stall_rows().push(StallRow { from: 10, to: 20, kind, pid: 7, comm, order: None, outcome, durations });
+        looked.hear(&mut batch);
+        let gaps = looked.renew(&root);
+        let sources: Vec<&str> = gaps.iter().filter_map(|gap| gap.source.as_deref()).collect();
+        assert_eq!(sources, ["stalls"], "nobody looked at stacks");
+        assert_eq!(looked.stalls().map(|(rows, incomplete_until)| (rows.len(), incomplete_until)), Some((1, 0)));
+        looked.forget(21);
+        assert!(looked.stalls().is_some_and(|(rows, _)| rows.is_empty()));
+    }
+
+    #[test]
     fn what_comes_late_is_put_in_order_and_what_is_too_much_goes_at_the_old_end() {
-        let mut looked = Looked::start(&Root::live(), None).unwrap();
+        let mut looked = Looked::start(&Root::live(), Looking::default()).unwrap();
         looked.take(rows("late", 50, 1));
         let one = StackRows { frames: Vec::new(), nodes: Vec::new(), ..rows("", 20, 1) };
         looked.take(one.clone());
@@ -241,7 +282,7 @@ mod tests {
 
     #[test]
     fn rows_that_build_on_what_was_never_told_are_left_out() {
-        let mut looked = Looked::start(&Root::live(), None).unwrap();
+        let mut looked = Looked::start(&Root::live(), Looking::default()).unwrap();
         let mut broken = rows("x", 1, 1);
         broken.nodes[1] = (Some(StackId(9)), 1);
         looked.take(broken);

@@ -1,0 +1,98 @@
+//! What is worth knowing about how a table was read, and no reason to doubt what was found in it.
+
+use super::analysis::Note;
+use super::cells::Cell;
+use super::confounding;
+use super::question::{Counters, Question};
+use super::table::{Recognised, Table};
+
+/// As many levels as a note names.
+const MOST_LEVELS: usize = 5;
+
+/// All that apply, in a fixed order. `compared` is how many contrasts of counters were made.
+pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: usize) -> Vec<Note> {
+    let no_counters = (question.counters != Counters::None && compared == 0).then(|| {
+        note(
+            "no-counters",
+            "No other column of numbers changes within the runs compared: there is no counter.".to_owned(),
+        )
+    });
+    let recognised = &table.recognised;
+    let mut all: Vec<Note> = [read_as(recognised), columns_used(recognised)].into_iter().flatten().collect();
+    all.extend(levels_not_used(table, question));
+    all.extend(confounding::changes_together(table, question, cells));
+    all.extend(no_counters);
+    all
+}
+
+fn note(id: &str, text: String) -> Note {
+    Note { id: id.to_owned(), text }
+}
+
+/// How the text was cut, where that is not the plainest way.
+fn read_as(recognised: &Recognised) -> Option<Note> {
+    let mut said = Vec::new();
+    if recognised.delimiter != super::table::Delimiter::default() {
+        said.push(format!("fields are separated by {}", recognised.delimiter.words()));
+    }
+    if recognised.decimal_comma.is_some() {
+        said.push("numbers have decimal commas".to_owned());
+    }
+    match recognised.comments {
+        0 => {}
+        1 => said.push("1 line of comment above the header is read over".to_owned()),
+        count => said.push(format!("{count} lines of comments above the header are read over")),
+    }
+    (!said.is_empty()).then(|| note("read-as", format!("As read: {}.", said.join("; "))))
+}
+
+/// Which columns mean something by their names: one that was meant and is not listed was not found.
+fn columns_used(recognised: &Recognised) -> Option<Note> {
+    let time = if recognised.order_is_time { " (timestamps)" } else { "" };
+    let used =
+        [("outcome", &recognised.outcome, ""), ("order", &recognised.order, time), ("block", &recognised.block, "")];
+    let said: Vec<String> = used
+        .into_iter()
+        .filter_map(|(what, column, more)| Some(format!("{what} from column '{}'{more}", column.as_ref()?)))
+        .collect();
+    (!said.is_empty()).then(|| note("columns-used", format!("Taken: {}.", said.join(", "))))
+}
+
+/// A row of another level belongs to no comparison. Levels that look like a slip have a warning of their own.
+fn levels_not_used(table: &Table, question: &Question) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for factor in &table.factors {
+        let of_factor = |level: &&super::table::LeftOutLevel| level.factor == factor.name && level.alike.is_none();
+        let left_out: Vec<_> = table.left_out.levels.iter().filter(of_factor).collect();
+        if left_out.is_empty() {
+            continue;
+        }
+        let rows = |count: u64| if count == 1 { "1 row has".to_owned() } else { format!("{count} rows have") };
+        let mut named: Vec<String> = left_out
+            .iter()
+            .take(MOST_LEVELS)
+            .map(|left| format!("{} {}={}", rows(left.rows.count), left.factor, left.level))
+            .collect();
+        if left_out.len() > MOST_LEVELS {
+            let rest: u64 = left_out.iter().skip(MOST_LEVELS).map(|left| left.rows.count).sum();
+            named.push(format!("{} one of {} more levels", rows(rest), left_out.len() - MOST_LEVELS));
+        }
+        let compared = compared(question, &factor.name).join(", ");
+        let text = format!("{}: not used; levels compared are {compared}.", named.join(", "));
+        notes.push(note("levels-not-used", text));
+    }
+    notes
+}
+
+/// The levels of a factor that a question asks for, each once.
+pub(super) fn compared<'q>(question: &'q Question, factor: &str) -> Vec<&'q str> {
+    let mut levels: Vec<&str> = Vec::new();
+    for contrast in question.contrasts.iter().filter(|contrast| contrast.factor == factor) {
+        for level in [contrast.a.as_str(), contrast.b.as_str()] {
+            if !levels.contains(&level) {
+                levels.push(level);
+            }
+        }
+    }
+    levels
+}

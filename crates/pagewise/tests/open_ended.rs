@@ -1,0 +1,128 @@
+//! A comparison without a planned end, run for real: it is looked at after every block, survives a pause, ends when it is decided,
+//! and says in every form which intervals it has.
+
+use pagewise_core::experiment::stopping::Look;
+use pagewise_host::store::bundle::Bundle;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PAGEWISE: &str = env!("CARGO_BIN_EXE_pagewise");
+
+/// A job whose number scatters by some percent and is twice as large at the other level.
+const PLAN: &str = r#"
+name = "open"
+[workload]
+name = "command"
+run = ["sh", "-c", "sleep 0.1; echo score=$((V * 100 + $(od -An -N1 -tu1 /dev/urandom)))"]
+[metric]
+name = "regex:score=([0-9]+)"
+[[factor]]
+name = "size"
+levels.small = "env.V=10"
+levels.large = "env.V=20"
+[design]
+blocks = 30
+warmup = 0
+seed = 3
+[stopping]
+rule = "open-ended"
+shortest_at = 6
+[[contrast]]
+factor = "size"
+a = "small"
+b = "large"
+primary = true
+"#;
+
+struct Trial(TempDir);
+
+impl Trial {
+    fn new() -> Trial {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        fs::write(folder.path().join("plan.toml"), PLAN).expect("room");
+        Trial(folder)
+    }
+
+    fn bundle(&self) -> PathBuf {
+        self.0.path().join("open.trial")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PAGEWISE);
+        command.arg("trial").args(words).args(["--state-dir", "state", "--cache-dir", "cache"]);
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("pagewise starts")
+    }
+
+    /// What it says, on one line; it must succeed.
+    fn said(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{words:?}: {err}{out}");
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn looks(&self) -> Vec<Look> {
+        Bundle::open(&self.bundle()).and_then(|bundle| bundle.looks()).unwrap_or_default()
+    }
+}
+
+#[test]
+fn it_is_looked_at_after_every_block_survives_a_pause_and_ends_when_it_is_decided() {
+    let trial = Trial::new();
+    let checked = trial.said(&["check", "plan.toml"]);
+    assert!(checked.contains("open-ended: ends as soon as every claim is decided, after 5 blocks"), "{checked}");
+
+    let mut first = trial.command(&["run", "plan.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while trial.looks().is_empty() {
+        assert!(Instant::now() < deadline, "no look is taken");
+        assert!(first.try_wait().expect("our child").is_none(), "it ended before it was looked at");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).expect("a pid")).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
+    assert_eq!(first.wait().expect("our child").code(), Some(130));
+    let before = trial.looks();
+    assert!(before.iter().all(|look| !look.stop), "it ended too soon for a pause: {before:?}");
+
+    let status = trial.said(&["status", "open.trial"]);
+    assert!(status.contains("looked at after every block, the last time after 4: not every"), "{status}");
+    let early = trial.said(&["analyze", "open.trial"]);
+    assert!(early.contains("Not over. This is after 4 blocks of at most 30"), "{early}");
+
+    let ended = trial.said(&["resume", "open.trial"]);
+    let looks = trial.looks();
+    let last = looks.last().expect("a look");
+    assert_eq!(looks[..before.len()], before, "what was looked at before the pause stands");
+    assert_eq!(looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), (4..=last.blocks).collect::<Vec<_>>());
+    assert!(last.stop && last.blocks < 30, "{last:?}");
+    assert!(ended.contains("`large` is worse than `small`") && ended.contains("95 % confidence sequence"), "{ended}");
+    assert!(ended.contains(&format!("Ended after {} blocks of at most 30", last.blocks)), "{ended}");
+
+    let study: Value = serde_json::from_slice(&fs::read(trial.bundle().join("analysis.json")).unwrap()).unwrap();
+    assert_eq!((&study["rule"], &study["blocks_complete"]), (&"open-ended".into(), &last.blocks.into()));
+    assert_eq!(study["sequence"]["shortest_at"], 6);
+    let low = study["comparisons"][0]["effect"]["interval"]["low"].as_f64().unwrap();
+    assert!((1.0..2.0).contains(&low), "{low}");
+    for (file, words) in [
+        ("report.md", "95 % sequence"),
+        ("report.html", "Every interval is of a confidence sequence"),
+        ("analysis.R", "intervals are of a confidence sequence"),
+    ] {
+        let text = fs::read_to_string(trial.bundle().join(file)).unwrap().replace('\u{a0}', " ");
+        assert!(text.contains(words), "{file} does not say which intervals it has");
+    }
+    assert!(trial.said(&["verify", "open.trial"]).contains("come out again byte for byte"));
+    // What has ended stays ended.
+    trial.said(&["resume", "open.trial"]);
+    assert_eq!(trial.looks(), looks);
+}
