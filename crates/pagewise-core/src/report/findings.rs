@@ -178,8 +178,8 @@ impl Page {
         self.out.push_str(&wrap(&printable(text), self.columns(), &first, &" ".repeat(LABEL + 3)));
     }
 
-    /// What a setting is and becomes, never broken inside: a path that is cut is no path. Where both together are too long,
-    /// each has a line.
+    /// What a setting is and becomes, or two commands: never broken inside, since a path that is cut is no path. Where both
+    /// together are too long, each has a line.
     fn value(&mut self, label: &str, from: &str, to: &str) {
         let (from, to) = (printable(from), printable(to));
         let room = self.columns().saturating_sub(LABEL + 3);
@@ -291,7 +291,7 @@ impl Page {
         }
         self.labelled("", &effect);
         if let (Some(apply), Some(undo)) = (&change.apply, &change.undo) {
-            self.labelled("", &format!("{apply}    undo: {undo}"));
+            self.value("", apply, &format!("    undo: {undo}"));
         }
     }
 

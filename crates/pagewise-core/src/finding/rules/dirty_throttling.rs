@@ -150,11 +150,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         );
         if let (Some(limit), Some(disk)) = (limit(look), disk(look)) {
             let said = if is_too_low(look) {
-                "less than the disk writes in a second: writers sleep although it could take more".to_owned()
+                "less than the disk writes in a second, so writers sleep although it could take more".to_owned()
             } else {
-                format!("what the disk writes in {}", words::seconds(limit / disk))
+                format!("as much as the disk writes in {}", words::seconds(limit / disk))
             };
-            draft.summary.push_str(&format!(" At most {} may wait: {said}.", words::bytes(limit)));
+            draft.summary.push_str(&format!(" At most {} may wait, {said}.", words::bytes(limit)));
         }
     })
 }

@@ -37,6 +37,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("of what the kernel does, reading and writing files", 0.50, Fraction),
+        Threshold::at_least("of what the kernel does, one of its own threads", 0.50, Fraction),
         Threshold::at_least(super::system_calls::PART, 0.70, Fraction),
         Threshold::at_least("read from swap", 1_000.0, PagesPerSecond),
         Threshold::at_least("written to swap", 1_000.0, PagesPerSecond),
@@ -78,6 +79,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(vec![files]);
+    }
+    if let Some(thread) = thread(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(vec![thread]);
     }
     if let Some(swapping) = swaps(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(swapping);
@@ -148,6 +152,19 @@ fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
     let (answer, evidence) =
         case.whole("of what the kernel does, reading and writing files", "stacks: reading and writing files", share);
     (answer == Answer::Yes).then_some(evidence)
+}
+
+/// Whether most of what the kernel does is one of its own threads. Those have findings of their own, which need a longer look:
+/// one that is too short for them has the cause in plain sight all the same.
+fn thread(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
+    let profile = case.look.profile.as_ref()?;
+    [Family::Khugepaged, Family::Kcompactd, Family::Kswapd].into_iter().find_map(|family| {
+        let counts = profile.counts(family, &[], hits, case.windows());
+        let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
+        let source = format!("stacks: {}", family.words());
+        let (answer, evidence) = case.whole("of what the kernel does, one of its own threads", &source, share);
+        (answer == Answer::Yes).then_some(evidence)
+    })
 }
 
 /// Whether a listing shows memory going to swap and coming back meanwhile: that explains the time, also where the listing is
