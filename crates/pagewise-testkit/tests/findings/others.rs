@@ -376,8 +376,11 @@ fn a_copy_is_in_the_kernel_and_nothing_is_wrong_with_it() {
     must_find(&half, "unexplained-system-time");
 }
 
+/// Names of files that are kept, and how many of them are of none at a second.
+type Names = (f64, fn(f64) -> f64);
+
 /// A host whose caches hold a third of its memory, with so many names of files.
-fn caches(names: Option<(f64, fn(f64) -> f64)>) -> RecordingBuilder {
+fn caches(names: Option<Names>) -> RecordingBuilder {
     let made = RecordingBuilder::healthy(3600).gib("SReclaimable", 5.0);
     let Some((all, missing)) = names else { return made };
     made.level("dentries", "nr_dentry", "", move |_| all).level("dentries", "nr_negative", "", missing)
