@@ -157,7 +157,8 @@ fn jumps_are_found_and_the_alarm_before_the_test_costs_little() {
     let (large, wide) =
         (find("48 values, a jump of 2 SD in the middle"), find("48 values, three times the spread from the middle on"));
     assert!(large.e_divisive > 0.98 && large.both > 0.95, "{large:?}");
-    assert!(wide.both > 0.2, "{wide:?}");
+    // Distances between values hardly see a change of spread alone in so few; docs/method/change-points.md says so.
+    assert!(wide.both > 5.0 * LEVEL, "{wide:?}");
 }
 
 /// Four cells in twelve blocks.

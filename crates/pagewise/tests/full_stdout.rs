@@ -17,7 +17,7 @@ fn inputs() -> tempfile::TempDir {
     let recorded = pagewise(folder.path(), &["record", "-o", "a.pgw", "--hz", "20", "--for", "1s"]).output().unwrap();
     assert!(recorded.status.success(), "{}", String::from_utf8_lossy(&recorded.stderr));
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/live/healthy.trial");
-    let bundle = folder.path().join("x.trial");
+    let bundle = folder.path().join("healthy.trial");
     fs::create_dir(&bundle).unwrap();
     for entry in fs::read_dir(&from).unwrap() {
         let path = entry.unwrap().path();
@@ -44,15 +44,15 @@ const PRINTING: [&[&str]; 24] = [
     &["watch", "a.pgw", "--json"],
     &["watch", "--hz", "20", "-n", "2"],
     &["report", "a.pgw"],
-    &["report", "x.trial"],
-    &["report", "x.trial", "--json"],
+    &["report", "healthy.trial"],
+    &["report", "healthy.trial", "--json"],
     &["export", "a.pgw", "--to", "csv"],
     &["export", "a.pgw", "--to", "openmetrics"],
     &["snapshot", "a.pgw", "-o", "copy.pgw", "--json"],
     &["trial", "check", "terasort-thp", "--elsewhere"],
-    &["trial", "status", "x.trial"],
-    &["trial", "analyze", "x.trial"],
-    &["trial", "verify", "x.trial"],
+    &["trial", "status", "healthy.trial"],
+    &["trial", "analyze", "healthy.trial"],
+    &["trial", "verify", "healthy.trial"],
     &["analyze", "points.csv", "--value", "seconds", "--compare", "level=a,b"],
 ];
 

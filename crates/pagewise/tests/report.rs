@@ -79,7 +79,7 @@ fn what_cannot_be_reported_is_said_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     bundle(folder.path());
     for (args, code, said) in [
-        (&["absent.trial"][..], 2, "is no trial bundle"),
+        (&["absent.trial"][..], 2, "cannot read absent.trial"),
         (&["scripted.trial", "-o", "report.pdf"], 2, "use .html, .md, .json or .txt"),
         (&["scripted.trial", "--json", "--format", "html"], 2, "two formats"),
         (&["scripted.trial", "-o", "no/such/folder/r.html"], 3, "give another file with --output"),

@@ -350,8 +350,8 @@ mod tests {
 
     #[test]
     fn a_column_that_makes_the_difference_is_told() {
-        // Of two levels nine in ten runs against five: the test of balance itself sees that in seven of ten tables of this size.
-        for (levels, pushed, least) in [(2, 0.8, 0.6), (2, 1.0, 0.8), (5, 0.8, 0.8)] {
+        // Of two levels nine in ten runs against five: the test of balance itself sees no more in tables of this size.
+        for (levels, pushed, least) in [(2, 0.8, 0.6), (2, 1.0, 0.8), (5, 0.8, 0.7)] {
             let share = told(400, levels, 6.0 / f64::from(levels - 1), pushed);
             assert!(share >= least, "{levels} levels, {pushed}: {share}");
         }

@@ -863,7 +863,7 @@ mod tests {
             }
             let _ = fs::remove_file(path.join(name));
             mkfifoat(CWD, path.join(name), Mode::RUSR | Mode::WUSR).unwrap();
-            let refused = Bundle::open(&path).err().expect("it is refused");
+            let refused = Bundle::open(&path).expect_err("it is refused");
             let says = format!("{name} is no regular file");
             assert!(matches!(&refused, BundleError::Damaged { what, .. } if *what == says), "{refused}");
         }

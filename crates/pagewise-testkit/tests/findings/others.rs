@@ -194,8 +194,9 @@ fn each_rule_finds_its_pathology() {
         let finding = must_find(&make(), id);
         assert!(!finding.summary.is_empty() && finding.summary.ends_with('.'), "{id}: {}", finding.summary);
         assert!(finding.change.is_some(), "{id} proposes something");
-        // A setting is what it is all the while: that has no beginning.
-        assert!(id == "mthp-misset" || (finding.since.is_some() && finding.seconds > 0.0), "{id}");
+        // What is judged for the look as a whole, such as a setting, or stacks, has no beginning and no end.
+        assert_eq!(finding.since.is_some(), finding.held.is_some(), "{id}");
+        assert!(finding.held.is_none() || finding.seconds > 0.0, "{id}");
     }
 }
 
@@ -375,8 +376,11 @@ fn a_copy_is_in_the_kernel_and_nothing_is_wrong_with_it() {
     must_find(&half, "unexplained-system-time");
 }
 
+/// Names of files that are kept, and how many of them are of none at a second.
+type Names = (f64, fn(f64) -> f64);
+
 /// A host whose caches hold a third of its memory, with so many names of files.
-fn caches(names: Option<(f64, fn(f64) -> f64)>) -> RecordingBuilder {
+fn caches(names: Option<Names>) -> RecordingBuilder {
     let made = RecordingBuilder::healthy(3600).gib("SReclaimable", 5.0);
     let Some((all, missing)) = names else { return made };
     made.level("dentries", "nr_dentry", "", move |_| all).level("dentries", "nr_negative", "", missing)

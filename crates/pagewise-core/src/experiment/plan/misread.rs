@@ -13,7 +13,7 @@ pub(super) fn in_words(text: &str, span: Range<usize>, message: &str) -> String 
         return format!("there is no key '{}' here{}", name.escape_debug(), meant_or_known(name, &known, "keys here"));
     }
     let place = place_of(text, span.start);
-    let key = place.as_ref().map_or_else(|| "this value".to_owned(), |place| dotted(place));
+    let key = place.as_ref().map_or_else(|| "this value".to_owned(), dotted);
     if let Some((name, known)) = name_and_known(message, "unknown variant ") {
         return format!(
             "{key}: '{}' is none of its values{}",
