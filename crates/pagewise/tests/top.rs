@@ -68,7 +68,9 @@ fn rates_that_cannot_be_and_files_that_are_none_are_told_before_the_screen_is_ta
     ] {
         let left = top(args, (80, 24)).wait();
         assert_eq!(left.code, Some(code), "{}", left.screen);
-        assert!(left.screen.contains(words) && left.is_restored(), "{}", left.screen);
+        // Messages are wrapped at the terminal's width.
+        let said = left.screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(words) && left.is_restored(), "{}", left.screen);
         assert!(!left.bytes.windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "the screen was taken");
     }
 }
@@ -169,8 +171,12 @@ fn what_holds_tasks_up_is_looked_at_live_where_it_may_be() {
         assert!(top.wait().is_restored());
         screen.lines().find(|line| line.starts_with("   stalls  ")).unwrap_or_else(|| panic!("{screen}")).to_owned()
     };
-    assert!(looked_at(&["--stacks", "0"]).ends_with("how long tasks were held up"));
-    assert!(looked_at(&["--stacks", "0", "--no-stalls"]).ends_with("not recorded"));
+    for (args, said) in
+        [(&["--stacks", "0"][..], "how long tasks were held up"), (&["--stacks", "0", "--no-stalls"], "not recorded")]
+    {
+        let line = looked_at(args);
+        assert!(line.trim_end().ends_with(said), "{args:?}: {line:?}");
+    }
 }
 
 /// The screen of a committed recording, and the same in `docs/guide/top.md`. PAGEWISE_BLESS writes the guide's.

@@ -242,8 +242,9 @@ fn what_can_never_work_is_an_error_at_its_line_and_what_this_host_lacks_stands_f
     wrong("blocks = 4", "blocks = 'four'", "15:10", "design.blocks = 'four': it takes a whole number");
     wrong("blocks = 4", "block = 4", "15:1", "did you mean blocks?");
 
+    // With enough blocks to reach alpha, so that nothing else is told.
     let here = |plan: &str| {
-        let output = Desk::with(plan).check(&[]);
+        let output = Desk::with(&plan.replace("blocks = 4", "blocks = 12")).check(&[]);
         assert!(output.status.success(), "{}", told(&output));
         one_line(&said(&output))
     };
@@ -255,7 +256,8 @@ fn what_can_never_work_is_an_error_at_its_line_and_what_this_host_lacks_stands_f
     let without_data = here(&format!("{PLAN}[data]\nrestore = 'copy'\n"));
     assert!(without_data.starts_with("as it is this plan cannot run on this host"), "{without_data}");
     assert!(without_data.contains("no --data DIR names what comes back"), "{without_data}");
-    let elsewhere = Desk::with(&PLAN.replace("'true'", "'no-such-program-here'")).check(&["--elsewhere"]);
+    let plan = PLAN.replace("'true'", "'no-such-program-here'").replace("blocks = 4", "blocks = 12");
+    let elsewhere = Desk::with(&plan).check(&["--elsewhere"]);
     assert!(
         said(&elsewhere).contains("no weakness found") && !said(&elsewhere).contains("cannot run"),
         "{elsewhere:?}"

@@ -165,9 +165,8 @@ impl Grammar {
     }
 
     fn choice(self, text: &str) -> Result<String, ValueError> {
-        if let Some(choice) = listed(text) {
-            return Ok(choice.selected.to_owned());
-        }
+        let chosen = listed(text).map(|choice| choice.selected.to_owned());
+        let text = chosen.as_deref().unwrap_or(text);
         let is_word = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "+_-".contains(c));
         if is_word { Ok(text.to_owned()) } else { Err(self.error(format!("'{text}' is not one word"))) }
     }

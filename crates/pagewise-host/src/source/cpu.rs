@@ -35,31 +35,35 @@ impl CpuTimes {
         }
     }
 
+    fn all(self) -> u64 {
+        [self.user, self.system, self.interrupts, self.idle, self.steal].into_iter().fold(0, u64::saturating_add)
+    }
+
     /// System share of busy time: Δsystem / (Δuser + Δnice + Δsystem). `None` when nothing ran.
     #[must_use]
     pub fn system_share(self) -> Option<f64> {
-        let busy = self.user + self.system;
+        let busy = self.user.saturating_add(self.system);
         (busy > 0).then(|| self.system as f64 / busy as f64)
     }
 
     /// System share of all time, idle and stolen included. `None` when no time passed.
     #[must_use]
     pub fn system_share_of_all(self) -> Option<f64> {
-        let all = self.user + self.system + self.interrupts + self.idle + self.steal;
+        let all = self.all();
         (all > 0).then(|| self.system as f64 / all as f64)
     }
 
     /// Share of all time in which user or kernel code ran. `None` when no time passed.
     #[must_use]
     pub fn busy_share(self) -> Option<f64> {
-        let all = self.user + self.system + self.interrupts + self.idle + self.steal;
-        (all > 0).then(|| (self.user + self.system) as f64 / all as f64)
+        let all = self.all();
+        (all > 0).then(|| self.user.saturating_add(self.system) as f64 / all as f64)
     }
 
     /// Stolen share of all time.
     #[must_use]
     pub fn steal_share(self) -> f64 {
-        let all = self.user + self.system + self.interrupts + self.idle + self.steal;
+        let all = self.all();
         if all == 0 { 0.0 } else { self.steal as f64 / all as f64 }
     }
 }
@@ -88,7 +92,9 @@ pub fn parse(text: &str) -> Result<CpuTimes, SourceError> {
         return Err(format_error(PATH, "no 'cpu' line of at least four numbers"));
     }
     let at = |index: usize| field.get(index).copied().unwrap_or(0);
-    Ok(CpuTimes { user: at(0) + at(1), system: at(2), interrupts: at(5) + at(6), idle: at(3) + at(4), steal: at(7) })
+    // A file of another host may hold any number.
+    let sum = |one: usize, other: usize| at(one).saturating_add(at(other));
+    Ok(CpuTimes { user: sum(0, 1), system: at(2), interrupts: sum(5, 6), idle: sum(3, 4), steal: at(7) })
 }
 
 /// Columns of a `cpu` line (proc_stat(5)); kernels before 2.6.33 have fewer.

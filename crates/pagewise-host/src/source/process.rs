@@ -23,7 +23,7 @@ pub fn anonymous_memory(root: &Root, pid: u32) -> Option<AnonymousMemory> {
 pub fn parse_status(text: &str) -> Option<AnonymousMemory> {
     let bytes = |key: &str| -> Option<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-        Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+        line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     };
     Some(AnonymousMemory { anon: bytes("RssAnon:")?, shmem: bytes("RssShmem:")? })
 }
