@@ -51,7 +51,7 @@ pub(super) fn quoted(line: &str) -> String {
 
 /// What of a tool's output was left out: whole tables and single columns, the first of each. `None`: nothing.
 pub(super) fn left_out(tool: Kind, tables: &BTreeSet<String>, columns: &BTreeSet<String>) -> Option<String> {
-    const MOST: usize = 8;
+    const MOST: usize = 5;
     let listed = |what: &str, names: &BTreeSet<String>| {
         let first: Vec<&str> = names.iter().map(String::as_str).take(MOST).collect();
         let more = names.len() - first.len();

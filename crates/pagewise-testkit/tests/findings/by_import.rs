@@ -75,6 +75,7 @@ fn a_short_one_does_not_call_it_unexplained_and_says_how_long_it_would_take() {
     assert_eq!(must_not_decide(&short, "swap-thrash").needs_seconds, Some(60.0));
     let calm = vmstat(90, 0, 60);
     must_not_find(&calm, "swap-thrash");
+    must_not_decide(&calm, "numa-imbalance");
     must_find(&calm, "unexplained-system-time");
 }
 

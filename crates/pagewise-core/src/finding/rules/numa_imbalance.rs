@@ -61,6 +61,9 @@ fn lopsided(look: &Look) -> Track {
         nodes
     };
     let (free, low, size) = (by_node(&signal::ZONE_FREE), by_node(&signal::ZONE_LOW), by_node(&signal::ZONE_MANAGED));
+    if free.is_empty() {
+        return Track::unknown(look.windows.count, look.missing(&signal::ZONE_FREE));
+    }
     let at = |nodes: &BTreeMap<String, Track>, node: &String, window: usize| {
         nodes.get(node).and_then(|track| track.values().get(window).copied().flatten())
     };
