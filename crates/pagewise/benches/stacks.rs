@@ -8,10 +8,14 @@
 //! interrupt, for every tool alike, and is in no number here.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod load;
+mod result;
+
+use load::{Busy, LOOP};
 use pagewise_host::sys::child;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 const ROUNDS: usize = 7;
 const SECONDS: u32 = 20;
@@ -38,29 +42,8 @@ struct Cost {
     bytes: f64,
 }
 
-/// Ends what keeps the CPUs busy, whatever happens.
-struct Busy(Vec<Child>);
-
-impl Busy {
-    fn start(cpus: usize) -> Busy {
-        let copies = ["dd if=/dev/zero of=/dev/null bs=64k 2>/dev/null", "while :; do :; done"];
-        let start = |script: &str| {
-            // exec: the process that is killed is the one that works.
-            let script = if script.starts_with("dd") { format!("exec {script}") } else { script.to_owned() };
-            Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).spawn().expect("a shell")
-        };
-        Busy((0..cpus.max(2)).map(|cpu| start(copies[cpu % copies.len()])).collect())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
+/// Deep in the kernel, and a loop; `exec`, so that the process that is killed is the one that works.
+const WORK: [&str; 2] = ["exec dd if=/dev/zero of=/dev/null bs=64k 2>/dev/null", LOOP];
 
 fn main() {
     let folder = std::env::temp_dir().join(format!("pagewise-bench-{}", std::process::id()));
@@ -69,7 +52,7 @@ fn main() {
     eprintln!("measuring what stacks cost; about {} minutes", ROUNDS * TOOLS.len() * (SECONDS as usize + 2) / 60);
     let mut costs: [Vec<Cost>; 4] = Default::default();
     {
-        let _busy = Busy::start(cpus);
+        let _busy = Busy::start(cpus.max(2), &WORK);
         for round in 0..ROUNDS {
             for turn in 0..TOOLS.len() {
                 let tool = (round + turn) % TOOLS.len();
@@ -93,15 +76,16 @@ fn main() {
         results
             .insert((*name).to_owned(), serde_json::json!({"cpu_fraction": cpu, "bytes": bytes, "runs": costs.len()}));
     }
-    save(&serde_json::json!({
+    let found = serde_json::json!({
         "schema": "pagewise.bench/1",
         "bench": "stacks",
-        "commit": commit(),
+        "commit": result::commit(),
         "cpus": cpus,
         "seconds": SECONDS,
         "spread": "smallest, median, largest",
         "results": results,
-    }));
+    });
+    result::save("stacks", "json", &(serde_json::to_string_pretty(&found).unwrap_or_default() + "\n"));
     let median = |tool: usize| (!costs[tool].is_empty()).then(|| spread(&costs[tool], |cost| cost.cpu)[1]);
     let is_over = median(1).is_none_or(|cpu| cpu > CPU_BOUND)
         || median(2).zip(median(3)).is_some_and(|(ours, perfs)| ours > perfs);
@@ -150,21 +134,5 @@ fn remove(output: &Path) {
         let mut name = output.as_os_str().to_owned();
         name.push(suffix);
         fs::remove_file(PathBuf::from(name)).ok();
-    }
-}
-
-fn commit() -> String {
-    let output = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
-    output.ok().map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()
-}
-
-fn save(result: &serde_json::Value) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/stacks");
-    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-    let path = folder.join(format!("{date}-{}.json", commit()));
-    let text = serde_json::to_string_pretty(result).unwrap_or_default() + "\n";
-    match fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text)) {
-        Ok(()) => println!("written to bench/results/stacks/{date}-{}.json", commit()),
-        Err(error) => eprintln!("cannot write {}: {error}", path.display()),
     }
 }

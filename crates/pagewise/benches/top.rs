@@ -6,12 +6,14 @@
 //! the rules every ten seconds and counting stacks are in it. Reading the kernel's symbols is in what the start cost.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod load;
 mod result;
 
+use load::{Busy, LOOP};
 use pagewise_testkit::Terminal;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -27,25 +29,13 @@ const BOUND: f64 = 0.02;
 
 const SIZE: (u16, u16) = (120, 40);
 
-struct Busy(Vec<Child>);
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 fn main() {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     eprintln!("measuring what the full screen costs; about {} minutes", 3 * (SETTLE + WINDOW).as_secs().div_ceil(60));
     let without = measure(&["--stacks", "0"]);
     let idle = measure(&[]);
     let busy = {
-        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn();
-        let _busy = Busy((0..cpus).map(|_| spin().expect("a shell")).collect());
+        let _busy = Busy::start(cpus, &[LOOP]);
         measure(&[])
     };
     let percent = |share: f64| format!("{:.3} %", share * 100.0);
