@@ -266,7 +266,11 @@ impl Session {
                  the hosts that do the work, or use job-scope policies (jvm.*, env.*)"
             )));
         }
-        Ok(if same_on_purpose { Vec::new() } else { self.levels_that_change_nothing(plan) })
+        let mut notes = self.levels_out_of_reach(plan);
+        if !same_on_purpose {
+            notes.extend(self.levels_that_change_nothing(plan));
+        }
+        Ok(notes)
     }
 
     /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
@@ -308,6 +312,7 @@ impl Session {
                 found.push(lint("changes-nothing", text));
             }
         }
+        found.extend(self.levels_out_of_reach(plan).into_iter().map(|text| lint("out-of-reach", text)));
         let bytes = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<Bytes>().ok());
         let memory = meminfo::read(&self.root).ok().and_then(|read| read.get("MemTotal").copied());
         if let (Some(needed), Some(here)) = (bytes(&plan.cost.memory), memory)
@@ -369,6 +374,16 @@ impl Session {
                 .then(|| format!("'{level}' is what this host has already, so it changes nothing here"))
         };
         levels.filter_map(nothing).collect()
+    }
+
+    /// What levels set on the host and a job started here would not go by. Each thing once.
+    fn levels_out_of_reach(&self, plan: &Plan) -> Vec<String> {
+        let levels = plan.factors.iter().flat_map(|factor| factor.levels.values());
+        let texts: BTreeSet<String> = levels
+            .chain(&plan.everywhere)
+            .filter_map(|text| tunable::out_of_reach(&self.root, &self.resolve(text).ok()?))
+            .collect();
+        texts.into_iter().collect()
     }
 
     fn cells(&self, plan: &Plan) -> Result<Vec<Cell>, Failure> {

@@ -32,7 +32,8 @@ pub(super) const ALL: &[Descriptor] = &[
         "always, above 100 since 5.8; mm/vmscan.c",
         "how reclaim weighs anonymous memory against page cache; 100 is even, 0 swaps only when short"
     )
-    .switched(0.0, 10.0, "the next reclaim goes by it; what was swapped out under the old value comes back by faults"),
+    .switched(0.0, 10.0, "the next reclaim goes by it; what was swapped out under the old value comes back by faults")
+    .noting("with version 1 of control groups every memory group but the root has a swappiness of its own, taken over when it is made"),
     vm!("page-cluster", to(31), "always; mm/swap.c", "swap read-ahead as a power of two of pages; 0 reads one page")
     .switched(0.0, 5.0, "the next fault on a swapped page goes by it"),
     vm!(

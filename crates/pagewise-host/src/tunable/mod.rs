@@ -12,6 +12,7 @@ mod location;
 pub mod lock;
 pub mod memory_state;
 mod pair;
+mod reach;
 mod resolve;
 mod shell;
 mod swap;
@@ -19,6 +20,7 @@ pub mod watcher;
 
 pub use error::TunableError;
 pub use listing::{Listed, Valued, list, values};
+pub use reach::out_of_reach;
 pub use resolve::{HostSetting, Places, Resolved, resolve};
 pub use shell::{artefacts, shell_lines};
 

@@ -215,16 +215,32 @@ pub(super) struct Cgroup {
 impl Cgroup {
     /// Moves this process into a child of its memory cgroup with that limit in bytes.
     pub(super) fn enter(limit: u64) -> io::Result<Cgroup> {
+        let (cgroup, version) = Cgroup::new()?;
+        let file = if version == Version::V1 { "memory.limit_in_bytes" } else { "memory.max" };
+        cgroup.join(file, &limit.to_string())
+    }
+
+    /// Where each group has a swappiness of its own (version 1), moves this process into one that has the host's.
+    pub(super) fn with_swappiness_of_host() -> io::Result<Option<Cgroup>> {
+        let host = fs::read_to_string("/proc/sys/vm/swappiness")?;
+        let (cgroup, version) = Cgroup::new()?;
+        if version == Version::V1 { cgroup.join("memory.swappiness", host.trim()).map(Some) } else { Ok(None) }
+    }
+
+    /// Makes the group, with nobody in it.
+    fn new() -> io::Result<(Cgroup, Version)> {
         let root = Root::live();
         let parent = cgroup::parent_of_children(&root).map_err(io::Error::other)?;
         let home = cgroup::own_memory_cgroup(&root).map_err(io::Error::other)?;
         let own = root.path(&parent.folder).join(format!("{LEFT}{}", std::process::id()));
         fs::create_dir(&own)?;
-        let cgroup = Cgroup { home: root.path(&home.folder), own };
-        let file = if parent.version == Version::V1 { "memory.limit_in_bytes" } else { "memory.max" };
-        fs::write(cgroup.own.join(file), limit.to_string())?;
-        fs::write(cgroup.own.join("cgroup.procs"), "0")?;
-        Ok(cgroup)
+        Ok((Cgroup { home: root.path(&home.folder), own }, parent.version))
+    }
+
+    fn join(self, file: &str, value: &str) -> io::Result<Cgroup> {
+        fs::write(self.own.join(file), value)?;
+        fs::write(self.own.join("cgroup.procs"), "0")?;
+        Ok(self)
     }
 }
 

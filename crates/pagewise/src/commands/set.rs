@@ -51,6 +51,9 @@ pub(crate) fn run(args: &SetArgs, global: &Global) -> Result<ExitCode, Failure> 
         output::note("the policy sets nothing on this host, so there is nothing to do");
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some(told) = tunable::out_of_reach(&host.root, &resolved) {
+        output::note(&format!("note: {told}"));
+    }
     if args.dry_run {
         return dry_run(&host, &policy, &resolved.host, global);
     }

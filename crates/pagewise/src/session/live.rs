@@ -68,6 +68,7 @@ impl Session {
             )));
         }
         let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
+        notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
         }

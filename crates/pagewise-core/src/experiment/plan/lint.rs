@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lint {
     /// Which one: `levels-differ-in-more`, `duplicate-cells`, `unused-cell`, `no-contrast`, `no-primary`, `too-few-boots`,
-    /// `cannot-reach-alpha`, `nested-order`, `unknown-number`; from a host also `changes-nothing`, `not-possible-here`,
-    /// `too-large-here`.
+    /// `cannot-reach-alpha`, `nested-order`, `unknown-number`; from a host also `changes-nothing`, `out-of-reach`,
+    /// `not-possible-here`, `too-large-here`.
     pub id: String,
     /// What it means here and what would be better.
     pub text: String,
