@@ -209,6 +209,36 @@ fn a_sequential_trial_stops_when_its_claims_are_decided_and_reports_the_look_s_i
     assert_eq!(study.comparisons[0].blocks, 6, "blocks after the last look do not count");
 }
 
+#[test]
+fn failures_are_compared_at_every_look_whatever_they_leave_of_the_blocks() {
+    let text = PLAN.replace("blocks = 8", "blocks = 10") + "[stopping]\nrule = \"obrien-fleming\"\n";
+    let plan = source::read(&text, "x.toml").unwrap();
+    let order = draw(&plan).unwrap();
+    let whole = looks_until_the_end(&plan, &order, &points(&order, scattered));
+    // All of them, so that no block is left; and eight of ten, so that the estimate has two.
+    for failing in [10, 8] {
+        let mut points = points(&order, scattered);
+        let fails = |p: &&mut Point| p.planned.cell.starts_with("on") && p.planned.block.is_some_and(|b| b < failing);
+        points.iter_mut().filter(fails).for_each(|point| point.outcome = Outcome::Failed);
+        let looks = looks_until_the_end(&plan, &order, &points);
+        let last = looks.last().unwrap();
+        assert!(last.blocks < 10 && last.stop, "{failing}: {last:?}");
+        assert!(
+            last.comparisons.iter().all(|one| one.conclusion == Conclusion::Worse && one.nominal_p > 0.0),
+            "{last:?}"
+        );
+        // They may spend what the effect may where every block is whole.
+        for (here, there) in looks.iter().zip(&whole) {
+            assert_eq!(here.comparisons[0].nominal_p, there.comparisons[0].nominal_p, "{failing}: {here:?}");
+        }
+        let study = analyze(&plan, &order, &points, &looks).unwrap();
+        let low = &study.comparisons[0];
+        assert_eq!((low.conclusion, low.decided_by.as_str()), (Conclusion::Worse, "outcomes"), "{failing}");
+    }
+    let study = analyze(&plan, &order, &points(&order, scattered), &whole).unwrap();
+    assert!(study.comparisons.iter().all(|one| one.level_of_failures.is_none()));
+}
+
 /// The same matrix without a planned end.
 fn open_ended() -> Plan {
     let text = PLAN.replace("blocks = 8", "blocks = 30") + "[stopping]\nrule = \"open-ended\"\nshortest_at = 10\n";

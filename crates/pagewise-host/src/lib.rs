@@ -10,6 +10,8 @@ pub mod sys;
 
 pub mod facts;
 
+pub mod given;
+
 pub mod process;
 
 pub mod restore;

@@ -98,6 +98,20 @@ pub fn stacked() -> StudyReport {
 /// cell never ended well, so two comparisons have no data.
 #[must_use]
 pub fn seed() -> StudyReport {
+    let Seed { plan, order, mut points } = seeds_points();
+    for block in 0..plan.design.blocks {
+        end_badly(&mut points, "patched·off·high", block, Outcome::Timeout, "did not end within 10 minutes");
+    }
+    report(plan, &order, &points, &[])
+}
+
+struct Seed {
+    plan: Plan,
+    order: Order,
+    points: Vec<Point>,
+}
+
+fn seeds_points() -> Seed {
     let text = r#"
 name = "terasort-mglru"
 [workload]
@@ -137,7 +151,7 @@ primary = true
 "#;
     let plan = plan(text);
     let order = order(&plan);
-    let mut points = points(&order, |planned| {
+    let points = points(&order, |planned| {
         let mut parts = planned.cell.split('·');
         let (kernel, swap, load) = (parts.next(), parts.next(), parts.next());
         match (kernel, swap, load) {
@@ -150,9 +164,49 @@ primary = true
             _ => 925.0,
         }
     });
-    for block in 0..plan.design.blocks {
-        end_badly(&mut points, "patched·off·high", block, Outcome::Timeout, "did not end within 10 minutes");
+    Seed { plan, order, points }
+}
+
+/// Reports that are rare, for what computes their numbers again: failures that end a sequential trial, claims estimated by
+/// different methods, values as large as a float holds.
+#[must_use]
+pub fn rare() -> Vec<(&'static str, StudyReport)> {
+    vec![("failing", failing()), ("mixed", mixed()), ("huge", huge())]
+}
+
+/// Swap fails under high load in all but the last two of the blocks there are when the trial ends.
+fn failing() -> StudyReport {
+    let plan = plan(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"));
+    let order = order(&plan);
+    let mut all = points(&order, |_| 95.0);
+    for block in 2..plan.design.blocks {
+        end_badly(&mut all, "on·high", block, Outcome::Failed, "exit status 1");
     }
+    let mut looks = Vec::new();
+    for blocks in plan.stopping.looks(plan.design.blocks) {
+        looks.push(stopping::look(&plan, &order, &all, blocks, &looks));
+    }
+    report(plan, &order, &all, &looks)
+}
+
+/// The seed's matrix with a few runs lost, on a host where each boot has a speed of its own: those claims need the mixed model.
+fn mixed() -> StudyReport {
+    let Seed { plan, order, mut points } = seeds_points();
+    for point in &mut points {
+        let boot = f64::from(point.planned.boot.unwrap_or(0) % 7);
+        point.measures.entry("wall".to_owned()).and_modify(|wall| *wall *= 1.0 + 0.02 * boot);
+    }
+    for block in [1, 4] {
+        end_badly(&mut points, "patched·on·high", block, Outcome::Failed, "exit status 1");
+    }
+    report(plan, &order, &points, &[])
+}
+
+/// Values whose squares no float holds.
+fn huge() -> StudyReport {
+    let plan = plan(SWAP);
+    let order = order(&plan);
+    let points = points(&order, |planned| if planned.cell == "on·high" { 9e305 } else { 1e301 });
     report(plan, &order, &points, &[])
 }
 

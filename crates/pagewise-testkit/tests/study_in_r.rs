@@ -1,5 +1,6 @@
 //! The R script of a study computes every number of its report again, in R itself, and notices one that is changed.
 
+use pagewise_core::experiment::study::Comparison;
 use pagewise_core::report::study::{StudyReport, r_script};
 use pagewise_testkit::{requires, studies};
 use std::process::{Command, Output};
@@ -15,17 +16,30 @@ fn run(script: &str) -> Output {
 fn r_agrees_with_every_study() {
     requires!(r);
     // Failures and incomplete blocks, pairs in both orders, looks, cells without any result, names that are code.
-    for (name, report) in studies::all() {
+    for (name, report) in studies::all().into_iter().chain(studies::rare()) {
         let output = run(&r_script(&report));
         let (said, wrong) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{name}: {wrong}\n{said}");
         assert!(said.ends_with("all numbers agree\n"), "{name}: {said}");
-        let estimated = report.study.comparisons.iter().filter(|one| one.effect.is_some()).count();
+        let in_base_r = |one: &&Comparison| one.effect.is_some() && one.method != "mixed-model";
+        let estimated = report.study.comparisons.iter().filter(in_base_r).count();
         assert_eq!(said.matches("interval at its level").count(), estimated, "{name}");
         let randomised =
             report.study.comparisons.iter().filter_map(|one| one.effect.as_ref()?.randomisation_exact).filter(|e| *e);
         assert_eq!(said.matches("p (randomisation)").count(), randomised.count(), "{name}");
     }
+}
+
+#[test]
+fn the_rare_studies_are_what_they_are_for() {
+    let rare = studies::rare();
+    let of = |wanted: &str| &rare.iter().find(|(name, _)| *name == wanted).unwrap().1.study;
+    let (high, methods) =
+        (&of("failing").comparisons[2], of("mixed").comparisons.iter().map(|one| one.method.as_str()));
+    assert_eq!((high.decided_by.as_str(), high.level_of_failures.is_some()), ("outcomes", true), "{high:?}");
+    let methods: std::collections::BTreeSet<&str> = methods.collect();
+    assert!(methods.contains("mixed-model") && methods.contains("blocks"), "{methods:?}");
+    assert!(of("huge").cells.iter().all(|cell| cell.values["wall"].sd.is_some_and(f64::is_finite)));
 }
 
 fn is_refused(change: impl Fn(&mut StudyReport)) {

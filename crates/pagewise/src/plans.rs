@@ -5,8 +5,7 @@ use crate::session::{Session, bad_pattern};
 use anyhow::anyhow;
 use pagewise_core::experiment::plan::source::{self, Place, PlanError, Step};
 use pagewise_core::experiment::plan::{Plan, check};
-use pagewise_host::tunable;
-use std::fs;
+use pagewise_host::{given, tunable};
 use std::path::Path;
 
 /// Name and text of every plan that ships with Pagewise.
@@ -92,7 +91,7 @@ fn patterns(plan: &Plan) -> Result<(), (Place, String)> {
 }
 
 fn read(name: &str) -> Result<String, Failure> {
-    fs::read_to_string(name).map_err(|error| {
+    given::text(Path::new(name)).map_err(|error| {
         let shipped: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
         Failure::Usage(anyhow!(
             "cannot read the plan {name}: {error}; give a file, or one of those that ship: {}",

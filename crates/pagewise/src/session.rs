@@ -598,7 +598,12 @@ impl Session {
             Ok(()) => Ok(bundle),
             Err(error) => {
                 // A warm-up that failed would fail again: there is nothing to go on with.
-                if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
+                if !bundle.path().join("points.sqlite").exists() {
+                    let path = bundle.path().display();
+                    output::note(&format!(
+                        "{path} was removed or moved while its trial ran; what is complete is where it went"
+                    ));
+                } else if bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok)) {
                     // An error that names its own remedy needs no second one.
                     if !matches!(error, TrialError::NeedsBoot { .. }) {
                         let go_on = self.go_on(bundle.path());

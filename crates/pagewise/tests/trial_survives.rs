@@ -394,7 +394,9 @@ fn looks_before_the_end_edits_and_second_engines_are_refused_and_nothing_is_lost
     let edited = trial.run(&["trial", "resume", &path, "--data", "data"]);
     assert_eq!(edited.status.code(), Some(3), "{}", told(&edited));
     assert!(told(&edited).contains("a plan is frozen"), "{}", told(&edited));
-    fs::write(&plan, &text).expect("room");
+    let kept = trial.bundle().join("plan.toml.frozen");
+    assert_eq!(fs::read_to_string(&kept).expect("the plan as it was"), text);
+    fs::rename(&kept, &plan).expect("a move");
 
     fs::write(trial.folder.path().join("data/input"), "other data\n").expect("room");
     let other_data = trial.run(&["trial", "resume", &path, "--data", "data"]);

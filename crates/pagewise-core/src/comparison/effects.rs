@@ -216,7 +216,10 @@ impl Effects {
             blocked(table, question, cell).map_err(|reason| absent.0.insert("blocked".to_owned(), reason)).ok();
         let bca = bca(question, cell).map_err(|reason| absent.0.insert("bca".to_owned(), reason)).ok();
         Effects {
-            means: tested.as_ref().map(|welch| (welch.mean_a, welch.mean_b)),
+            means: tested
+                .as_ref()
+                .map(|welch| (welch.mean_a, welch.mean_b))
+                .or_else(|| summary::mean(a).zip(summary::mean(b)).filter(|(a, b)| a.is_finite() && b.is_finite())),
             percent_r: percent_r.map(|(low, high)| PercentInterval { low, high }),
             percent: percent.map(|(welch, (low, high))| Percent {
                 estimate: -welch.difference * 100.0 / welch.mean_a,

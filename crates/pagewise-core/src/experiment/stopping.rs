@@ -94,7 +94,7 @@ pub fn look(plan: &Plan, order: &Order, points: &[Point], blocks: u32, taken: &[
     here.push(nothing(String::new()));
     let mut comparisons = Vec::new();
     for mut estimated in compare_all(&declared, &values).into_iter().filter(|one| one.asked.primary) {
-        estimated.level = level_at(&declared, &here, &estimated);
+        set_levels(&declared, &here, &mut estimated);
         let conclusion = estimated.concluded(&declared).word;
         comparisons.push(Looked {
             name: estimated.asked.name.clone(),
@@ -126,13 +126,26 @@ fn spend(plan: &Plan, alpha: f64) -> Spending {
     Spending { rule, alpha }
 }
 
-/// The level at which a primary comparison is judged at the last of these looks. A look that cannot spend gives 0: it decides
-/// nothing. In an open-ended trial it is the comparison's share of alpha at every look.
-pub(crate) fn level_at(declared: &Declared<'_>, looks: &[Look], estimated: &Estimated) -> f64 {
+/// Sets the levels at which a primary comparison is judged at the last of these looks: of its effect, and of its failures. A look
+/// that cannot spend gives 0: it decides nothing. In an open-ended trial it is the comparison's share of alpha at every look.
+///
+/// Failures are compared over all runs of the blocks looked at, and the effect over the blocks whose runs all ended well. Where
+/// they differ each has its own boundary for what it knows; alpha is spent by blocks looked at for both.
+pub(crate) fn set_levels(declared: &Declared<'_>, looks: &[Look], estimated: &mut Estimated) {
     if let Some(sequence) = declared.sequence {
-        return sequence.alpha;
+        estimated.level = sequence.alpha;
+        return;
     }
-    boundaries_at(declared, looks, estimated, None).last().map_or(0.0, |look| look.nominal_p)
+    let last = |boundaries: Vec<spending::Look>| boundaries.last().map(|look| look.nominal_p);
+    let of_failures = last(boundaries_of(declared, looks, lost_df(estimated), |_, look| look.blocks)).unwrap_or(0.0);
+    // Without an estimate failures are all that is judged.
+    let of_effect = last(boundaries_at(declared, looks, estimated, None)).filter(|_| estimated.estimate.is_ok());
+    estimated.level = of_effect.unwrap_or(of_failures);
+    estimated.level_of_failures = Some(of_failures).filter(|level| *level != estimated.level);
+}
+
+fn lost_df(estimated: &Estimated) -> f64 {
+    if estimated.is_by_pairs() { 2.0 } else { 1.0 }
 }
 
 /// The boundaries of a primary comparison at these looks. With `to_come`, the last of them lies ahead and will have lost no block
@@ -143,14 +156,25 @@ fn boundaries_at(
     estimated: &Estimated,
     to_come: Option<u32>,
 ) -> Vec<spending::Look> {
-    let plan = declared.plan;
-    let primaries = plan.claims().max(1);
-    let lost_df = if estimated.is_by_pairs() { 2.0 } else { 1.0 };
-    let mut progress: Vec<Progress> = Vec::new();
-    for (at, look) in looks.iter().enumerate() {
+    boundaries_of(declared, looks, lost_df(estimated), |at, look| {
         let lies_ahead = to_come.is_some() && at + 1 == looks.len();
         let seen = looks[..at].last().filter(|_| lies_ahead).map_or(look.blocks, |last| last.blocks);
-        let n = f64::from(estimated.blocks_until(seen) + (look.blocks - seen.min(look.blocks)));
+        estimated.blocks_until(seen) + (look.blocks - seen.min(look.blocks))
+    })
+}
+
+/// The boundaries of a primary comparison that knows so many blocks at each of these looks.
+fn boundaries_of(
+    declared: &Declared<'_>,
+    looks: &[Look],
+    lost_df: f64,
+    known: impl Fn(usize, &Look) -> u32,
+) -> Vec<spending::Look> {
+    let plan = declared.plan;
+    let primaries = plan.claims().max(1);
+    let mut progress: Vec<Progress> = Vec::new();
+    for (at, look) in looks.iter().enumerate() {
+        let n = f64::from(known(at, look));
         let fraction = (f64::from(look.blocks) / f64::from(plan.design.blocks.max(1))).min(1.0);
         let new = progress.last().is_none_or(|last: &Progress| last.information < n);
         if n - lost_df >= 1.0 && new {

@@ -165,6 +165,10 @@ pub struct Comparison {
     pub no_effect_because: Option<String>,
     /// The level at which it is judged: alpha, shared with the other primary comparisons, by a spending rule the look's.
     pub level: f64,
+    /// Level of the test of failures in a trial with several looks, where it is another one: failures are counted over all runs,
+    /// also those of blocks that the estimate has lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_of_failures: Option<f64>,
     /// Holm's adjusted p over the primary comparisons. `None` for others, and in a trial that was looked at before its end.
     pub holm_p: Option<f64>,
     /// The conclusion.
@@ -376,7 +380,7 @@ fn share_alpha(declared: &Declared<'_>, looks: &[Look], comparisons: &mut [compa
         comparisons.iter().enumerate().filter(|(_, one)| one.asked.primary).map(|(index, _)| index).collect();
     if declared.plan.stopping.rule != StoppingRule::Fixed {
         for index in primary {
-            comparisons[index].level = stopping::level_at(declared, looks, &comparisons[index]);
+            stopping::set_levels(declared, looks, &mut comparisons[index]);
         }
         return;
     }

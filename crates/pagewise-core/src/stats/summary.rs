@@ -6,7 +6,14 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
-    Some(values.iter().sum::<f64>() / values.len() as f64)
+    // Dividing a sum of equal values need not give the value.
+    if values.iter().all(|value| *value == values[0]) {
+        return Some(values[0]);
+    }
+    let n = values.len() as f64;
+    let sum = values.iter().sum::<f64>();
+    // A sum may overflow where the mean does not.
+    Some(if sum.is_finite() { sum / n } else { values.iter().map(|value| value / n).sum() })
 }
 
 /// Middle value, or the mean of the two middle ones. `None` without values.
@@ -36,7 +43,15 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
-    Some((sum_of_squares(values) / (values.len() - 1) as f64).sqrt())
+    let of = |values: &[f64]| (sum_of_squares(values) / (values.len() - 1) as f64).sqrt();
+    let sd = of(values);
+    if sd.is_finite() {
+        return Some(sd);
+    }
+    // Squares overflow above 1e154: the same in a unit of the largest value.
+    let unit = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
+    let scaled: Vec<f64> = values.iter().map(|value| value / unit).collect();
+    Some(of(&scaled) * unit)
 }
 
 #[cfg(test)]
@@ -55,6 +70,18 @@ mod tests {
     #[test]
     fn too_few_values_have_no_summary_rather_than_a_zero() {
         assert_eq!((mean(&[]), median(&[]), standard_deviation(&[3.0])), (None, None, None));
+    }
+
+    #[test]
+    fn the_largest_values_have_a_mean_and_a_spread() {
+        assert_eq!(mean(&[1e308, 1.5e308]), Some(1.25e308));
+        let sd = standard_deviation(&[2e300, 4e300, 4e300, 4e300, 5e300, 5e300, 7e300, 9e300]).unwrap();
+        assert!((sd / 1e300 - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12, "{sd}");
+    }
+
+    #[test]
+    fn equal_values_have_no_spread() {
+        assert_eq!((mean(&[0.1; 3]), standard_deviation(&[0.1; 3])), (Some(0.1), Some(0.0)));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::metric::vmstat_is_level;
@@ -173,6 +174,23 @@ pub struct Bundle {
     lock: Option<fs::File>,
 }
 
+/// Whether the frozen order is one of the plan's cells, its points in their places.
+fn fits(plan: &Plan, frozen: &Frozen) -> Result<(), String> {
+    let cells = cells(plan).map_err(|error| format!("plan.toml: {error}"))?;
+    for (at, point) in frozen.order.points.iter().enumerate() {
+        if point.index as usize != at {
+            return Err(format!("the order has run {} in the place of run {at}", point.index));
+        }
+        if !cells.iter().any(|cell| cell.label == point.cell) {
+            return Err(format!(
+                "the order has a run of '{}', which is no cell of the plan",
+                point.cell.escape_debug()
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Bundle {
     /// Makes a new bundle, frozen before the first point, and holds it for running.
     ///
@@ -222,7 +240,8 @@ impl Bundle {
             let frozen =
                 serde_json::to_string(&frozen).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))?;
             let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
-            for (key, value) in [("schema", "pagewise.trial/1"), ("plan_blake3", &hash), ("frozen", &frozen)] {
+            let meta = [("schema", "pagewise.trial/1"), ("plan", &text), ("plan_blake3", &hash), ("frozen", &frozen)];
+            for (key, value) in meta {
                 database.execute("INSERT INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
             }
             let mut plan_point =
@@ -298,9 +317,16 @@ impl Bundle {
             database.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).map_err(database_error)
         };
         if meta("plan_blake3")? != blake3::hash(text.as_bytes()).to_hex().as_str() {
-            return Err(damaged("plan.toml was changed after the first run; a plan is frozen".to_owned()));
+            let mut what = "plan.toml was changed after the first run; a plan is frozen".to_owned();
+            // Nothing is lost by an edit: the text is kept beside the points.
+            let kept = path.join("plan.toml.frozen");
+            if meta("plan").is_ok_and(|text| fs::write(&kept, text).is_ok()) {
+                what.push_str(". As it was it is in plan.toml.frozen; move that over plan.toml to go on");
+            }
+            return Err(damaged(what));
         }
         let frozen: Frozen = serde_json::from_str(&meta("frozen")?).map_err(|error| damaged(error.to_string()))?;
+        fits(&plan, &frozen).map_err(damaged)?;
         Ok(Bundle { path: path.to_owned(), plan, frozen, database, lock: None })
     }
 

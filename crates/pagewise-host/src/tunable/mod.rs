@@ -100,7 +100,8 @@ pub fn same(tunable: &str, a: &str, b: &str) -> bool {
 /// When it is malformed, or the file cannot be read.
 pub fn load_policy(text: &str) -> Result<Policy, LoadError> {
     let Some(file) = text.strip_prefix('@') else { return Ok(text.parse()?) };
-    let toml = std::fs::read_to_string(file).map_err(|source| LoadError::File { file: file.to_owned(), source })?;
+    let toml = crate::given::text(std::path::Path::new(file))
+        .map_err(|source| LoadError::File { file: file.to_owned(), source })?;
     Ok(Policy::from_toml(&toml, file)?)
 }
 

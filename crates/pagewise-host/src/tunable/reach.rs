@@ -25,12 +25,12 @@ pub fn out_of_reach(root: &Root, resolved: &Resolved) -> Option<String> {
         return None;
     }
     let keeps = root.read(&format!("{}/{OF_GROUP}", own.folder)).ok()?;
-    let (keeps, value) = (keeps.trim(), &wanted.value);
-    (keeps != value).then(|| {
+    let keeps = keeps.trim();
+    (keeps != wanted.value).then(|| {
         format!(
-            "{SWAPPINESS}={value} does not reach {group}, the memory group of this process, nor the jobs it starts: with \
-             version 1 of control groups a group keeps a swappiness of its own, here {keeps}. \
-             cgroup[job].{OF_GROUP}={value} reaches a job that Pagewise starts, cgroup[PATH].{OF_GROUP} a group that is there"
+            "{SWAPPINESS} does not reach {group}, the memory group of this process, nor the jobs it starts: with version 1 of \
+             control groups a group keeps a swappiness of its own, here {keeps}. cgroup[job].{OF_GROUP} reaches a job that \
+             Pagewise starts, cgroup[PATH].{OF_GROUP} a group that is there"
         )
     })
 }

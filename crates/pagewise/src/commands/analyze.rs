@@ -12,7 +12,7 @@ use pagewise_core::comparison::table::{Delimiter, Table};
 use pagewise_core::metric::Direction;
 use pagewise_core::report::comparisons;
 use pagewise_core::unit::{self, Fraction};
-use std::fs::File;
+use pagewise_host::given::{self, Lines};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -120,13 +120,13 @@ fn name(file: &Path) -> String {
 
 fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
     if file.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin().lock()));
+        return Ok(Box::new(Lines::of(io::stdin().lock())));
     }
-    let opened = File::open(file).map_err(|error| {
+    let opened = given::open(file).map_err(|error| {
         let what = format!("cannot read {}; give a CSV file, or - for stdin", file.display());
         Failure::Usage(anyhow::Error::new(error).context(what))
     })?;
-    Ok(Box::new(opened))
+    Ok(Box::new(Lines::of(opened)))
 }
 
 impl AnalyzeArgs {

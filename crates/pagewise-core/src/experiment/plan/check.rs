@@ -61,9 +61,14 @@ pub fn problems(plan: &Plan) -> Vec<Problem> {
 pub fn can_name_a_trial(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
-        && !name.contains(|c: char| c == '/' || c.is_control())
+        && !name.starts_with('-')
+        && !name.contains(|c: char| c == '/' || c.is_control() || UNSEEN.iter().any(|range| range.contains(&c)))
         && name.len() <= LONGEST_NAME
 }
+
+/// Characters that nobody sees, some of which turn the text around that they stand in.
+const UNSEEN: [std::ops::RangeInclusive<char>; 4] =
+    ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}', '\u{feff}'..='\u{feff}'];
 
 struct Problems(Vec<Problem>);
 
@@ -406,6 +411,21 @@ impl Problems {
                 let why = format!("nothing would ever be invalid: give above or below for '{}'", rule.number);
                 self.add([Step::from("invalidate"), index.into()], why);
             }
+            for (key, limit) in [("above", rule.above), ("below", rule.below)] {
+                if limit.is_some_and(|limit| !limit.is_finite()) {
+                    self.add([Step::from("invalidate"), index.into(), key.into()], "a limit is a finite number");
+                }
+            }
+            if let (Some(above), Some(below)) = (rule.above, rule.below)
+                && above < below
+            {
+                let why = format!(
+                    "every run would be invalid: each '{}' is above {above} or below {below}; to allow what lies between them \
+                     write above = {below}, below = {above}",
+                    rule.number
+                );
+                self.add([Step::from("invalidate"), index.into()], why);
+            }
         }
         let cost = &plan.cost;
         for (key, text) in [("run", &cost.run), ("around", &cost.around), ("boot", &cost.boot)] {
@@ -633,6 +653,9 @@ mod tests {
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'thp.enabeld=never'\n", "did you mean"),
             (HEAD, "[[factor]]\nname = 'bad'\nlevels.a = 'vm.swappiness=lots'\n", "vm.swappiness=lots"),
             (HEAD, "[[invalidate]]\nnumber = 'steal'\nbecause = 'x'\n", "give above or below"),
+            (HEAD, "[[invalidate]]\nnumber = 'wall'\nbecause = 'x'\nabove = nan\n", "a finite number"),
+            (HEAD, "[[invalidate]]\nnumber = 'wall'\nbecause = 'x'\nbelow = -inf\n", "a finite number"),
+            (HEAD, "[[invalidate]]\nnumber = 'wall'\nbecause = 'x'\nabove = 5\nbelow = 10\n", "every run would be"),
             (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
             (HEAD, "[cost]\naround = '1e300s'\n", "90s, 10m or 1.5h"),
             (HEAD, "[cost]\ncv = '1e-200%'\n", "like \"3%\""),

@@ -69,6 +69,8 @@ pub(crate) struct Estimated {
     pub(super) randomisation: Option<(f64, f64, bool)>,
     pub(super) outcomes: OutcomeTest,
     pub(crate) level: f64,
+    /// Of the test of failures, where it is another one.
+    pub(crate) level_of_failures: Option<f64>,
     pub(super) holm_p: Option<f64>,
     /// Of an open-ended trial: what its intervals and its p come from. Its alpha is a claim's, not always this one's.
     sequence: Option<ConfidenceSequence>,
@@ -108,7 +110,10 @@ impl Estimated {
     /// 1/2 + 1/6 + 1/12 + … = 1, all of them together stay at its level, whichever block the trial ends at.
     fn outcomes_level(&self) -> f64 {
         let looks = f64::from(self.counted);
-        if self.sequence.is_some() { self.level / (looks * (looks + 1.0)) } else { self.level }
+        match self.sequence {
+            Some(_) => self.level / (looks * (looks + 1.0)),
+            None => self.level_of_failures.unwrap_or(self.level),
+        }
     }
 
     pub(crate) fn is_by_pairs(&self) -> bool {
@@ -215,6 +220,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         randomisation: None,
         outcomes,
         level: declared.sequence.filter(|_| asked.primary).map_or(alpha, |sequence| sequence.alpha),
+        level_of_failures: None,
         holm_p: None,
         sequence: declared.sequence,
         counted: values.blocks().len() as u32,
@@ -443,6 +449,7 @@ pub(super) fn conclude(
         effect,
         no_effect_because: estimated.estimate.err(),
         level: estimated.level,
+        level_of_failures: estimated.level_of_failures,
         holm_p: estimated.holm_p,
         conclusion: concluded.word,
         real_but_below_margin: concluded.real_but_below_margin,

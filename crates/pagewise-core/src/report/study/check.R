@@ -9,9 +9,12 @@ found <- lapply(comparisons, function(one) {
   list(difference = difference, e = if (is.null(one$effect)) NULL else estimate(one, difference))
 })
 
-# A claim without an estimate keeps its place in the family: it was declared.
+# A claim without an estimate keeps its place in the family: it was declared. One whose method base R does not have takes it by
+# the p that the report says.
 is_primary <- sapply(comparisons, function(one) one$primary)
-p <- sapply(found, function(f) if (is.null(f$e)) 1 else p_of(f$e))
+p <- mapply(function(f, one) {
+  if (is.null(f)) (if (is.null(one$effect)) 1 else one$effect$p) else if (is.null(f$e)) 1 else p_of(f$e)
+}, found, comparisons)
 level <- rep(alpha, length(comparisons))
 level[is_primary] <- if (sequential) sapply(comparisons[is_primary], function(one) one$level) else shared(p[is_primary], alpha)
 holm <- rep(NA, length(comparisons))

@@ -25,7 +25,9 @@ summarised <- function(cells, metric) {
   x <- good[[metric]][good$cell %in% cells]
   x <- x[is.finite(x)]
   if (length(x) == 0) return(c(0, NA, NA, NA))
-  c(length(x), mean(x), if (length(x) > 1) sd(x) else NA, median(x))
+  # In a unit of the largest value: squares overflow above 1e154.
+  unit <- if (is.finite(sd(x)) || length(x) < 2) 1 else max(abs(x))
+  c(length(x), mean(x), if (length(x) > 1) sd(x / unit) * unit else NA, median(x))
 }
 
 group_of <- function(one, sign) Filter(function(group) group$sign == sign, one$groups)[[1]]$cells
@@ -106,7 +108,7 @@ conclusion <- function(one, e, level) {
   share <- function(bad, total) if (total == 0) 0 else bad / total
   a <- share(o[1], o[2])
   b <- share(o[3], o[4])
-  if (one$outcomes_p <= level) return(if (b > a) "worse" else "better")
+  if (one$outcomes_p <= (if (is.na(one$level_of_failures)) level else one$level_of_failures)) return(if (b > a) "worse" else "better")
   if (is.null(e)) return("inconclusive")
   margin <- log1p(one$margin)
   difference <- ends(e, level)

@@ -54,11 +54,11 @@ pub fn r_script(report: &StudyReport) -> String {
     });
     put("\npoints <- data.frame(".to_owned());
     let all: Vec<_> = points(report).collect();
-    let number = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), |value| value.to_string());
+
     let mut column = |name: &str, values: Vec<String>| put(format!("  {} = {},", name_of(name), vector(&values)));
     column("block", all.iter().map(|(block, _)| (block + 1).to_string()).collect());
     column("order", all.iter().map(|(_, point)| (point.index + 1).to_string()).collect());
-    column("boot", all.iter().map(|(_, point)| number(point.boot.map(|boot| f64::from(boot + 1)))).collect());
+    column("boot", all.iter().map(|(_, point)| or_na(point.boot.map(|boot| f64::from(boot + 1)))).collect());
     column("cell", all.iter().map(|(_, point)| string(&point.cell)).collect());
     for (own, factor) in &columns.factors {
         column(own, all.iter().map(|(_, point)| string(level(report, point, factor).unwrap_or_default())).collect());
@@ -66,7 +66,7 @@ pub fn r_script(report: &StudyReport) -> String {
     column("attempt", all.iter().map(|(_, point)| point.attempt.to_string()).collect());
     column("outcome", all.iter().map(|(_, point)| string(point.outcome.word())).collect());
     for (own, metric) in &columns.metrics {
-        column(own, all.iter().map(|(_, point)| number(point.values.get(metric).copied())).collect());
+        column(own, all.iter().map(|(_, point)| or_na(point.values.get(metric).copied())).collect());
     }
     put("  check.names = FALSE, stringsAsFactors = FALSE)".to_owned());
     put("\ncells <- list(".to_owned());
@@ -113,14 +113,15 @@ fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
     let mut out = format!("  list(name = {}, metric = {},\n", string(&one.name), string(column));
     let _ = writeln!(
         out,
-        "    primary = {}, method = {}, margin = {margin}, lower_is_better = {}, level = {},",
+        "    primary = {}, method = {}, margin = {margin}, lower_is_better = {}, level = {}, level_of_failures = {},",
         logical(one.primary),
         string(&one.method),
         logical(direction == Direction::Lower),
-        one.level
+        number(one.level),
+        or_na(one.level_of_failures)
     );
     let _ = writeln!(out, "    groups = list({}),", groups.join(", "));
-    let differences: Vec<String> = one.differences.iter().map(|d| d.difference.to_string()).collect();
+    let differences: Vec<String> = one.differences.iter().map(|d| number(d.difference)).collect();
     let blocks: Vec<String> = one.differences.iter().map(|d| (d.block + 1).to_string()).collect();
     let _ = writeln!(out, "    blocks = {}, differences = {},", vector(&blocks), vector(&differences));
     let _ = writeln!(out, "    a = {}, b = {},", stored_summary(&one.a_values), stored_summary(&one.b_values));
@@ -128,24 +129,31 @@ fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
     let _ = writeln!(
         out,
         "    outcomes = c({}, {}, {}, {}), outcomes_p = {},",
-        bad.a_bad, bad.a_total, bad.b_bad, bad.b_total, bad.p
+        bad.a_bad,
+        bad.a_total,
+        bad.b_bad,
+        bad.b_total,
+        number(bad.p)
     );
-    let or_na = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), |value| value.to_string());
     let _ = writeln!(out, "    holm_p = {}, conclusion = {},", or_na(one.holm_p), string(one.conclusion.word()));
     match &one.effect {
         None => out.push_str("    effect = NULL),"),
         Some(effect) => {
-            let interval =
-                |interval: crate::experiment::analysis::Interval| format!("c({}, {})", interval.low, interval.high);
+            let interval = |interval: crate::experiment::analysis::Interval| {
+                format!("c({}, {})", number(interval.low), number(interval.high))
+            };
             let _ = writeln!(
                 out,
                 "    effect = list(log_ratio = {}, standard_error = {}, df = {}, p = {},",
-                effect.log_ratio, effect.standard_error, effect.df, effect.p
+                number(effect.log_ratio),
+                number(effect.standard_error),
+                number(effect.df),
+                number(effect.p)
             );
             let _ = writeln!(
                 out,
                 "      ratio = {}, interval = {}, equivalence = {}, alone = {},",
-                effect.ratio,
+                number(effect.ratio),
                 interval(effect.interval),
                 interval(effect.interval_equivalence),
                 interval(effect.interval_alone)
@@ -162,8 +170,16 @@ fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
     out
 }
 
+/// As R writes it: there is no `inf` in R.
+fn number(value: f64) -> String {
+    if value.is_infinite() { if value > 0.0 { "Inf" } else { "-Inf" }.to_owned() } else { value.to_string() }
+}
+
+fn or_na(value: Option<f64>) -> String {
+    value.map_or_else(|| "NA".to_owned(), number)
+}
+
 fn stored_summary(summary: &Summary) -> String {
-    let or_na = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), |value| value.to_string());
     format!("c({}, {}, {}, {})", summary.n, or_na(summary.mean), or_na(summary.sd), or_na(summary.median))
 }
 
