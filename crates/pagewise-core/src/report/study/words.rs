@@ -1,7 +1,7 @@
 //! The sentences around a study's numbers: the outcome of several claims in one, how alpha is shared, how it was done.
 
 use super::frame::Group;
-use crate::comparison::rule::Conclusion;
+use crate::comparison::rule::{Conclusion, HELD_BACK, OUTCOMES};
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::stopping::spent_in_words;
@@ -34,7 +34,7 @@ pub(super) fn verdicts(group: &Group<'_>) -> String {
 pub(super) fn verdict(comparison: &Comparison) -> String {
     let word = comparison.conclusion.word();
     match (comparison.decided_by.as_str(), comparison.real_but_below_margin) {
-        ("outcomes", _) => format!("{word} (failures)"),
+        (OUTCOMES | HELD_BACK, _) => format!("{word} (failures)"),
         (_, true) => format!("{word} (real)"),
         _ => word.to_owned(),
     }
