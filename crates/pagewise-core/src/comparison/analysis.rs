@@ -126,7 +126,8 @@ pub struct Arm {
 /// What is worth knowing and no reason to doubt, with a stable id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// Which one: `read-as`, `columns-used`, `levels-not-used`, `changes-together`, `no-counters`.
+    /// Which one: `read-as`, `columns-used`, `levels-not-used`, `changes-together`, `no-counters`,
+    /// `counters-without-spread`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,
@@ -187,7 +188,7 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
         comparison.warnings = warnings::of(table, question, cell, comparison);
     }
     let counters = counters::contrasts(table, question, &cells);
-    let notes = notes::of(table, question, &cells, counters.len());
+    let notes = notes::of(table, question, &cells, &counters);
     let mut warnings = warnings::of_table(table, question);
     warnings.extend(warnings::without_order(table, &comparisons));
     Ok(Comparisons {

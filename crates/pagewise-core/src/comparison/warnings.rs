@@ -136,13 +136,16 @@ fn column_twice(recognised: &Recognised) -> Option<Warning> {
     (!all.is_empty()).then(|| Warning { id: "column-twice".to_owned(), text })
 }
 
-/// `1,042` alone does not say what its comma means.
+/// `1,042` alone does not say what its comma means, nor does `1.002` beside `998`.
 fn decimal_or_thousands(recognised: &Recognised) -> Option<Warning> {
-    let (column, comma) = recognised.decimal_comma.as_ref().filter(|(_, comma)| comma.may_be_thousands)?;
+    let comma = recognised.decimal_comma.as_ref().filter(|(_, comma)| comma.may_be_thousands);
+    let comma = comma.map(|found| ("comma", found, ""));
+    let point = || Some(("point", recognised.thousands_point.as_ref()?, " beside whole numbers in the hundreds"));
+    let (mark, (column, first), beside) = comma.or_else(point)?;
     let text = format!(
-        "'{}' (column '{column}', line {}) and others like it were read with a decimal comma. If it separates thousands, \
-         take it away.",
-        comma.text, comma.line
+        "'{}' (column '{column}', line {}) and others like it were read with a decimal {mark}{beside}. If it separates \
+         thousands, take it away.",
+        first.text, first.line
     );
     warning("decimal-or-thousands", text)
 }

@@ -123,7 +123,7 @@ pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
         let mut row = contrast.levels(cell);
         row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
         row.extend(failures.then(|| ended_badly(cell)));
-        row.extend([mean(cell.a.mean), mean(cell.b.mean)]);
+        row.extend(means(cell));
         row.extend(change(cell));
         row.push(cell.holm_p.map_or(number::NONE.to_owned(), number::p_value));
         row.push(marked(cell));
@@ -132,8 +132,8 @@ pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
     Rows { head, names, rows: contrast.cells.iter().map(row).collect() }
 }
 
-fn mean(mean: Option<f64>) -> String {
-    mean.map_or(number::NONE.to_owned(), |mean| number::significant(mean, 4))
+fn means(cell: &Comparison) -> [String; 2] {
+    number::significant_alike([cell.a.mean, cell.b.mean].map(|mean| mean.unwrap_or(f64::NAN)), 4)
 }
 
 /// `0/10, 3/10`.
@@ -147,10 +147,10 @@ fn change(cell: &Comparison) -> [String; 2] {
     if let Some(percent) = &cell.percent {
         return of_percent(percent);
     }
-    let digits = |value: f64| number::signed_significant(value, 4);
     match (&cell.welch, cell.a.mean, cell.b.mean) {
         (Some(welch), Some(a), Some(b)) => {
-            [digits(b - a), format!("[{}, {}]", digits(-welch.ci_high), digits(-welch.ci_low))]
+            let [difference, low, high] = number::signed_alike([b - a, -welch.ci_high, -welch.ci_low], 4);
+            [difference, format!("[{low}, {high}]")]
         }
         _ => [number::NONE.to_owned(), number::NONE.to_owned()],
     }
@@ -401,11 +401,12 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
         lines.push((label.to_owned(), value.unwrap_or_else(none)));
     };
     let digits = |value: f64| number::significant(value, 4);
-    let sd = |arm: &crate::comparison::analysis::Arm| arm.sd.map_or(number::NONE.to_owned(), digits);
-    line("SD", Some(format!("{} and {}", sd(&cell.a), sd(&cell.b))), "");
+    let [sd_a, sd_b] = number::significant_alike([cell.a.sd, cell.b.sd].map(|sd| sd.unwrap_or(f64::NAN)), 4);
+    line("SD", Some(format!("{sd_a} and {sd_b}")), "");
     // As R has it, first less second; all else is second against first.
     let welch = cell.welch.as_ref().map(|w| {
-        let of_a = format!("{} to {}", digits(w.ci_low), digits(w.ci_high));
+        let [low, high] = number::significant_alike([w.ci_low, w.ci_high], 4);
+        let of_a = format!("{low} to {high}");
         format!("p {}, t {}, df {}; first − second {of_a}", number::p_value(w.p), digits(w.t), digits(w.df))
     });
     line("Welch", welch, "welch");
@@ -420,7 +421,10 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     let shift = shift.map(|h| match number::percent(h.level) {
         // One value of each: no interval, whatever its ends.
         _ if h.level < 0.5 => format!("{} (no interval: too few values)", digits(h.shift)),
-        level => format!("{} ({level} interval {} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)),
+        level => {
+            let [shift, low, high] = number::significant_alike([h.shift, h.ci_low, h.ci_high], 4);
+            format!("{shift} ({level} interval {low} to {high})")
+        }
     });
     line("second − first (Hodges-Lehmann)", shift, "hodges_lehmann");
     let ranks = cell

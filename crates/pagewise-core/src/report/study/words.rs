@@ -202,9 +202,13 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
 /// What the other comparisons are worth.
 pub(super) fn others_note(study: &Study, count: usize) -> String {
     let at_most = if study.sequence.is_some() { "at most " } else { "" };
+    let (each, questions) = match count {
+        1 => ("this one".to_owned(), "it as a question"),
+        count => (format!("each of these {count}"), "them as questions"),
+    };
     format!(
-        "Not adjusted for their number: each of these {count} stands alone at {}, and looks changed {at_most}{} of the time \
-         when nothing is. Take them as questions for the next trial.",
+        "Not adjusted for their number: {each} stands alone at {}, and looks changed {at_most}{} of the time when nothing \
+         is. Take {questions} for the next trial.",
         confidence(study.alpha),
         number::percent(study.alpha)
     )
