@@ -67,10 +67,7 @@ impl LogRatio {
     /// What the rule looks at.
     #[must_use]
     pub fn intervals(&self) -> LogIntervals {
-        LogIntervals {
-            difference: (self.low, self.high),
-            equivalence: (self.equivalence_low, self.equivalence_high),
-        }
+        LogIntervals { difference: (self.low, self.high), equivalence: (self.equivalence_low, self.equivalence_high) }
     }
 }
 

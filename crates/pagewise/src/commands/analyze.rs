@@ -187,7 +187,9 @@ impl AnalyzeArgs {
         let number = [first, &file].into_iter().find(is_number).filter(|_| self.bootstrap.is_some());
         let remedy = match number {
             Some(number) => format!("for so many resamples write --bootstrap={number}"),
-            None => "give one table; to compare files, put their rows into one with a column that tells them apart".into(),
+            None => {
+                "give one table; to compare files, put their rows into one with a column that tells them apart".into()
+            }
         };
         Err(Failure::Usage(anyhow!("'{}' stands beside the table {file}; {remedy}", first.escape_debug())))
     }

@@ -305,12 +305,9 @@ mod tests {
 
     #[test]
     fn excel_says_in_the_first_line_what_separates() {
-        for (line, words) in [
-            (&b"sep=;\r\n"[..], "semicolons"),
-            (b"SEP=\t\n", "tabs"),
-            (b"\"sep=|\"\n", "'|'"),
-            (b"sep=,", "commas"),
-        ] {
+        for (line, words) in
+            [(&b"sep=;\r\n"[..], "semicolons"), (b"SEP=\t\n", "tabs"), (b"\"sep=|\"\n", "'|'"), (b"sep=,", "commas")]
+        {
             assert_eq!(separator(line).map(Delimiter::words).as_deref(), Some(words));
         }
         for line in [&b"sep=\n"[..], b"sep=a\n", b"sep=;;\n", b"sep,s\n", b""] {

@@ -7,9 +7,8 @@ use csv::ByteRecord;
 
 /// What people write where there is no number, and what a spreadsheet shows of a formula that gives none (Excel in English
 /// and in German).
-const MISSING: [&str; 13] = [
-    "NA", "N/A", "NaN", "null", ".", "#N/A", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "#NUM!", "#ZAHL!", "#NULL!",
-];
+const MISSING: [&str; 13] =
+    ["NA", "N/A", "NaN", "null", ".", "#N/A", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "#NUM!", "#ZAHL!", "#NULL!"];
 
 /// A row that is being read.
 pub(super) struct Row<'r> {

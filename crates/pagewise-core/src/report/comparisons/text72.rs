@@ -8,7 +8,7 @@
 
 use super::layout::{self, Contrast};
 use crate::comparison::analysis::{Comparison, Comparisons, Conclusion};
-use crate::comparison::rule::OUTCOMES;
+use crate::comparison::rule::{HELD_BACK, OUTCOMES};
 use crate::report::number;
 use crate::report::printable::{ascii, printable};
 use crate::report::text::wrap;
@@ -240,12 +240,15 @@ fn alone(all: &Comparisons, rest: &[&Comparison]) -> String {
 fn failures(contrast: &Contrast) -> String {
     let mut text = String::new();
     for (word, level) in [(Conclusion::Worse, contrast.b), (Conclusion::Better, contrast.a)] {
-        let failing =
-            contrast.cells.iter().filter(|cell| cell.decided_by == OUTCOMES && cell.verdict == word).count();
+        let failing = contrast.cells.iter().filter(|cell| cell.decided_by == OUTCOMES && cell.verdict == word).count();
         if failing > 0 {
             let level = printable(level);
             let _ = write!(text, "{level} failed more often in {failing} of {} cells. ", contrast.cells.len());
         }
+    }
+    let held_back = contrast.cells.iter().filter(|cell| cell.decided_by == HELD_BACK).count();
+    if held_back > 0 {
+        let _ = write!(text, "Failures hold back the verdict in {held_back} of {} cells. ", contrast.cells.len());
     }
     text
 }

@@ -148,9 +148,10 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
         })
         .collect();
     let untested: Vec<&Comparison> = members.iter().copied().filter(|one| is_untested(one)).collect();
-    let why = untested.iter().find_map(|one| one.no_effect_because.as_deref()).map_or_else(String::new, |why| {
-        format!(": {}", printable(why))
-    });
+    let why = untested
+        .iter()
+        .find_map(|one| one.no_effect_because.as_deref())
+        .map_or_else(String::new, |why| format!(": {}", printable(why)));
     let mut text = if untested.len() == members.len() {
         format!("{comparing}, {value} could not be tested{why}.")
     } else if changed.is_empty() {
