@@ -719,3 +719,228 @@ fn what_was_asked_for_stands_in_the_table_of_several_comparisons_too() {
     let none = own_json("k,s\na,1\na,2\nb,3\nb,5\n", &["--counters", "all"]);
     assert_eq!(none["notes"][0]["id"], "no-counters");
 }
+
+/// Eight runs of each level under two loads: b gains 5 %, and under `low` two of its runs were killed.
+fn killed_under_low() -> String {
+    let mut text = "k,load,s,outcome\n".to_owned();
+    for load in ["low", "high"] {
+        for i in 0..8 {
+            let noise = f64::from(i * 5 % 8) / 10.0;
+            text.push_str(&format!("a,{load},{},ok\n", 100.0 + noise));
+            let is_killed = load == "low" && i < 2;
+            text.push_str(&if is_killed {
+                format!("b,{load},,oom\n")
+            } else {
+                format!("b,{load},{},ok\n", 95.0 + noise)
+            });
+        }
+    }
+    text
+}
+
+#[test]
+fn a_verdict_that_failures_hold_back_says_so() {
+    let text = killed_under_low();
+    let found = own_json(&text, &["--by", "load"]);
+    let low = &found["comparisons"][0];
+    assert_eq!((&low["by"]["load"], &low["verdict"]), (&"low".into(), &"inconclusive".into()));
+    assert_eq!(low["decided_by"], "held-back-by-outcomes");
+    let said = warning_text(low, "fails-more-often");
+    assert!(said.contains("Those would call `b` better, but a level that fails more often is never called"), "{said}");
+    let table = text_of(own(&text, &["--by", "load"]));
+    let row = table.lines().find(|line| line.starts_with("low ")).expect("a row");
+    assert!(row.ends_with("inconclusive (failures)"), "{row}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    let table = unwrapped(&table);
+    assert!(table.contains("Inconclusive (failures): a level that fails more often is never called better"), "{table}");
+    assert!(table.contains("fails-more-often (load low; it decides load low)"), "{table}");
+    let mail = unwrapped(&text_of(own(&text, &["--by", "load", "--format", "text72"])));
+    assert!(mail.contains("Failures hold back the verdict in 1 of 2 cells. Comparing"), "{mail}");
+    assert!(
+        !unwrapped(&text_of(own("k,s\na,1\na,2\nb,3\nb,5\n", &[]))).contains("never called"),
+        "only where it applied"
+    );
+}
+
+#[test]
+fn failures_that_decided_are_told_before_others() {
+    // One of a's runs under `high`, which comes first, decides nothing.
+    let text = killed_under_low().replace("a,high,100,ok", "a,high,,oom").replace(",low,", ",z-low,");
+    let table = unwrapped(&text_of(own(&text, &["--by", "load"])));
+    assert!(table.contains("(2 of 2 comparisons; this is load z-low; it decides load z-low) 0 of 8 runs"), "{table}");
+}
+
+#[test]
+fn a_single_comparison_is_not_said_to_be_one_of_many() {
+    let text = "k,order,s\na,1,1.1\na,,1.2\nb,2,3\nb,3,4\na,3,2\n";
+    let found = own_json(text, &[])["comparisons"][0].clone();
+    assert_eq!(found["verdict"], "worse");
+    assert!(!ids(&found["warnings"]).contains(&"many-comparisons".to_owned()), "{}", found["warnings"]);
+    let said = warning_text(&found, "means-disagree");
+    assert!(
+        said.contains("Welch's test of the means (p = 0.090) and the test of the ratio of geometric means (p = 0.030)")
+    );
+    let table = unwrapped(&text_of(own(text, &[])));
+    assert!(table.contains("worse * * The verdict goes by the 95 % interval of the ratio"), "{table}");
+    assert!(table.contains("not by the one shown: +18.1 % to +432 %."), "{table}");
+}
+
+#[test]
+fn holm_s_correction_is_named_where_it_changed_the_decision() {
+    let mut text = "k,s,load\n".to_owned();
+    for load in 0..8 {
+        for i in 0..6 {
+            let gain = if load == 0 { 2.7 } else { 0.2 };
+            let (a, b) = (100 + i * 5 % 6, 100 + i * 7 % 6);
+            text.push_str(&format!("a,{a},{load}\nb,{},{load}\n", f64::from(b) - gain));
+        }
+    }
+    let found = own_json(&text, &["--by", "load", "--margin", "0.1%"])["comparisons"][0].clone();
+    assert_eq!(found["verdict"], "better");
+    let (welch, holm) = (found["welch"]["p"].as_f64().expect("p"), found["holm_p"].as_f64().expect("p"));
+    assert!(welch <= 0.05 && holm > 0.05, "{welch} {holm}");
+    assert!(warning_text(&found, "many-comparisons").contains("By itself it is significant (Welch's p"));
+    // The sentences of a mail claim no more than survives it.
+    let mail = unwrapped(&text_of(own(&text, &["--by", "load", "--margin", "0.1%", "--format", "text72"])));
+    assert!(mail.contains("there were no statistically significant changes in s."), "{mail}");
+    assert!(mail.contains("By itself 1 of 8 would be significant, but not after Holm's correction"), "{mail}");
+    assert!(mail.contains("0 of 1 remain significant after Holm's correction for all 8 comparisons."), "{mail}");
+}
+
+#[test]
+fn a_mail_does_not_call_untested_what_did_not_change() {
+    let text = "k,s,outcome\na,10,ok\na,10,ok\na,10,ok\nb,12,ok\nb,,failed\nb,,failed\n";
+    let mail = unwrapped(&text_of(own(text, &["--format", "text72"])));
+    assert!(mail.contains("the b with the a k, s could not be tested: b has one value here"), "{mail}");
+    assert!(!mail.contains("no statistically significant") && !mail.contains("leaves it open"), "{mail}");
+    let some = format!("{}{}", "k,s,load\n", rows_of_load("x", 100.0, 103.0) + "a,1,y\na,1,y\nb,2,y\nb,2,y\n");
+    let mail = unwrapped(&text_of(own(&some, &["--by", "load", "--format", "text72"])));
+    assert!(mail.contains("1 of 2 could not be tested: the values of each level are all the same"), "{mail}");
+    assert!(!mail.contains("rest of the test matrix"), "{mail}");
+}
+
+/// Ten runs of each level around two means.
+fn rows_of_load(load: &str, a: f64, b: f64) -> String {
+    let noise = |i: i32| f64::from(i * 7 % 10) / 10.0;
+    (0..10).map(|i| format!("a,{},{load}\nb,{},{load}\n", a + noise(i), b + noise(i + 3))).collect()
+}
+
+#[test]
+fn a_mail_tells_less_from_more() {
+    let text = format!("k,s,load\n{}{}", rows_of_load("1", 100.0, 98.0), rows_of_load("2", 100.0, 103.0));
+    let mail = unwrapped(&text_of(own(&text, &["--by", "load", "--format", "text72"])));
+    assert!(mail.contains("% less s with load 1; a 95% CI ["), "{mail}");
+    assert!(mail.contains("% more s with load 2.") && !mail.contains("CI [-"), "{mail}");
+}
+
+#[test]
+fn rows_stand_in_an_order_that_a_reader_expects() {
+    let loads = |text: &str| -> Vec<String> {
+        let found = own_json(text, &["--by", "load"]);
+        let cells = found["comparisons"].as_array().expect("a list");
+        cells.iter().map(|cell| cell["by"]["load"].as_str().expect("a level").to_owned()).collect()
+    };
+    let of = |order: &[&str]| -> String {
+        let rows = |value: i32| -> String {
+            order.iter().map(|load| format!("a,{value},{load}\nb,{value},{load}\n")).collect()
+        };
+        format!("k,s,load\n{}{}{}", rows(1), rows(2), rows(4))
+    };
+    assert_eq!(loads(&of(&["2", "1", "16", "4", "8"])), ["1", "2", "4", "8", "16"]);
+    assert_eq!(loads(&of(&["low", "high", "medium"])), ["high", "low", "medium"]);
+    assert_eq!(loads(&of(&["v5.10", "v5.9"])), ["v5.9", "v5.10"]);
+}
+
+#[test]
+fn points_that_may_separate_thousands_are_told() {
+    let text = "k;s\na;998\na;1.002\na;1.004\na;997\nb;1.236\nb;1.240\nb;1.238\nb;999\n";
+    let found = own_json(text, &[]);
+    let said = found["warnings"].as_array().expect("a list").iter().find(|w| w["id"] == "decimal-or-thousands");
+    let said = said.and_then(|warning| warning["text"].as_str()).expect("the warning");
+    assert!(
+        said.starts_with("'1.002' (column 's', line 3) and others like it were read with a decimal point"),
+        "{said}"
+    );
+    for plain in ["a;99.8\na;1.002\nb;1.1\nb;2\n", "a;998\na;1.25\nb;1.1\nb;2\n", "a;998\na;1002\nb;1.236\nb;2\n"] {
+        let found = own_json(&format!("k;s\n{plain}"), &[]);
+        assert!(!ids(&found["warnings"]).contains(&"decimal-or-thousands".to_owned()), "{plain}");
+    }
+}
+
+#[test]
+fn what_excel_writes_is_read() {
+    let text = "\u{feff}sep=;\r\nk;s\r\na;1,5\r\na;#N/A\r\na;2\r\nb;#DIV/0!\r\nb;3\r\nb;4,5\r\nb;#NV\r\na;#VALUE!\r\n";
+    let found = own_json(text, &[]);
+    assert_eq!((&found["comparisons"][0]["a"]["n"], &found["comparisons"][0]["b"]["n"]), (&2.into(), &2.into()));
+    let said = found["warnings"].to_string();
+    assert!(said.contains("4 rows have no value and are left out, the first at line 4."), "{said}");
+    assert!(refusal("sep=;\nk;s\na;1\nb;x\n", &[]).contains("line 4"));
+    // One that no header would show: the first line says it.
+    assert_eq!(own_json("sep=|\nk|s\na|1\na|2\nb|3\nb|5\n", &[])["comparisons"][0]["a"]["n"], 2);
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_told_where_it_opens() {
+    let said = unwrapped(&refusal("k,s\na,1\na,\"2\nb,3\nb,4\n", &[]));
+    assert!(said.contains("line 3: the quote that opens here is never closed; close it"), "{said}");
+    assert!(!said.contains("b,3"), "{said}");
+    for (text, line) in [("k,\"s\na,1\n", 1), ("k,s\n\n\"a\nx\",\"2\nb,3", 4), ("# x\nk,s\na,\"", 3)] {
+        let said = unwrapped(&refusal(text, &[]));
+        assert!(said.contains(&format!("line {line}: the quote that opens here")), "{text:?}: {said}");
+    }
+    // Closed by the next quote of the file: the value shown ends with its line.
+    let said = unwrapped(&refusal("k,s\na,\"2\nb,3\nb,\"4\"\nb,5\n", &[]));
+    assert!(said.contains("line 2") && !said.contains("b,3"), "{said}");
+    assert!(said.contains("closes only in a later line"), "{said}");
+    let fine = own_json("k,s,note\na,1,\"x\n\"\na,2,\nb,3,\nb,5,\"y\n\"", &[]);
+    assert_eq!(fine["comparisons"][0]["b"]["n"], 2, "a field may end with its line");
+    for delimiter in ["space", "|"] {
+        let text = "k,s\na,1\na,2\nb,3\nb,5".replace(',', if delimiter == "space" { " " } else { "|" });
+        assert_eq!(own_json(&text, &["--delimiter", delimiter])["comparisons"][0]["b"]["n"], 2);
+    }
+}
+
+#[test]
+fn a_counter_without_spread_is_noted_and_counters_are_asked_for_twice() {
+    let mut text = "k,s,faults,const,steps,host\n".to_owned();
+    for i in 0..6 {
+        text.push_str(&format!("a,{},{},7,1,h\nb,{},{},7,2,h\n", 100 + i, 10 + i * 5 % 6, 101 + i, 20 + i * 5 % 6));
+    }
+    let found = own_json(&text, &["--counters", "const", "--counters", "faults,steps"]);
+    let names: Vec<&str> =
+        found["counters"].as_array().expect("a list").iter().filter_map(|c| c["name"].as_str()).collect();
+    assert_eq!(names, ["faults"]);
+    let note = found["notes"].as_array().expect("a list").last().expect("a note").clone();
+    assert_eq!(note["id"], "counters-without-spread");
+    let said = "Without spread within a level, and so without a test: counters steps (1 and 2), const (7).";
+    assert_eq!(note["text"], said);
+    assert!(unwrapped(&text_of(own(&text, &["--counters", "all"]))).contains(said));
+}
+
+#[test]
+fn options_that_are_written_wrongly_come_with_their_remedy() {
+    let table = "k,s\na,1\na,2\nb,3\nb,5\n";
+    for (args, said) in [
+        (&["--margin", "-3%"][..], "'-3%' is not between 0 % and 100 %; write it like 3%"),
+        (&["--bootstrap", "500"], "for so many resamples write --bootstrap=500"),
+        (&["--bootstrap=5"], "write it like --bootstrap=2000"),
+        (&["other.csv"], "'other.csv' stands beside the table"),
+    ] {
+        let found = unwrapped(&refusal(table, args));
+        assert!(found.contains(said), "{args:?}: {found}");
+    }
+    assert!(refusal("k,s\na\n", &[]).contains("1 field where the header has 2"));
+}
+
+#[test]
+fn numbers_that_stand_together_have_one_notation_and_none_is_a_false_zero() {
+    let huge = "k,s\na,9.9e14\na,9.95e14\na,9.97e14\nb,1.001e15\nb,1.005e15\nb,9.999e14\n";
+    let table = text_of(own(huge, &[]));
+    let row = table.lines().find(|line| line.contains("1.00")).expect("a row");
+    assert!(row.contains("9.940e14 1.002e15"), "{row}");
+    let offset: String =
+        (0..14).map(|i| format!("{},{}\n", ["a", "b"][i % 2], 1e12 + (i % 7) as f64 + (i % 2) as f64 / 2.0)).collect();
+    let table = text_of(own(&format!("k,s\n{offset}"), &[]));
+    let row = table.lines().find(|line| line.contains("equivalent")).expect("a row");
+    assert!(!row.contains(" 0 %") && !row.contains("[0, 0]") && row.contains("e-1"), "{row}");
+}

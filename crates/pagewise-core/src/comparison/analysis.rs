@@ -12,7 +12,7 @@ pub use super::effects::{
 use super::notes;
 use super::outcome::Outcome;
 use super::question::{Question, QuestionError};
-use super::rule::{Concluded, LogIntervals};
+use super::rule::Concluded;
 pub use super::rule::{Conclusion, OutcomeTest};
 use super::table::Table;
 use super::warnings;
@@ -99,7 +99,8 @@ pub struct Comparison {
     pub verdict: Conclusion,
     /// Equivalent, and yet the interval excludes no difference at all: real, but below the margin.
     pub real_but_below_margin: bool,
-    /// What decided: `outcomes`, `effect`, or `none`.
+    /// What decided: `outcomes`, `effect`, `held-back-by-outcomes` (the effect alone would decide for, or equate, a level
+    /// that fails more often), or `none`.
     pub decided_by: String,
     /// What a careful reader must know.
     pub warnings: Vec<Warning>,
@@ -125,7 +126,8 @@ pub struct Arm {
 /// What is worth knowing and no reason to doubt, with a stable id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// Which one: `read-as`, `columns-used`, `levels-not-used`, `changes-together`, `no-counters`.
+    /// Which one: `read-as`, `columns-used`, `levels-not-used`, `changes-together`, `no-counters`,
+    /// `counters-without-spread`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,
@@ -137,7 +139,7 @@ pub struct Warning {
     /// Which one: `levels-spelled`, `levels-alike`, `column-twice`, `decimal-or-thousands`, `values-missing`,
     /// `levels-missing`, `invalid-left-out`, `text-among-counters`, `order-lost`, `order-decides`, `unbalanced`,
     /// `unbalanced-blocks`, `drift`, `autocorrelation`, `bimodal`, `outliers`, `ties`, `few-points`, `no-spread`,
-    /// `not-positive`, `no-percent`, `tests-disagree`, `many-comparisons`, `fails-more-often`.
+    /// `not-positive`, `no-percent`, `tests-disagree`, `means-disagree`, `many-comparisons`, `fails-more-often`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,
@@ -186,7 +188,7 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
         comparison.warnings = warnings::of(table, question, cell, comparison);
     }
     let counters = counters::contrasts(table, question, &cells);
-    let notes = notes::of(table, question, &cells, counters.len());
+    let notes = notes::of(table, question, &cells, &counters);
     let mut warnings = warnings::of_table(table, question);
     warnings.extend(warnings::without_order(table, &comparisons));
     Ok(Comparisons {
@@ -241,10 +243,7 @@ fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
 }
 
 fn conclude(question: &Question, effects: &Effects, outcomes: Option<&OutcomeTest>) -> Concluded {
-    let intervals = effects.log_ratio.as_ref().map(|ratio| LogIntervals {
-        difference: (ratio.low, ratio.high),
-        equivalence: (ratio.equivalence_low, ratio.equivalence_high),
-    });
+    let intervals = effects.log_ratio.as_ref().map(LogRatio::intervals);
     let none_failed = OutcomeTest::of((0, 0), (0, 0));
     question.rule.conclude(intervals, outcomes.unwrap_or(&none_failed))
 }

@@ -1,5 +1,6 @@
 //! Rows of a table sorted into cells: one per contrast and combination of the levels that are kept apart.
 
+use super::level_order;
 use super::outcome::Outcome;
 use super::question::{Contrast, Question};
 use super::table::{Factor, Table};
@@ -46,7 +47,7 @@ impl Side {
     }
 }
 
-/// All cells: contrasts as asked, and within one by the order in which levels first occur.
+/// All cells: contrasts as asked, and within one by the order in which [levels are shown](level_order).
 pub(super) fn all<'q>(table: &Table, question: &'q Question) -> Vec<Cell<'q>> {
     question.contrasts.iter().flat_map(|contrast| of_contrast(table, question, contrast)).collect()
 }
@@ -56,6 +57,8 @@ fn of_contrast<'q>(table: &Table, question: &Question, contrast: &'q Contrast) -
     let Some(factor) = table.factor(&contrast.factor) else { return Vec::new() };
     let code = |level: &str| factor.levels.iter().position(|known| known == level).map(|code| code as u32);
     let (a, b) = (code(&contrast.a), code(&contrast.b));
+    let orders: Vec<Vec<u32>> = by.iter().map(|factor| level_order::of(table, question, factor)).collect();
+    let ranks: Vec<Vec<u32>> = orders.iter().map(|order| ranks(order)).collect();
     let mut cells: BTreeMap<Vec<u32>, (Side, Side)> = BTreeMap::new();
     let mut key = Vec::with_capacity(by.len());
     for (row, level) in factor.codes.iter().enumerate() {
@@ -64,18 +67,27 @@ fn of_contrast<'q>(table: &Table, question: &Question, contrast: &'q Contrast) -
             continue;
         }
         key.clear();
-        key.extend(by.iter().map(|factor| factor.codes[row]));
+        key.extend(by.iter().zip(&ranks).map(|(factor, ranks)| ranks[factor.codes[row] as usize]));
         if !cells.contains_key(&key) {
             cells.insert(key.clone(), (Side::default(), Side::default()));
         }
         let Some((side_a, side_b)) = cells.get_mut(&key) else { continue };
         if is_a { side_a.add(table, row) } else { side_b.add(table, row) }
     }
-    let named = |codes: &[u32]| -> Vec<(String, String)> {
-        by.iter()
-            .zip(codes)
-            .map(|(factor, code)| (factor.name.clone(), factor.levels[*code as usize].clone()))
-            .collect()
+    let named = |places: &[u32]| -> Vec<(String, String)> {
+        let level = |(place, (factor, order)): (&u32, (&&Factor, &Vec<u32>))| {
+            (factor.name.clone(), factor.levels[order[*place as usize] as usize].clone())
+        };
+        places.iter().zip(by.iter().zip(&orders)).map(level).collect()
     };
-    cells.into_iter().map(|(codes, (a, b))| Cell { contrast, by: named(&codes), a, b }).collect()
+    cells.into_iter().map(|(places, (a, b))| Cell { contrast, by: named(&places), a, b }).collect()
+}
+
+/// The place of each code in an order.
+fn ranks(order: &[u32]) -> Vec<u32> {
+    let mut ranks = vec![0; order.len()];
+    for (place, code) in order.iter().enumerate() {
+        ranks[*code as usize] = place as u32;
+    }
+    ranks
 }

@@ -5,11 +5,11 @@
 use super::analysis::MOST_COMPARISONS;
 use super::cells::{Cell, Side};
 use super::question::Question;
-use super::table::Table;
+use super::table::{Counter, Table};
 use crate::stats::{benjamini_hochberg, percent, welch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A column of numbers in one comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +43,8 @@ pub struct CounterContrast {
     pub q: f64,
 }
 
-/// The contrasts of all counters, most significant first. A counter that never moves has none.
+/// The contrasts of all counters, most significant first. A counter that never moves has none, and is told of by
+/// [`without_spread`].
 pub(super) fn contrasts(table: &Table, question: &Question, cells: &[Cell]) -> Vec<CounterContrast> {
     let mut found = Vec::new();
     // A buffer per side for all of them: a table of counters has millions of values.
@@ -65,6 +66,26 @@ pub(super) fn contrasts(table: &Table, question: &Question, cells: &[Cell]) -> V
     // Stable: what is equally significant stays in the order of cells and columns.
     found.sort_by(|one, other| one.q.total_cmp(&other.q).then(one.p.total_cmp(&other.p)));
     found
+}
+
+/// A counter without a test, and the value it always has in each level, where it has one.
+pub(super) struct Still<'t> {
+    pub(super) name: &'t str,
+    pub(super) a: Option<f64>,
+    pub(super) b: Option<f64>,
+}
+
+/// The counters that have no contrast at all. Of several comparisons the first says what they are.
+pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[CounterContrast]) -> Vec<Still<'t>> {
+    let moves: BTreeSet<&str> = found.iter().map(|contrast| contrast.name.as_str()).collect();
+    let first_of = |side: &Side, counter: &Counter| {
+        side.good.iter().map(|row| counter.values[*row]).find(|value| value.is_finite())
+    };
+    let still = |counter: &'t Counter| {
+        let cell = cells.first()?;
+        Some(Still { name: &counter.name, a: first_of(&cell.a, counter), b: first_of(&cell.b, counter) })
+    };
+    table.counters.iter().filter(|counter| !moves.contains(counter.name.as_str())).filter_map(still).collect()
 }
 
 fn gather(side: &Side, column: &[f64], into: &mut Vec<f64>) {

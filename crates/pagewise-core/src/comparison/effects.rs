@@ -3,6 +3,7 @@
 
 use super::cells::{Cell, Side};
 use super::question::{BLOCK, Question};
+use super::rule::LogIntervals;
 use super::table::Table;
 use crate::stats::{bootstrap, equivalence, hedges_g, hodges_lehmann, mann_whitney, paired, percent};
 use crate::stats::{shapiro_wilk, summary, welch};
@@ -60,6 +61,14 @@ pub struct LogRatio {
     pub equivalence_low: f64,
     /// High end of it.
     pub equivalence_high: f64,
+}
+
+impl LogRatio {
+    /// What the rule looks at.
+    #[must_use]
+    pub fn intervals(&self) -> LogIntervals {
+        LogIntervals { difference: (self.low, self.high), equivalence: (self.equivalence_low, self.equivalence_high) }
+    }
 }
 
 /// Two one-sided tests of equivalence.

@@ -8,6 +8,7 @@ mod cells;
 mod confounding;
 pub mod counters;
 mod effects;
+mod level_order;
 mod notes;
 pub mod outcome;
 pub mod question;

@@ -3,15 +3,19 @@
 use super::analysis::Note;
 use super::cells::Cell;
 use super::confounding;
+use super::counters::{self, CounterContrast};
 use super::question::{Counters, Question};
 use super::table::{Recognised, Table};
+use super::words::number;
 
 /// As many levels as a note names.
 const MOST_LEVELS: usize = 5;
 
-/// All that apply, in a fixed order. `compared` is how many contrasts of counters were made.
-pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: usize) -> Vec<Note> {
-    let no_counters = (question.counters != Counters::None && compared == 0).then(|| {
+/// All that apply, in a fixed order. `compared` are the contrasts of counters.
+pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: &[CounterContrast]) -> Vec<Note> {
+    let still = counters_without_spread(table, cells, compared);
+    let is_empty = question.counters != Counters::None && compared.is_empty() && still.is_none();
+    let no_counters = is_empty.then(|| {
         note(
             "no-counters",
             "No other column of numbers changes within the runs compared: there is no counter.".to_owned(),
@@ -22,6 +26,7 @@ pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: u
     all.extend(levels_not_used(table, question));
     all.extend(confounding::changes_together(table, question, cells));
     all.extend(no_counters);
+    all.extend(still);
     all
 }
 
@@ -82,6 +87,24 @@ fn levels_not_used(table: &Table, question: &Question) -> Vec<Note> {
         notes.push(note("levels-not-used", text));
     }
     notes
+}
+
+/// Counters that were looked at and have no line in the list.
+fn counters_without_spread(table: &Table, cells: &[Cell], compared: &[CounterContrast]) -> Option<Note> {
+    let still = counters::without_spread(table, cells, compared);
+    let value = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), number);
+    let said = |one: &counters::Still| match (one.a, one.b) {
+        (a, b) if a == b => format!("{} ({})", one.name, value(a)),
+        (a, b) => format!("{} ({} and {})", one.name, value(a), value(b)),
+    };
+    // One that differs between the levels and never within them may be what matters most.
+    let (differing, same): (Vec<_>, Vec<_>) = still.iter().partition(|one| one.a != one.b);
+    let mut named: Vec<String> = differing.into_iter().chain(same).take(MOST_LEVELS).map(said).collect();
+    if still.len() > MOST_LEVELS {
+        named.push(format!("{} more", still.len() - MOST_LEVELS));
+    }
+    let text = || format!("Without spread within a level, and so without a test: counters {}.", named.join(", "));
+    (!still.is_empty()).then(|| note("counters-without-spread", text()))
 }
 
 /// The levels of a factor that a question asks for, each once.

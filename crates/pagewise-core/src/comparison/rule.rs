@@ -126,14 +126,22 @@ pub enum Reason {
     NoEffect,
 }
 
+/// The word for [`Reason::Outcomes`] in JSON.
+pub const OUTCOMES: &str = "outcomes";
+/// The word for [`Reason::Effect`].
+pub const EFFECT: &str = "effect";
+/// The word for [`Reason::HeldBackByOutcomes`].
+pub const HELD_BACK: &str = "held-back-by-outcomes";
+
 impl Concluded {
-    /// `outcomes`, `effect` or `none`, as JSON has it.
+    /// `outcomes`, `effect`, `held-back-by-outcomes` or `none`, as JSON has it.
     #[must_use]
     pub fn decided_by(&self) -> &'static str {
         match self.reason {
-            Reason::Outcomes => "outcomes",
-            Reason::Effect => "effect",
-            Reason::NotDecided | Reason::HeldBackByOutcomes { .. } | Reason::NoEffect => "none",
+            Reason::Outcomes => OUTCOMES,
+            Reason::Effect => EFFECT,
+            Reason::HeldBackByOutcomes { .. } => HELD_BACK,
+            Reason::NotDecided | Reason::NoEffect => "none",
         }
     }
 }
@@ -230,6 +238,7 @@ mod tests {
         let some = OutcomeTest::of((0, 10), (2, 10));
         let held = RULE.conclude(fast, &some);
         assert_eq!(held.reason, Reason::HeldBackByOutcomes { instead_of: Conclusion::Better });
+        assert_eq!((held.word, held.decided_by()), (Conclusion::Inconclusive, HELD_BACK));
         let many = OutcomeTest::of((0, 10), (8, 10));
         assert_eq!(RULE.conclude(fast, &many).word, Conclusion::Worse);
     }

@@ -14,13 +14,13 @@ mod unused;
 
 pub use delimiter::{Delimiter, DelimiterError};
 pub use error::TableError;
-pub use row::Comma;
+pub use row::Marked;
 pub use unused::Unused;
 
 use super::outcome::Outcome;
 use super::question::{BLOCK, Counters, ORDER, OUTCOME, Question};
 use csv::ByteRecord;
-use error::listed;
+use error::{listed, shown};
 use header::Header;
 use row::{Numbers, Row};
 use std::collections::HashMap;
@@ -129,7 +129,9 @@ pub struct Recognised {
     /// Lines above the header that are comments.
     pub comments: u64,
     /// The first column with decimal commas, and the first such number.
-    pub decimal_comma: Option<(String, Comma)>,
+    pub decimal_comma: Option<(String, Marked)>,
+    /// The first column whose points may stand between thousands, and the first such number.
+    pub thousands_point: Option<(String, Marked)>,
     /// The column that was taken for the order.
     pub order: Option<String>,
     /// It holds timestamps.
@@ -234,7 +236,7 @@ impl Table {
                         factor: factor.name.clone(),
                         level: level.clone(),
                         levels: listed(factor.levels.iter().map(String::as_str)),
-                        hint: meant.map_or_else(String::new, |meant| format!("; did you mean '{meant}'?")),
+                        hint: meant.map_or_else(String::new, |meant| format!("; did you mean '{}'?", shown(meant))),
                     });
                 }
             }
@@ -463,9 +465,11 @@ impl Columns {
     /// The table, and what the numbers in it looked like.
     fn finish(self, header: &Header) -> Table {
         let mut table = self.table;
-        let with_comma = |place: &usize| self.numbers.comma(*place).map(|comma| (header.name(*place), comma.clone()));
-        let numbers = [self.value].into_iter().chain(self.order).chain(self.counters);
-        table.recognised.decimal_comma = numbers.collect::<Vec<_>>().iter().find_map(with_comma);
+        let numbers: Vec<usize> = [self.value].into_iter().chain(self.order).chain(self.counters).collect();
+        let with_comma = |place: &usize| Some((header.name(*place), self.numbers.comma(*place)?.clone()));
+        let with_point = |place: &usize| Some((header.name(*place), self.numbers.point_of_thousands(*place)?.clone()));
+        table.recognised.decimal_comma = numbers.iter().find_map(with_comma);
+        table.recognised.thousands_point = numbers.iter().find_map(with_point);
         table.recognised.order_is_time = self.numbers.is_time();
         table.unused = self.unused.into_iter().map(|(_, unused)| unused).filter(|u| u.levels.len() > 1).collect();
         table
@@ -474,7 +478,9 @@ impl Columns {
 
 fn ragged(row: &Row<'_>, delimiter: Delimiter) -> TableError {
     let is_comment = row.record.get(0).is_some_and(|field| field.trim_ascii().starts_with(b"#"));
-    let hint = if is_comment {
+    let hint = if row.record.as_slice().contains(&b'\n') {
+        "; a quote of this row closes only in a later line"
+    } else if is_comment {
         "; comments are read over only above the header"
     } else if delimiter.is_comma() && row.record.len() > row.header.names.len() {
         "; for decimal commas separate fields by something else, such as ;"

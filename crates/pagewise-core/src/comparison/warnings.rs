@@ -5,7 +5,7 @@ use super::cells::{Cell, Side};
 use super::confounding;
 use super::notes;
 use super::question::{ORDER, Question};
-use super::rule::Conclusion;
+use super::rule::{Conclusion, EFFECT, HELD_BACK, OUTCOMES};
 use super::table::{LeftOut, LeftOutLevel, Recognised, Rows, Table};
 use super::words::{number, p_value};
 use crate::stats::{autocorrelation, dip, outliers, summary, trend};
@@ -37,7 +37,7 @@ fn warning(id: &str, text: String) -> Option<Warning> {
 /// All that apply to one comparison, in a fixed order.
 pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &Comparison) -> Vec<Warning> {
     let of_values = [
-        fails_more_often(comparison),
+        fails_more_often(question, comparison),
         not_positive(cell, comparison),
         no_percent(comparison),
         few_points(question, cell),
@@ -52,6 +52,7 @@ pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &C
         outliers(table, cell),
         ties(cell, comparison),
         tests_disagree(question, comparison),
+        means_disagree(question, comparison),
         many_comparisons(question, comparison),
     ];
     let confounding = confounding::warnings(table, question, cell, comparison);
@@ -135,13 +136,16 @@ fn column_twice(recognised: &Recognised) -> Option<Warning> {
     (!all.is_empty()).then(|| Warning { id: "column-twice".to_owned(), text })
 }
 
-/// `1,042` alone does not say what its comma means.
+/// `1,042` alone does not say what its comma means, nor does `1.002` beside `998`.
 fn decimal_or_thousands(recognised: &Recognised) -> Option<Warning> {
-    let (column, comma) = recognised.decimal_comma.as_ref().filter(|(_, comma)| comma.may_be_thousands)?;
+    let comma = recognised.decimal_comma.as_ref().filter(|(_, comma)| comma.may_be_thousands);
+    let comma = comma.map(|found| ("comma", found, ""));
+    let point = || Some(("point", recognised.thousands_point.as_ref()?, " beside whole numbers in the hundreds"));
+    let (mark, (column, first), beside) = comma.or_else(point)?;
     let text = format!(
-        "'{}' (column '{column}', line {}) and others like it were read with a decimal comma. If it separates thousands, \
-         take it away.",
-        comma.text, comma.line
+        "'{}' (column '{column}', line {}) and others like it were read with a decimal {mark}{beside}. If it separates \
+         thousands, take it away.",
+        first.text, first.line
     );
     warning("decimal-or-thousands", text)
 }
@@ -163,23 +167,40 @@ fn sides<'c>(cell: &'c Cell) -> [(&'c str, &'c Side); 2] {
     [(&cell.contrast.a, &cell.a), (&cell.contrast.b, &cell.b)]
 }
 
-fn fails_more_often(comparison: &Comparison) -> Option<Warning> {
+fn fails_more_often(question: &Question, comparison: &Comparison) -> Option<Warning> {
     let test = comparison.outcomes.as_ref()?;
     if test.a_bad == test.b_bad {
         return None;
     }
     let text = format!(
         "{} of {} runs of `{}` and {} of {} of `{}` ended badly (Fisher's exact test, p = {}); the values are of the \
-         others alone.",
+         others alone.{}",
         test.a_bad,
         test.a_total,
         comparison.a.level,
         test.b_bad,
         test.b_total,
         comparison.b.level,
-        p_value(test.p)
+        p_value(test.p),
+        held_back(question, comparison)
     );
     warning("fails-more-often", text)
+}
+
+/// What the values alone would have said, where that was not said. Empty elsewhere.
+fn held_back(question: &Question, comparison: &Comparison) -> String {
+    let Some(ratio) = comparison.log_ratio.as_ref().filter(|_| comparison.decided_by == HELD_BACK) else {
+        return String::new();
+    };
+    let said = match question.rule.by_effect(ratio.intervals()).word {
+        Conclusion::Better => format!("`{}` better", comparison.b.level),
+        Conclusion::Worse => format!("`{}` better", comparison.a.level),
+        _ => "the two equivalent".to_owned(),
+    };
+    format!(
+        " Those would call {said}, but a level that fails more often is never called better or equivalent: hence \
+         inconclusive."
+    )
 }
 
 fn not_positive(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
@@ -450,16 +471,38 @@ fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warnin
     warning("tests-disagree", text)
 }
 
-fn many_comparisons(question: &Question, comparison: &Comparison) -> Option<Warning> {
-    let (holm, log_ratio) = (comparison.holm_p?, comparison.log_ratio.as_ref()?);
-    let is_claimed =
-        matches!(comparison.verdict, Conclusion::Better | Conclusion::Worse) && comparison.decided_by == "effect";
-    if !is_claimed || holm <= question.rule.alpha {
+/// The verdict goes by the ratio of geometric means, the columns beside it by the means. Where they part, the row seems to
+/// contradict itself.
+fn means_disagree(question: &Question, comparison: &Comparison) -> Option<Warning> {
+    let (welch, ratio) = (comparison.welch.as_ref()?, comparison.log_ratio.as_ref()?);
+    let alpha = question.rule.alpha;
+    // Equivalence goes by the margin, and failures by no value.
+    let goes_by_ratio = comparison.verdict != Conclusion::Equivalent
+        && ![OUTCOMES, HELD_BACK].contains(&comparison.decided_by.as_str());
+    if !goes_by_ratio || (welch.p <= alpha) == (ratio.p <= alpha) {
         return None;
     }
     let text = format!(
-        "By itself it is significant (p = {}), but not among all comparisons of this call (Holm's p = {}).",
-        p_value(log_ratio.p),
+        "Welch's test of the means (p = {}) and the test of the ratio of geometric means (p = {}) fall on different sides \
+         of {alpha}. The verdict goes by the ratio; take it as a close call.",
+        p_value(welch.p),
+        p_value(ratio.p)
+    );
+    warning("means-disagree", text)
+}
+
+/// Only where the correction changed the side on which Welch's own p lies.
+fn many_comparisons(question: &Question, comparison: &Comparison) -> Option<Warning> {
+    let (holm, welch) = (comparison.holm_p?, comparison.welch.as_ref()?);
+    let alpha = question.rule.alpha;
+    let is_claimed =
+        matches!(comparison.verdict, Conclusion::Better | Conclusion::Worse) && comparison.decided_by == EFFECT;
+    if !is_claimed || welch.p > alpha || holm <= alpha {
+        return None;
+    }
+    let text = format!(
+        "By itself it is significant (Welch's p = {}), but not among all comparisons of this call (Holm's p = {}).",
+        p_value(welch.p),
         p_value(holm)
     );
     warning("many-comparisons", text)

@@ -163,7 +163,8 @@ pub struct Verdict {
     pub conclusion: Conclusion,
     /// Equivalent, and yet the interval excludes no difference at all: real, but below the margin.
     pub real_but_below_margin: bool,
-    /// What decided: `effect`, `outcomes`, or `none`.
+    /// What decided: `effect`, `outcomes`, `held-back-by-outcomes` (the effect alone would decide for, or equate, an arm that
+    /// fails more often), or `none`.
     pub decided_by: String,
     /// For people, with numbers.
     pub sentence: String,

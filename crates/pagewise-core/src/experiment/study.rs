@@ -175,7 +175,8 @@ pub struct Comparison {
     pub conclusion: Conclusion,
     /// Equivalent, and yet the interval excludes no difference at all.
     pub real_but_below_margin: bool,
-    /// What decided: `effect`, `outcomes` or `none`.
+    /// What decided: `effect`, `outcomes`, `held-back-by-outcomes` (the effect alone would decide for, or equate, a level
+    /// that fails more often) or `none`.
     pub decided_by: String,
     /// For people, with numbers.
     pub sentence: String,

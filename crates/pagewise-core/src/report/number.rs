@@ -13,17 +13,34 @@ pub(super) fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    let size = value.abs();
-    // Fifteen digits before the point are as unreadable as so many zeros behind it.
-    if !(1e-4..1e15).contains(&size) {
-        return signed_minus(format!("{value:.*e}", (digits - 1).max(0) as usize));
+    if is_scientific(value) {
+        return scientific(value, digits);
     }
+    let size = value.abs();
     let decimals = |size: f64| (digits - 1 - libm::floor(libm::log10(size)) as i32).clamp(0, 9);
     let first = decimals(size);
     let scale = libm::pow(10.0, f64::from(first));
     // 9.9996 becomes 10.000 at four digits: count again after rounding.
     let decimals = decimals((size * scale).round() / scale);
     signed_minus(with_separators(&format!("{value:.*}", decimals as usize)))
+}
+
+/// Fifteen digits before the point are as unreadable as so many zeros behind it.
+fn is_scientific(value: f64) -> bool {
+    value != 0.0 && !(1e-4..1e15).contains(&value.abs())
+}
+
+fn scientific(value: f64, digits: i32) -> String {
+    signed_minus(format!("{value:.*e}", (digits - 1).max(0) as usize))
+}
+
+/// Values that stand together, all in one notation: nobody sees that `996,282,180,512,789` is less than `1.000e15`.
+pub(super) fn significant_alike<const N: usize>(values: [f64; N], digits: i32) -> [String; N] {
+    let all_scientific = values.iter().any(|value| is_scientific(*value));
+    values.map(|value| match all_scientific && value.is_finite() && value != 0.0 {
+        true => scientific(value, digits),
+        false => significant(value, digits),
+    })
 }
 
 fn signed_minus(text: String) -> String {
@@ -123,10 +140,15 @@ pub(super) fn signed_count(value: f64) -> String {
     if value > 0.0 { format!("+{}", count(value)) } else { count(value) }
 }
 
-/// The same with so many significant digits and a sign in front.
-pub(super) fn signed_significant(value: f64, digits: i32) -> String {
-    let text = significant(value, digits);
-    if value.is_finite() && value > 0.0 { format!("+{text}") } else { text }
+/// [`significant_alike`] with a sign in front of each.
+pub(super) fn signed_alike<const N: usize>(values: [f64; N], digits: i32) -> [String; N] {
+    let mut texts = significant_alike(values, digits);
+    for (text, value) in texts.iter_mut().zip(values) {
+        if value.is_finite() && value > 0.0 {
+            text.insert(0, '+');
+        }
+    }
+    texts
 }
 
 /// A ratio as the change it is: 0.954 is −4.6 %.
@@ -164,9 +186,15 @@ fn percent_change(ratio: f64) -> String {
     // The end of an interval that is not zero must not read as zero: it decides what is seen to be excluded.
     let is_zero = |text: &str| text.chars().all(|c| !c.is_ascii_digit() || c == '0');
     let text = (decimals..=4).map(|decimals| format!("{percent:+.decimals$}")).find(|text| !is_zero(text));
-    let Some(text) = text else { return "0 %".to_owned() };
-    format!("{} %", signed_minus(with_separators_after_sign(&text)))
+    match text {
+        Some(text) => format!("{} %", signed_minus(with_separators_after_sign(&text))),
+        None if percent.abs() < ROUNDING => "0 %".to_owned(),
+        None => format!("{} %", signed_minus(format!("{percent:+.1e}"))),
+    }
 }
+
+/// In percent. A ratio of floats is 1 only to within a few of its last digits of 2e-16.
+const ROUNDING: f64 = 1e-12;
 
 fn with_separators_after_sign(text: &str) -> String {
     match text.strip_prefix('+') {
@@ -214,6 +242,13 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_together_has_one_notation() {
+        assert_eq!(significant_alike([9.9628e14, 1e15], 4), ["9.963e14", "1.000e15"]);
+        assert_eq!(significant_alike([0.0, -2e-5, f64::NAN], 3), ["0", "−2.00e-5", "—"]);
+        assert_eq!(significant_alike([742.83, 1042.0], 4), ["742.8", "1,042"]);
+    }
+
+    #[test]
     fn units_fit_the_size() {
         for (value, unit, text) in [
             (0.0123, "seconds", "12.3 ms"),
@@ -239,7 +274,7 @@ mod tests {
         for (ratio, text) in
             [(0.954, "−4.6 %"), (1.0021, "+0.21 %"), (1.0, "0 %"), (2.5, "+150 %"), (12.0, "×12.0"), (f64::NAN, "—")]
                 .into_iter()
-                .chain([(0.999_97, "−0.003 %"), (1.000_000_001, "0 %")])
+                .chain([(0.999_97, "−0.003 %"), (1.000_000_001, "+1.0e-7 %"), (1.000_000_000_000_001, "0 %")])
         {
             assert_eq!(change(ratio), text);
         }

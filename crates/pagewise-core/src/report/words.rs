@@ -1,6 +1,7 @@
 //! The sentences around the numbers: what a verdict means, what to do about a warning, how the numbers were made.
 
 use super::number;
+use crate::comparison::rule::OUTCOMES;
 use crate::experiment::analysis::{Analysis, Conclusion};
 use crate::experiment::live::Live;
 use crate::metric::Direction;
@@ -20,7 +21,7 @@ pub(super) fn verdict_meaning(analysis: &Analysis) -> String {
     let margin = number::percent(analysis.margin);
     let confidence = number::percent(1.0 - analysis.alpha);
     let equivalence = number::percent(1.0 - 2.0 * analysis.alpha);
-    if analysis.verdict.decided_by == "outcomes" {
+    if analysis.verdict.decided_by == OUTCOMES {
         return "Runs that did not end well decide before the metric does: one arm had clearly more of them."
             .to_owned();
     }

@@ -14,6 +14,7 @@ use pagewise_core::report::comparisons;
 use pagewise_core::unit::{self, Fraction};
 use pagewise_host::given::{self, Lines};
 use std::io::{self, Read};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -41,7 +42,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "WAY", default_value = "lower")]
     direction: Direction,
     /// Smaller differences do not matter
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = unit::share)]
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = unit::share, allow_hyphen_values = true)]
     margin: Fraction,
     /// Significance level, 0.05 or 5%; intervals are at 1 − ALPHA
     #[arg(long, value_name = "ALPHA", default_value = "0.05", value_parser = unit::significance)]
@@ -49,16 +50,29 @@ pub(crate) struct AnalyzeArgs {
     /// How to write it [default: table]
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Compare these columns of numbers, too, or all
+    /// Compare these columns of numbers, too, or all; may be given several times
     #[arg(long, value_name = "COLUMN,…|all")]
-    counters: Option<String>,
+    counters: Vec<String>,
     /// Add a BCa bootstrap interval from so many resamples
     #[arg(long, value_name = "RESAMPLES", num_args = 0..=1, default_missing_value = "10000", require_equals = true,
-          value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+          value_parser = resamples)]
     bootstrap: Option<u32>,
     /// Seed of what is resampled
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+    /// What stands beside the file: a number that `--bootstrap` was to have, or a second file
+    #[arg(hide = true, value_name = "MORE")]
+    more: Vec<String>,
+}
+
+/// From so many resamples on an interval means something, and up to so many nobody waits long.
+const RESAMPLES: RangeInclusive<u32> = 100..=1_000_000;
+
+fn resamples(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| RESAMPLES.contains(count));
+    count.ok_or_else(|| {
+        format!("'{}' is not a number from 100 to 1000000; write it like --bootstrap=2000", text.escape_debug())
+    })
 }
 
 const EXAMPLES: &str = "Examples:\n  \
@@ -141,27 +155,43 @@ impl AnalyzeArgs {
     }
 
     fn question(&self) -> Result<Question, Failure> {
+        self.has_one_file()?;
         let Some(value) = self.value.as_deref().filter(|_| !self.compare.is_empty()) else {
             return Err(self.incomplete());
         };
-        let names = |list: &Option<String>| -> Vec<String> {
-            list.as_deref().map(split_names).unwrap_or_default().into_iter().filter(|name| !name.is_empty()).collect()
+        let names = |list: &String| split_names(list).into_iter().filter(|name| !name.is_empty());
+        let counters = if self.counters.is_empty() {
+            Counters::None
+        } else if self.counters.iter().any(|list| list == "all") {
+            Counters::All
+        } else {
+            Counters::Named(self.counters.iter().flat_map(names).collect())
         };
-        let counters = match self.counters.as_deref() {
-            None => Counters::None,
-            Some("all") => Counters::All,
-            Some(_) => Counters::Named(names(&self.counters)),
-        };
+        let by = self.by.iter().flat_map(names).collect();
         let Fraction(margin) = self.margin;
         let question = Question {
             rule: Rule { margin, alpha: self.alpha, direction: self.direction },
             counters,
             resamples: self.bootstrap,
             seed: self.seed,
-            ..Question::new(value, self.compare.clone(), names(&self.by))
+            ..Question::new(value, self.compare.clone(), by)
         };
         question.check()?;
         Ok(question)
+    }
+
+    fn has_one_file(&self) -> Result<(), Failure> {
+        let Some(first) = self.more.first() else { return Ok(()) };
+        let file = self.file.display().to_string();
+        let is_number = |text: &&String| text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = [first, &file].into_iter().find(is_number).filter(|_| self.bootstrap.is_some());
+        let remedy = match number {
+            Some(number) => format!("for so many resamples write --bootstrap={number}"),
+            None => {
+                "give one table; to compare files, put their rows into one with a column that tells them apart".into()
+            }
+        };
+        Err(Failure::Usage(anyhow!("'{}' stands beside the table {file}; {remedy}", first.escape_debug())))
     }
 
     /// What is missing, with the columns to choose from.

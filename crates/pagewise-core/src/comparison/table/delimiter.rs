@@ -1,6 +1,6 @@
 //! How a text is cut into fields: what stands above the header, and which character separates columns.
 //!
-//! Spreadsheets separate by the comma, by the semicolon where the comma is the decimal mark, or by tabs. The header says
+//! Excel can say it itself, in a first line `sep=;`. Otherwise spreadsheets separate by the comma, by the semicolon where the comma is the decimal mark, or by tabs. The header says
 //! which: the first of the three that gives several columns and names the one that is compared.
 
 use super::error::TableError;
@@ -130,7 +130,7 @@ pub(super) fn open<R: Read>(
     let mut source = BufReader::with_capacity(BUFFER, source);
     let above = above(&mut source)
         .map_err(|error| TableError::Unreadable { file: file.to_owned(), reason: error.to_string() })?;
-    let delimiter = asked.unwrap_or_else(|| Delimiter::of_header(&above.header, value));
+    let delimiter = asked.or(above.separator).unwrap_or_else(|| Delimiter::of_header(&above.header, value));
     let names_it = |value: &str| {
         let names = Delimiter::of_header(&above.last_comment, Some(value)).names(&above.last_comment);
         names.len() > 1 && names.iter().any(|name| name == value)
@@ -144,16 +144,33 @@ pub(super) fn open<R: Read>(
     })
 }
 
-/// The last line gets the end it may lack, so that lines can be counted; one more is a blank line and read over.
+/// A line of its own behind the last: a quote that is still open has it inside. No table has such a line, which begins
+/// and ends with ASCII's separator of files.
+const END: &[u8] = b"\x1cend\x1c";
+
+/// The last line gets the end it may lack, so that lines can be counted, and [`END`] follows it.
 fn ended(source: impl Read) -> impl Read {
-    source.chain(&b"\n"[..])
+    source.chain(&b"\n"[..]).chain(END).chain(&b"\n"[..])
 }
 
 impl<R: Read> Opened<R> {
     pub(super) fn next(&mut self, record: &mut ByteRecord, file: &str) -> Result<bool, TableError> {
-        self.reader
+        let is_there = self
+            .reader
             .read_byte_record(record)
-            .map_err(|error| TableError::Unreadable { file: file.to_owned(), reason: error.to_string() })
+            .map_err(|error| TableError::Unreadable { file: file.to_owned(), reason: error.to_string() })?;
+        let last = record.iter().next_back().unwrap_or_default();
+        if last.strip_suffix(b"\n").is_some_and(|last| last.ends_with(END)) {
+            return Err(TableError::UnclosedQuote { file: file.to_owned(), line: self.line_of_open_quote(last) });
+        }
+        Ok(is_there && (record.len() > 1 || last != END))
+    }
+
+    /// The line in which the last field of the last record begins. Nothing ends that record, so that every line up to here
+    /// was counted.
+    fn line_of_open_quote(&self, last: &[u8]) -> u64 {
+        let inside = last.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.lines_above + self.reader.position().line().saturating_sub(inside).max(1)
     }
 
     /// Where a record begins. The reader's own position of a record lies before the blank lines in front of it; the
@@ -171,6 +188,8 @@ struct Above {
     comments: u64,
     last_comment: Vec<u8>,
     last_comment_line: u64,
+    /// What a first line `sep=;` says.
+    separator: Option<Delimiter>,
     header: Vec<u8>,
 }
 
@@ -179,7 +198,14 @@ fn above(source: &mut impl BufRead) -> io::Result<Above> {
     loop {
         let mut line = Vec::new();
         part_of_line(source, &mut line)?;
-        let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line).trim_ascii();
+        let bare = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
+        if found.lines == 0
+            && let Some(separator) = separator(bare)
+        {
+            (found.separator, found.lines) = (Some(separator), 1);
+            continue;
+        }
+        let text = bare.trim_ascii();
         let comment = text.strip_prefix(b"#");
         if line.is_empty() || (comment.is_none() && !text.is_empty()) {
             close_quotes(source, &mut line)?;
@@ -195,6 +221,17 @@ fn above(source: &mut impl BufRead) -> io::Result<Above> {
         if !line.ends_with(b"\n") {
             skip_line(source)?;
         }
+    }
+}
+
+/// `sep=;`, which Excel understands in the first line of a file and writes nowhere else.
+fn separator(line: &[u8]) -> Option<Delimiter> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
+    match line.split_at_checked(4)? {
+        (word, [byte]) if word.eq_ignore_ascii_case(b"sep=") && can_separate(*byte) => Some(Delimiter(*byte)),
+        _ => None,
     }
 }
 
@@ -264,6 +301,18 @@ mod tests {
             assert_eq!(Delimiter::of_header(header.as_bytes(), Some(value)).words(), words, "{header:?}");
         }
         assert_eq!(Delimiter::of_header(b"k\ts\n", None).words(), "tabs");
+    }
+
+    #[test]
+    fn excel_says_in_the_first_line_what_separates() {
+        for (line, words) in
+            [(&b"sep=;\r\n"[..], "semicolons"), (b"SEP=\t\n", "tabs"), (b"\"sep=|\"\n", "'|'"), (b"sep=,", "commas")]
+        {
+            assert_eq!(separator(line).map(Delimiter::words).as_deref(), Some(words));
+        }
+        for line in [&b"sep=\n"[..], b"sep=a\n", b"sep=;;\n", b"sep,s\n", b""] {
+            assert_eq!(separator(line), None);
+        }
     }
 
     #[test]

@@ -51,10 +51,21 @@ pub enum TableError {
         /// Its second place, from 1.
         other: usize,
     },
+    /// A quote that takes the rest of the file for one field.
+    #[error(
+        "{file}, line {line}: the quote that opens here is never closed; close it where the field ends, and write a quote \
+         inside of a field twice"
+    )]
+    UnclosedQuote {
+        /// The file.
+        file: String,
+        /// The line in which the quote opens.
+        line: u64,
+    },
     /// A row that is too short or too long.
     #[error(
-        "{file}, line {line}: {fields} fields where the header has {columns}; a field with the delimiter in it must stand \
-         in double quotes{hint}"
+        "{file}, line {line}: {} where the header has {columns}; a field with the delimiter in it must stand \
+         in double quotes{hint}", counted(*fields)
     )]
     Ragged {
         /// The file.
@@ -140,10 +151,24 @@ pub enum TableError {
 /// As many names as an error lists.
 const MOST_LISTED: usize = 20;
 
+fn counted(fields: usize) -> String {
+    if fields == 1 { "1 field".to_owned() } else { format!("{fields} fields") }
+}
+
+/// As much of a field as a message shows.
+const LONGEST_SHOWN: usize = 60;
+
+/// The beginning of a field, of one line at most.
+pub(super) fn shown(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let beginning: String = line.chars().take(LONGEST_SHOWN).collect();
+    if beginning.len() < text.len() { beginning + "…" } else { beginning }
+}
+
 /// Names in quotes, the first of many.
 pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
-    let mut text: Vec<String> = names.iter().take(MOST_LISTED).map(|name| format!("'{name}'")).collect();
+    let mut text: Vec<String> = names.iter().take(MOST_LISTED).map(|name| format!("'{}'", shown(name))).collect();
     if names.len() > MOST_LISTED {
         text.push(format!("and {} more", names.len() - MOST_LISTED));
     }

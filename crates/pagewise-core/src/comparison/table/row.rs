@@ -1,15 +1,14 @@
 //! A row that is being read: its fields as text, as numbers with a decimal point or comma, and as places in time.
 
-use super::error::TableError;
+use super::error::{TableError, shown};
 use super::header::Header;
 use crate::comparison::outcome::Outcome;
 use csv::ByteRecord;
 
-/// What people write where there is no number.
-const MISSING: [&str; 5] = ["NA", "N/A", "NaN", "null", "."];
-
-/// As much of a value as an error shows.
-const LONGEST_SHOWN: usize = 60;
+/// What people write where there is no number, and what a spreadsheet shows of a formula that gives none (Excel in English
+/// and in German).
+const MISSING: [&str; 13] =
+    ["NA", "N/A", "NaN", "null", ".", "#N/A", "#NV", "#DIV/0!", "#VALUE!", "#WERT!", "#NUM!", "#ZAHL!", "#NULL!"];
 
 /// A row that is being read.
 pub(super) struct Row<'r> {
@@ -63,10 +62,6 @@ impl Row<'_> {
     }
 }
 
-fn shown(text: &str) -> String {
-    text.chars().take(LONGEST_SHOWN).collect()
-}
-
 /// How the numbers of a table are written, learnt on the way. A decimal comma is read only where it separates no fields, and
 /// only in columns in which no number has a decimal point: `1,042` beside `912.5` is a thousand and forty-two.
 pub(super) struct Numbers {
@@ -79,18 +74,22 @@ pub(super) struct Numbers {
 /// The decimal marks of a column.
 #[derive(Clone, Debug, Default)]
 struct Marks {
-    has_points: bool,
-    first_comma: Option<Comma>,
+    first_point: Option<Marked>,
+    first_comma: Option<Marked>,
+    /// A number from a hundred to a thousand without a mark.
+    has_hundreds: bool,
+    /// A larger one without a mark: nobody separates thousands there.
+    has_plain_thousands: bool,
 }
 
-/// The first number of a column with a decimal comma.
+/// The first number of a column with a decimal mark, comma or point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comma {
+pub struct Marked {
     /// As it is written.
     pub text: String,
     /// Its line.
     pub line: u64,
-    /// Every such number of the column could as well have commas between thousands.
+    /// Every such number of the column could as well have the mark between thousands.
     pub may_be_thousands: bool,
 }
 
@@ -110,8 +109,16 @@ impl Numbers {
     }
 
     /// The first number with a decimal comma in a column.
-    pub(super) fn comma(&self, place: usize) -> Option<&Comma> {
+    pub(super) fn comma(&self, place: usize) -> Option<&Marked> {
         self.columns.get(place)?.first_comma.as_ref()
+    }
+
+    /// The first number of a column whose points may separate thousands: `1.002` beside `998`. Only where a comma separates
+    /// no fields: who writes decimal commas writes points between thousands.
+    pub(super) fn point_of_thousands(&self, place: usize) -> Option<&Marked> {
+        let marks = self.columns.get(place)?;
+        let may_be = marks.has_hundreds && !marks.has_plain_thousands;
+        marks.first_point.as_ref().filter(|first| may_be && first.may_be_thousands)
     }
 
     pub(super) fn is_time(&self) -> bool {
@@ -126,7 +133,7 @@ impl Numbers {
         match parsed {
             Some(number) if number.is_finite() => {
                 if self.may_have_commas {
-                    self.learn(row, place, text, has_comma)?;
+                    self.learn(row, place, text, number)?;
                 }
                 Ok(Some(number))
             }
@@ -135,15 +142,18 @@ impl Numbers {
         }
     }
 
-    fn learn(&mut self, row: &Row<'_>, place: usize, text: &str, has_comma: bool) -> Result<(), TableError> {
+    fn learn(&mut self, row: &Row<'_>, place: usize, text: &str, number: f64) -> Result<(), TableError> {
         let Some(marks) = self.columns.get_mut(place) else { return Ok(()) };
-        if has_comma {
-            let first = || Comma { text: shown(text), line: row.line, may_be_thousands: true };
-            marks.first_comma.get_or_insert_with(first).may_be_thousands &= separates_thousands(text);
+        let first = || Marked { text: shown(text), line: row.line, may_be_thousands: true };
+        if text.contains(',') {
+            marks.first_comma.get_or_insert_with(first).may_be_thousands &= separates_thousands(text, ',');
+        } else if text.contains('.') {
+            marks.first_point.get_or_insert_with(first).may_be_thousands &= separates_thousands(text, '.');
         } else {
-            marks.has_points |= text.contains('.');
+            marks.has_hundreds |= (100.0..1000.0).contains(&number.abs());
+            marks.has_plain_thousands |= number.abs() >= 1000.0;
         }
-        if marks.has_points && marks.first_comma.is_some() {
+        if marks.first_point.is_some() && marks.first_comma.is_some() {
             let remedy = "other numbers of this column have the other decimal mark: write them alike, and none with \
                           separators of thousands";
             return Err(row.not_a_number(place, text, remedy));
@@ -189,14 +199,19 @@ fn with_comma(text: &str) -> Option<f64> {
 }
 
 /// `1,042` and `-12,500`, but neither `0,125` nor `12,5`.
-fn separates_thousands(text: &str) -> bool {
-    let Some((whole, rest)) = text.trim_start_matches(['+', '-']).split_once(',') else { return false };
-    (1..=3).contains(&whole.len()) && !whole.starts_with('0') && rest.len() == 3
+fn separates_thousands(text: &str, mark: char) -> bool {
+    let Some((whole, rest)) = text.trim_start_matches(['+', '-']).split_once(mark) else { return false };
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (1..=3).contains(&whole.len()) && !whole.starts_with('0') && rest.len() == 3 && digits(whole) && digits(rest)
 }
 
 fn remedy_for(text: &str, may_have_commas: bool) -> &'static str {
     if text.parse::<f64>().is_ok() {
         return "leave the field empty where there is no finite value";
+    }
+    if text.contains('\n') {
+        return "its quote closes only in a later line: close it where the field ends, and write a quote inside of a field \
+                twice";
     }
     let only_marks = |c: char| matches!(c, '.' | ',');
     if text.contains(',') && text.replace(only_marks, "").parse::<f64>().is_ok() {
@@ -217,12 +232,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comma_with_three_digits_behind_it_may_separate_thousands() {
+    fn a_mark_with_three_digits_behind_it_may_separate_thousands() {
         for text in ["1,042", "-12,500", "999,000"] {
-            assert!(separates_thousands(text), "{text}");
+            assert!(separates_thousands(text, ','), "{text}");
+            assert!(separates_thousands(&text.replace(',', "."), '.'), "{text}");
         }
-        for text in ["0,125", "12,5", "1234,500", "1,0425", ",500", "12"] {
-            assert!(!separates_thousands(text), "{text}");
+        for text in ["0,125", "12,5", "1234,500", "1,0425", ",500", "12", "1,5e3"] {
+            assert!(!separates_thousands(text, ','), "{text}");
         }
     }
 

@@ -57,7 +57,7 @@ fn what_is_no_table_is_refused_with_a_remedy() {
         ("# made by hand\nk,s,s\na,1,2\n", "line 2: the columns 2 and 3"),
         ("k,s,s\na,1,2\n", "columns 2 and 3 are both called 's'"),
         ("k,s\na,1,2\n", "3 fields where the header has 2"),
-        ("k,s\na\n", "1 fields where the header has 2"),
+        ("k,s\na\n", "1 field where the header has 2"),
         ("k,s\na,742,83\n", "for decimal commas separate fields by something else"),
         ("k,s\na,1\n# the end\n", "read over only above the header"),
         ("k,s\na,1\nc,2\n", "no 'b' in column 'k'; the levels there are 'a', 'c'"),

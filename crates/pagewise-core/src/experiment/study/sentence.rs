@@ -52,7 +52,7 @@ pub(super) fn verdict(
             comparison.a,
             comparison.b,
             metric.metric.name,
-            span(&effect.interval_equivalence),
+            span(&effect.interval_equivalence, "and"),
             interval(effect, 2.0 * comparison.level),
             percent(metric.margin),
             if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
@@ -63,7 +63,7 @@ pub(super) fn verdict(
             metric.metric.name,
             change(effect.ratio),
             interval(effect, comparison.level),
-            span(&effect.interval),
+            span(&effect.interval, "to"),
             comparison.blocks
         ),
         (Reason::NotDecided | Reason::NoEffect, Some(effect)) => {
@@ -85,7 +85,7 @@ pub(super) fn verdict(
                 metric.metric.name,
                 change(effect.ratio),
                 interval(effect, comparison.level),
-                span(&effect.interval),
+                span(&effect.interval, "to"),
                 comparison.blocks
             )
         }
@@ -107,14 +107,14 @@ fn same_step(comparison: &Comparison, metric: &StudyMetric, other: &Interaction,
     let name = &metric.metric.name;
     if comparison.conclusion == Conclusion::Equivalent {
         let (interval, margin) = (interval(effect, 2.0 * comparison.level), percent(metric.margin));
-        let span = span(&effect.interval_equivalence);
+        let span = span(&effect.interval_equivalence, "and");
         return format!("Equivalent in {name}: {step} differ by between {span} ({interval}), inside ±{margin}.");
     }
     format!(
         "No difference found in {name} between {step}: the second is {} ({}: {}; {} blocks).",
         change(effect.ratio),
         interval(effect, comparison.level),
-        span(&effect.interval),
+        span(&effect.interval, "to"),
         comparison.blocks
     )
 }
@@ -167,9 +167,10 @@ fn multiple(ratio: f64) -> String {
     format!("{}{fraction}", grouped.collect::<String>())
 }
 
-fn span(interval: &Interval) -> String {
+/// Both ends of an interval, with the word that its sentence has between them: `−4.6 to +0.9 %`, "between −2 and +1 %".
+fn span(interval: &Interval, word: &str) -> String {
     if interval.high >= TENFOLD {
-        return format!("×{} and ×{}", multiple(interval.low), multiple(interval.high));
+        return format!("×{} {word} ×{}", multiple(interval.low), multiple(interval.high));
     }
     let signed = |ratio: f64| {
         let percents = (ratio - 1.0) * 100.0;
@@ -183,7 +184,7 @@ fn span(interval: &Interval) -> String {
         };
         format!("{sign}{rounded}")
     };
-    format!("{} and {} %", signed(interval.low), signed(interval.high))
+    format!("{} {word} {} %", signed(interval.low), signed(interval.high))
 }
 
 /// `95 % interval`, or `95 % confidence sequence`: which of the two it is decides what may be done with it.
@@ -226,8 +227,8 @@ mod tests {
 
     #[test]
     fn both_ends_of_an_interval_are_in_one_unit() {
-        assert_eq!(span(&Interval { low: 0.9, high: 1.1 }), "−10.0 and +10.0 %");
-        assert_eq!(span(&Interval { low: 1e-7, high: 971_883.146 }), "×0 and ×971,883");
-        assert_eq!(span(&Interval { low: 0.5, high: 20.0 }), "×0.500 and ×20.0");
+        assert_eq!(span(&Interval { low: 0.9, high: 1.1 }, "and"), "−10.0 and +10.0 %");
+        assert_eq!(span(&Interval { low: 1e-7, high: 971_883.146 }, "to"), "×0 to ×971,883");
+        assert_eq!(span(&Interval { low: 0.5, high: 20.0 }, "to"), "×0.500 to ×20.0");
     }
 }

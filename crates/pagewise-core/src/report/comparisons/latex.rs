@@ -36,7 +36,9 @@ fn table(all: &Comparisons, contrast: &Contrast) -> String {
     let row =
         |cells: &[String]| format!("    {} \\\\\n", cells.iter().map(|c| escape(c)).collect::<Vec<_>>().join(" & "));
     let n = contrast.common_n().map_or_else(String::new, |(a, b)| format!(", n = {a} and {b}"));
-    let caption = format!("{}: means of {}{n}. {}", contrast.title(), layout::value(all), layout::legend(all));
+    let footnote = layout::footnote(all, contrast).map_or_else(String::new, |text| format!(" {text}"));
+    let caption =
+        format!("{}: means of {}{n}. {}{footnote}", contrast.title(), layout::value(all), layout::legend(all));
     let mut out = String::from("\\begin{table}\n  \\centering\n");
     let _ = writeln!(out, "  \\caption{{{}}}", escape(&caption));
     out.push_str(SMALL);

@@ -2,7 +2,9 @@
 
 use crate::comparison::analysis::{Bca, Comparison, Comparisons, Conclusion, Percent, Warning};
 use crate::comparison::counters::CounterContrast;
+use crate::comparison::rule::{EFFECT, HELD_BACK, OUTCOMES};
 use crate::metric::Direction;
+use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
 use std::collections::BTreeMap;
@@ -121,17 +123,17 @@ pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
         let mut row = contrast.levels(cell);
         row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
         row.extend(failures.then(|| ended_badly(cell)));
-        row.extend([mean(cell.a.mean), mean(cell.b.mean)]);
+        row.extend(means(cell));
         row.extend(change(cell));
         row.push(cell.holm_p.map_or(number::NONE.to_owned(), number::p_value));
-        row.push(verdict(cell));
+        row.push(marked(cell));
         row
     };
     Rows { head, names, rows: contrast.cells.iter().map(row).collect() }
 }
 
-fn mean(mean: Option<f64>) -> String {
-    mean.map_or(number::NONE.to_owned(), |mean| number::significant(mean, 4))
+fn means(cell: &Comparison) -> [String; 2] {
+    number::significant_alike([cell.a.mean, cell.b.mean].map(|mean| mean.unwrap_or(f64::NAN)), 4)
 }
 
 /// `0/10, 3/10`.
@@ -145,10 +147,10 @@ fn change(cell: &Comparison) -> [String; 2] {
     if let Some(percent) = &cell.percent {
         return of_percent(percent);
     }
-    let digits = |value: f64| number::signed_significant(value, 4);
     match (&cell.welch, cell.a.mean, cell.b.mean) {
         (Some(welch), Some(a), Some(b)) => {
-            [digits(b - a), format!("[{}, {}]", digits(-welch.ci_high), digits(-welch.ci_low))]
+            let [difference, low, high] = number::signed_alike([b - a, -welch.ci_high, -welch.ci_low], 4);
+            [difference, format!("[{low}, {high}]")]
         }
         _ => [number::NONE.to_owned(), number::NONE.to_owned()],
     }
@@ -174,9 +176,52 @@ fn between(low: &str, high: &str) -> String {
     }
 }
 
+/// The verdict in a row, marked where the interval beside it seems to say something else.
+fn marked(cell: &Comparison) -> String {
+    let mark = if differs_from_shown(cell) { FOOTNOTE } else { "" };
+    format!("{}{mark}", verdict(cell))
+}
+
+/// Behind a verdict with a footnote.
+const FOOTNOTE: &str = " *";
+
+/// Whether the interval that is shown, of the means, excludes no change and the one the verdict goes by does not, or the
+/// other way round.
+fn differs_from_shown(cell: &Comparison) -> bool {
+    let Some(ratio) = &cell.log_ratio else { return false };
+    let (low, high) = match (&cell.percent, &cell.welch) {
+        (Some(percent), _) => (percent.low, percent.high),
+        (None, Some(welch)) => (-welch.ci_high, -welch.ci_low),
+        (None, None) => return false,
+    };
+    let excludes_zero = |low: f64, high: f64| low > 0.0 || high < 0.0;
+    let goes_by_it = cell.decided_by == EFFECT && cell.verdict != Conclusion::Equivalent;
+    let is_open = cell.verdict == Conclusion::Inconclusive && cell.decided_by != HELD_BACK;
+    (goes_by_it || is_open) && excludes_zero(low, high) != excludes_zero(ratio.low, ratio.high)
+}
+
+/// The intervals that verdicts with a mark go by. `None` where no verdict has one.
+pub(super) fn footnote(all: &Comparisons, contrast: &Contrast) -> Option<String> {
+    let said = |cell: &&Comparison| {
+        let ratio = cell.log_ratio.as_ref().filter(|_| differs_from_shown(cell))?;
+        let [low, high] = number::changes([ratio.low, ratio.high].map(libm::exp));
+        let place = place(&cell.by, &all.by);
+        Some(if place.is_empty() { format!("{low} to {high}") } else { format!("{place} {low} to {high}") })
+    };
+    let each: Vec<String> = contrast.cells.iter().filter_map(said).collect();
+    let text = || {
+        format!(
+            "* The verdict goes by the {} interval of the ratio of geometric means, not by the one shown: {}.",
+            confidence(all),
+            each.join("; ")
+        )
+    };
+    (!each.is_empty()).then(text)
+}
+
 fn verdict(cell: &Comparison) -> String {
     match (cell.verdict, cell.decided_by.as_str(), cell.real_but_below_margin) {
-        (word, "outcomes", _) => format!("{} (failures)", word.word()),
+        (word, OUTCOMES | HELD_BACK, _) => format!("{} (failures)", word.word()),
         (word, _, true) => format!("{} (real)", word.word()),
         (word, _, _) if word == Conclusion::Inconclusive && cell.log_ratio.is_none() => {
             let lacking = if cell.welch.is_some() { "no ratio" } else { "no interval" };
@@ -215,9 +260,19 @@ pub(super) fn legend(all: &Comparisons) -> String {
         "Change: mean of the second level against that of the first, with Fieller's {confidence} interval.{differences} \
          Verdict: \
          equivalent when the {} interval of the ratio of geometric means lies inside ±{}, else better or worse when its \
-         {confidence} interval excludes 1. Holm p: Welch's p{corrected}.",
+         {confidence} interval excludes 1. Holm p: Welch's p{corrected}.{}",
         number::percent(1.0 - 2.0 * all.alpha),
-        number::percent(all.margin)
+        number::percent(all.margin),
+        failures_rule(all).map_or_else(String::new, |rule| format!(" {rule}"))
+    )
+}
+
+/// Why a verdict is held back, where one is.
+pub(super) fn failures_rule(all: &Comparisons) -> Option<&'static str> {
+    let is_held_back = all.comparisons.iter().any(|cell| cell.decided_by == HELD_BACK);
+    is_held_back.then_some(
+        "Inconclusive (failures): a level that fails more often is never called better or equivalent, whatever its values \
+         say.",
     )
 }
 
@@ -255,12 +310,32 @@ pub(super) fn warnings(all: &Comparisons) -> Vec<Told> {
     }
     for id in ids {
         let having = |comparison: &&Comparison| comparison.warnings.iter().any(|warning| warning.id == id);
-        let concerned: Vec<&Comparison> = all.comparisons.iter().filter(having).collect();
+        let mut concerned: Vec<&Comparison> = all.comparisons.iter().filter(having).collect();
+        // Failures that decided are told before others; the sort is stable.
+        let decided = |cell: &Comparison| id == FAILURES && [OUTCOMES, HELD_BACK].contains(&cell.decided_by.as_str());
+        concerned.sort_by_key(|cell| !decided(cell));
         let Some((first, warning)) = first_of(&concerned, id) else { continue };
-        let where_ = (all.comparisons.len() > 1).then(|| where_it_holds(all, first, concerned.len()));
+        let deciding: Vec<&Comparison> = concerned.iter().copied().filter(|cell| decided(cell)).collect();
+        let where_ =
+            (all.comparisons.len() > 1).then(|| where_it_holds(all, first, concerned.len()) + &decides(all, &deciding));
         told.push(Told { id: id.to_owned(), text: printable(&warning.text), where_ });
     }
     told
+}
+
+/// The warning that may have decided a verdict.
+const FAILURES: &str = "fails-more-often";
+
+/// As many places as a warning lists.
+const MOST_PLACES: usize = 4;
+
+/// `; it decides load low and load mid`.
+fn decides(all: &Comparisons, deciding: &[&Comparison]) -> String {
+    let mut places: Vec<String> = deciding.iter().take(MOST_PLACES).map(|cell| place_or_pair(all, cell)).collect();
+    if deciding.len() > MOST_PLACES {
+        places.push(format!("{} more", deciding.len() - MOST_PLACES));
+    }
+    if places.is_empty() { String::new() } else { format!("; it decides {}", listed(&places)) }
 }
 
 fn first_of<'c>(concerned: &[&'c Comparison], id: &str) -> Option<(&'c Comparison, &'c Warning)> {
@@ -269,12 +344,17 @@ fn first_of<'c>(concerned: &[&'c Comparison], id: &str) -> Option<(&'c Compariso
 }
 
 fn where_it_holds(all: &Comparisons, first: &Comparison, count: usize) -> String {
-    let place = place(&first.by, &all.by);
-    let place = if place.is_empty() { printable(&format!("{} {}", first.factor, first.b.level)) } else { place };
+    let place = place_or_pair(all, first);
     match count {
         1 => place,
         count => format!("{count} of {} comparisons; this is {place}", all.comparisons.len()),
     }
+}
+
+/// Where a comparison stands, or what it compares.
+fn place_or_pair(all: &Comparisons, cell: &Comparison) -> String {
+    let place = place(&cell.by, &all.by);
+    if place.is_empty() { printable(&format!("{} {}", cell.factor, cell.b.level)) } else { place }
 }
 
 /// Counters worth a line, and how many were compared.
@@ -321,11 +401,12 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
         lines.push((label.to_owned(), value.unwrap_or_else(none)));
     };
     let digits = |value: f64| number::significant(value, 4);
-    let sd = |arm: &crate::comparison::analysis::Arm| arm.sd.map_or(number::NONE.to_owned(), digits);
-    line("SD", Some(format!("{} and {}", sd(&cell.a), sd(&cell.b))), "");
+    let [sd_a, sd_b] = number::significant_alike([cell.a.sd, cell.b.sd].map(|sd| sd.unwrap_or(f64::NAN)), 4);
+    line("SD", Some(format!("{sd_a} and {sd_b}")), "");
     // As R has it, first less second; all else is second against first.
     let welch = cell.welch.as_ref().map(|w| {
-        let of_a = format!("{} to {}", digits(w.ci_low), digits(w.ci_high));
+        let [low, high] = number::significant_alike([w.ci_low, w.ci_high], 4);
+        let of_a = format!("{low} to {high}");
         format!("p {}, t {}, df {}; first − second {of_a}", number::p_value(w.p), digits(w.t), digits(w.df))
     });
     line("Welch", welch, "welch");
@@ -340,7 +421,10 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     let shift = shift.map(|h| match number::percent(h.level) {
         // One value of each: no interval, whatever its ends.
         _ if h.level < 0.5 => format!("{} (no interval: too few values)", digits(h.shift)),
-        level => format!("{} ({level} interval {} to {})", digits(h.shift), digits(h.ci_low), digits(h.ci_high)),
+        level => {
+            let [shift, low, high] = number::significant_alike([h.shift, h.ci_low, h.ci_high], 4);
+            format!("{shift} ({level} interval {low} to {high})")
+        }
     });
     line("second − first (Hodges-Lehmann)", shift, "hodges_lehmann");
     let ranks = cell

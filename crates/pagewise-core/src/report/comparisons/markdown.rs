@@ -15,6 +15,9 @@ pub fn markdown(all: &Comparisons) -> String {
         let _ = writeln!(out, "\nMeans of {}{n}:\n", escape(&layout::value(all)));
         let rows = layout::rows(all, &contrast);
         out.push_str(&table(&rows.head, &rows.rows, rows.names));
+        if let Some(footnote) = layout::footnote(all, &contrast) {
+            let _ = writeln!(out, "{}\n", escape(&footnote));
+        }
         if let Some(further) = layout::further(all, &contrast) {
             let _ = writeln!(out, "{}\n", escape(&layout::further_title(&contrast)));
             out.push_str(&table(&further.head, &further.rows, further.names));

@@ -22,6 +22,7 @@ pub fn table(all: &Comparisons, style: Style) -> String {
         if !left_out.is_empty() {
             page.paragraph(&format!("Left out for width: {left_out}; --format markdown has all columns."), 0, 0);
         }
+        layout::footnote(all, &contrast).into_iter().for_each(|text| page.paragraph(&text, 0, 2));
         if let Some(further) = layout::further(all, &contrast) {
             page.out.push('\n');
             page.paragraph(&layout::further_title(&contrast), 0, 0);

@@ -8,6 +8,7 @@
 
 use super::layout::{self, Contrast};
 use crate::comparison::analysis::{Comparison, Comparisons, Conclusion};
+use crate::comparison::rule::{HELD_BACK, OUTCOMES};
 use crate::report::number;
 use crate::report::printable::{ascii, printable};
 use crate::report::text::wrap;
@@ -80,13 +81,16 @@ impl Mail {
                 "A CI without % is of the difference itself: the mean of the first level is not above zero there.",
             );
         }
-        let claimed = all.comparisons.iter().filter(|cell| is_significant(all, cell)).count();
-        let kept = all.comparisons.iter().filter(|cell| cell.holm_p.is_some_and(|p| p <= all.alpha)).count();
-        if all.comparisons.len() > 1 && claimed > 0 {
+        let alone = all.comparisons.iter().filter(|cell| is_significant_alone(all, cell)).count();
+        let kept = all.comparisons.iter().filter(|cell| is_significant(all, cell)).count();
+        if all.comparisons.len() > 1 && alone > 0 {
             self.item(&format!(
-                "{kept} of {claimed} remain significant after Holm's correction for all {} comparisons.",
+                "{kept} of {alone} remain significant after Holm's correction for all {} comparisons.",
                 all.comparisons.len()
             ));
+        }
+        if let Some(rule) = layout::failures_rule(all) {
+            self.item(rule);
         }
         for note in layout::notes(all).into_iter().chain(layout::elsewhere(all)) {
             self.item(&note);
@@ -112,7 +116,12 @@ fn fieller(all: &Comparisons, cell: &Comparison) -> Option<String> {
     Some(format!("{place} [{:.2}, {:.2}]%", percent.low, percent.high))
 }
 
+/// Among all comparisons of the call: a matrix of many cells has some that are significant by themselves.
 fn is_significant(all: &Comparisons, cell: &Comparison) -> bool {
+    cell.holm_p.is_some_and(|p| p <= all.alpha)
+}
+
+fn is_significant_alone(all: &Comparisons, cell: &Comparison) -> bool {
     cell.welch.as_ref().is_some_and(|welch| welch.p <= all.alpha)
 }
 
@@ -164,25 +173,28 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
     let comparing = format!("Comparing {}", both(contrast, contrast.b, "with", contrast.a));
     let significant: Vec<&Comparison> =
         contrast.cells.iter().copied().filter(|cell| is_significant(all, cell)).collect();
-    let mut text = if significant.is_empty() {
-        format!("{comparing}, there were no statistically significant changes in {value}.")
-    } else {
-        let less = significant.iter().all(|cell| cell.welch.as_ref().is_some_and(|welch| welch.ci_low > 0.0));
-        let groups = by_column(contrast, &significant);
-        let said: Vec<String> = groups
-            .iter()
-            .map(|group| {
-                format!(
-                    "{} {} {value}{}",
-                    intervals(all, group, less),
-                    if less { "less" } else { "more" },
-                    conditions(contrast, group)
-                )
-            })
-            .collect();
-        format!("{comparing}, {verb} {}.", said.join("; "))
+    let is_rest = |cell: &&Comparison| cell.welch.is_some() && !is_significant(all, cell);
+    let rest: Vec<&Comparison> = contrast.cells.iter().copied().filter(is_rest).collect();
+    let untested: Vec<&Comparison> = contrast.cells.iter().copied().filter(|cell| cell.welch.is_none()).collect();
+    let mut text = match (significant.as_slice(), rest.as_slice()) {
+        ([], []) => format!("{comparing}, {value} could not be tested{}.", why_untested(&untested)),
+        ([], _) => format!("{comparing}, there were no statistically significant changes in {value}."),
+        _ => {
+            let said: Vec<String> = by_column(contrast, &significant)
+                .iter()
+                .flat_map(|column| by_direction(column))
+                .map(|(less, group)| {
+                    format!(
+                        "{} {} {value}{}",
+                        intervals(all, &group, less),
+                        if less { "less" } else { "more" },
+                        conditions(contrast, &group)
+                    )
+                })
+                .collect();
+            format!("{comparing}, {verb} {}.", said.join("; "))
+        }
     };
-    let rest: Vec<&Comparison> = contrast.cells.iter().copied().filter(|cell| !is_significant(all, cell)).collect();
     if !rest.is_empty() {
         if !significant.is_empty() {
             let _ = write!(
@@ -190,21 +202,53 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
                 " There were no statistically significant changes in {value} for the rest of the test matrix."
             );
         }
+        text.push_str(&alone(all, &rest));
         text.push_str(&open(all, &rest));
     }
+    if !untested.is_empty() && untested.len() < contrast.cells.len() {
+        let (some, total) = (untested.len(), contrast.cells.len());
+        let _ = write!(text, " {some} of {total} could not be tested{}.", why_untested(&untested));
+    }
     format!("{}{text}", failures(contrast))
+}
+
+/// `: a has one value here, and a spread needs two`; of several the first reason.
+fn why_untested(untested: &[&Comparison]) -> String {
+    let why = untested.iter().find_map(|cell| cell.absent.get("welch"));
+    why.map_or_else(String::new, |why| format!(": {}", printable(why)))
+}
+
+/// Those of one column with less and those with more, apart: a sentence says one word of all its intervals.
+fn by_direction<'c>(column: &[&'c Comparison]) -> Vec<(bool, Vec<&'c Comparison>)> {
+    let is_less = |cell: &&Comparison| cell.welch.as_ref().is_some_and(|welch| welch.ci_low > 0.0);
+    let (less, more): (Vec<_>, Vec<_>) = column.iter().copied().partition(is_less);
+    [(true, less), (false, more)].into_iter().filter(|(_, cells)| !cells.is_empty()).collect()
+}
+
+/// What Holm's correction takes back.
+fn alone(all: &Comparisons, rest: &[&Comparison]) -> String {
+    let alone = rest.iter().filter(|cell| is_significant_alone(all, cell)).count();
+    match (alone, rest.len()) {
+        (0, _) => String::new(),
+        (some, total) => {
+            format!(" By itself {some} of {total} would be significant, but not after Holm's correction for them all.")
+        }
+    }
 }
 
 /// Failures come before values.
 fn failures(contrast: &Contrast) -> String {
     let mut text = String::new();
     for (word, level) in [(Conclusion::Worse, contrast.b), (Conclusion::Better, contrast.a)] {
-        let failing =
-            contrast.cells.iter().filter(|cell| cell.decided_by == "outcomes" && cell.verdict == word).count();
+        let failing = contrast.cells.iter().filter(|cell| cell.decided_by == OUTCOMES && cell.verdict == word).count();
         if failing > 0 {
             let level = printable(level);
             let _ = write!(text, "{level} failed more often in {failing} of {} cells. ", contrast.cells.len());
         }
+    }
+    let held_back = contrast.cells.iter().filter(|cell| cell.decided_by == HELD_BACK).count();
+    if held_back > 0 {
+        let _ = write!(text, "Failures hold back the verdict in {held_back} of {} cells. ", contrast.cells.len());
     }
     text
 }

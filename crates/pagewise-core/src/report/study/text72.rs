@@ -147,10 +147,17 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
             }
         })
         .collect();
-    let mut text = if changed.is_empty() {
+    let untested: Vec<&Comparison> = members.iter().copied().filter(|one| is_untested(one)).collect();
+    let why = untested
+        .iter()
+        .find_map(|one| one.no_effect_because.as_deref())
+        .map_or_else(String::new, |why| format!(": {}", printable(why)));
+    let mut text = if untested.len() == members.len() {
+        format!("{comparing}, {value} could not be tested{why}.")
+    } else if changed.is_empty() {
         format!("{comparing}, there were no statistically significant changes in {value}.")
     } else {
-        let rest = if changed.len() < members.len() {
+        let rest = if changed.len() + untested.len() < members.len() {
             format!(" There were no statistically significant changes in {value} for the rest of the test matrix.")
         } else {
             String::new()
@@ -158,8 +165,12 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
         format!("{comparing}, the job had {}.{rest}", changed.join("; "))
     };
     let margin = frame.metric(first).map_or_else(String::new, |metric| dense(&number::percent(metric.margin)));
-    for (word, count) in counts(members.iter().copied()) {
-        let places: Vec<String> = members
+    if !untested.is_empty() && untested.len() < members.len() {
+        let _ = write!(text, " {} of {} could not be tested{why}.", untested.len(), members.len());
+    }
+    let tested: Vec<&Comparison> = members.iter().copied().filter(|one| !is_untested(one)).collect();
+    for (word, count) in counts(tested.iter().copied()) {
+        let places: Vec<String> = tested
             .iter()
             .filter(|one| one.conclusion == word)
             .map(|one| conditions(one))
@@ -181,6 +192,11 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
         }
     }
     text
+}
+
+/// Neither failures nor an interval say anything of it.
+fn is_untested(one: &Comparison) -> bool {
+    one.effect.is_none() && one.conclusion == Conclusion::Inconclusive
 }
 
 /// The interval of a size: `less` says the sign.

@@ -1,7 +1,7 @@
 //! The sentences around a study's numbers: the outcome of several claims in one, how alpha is shared, how it was done.
 
 use super::frame::Group;
-use crate::comparison::rule::Conclusion;
+use crate::comparison::rule::{Conclusion, HELD_BACK, OUTCOMES};
 use crate::experiment::analysis::Interval;
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::stopping::spent_in_words;
@@ -34,7 +34,7 @@ pub(super) fn verdicts(group: &Group<'_>) -> String {
 pub(super) fn verdict(comparison: &Comparison) -> String {
     let word = comparison.conclusion.word();
     match (comparison.decided_by.as_str(), comparison.real_but_below_margin) {
-        ("outcomes", _) => format!("{word} (failures)"),
+        (OUTCOMES | HELD_BACK, _) => format!("{word} (failures)"),
         (_, true) => format!("{word} (real)"),
         _ => word.to_owned(),
     }
@@ -202,9 +202,13 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
 /// What the other comparisons are worth.
 pub(super) fn others_note(study: &Study, count: usize) -> String {
     let at_most = if study.sequence.is_some() { "at most " } else { "" };
+    let (each, questions) = match count {
+        1 => ("this one".to_owned(), "it as a question"),
+        count => (format!("each of these {count}"), "them as questions"),
+    };
     format!(
-        "Not adjusted for their number: each of these {count} stands alone at {}, and looks changed {at_most}{} of the time \
-         when nothing is. Take them as questions for the next trial.",
+        "Not adjusted for their number: {each} stands alone at {}, and looks changed {at_most}{} of the time when nothing \
+         is. Take {questions} for the next trial.",
         confidence(study.alpha),
         number::percent(study.alpha)
     )

@@ -185,7 +185,7 @@ fn in_words(plan: &Plan, (order, seed): (&order::Order, Seed), forecast: &Foreca
         lines.push(format!("  … and {}", output::counted(plan.design.blocks - SHOWN, "more block")));
     }
     if !forecast.comparisons.is_empty() {
-        lines.push(format!("\nwhat it finds four times in five ({})", plan.metric().name));
+        lines.push(format!("\nwhat it finds four times in five, a power of 80 % ({})", plan.metric().name));
     }
     for one in &forecast.comparisons {
         let found = match one.difference {
