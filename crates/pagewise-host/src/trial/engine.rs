@@ -1,5 +1,6 @@
 //! The one loop that runs every trial: take the next point, write down that it starts, run it, write down what it gave.
 
+use super::invalid::Invalid;
 use crate::process::Interrupted;
 use crate::restore::RestoreError;
 use crate::source::SourceError;
@@ -84,12 +85,15 @@ pub enum TrialError {
         /// Why.
         reason: String,
     },
-    /// The warm-up run went well but did not give what is to be compared: no other run would.
+    /// A run went well but did not give what is to be compared, and none before it did: no other run would.
     #[error(
-        "the warm-up run under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, or of \
-         [[metric]] in the plan, and that the job prints it or writes it to $PAGEWISE_METRICS"
+        "the {run} under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, or of \
+         [[metric]] in the plan, and that the job prints it or writes it to $PAGEWISE_METRICS; a plan is frozen once it runs, \
+         so one that is mended begins a new trial"
     )]
     NoMetric {
+        /// `warm-up run`, or `first run`.
+        run: &'static str,
         /// Its level.
         level: String,
         /// What was to be compared.
@@ -180,17 +184,16 @@ const PATIENCE: u32 = 3;
 /// When the bundle cannot be read or written.
 pub fn close_pause(bundle: &Bundle) -> Result<(), BundleError> {
     for (index, attempt, had_started) in bundle.cut_off()? {
-        let reason =
-            if had_started { "Pagewise ended while it ran" } else { "Pagewise ended while it was being made ready" };
-        bundle.invalidate(index, attempt, reason)?;
+        bundle.invalidate(index, attempt, &Invalid::CutOff { had_started }.to_string())?;
     }
     for (index, attempt) in cut_pairs(&bundle.frozen().order, &bundle.points()?) {
-        bundle.invalidate(index, attempt, "its pair was cut by a pause; both points are run again")?;
+        bundle.invalidate(index, attempt, &Invalid::PairCut.to_string())?;
     }
     Ok(())
 }
 
-/// Whether a warm-up run that ended well gave the metric. One that is absent would be absent from every run.
+/// Whether a run that ended well gave the metric, the first that did or a warm-up. What is absent from it would be absent from
+/// every run.
 ///
 /// # Errors
 /// [`TrialError::NoMetric`].
@@ -199,7 +202,8 @@ pub fn has_metric(point: &Point, metric: &str) -> Result<(), TrialError> {
         return Ok(());
     }
     let reason = point.absent.get(metric).map_or("the run reports no such number", String::as_str).to_owned();
-    Err(TrialError::NoMetric { level: point.planned.cell.clone(), metric: metric.to_owned(), reason })
+    let run = if point.planned.is_warmup() { "warm-up run" } else { "first run" };
+    Err(TrialError::NoMetric { run, level: point.planned.cell.clone(), metric: metric.to_owned(), reason })
 }
 
 /// Runs every point that has no result yet.
@@ -247,8 +251,12 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         if point.planned.is_warmup() && point.outcome.is_bad() {
             return Err(TrialError::WarmupFailed { level: planned.cell, outcome: point.outcome.word(), reason });
         }
-        if point.planned.is_warmup() {
-            has_metric(&point, &bundle.plan().metric().name)?;
+        let metric = &bundle.plan().metric().name;
+        // A live proof says itself when its metric gives no number.
+        let is_first_to_tell =
+            bundle.plan().live.is_none() && !points.iter().any(|before| before.measures.contains_key(metric));
+        if point.planned.is_warmup() || is_first_to_tell {
+            has_metric(&point, metric)?;
         }
         if point.outcome == Outcome::Ok && std::mem::take(&mut is_first) {
             // Hours before the report would say so.
