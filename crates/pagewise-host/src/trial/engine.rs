@@ -1,6 +1,7 @@
 //! The one loop that runs every trial: take the next point, write down that it starts, run it, write down what it gave.
 
 use super::invalid::Invalid;
+use super::measure::NO_NUMBER;
 use crate::process::Interrupted;
 use crate::restore::RestoreError;
 use crate::source::SourceError;
@@ -11,7 +12,7 @@ use crate::workload::WorkloadError;
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
 use pagewise_core::experiment::order::Order;
-use pagewise_core::experiment::plan::{StoppingRule, numbers};
+use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::experiment::stopping;
 
@@ -206,6 +207,14 @@ pub fn has_metric(point: &Point, metric: &str) -> Result<(), TrialError> {
     Err(TrialError::NoMetric { run, level: point.planned.cell.clone(), metric: metric.to_owned(), reason })
 }
 
+/// Whether the job of this run said nothing of what is to be compared, and no run before it gave it. A value that is no number is
+/// said. A live proof tells by itself when its metric gives nothing.
+fn is_first_without(plan: &Plan, point: &Point, before: &[Point]) -> bool {
+    let metric = &plan.metric().name;
+    let is_said = point.absent.get(metric).is_some_and(|reason| reason.contains(NO_NUMBER));
+    plan.live.is_none() && !is_said && !before.iter().any(|before| before.measures.contains_key(metric))
+}
+
 /// Runs every point that has no result yet.
 ///
 /// # Errors
@@ -252,10 +261,7 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
             return Err(TrialError::WarmupFailed { level: planned.cell, outcome: point.outcome.word(), reason });
         }
         let metric = &bundle.plan().metric().name;
-        // A live proof says itself when its metric gives no number.
-        let is_first_to_tell =
-            bundle.plan().live.is_none() && !points.iter().any(|before| before.measures.contains_key(metric));
-        if point.planned.is_warmup() || is_first_to_tell {
+        if point.planned.is_warmup() || is_first_without(bundle.plan(), &point, &points) {
             has_metric(&point, metric)?;
         }
         if point.outcome == Outcome::Ok && std::mem::take(&mut is_first) {

@@ -3,7 +3,7 @@
 use super::engine::{PointRunner, Starting, TrialError};
 use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
-use super::measure::{self, MemoryWatch, Totals};
+use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
 use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
@@ -94,7 +94,7 @@ impl OutputMetric {
         let found = texts.filter_map(|text| self.pattern.captures_iter(text).last()).next();
         let found = found.ok_or_else(|| format!("the job's output has nothing that matches {}", self.pattern))?;
         let number = found.get(1).or_else(|| found.get(0)).map(|m| m.as_str()).unwrap_or_default();
-        number.parse().map_err(|_| format!("{} matched '{number}', which is no number", self.pattern))
+        number.parse().map_err(|_| format!("{} matched '{number}', {NO_NUMBER}", self.pattern))
     }
 }
 
