@@ -253,6 +253,7 @@ fn swapping_everything_back_into_too_little_memory_is_refused_before_it_is_tried
 fn a_swap_file_larger_than_the_disk_is_refused_before_it_is_made() {
     let error = refusal(&FakeHost::modern().root(), "swap=file:900T");
     assert!(matches!(error, TunableError::NoSpace { .. }), "{error}");
+    assert!(error.to_string().contains("swap=file:900T:"), "as it was written: {error}");
     assert!(!Path::new("/var/tmp/cache/swap").exists());
 }
 

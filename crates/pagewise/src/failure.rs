@@ -207,7 +207,10 @@ impl From<Interrupted> for Failure {
 impl From<BundleError> for Failure {
     fn from(error: BundleError) -> Self {
         match error {
-            BundleError::Exists(_) | BundleError::NotABundle { .. } => Failure::Usage(error.into()),
+            BundleError::Exists(_)
+            | BundleError::Absent(_)
+            | BundleError::IsAFile(_)
+            | BundleError::NotABundle { .. } => Failure::Usage(error.into()),
             BundleError::File { .. }
             | BundleError::Database { .. }
             | BundleError::Damaged { .. }
@@ -225,10 +228,11 @@ impl From<TrialError> for Failure {
             TrialError::Process(error) => error.into(),
             TrialError::Tunable(error) => error.into(),
             TrialError::Change(error) => error.into(),
+            // The plan names what its job does not give.
+            TrialError::NoMetric { .. } => Failure::Usage(error.into()),
             TrialError::GivenUp { .. }
             | TrialError::NeedsBoot { .. }
             | TrialError::WarmupFailed { .. }
-            | TrialError::NoMetric { .. }
             | TrialError::EndedEarly(_)
             | TrialError::NoLiveMetric { .. }
             | TrialError::NoProcess(_)

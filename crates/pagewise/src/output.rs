@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use anyhow::anyhow;
 use pagewise_core::report::Style;
+use pagewise_core::unit::Seconds;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use unicode_width::UnicodeWidthStr;
@@ -78,7 +79,8 @@ fn columns_of(stream: impl AsFd + IsTerminal) -> usize {
 }
 
 /// A text in lines of at most so many columns, divided between words; what goes on is set in by `hang` more than its line begins.
-/// A word that is longer stays whole, and so does a command to copy: a line that begins with it.
+/// A word that is longer is divided after its commas, as a policy has them, or stays whole; a command to copy, a line that begins
+/// with it, always does.
 pub(crate) fn wrapped(text: &str, columns: usize, hang: usize) -> String {
     text.split('\n').map(|line| wrapped_line(line, columns, hang)).collect::<Vec<_>>().join("\n")
 }
@@ -88,6 +90,17 @@ pub(crate) fn counted(count: u32, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
+/// A time as it is foretold, or told while it passes: no parts of a second.
+pub(crate) fn about(seconds: f64) -> String {
+    match seconds.round() {
+        whole if whole < 1.0 && seconds > 0.0 => "1 s".to_owned(),
+        whole @ ..60.0 => format!("{whole:.0} s"),
+        // Seconds prints these with two decimals.
+        whole @ ..100.0 => format!("1m{:02.0}s", whole - 60.0),
+        whole => Seconds(whole).to_string(),
+    }
+}
+
 fn wrapped_line(line: &str, columns: usize, hang: usize) -> String {
     let body = line.trim_start_matches(' ');
     let indent = line.len() - body.len();
@@ -95,14 +108,20 @@ fn wrapped_line(line: &str, columns: usize, hang: usize) -> String {
         return line.to_owned();
     }
     let mut lines: Vec<String> = Vec::new();
+    let room = columns.saturating_sub(indent + hang);
     for word in body.split(' ') {
-        match lines.last_mut() {
-            Some(last) if last.width() + 1 + word.width() <= columns => {
-                last.push(' ');
-                last.push_str(word);
+        let pieces: Vec<&str> =
+            if word.width() > room { word.split_inclusive(',').collect() } else { Vec::from([word]) };
+        for (place, piece) in pieces.into_iter().enumerate() {
+            let gap = if place == 0 { " " } else { "" };
+            match lines.last_mut() {
+                Some(last) if last.width() + gap.len() + piece.width() <= columns => {
+                    last.push_str(gap);
+                    last.push_str(piece);
+                }
+                Some(_) => lines.push(format!("{}{piece}", " ".repeat(indent + hang))),
+                None => lines.push(format!("{}{piece}", " ".repeat(indent))),
             }
-            Some(_) => lines.push(format!("{}{word}", " ".repeat(indent + hang))),
-            None => lines.push(format!("{}{word}", " ".repeat(indent))),
         }
     }
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
@@ -171,6 +190,25 @@ mod tests {
         assert_eq!(out.split_whitespace().count(), 41);
         assert!(out.lines().nth(1).is_some_and(|line| line.starts_with("    word")), "{out}");
         assert_eq!(wrapped("one  two three\n  four five six", 10, 2), "one  two\n  three\n  four\n    five\n    six");
+    }
+
+    #[test]
+    fn a_policy_that_is_longer_than_a_line_is_divided_after_its_commas() {
+        let policy = "kernel=5.15.0,swap=file:64G,workload.heap=22G,workload.map_tasks=2,workload.reduce_tasks=2";
+        let out = wrapped(&format!("  baseline·on·low: {policy}"), 60, 2);
+        assert!(out.lines().all(|line| line.width() <= 60), "{out}");
+        assert!(out.lines().rev().skip(1).all(|line| line.ends_with(',') || line.ends_with(':')), "{out}");
+        assert_eq!(out.replace("\n    ", "").trim(), format!("baseline·on·low: {policy}").replace(": ", ":"));
+        assert_eq!(wrapped("a b,c", 4, 0), "a\nb,c", "a word that fits a line stays whole");
+    }
+
+    #[test]
+    fn a_time_that_is_foretold_has_no_parts_of_a_second() {
+        for (seconds, said) in
+            [(0.0, "0 s"), (0.2, "1 s"), (23.01, "23 s"), (59.7, "1m00s"), (84.2, "1m24s"), (3725.0, "1h02m")]
+        {
+            assert_eq!(about(seconds), said);
+        }
     }
 
     #[test]

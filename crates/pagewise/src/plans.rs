@@ -5,6 +5,7 @@ use crate::session::{Session, bad_pattern};
 use anyhow::anyhow;
 use pagewise_core::experiment::plan::source::{self, Place, PlanError, Step};
 use pagewise_core::experiment::plan::{Plan, check};
+use pagewise_core::spelling::did_you_mean;
 use pagewise_host::{given, tunable};
 use std::path::Path;
 
@@ -92,12 +93,26 @@ fn patterns(plan: &Plan) -> Result<(), (Place, String)> {
 
 fn read(name: &str) -> Result<String, Failure> {
     given::text(Path::new(name)).map_err(|error| {
+        if Path::new(name).join("points.sqlite").is_file() {
+            return of_a_bundle(name);
+        }
         let shipped: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
         Failure::Usage(anyhow!(
-            "cannot read the plan {name}: {error}; give a file, or one of those that ship: {}",
+            "cannot read the plan {name}: {error}{}; give a file, or one of those that ship: {}",
+            did_you_mean(name, shipped.iter().copied()),
             shipped.join(", ")
         ))
     })
+}
+
+/// A bundle holds the plan of its trial, which is not to be begun a second time by accident.
+fn of_a_bundle(name: &str) -> Failure {
+    let quoted = shlex::try_quote(name).unwrap_or(name.into());
+    Failure::Usage(anyhow!(
+        "{name} is the bundle of a trial that has begun, not a plan; how far it is says:\n  pagewise trial status \
+         {quoted}\nits plan, to check it or to begin anew, is {}",
+        Path::new(name).join("plan.toml").display()
+    ))
 }
 
 /// Levels written as `@FILE.toml` take that file's settings, so that the frozen plan needs nothing else. Says whether any did.

@@ -3,11 +3,13 @@
 
 use crate::failure::Failure;
 use anyhow::anyhow;
+use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::experiment::analysis::{AnalysisError, analyze_ended};
+use pagewise_core::experiment::plan::{Contrast, Plan, lint};
 use pagewise_core::experiment::point::Point;
 use pagewise_core::experiment::stacks::{self, StackContrast};
 use pagewise_core::experiment::stopping::Look;
-use pagewise_core::experiment::study;
+use pagewise_core::experiment::study::{self, Comparison};
 use pagewise_core::report::arms::{self, Flames};
 use pagewise_core::report::study::{self as study_report, StudyReport};
 use pagewise_core::report::{self, Report, Style};
@@ -18,9 +20,33 @@ use std::path::PathBuf;
 /// What a bundle holds, analysed.
 pub(crate) enum Found {
     /// Two policies on one job, as `prove` compares them.
-    TwoArms(Box<Report>),
+    TwoArms {
+        /// What its reports say.
+        report: Box<Report>,
+        /// The same runs as a matrix of two cells, for the renditions that only a matrix has. `None` of a live proof: its blocks
+        /// are stretches of time, not runs.
+        as_matrix: Option<Box<StudyReport>>,
+    },
     /// A declared matrix.
     Matrix(Box<StudyReport>),
+}
+
+impl Found {
+    /// Whether no block holds a comparison and failures decide nothing either. A level that fails every time is an answer, although
+    /// no block has a ratio.
+    pub(crate) fn is_empty(&self) -> bool {
+        let open = |conclusion: Conclusion| conclusion == Conclusion::Inconclusive;
+        match self {
+            Found::TwoArms { report, .. } => {
+                report.analysis.pairs_complete == 0 && open(report.analysis.verdict.conclusion)
+            }
+            Found::Matrix(report) => {
+                let comparisons = &report.study.comparisons;
+                let is_empty = |one: &Comparison| one.blocks == 0 && open(one.conclusion);
+                !comparisons.is_empty() && comparisons.iter().all(is_empty)
+            }
+        }
+    }
 }
 
 /// Analyses a bundle and gathers what its reports say.
@@ -34,8 +60,12 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
     let cpus = Cpus::of(bundle, &points, &looks).map_err(unusable)?;
     if plan.is_two_arms() {
         let mut analysis = analyze_ended(plan, &points, bundle.ended()?.as_ref()).map_err(unusable)?;
-        analysis.stacks = cpus.contrasts.into_iter().next().flatten();
-        return Ok(Found::TwoArms(Box::new(Report {
+        analysis.stacks = cpus.contrasts.first().cloned().flatten();
+        let as_matrix = match &plan.live {
+            Some(_) => None,
+            None => Some(Box::new(matrix(bundle, &as_a_claim(plan), &points, &looks, cpus.clone()).map_err(unusable)?)),
+        };
+        let report = Box::new(Report {
             analysis,
             flames: cpus.flames,
             plan: plan.clone(),
@@ -46,27 +76,48 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Found, Failure> {
             bundle: name,
             created: frozen.created,
             pagewise: frozen.pagewise,
-        })));
+        });
+        return Ok(Found::TwoArms { report, as_matrix });
     }
-    let mut study = study::analyze(plan, &frozen.order, &points, &looks).map_err(unusable)?;
+    Ok(Found::Matrix(Box::new(matrix(bundle, plan, &points, &looks, cpus).map_err(unusable)?)))
+}
+
+/// A plan of two levels is for its one contrast, whether or not that says `primary`.
+fn as_a_claim(plan: &Plan) -> Plan {
+    let claim = |contrast: &Contrast| Contrast { primary: true, ..contrast.clone() };
+    Plan { contrasts: plan.contrasts.iter().map(claim).collect(), ..plan.clone() }
+}
+
+fn matrix(
+    bundle: &Bundle,
+    plan: &Plan,
+    points: &[Point],
+    looks: &[Look],
+    cpus: Cpus,
+) -> Result<StudyReport, AnalysisError> {
+    let mut frozen = bundle.frozen().clone();
+    let mut study = study::analyze(plan, &frozen.order, points, looks)?;
     for (comparison, contrast) in study.comparisons.iter_mut().zip(cpus.contrasts) {
         comparison.stacks = contrast;
     }
-    Ok(Found::Matrix(Box::new(StudyReport {
+    // The notes of a plan of two levels have its weaknesses; a study finds them itself.
+    let told: Vec<String> = lint::lints(plan).into_iter().map(|lint| format!("{}: {}", lint.id, lint.text)).collect();
+    frozen.notes.retain(|note| !told.contains(note));
+    Ok(StudyReport {
         study,
         flames: cpus.flames,
         plan: plan.clone(),
         facts: frozen.facts,
         commands: frozen.repeat,
         notes: frozen.notes,
-        bundle: name,
+        bundle: bundle.name(),
         created: frozen.created,
         pagewise: frozen.pagewise,
-    })))
+    })
 }
 
 /// Where CPUs were in the runs that count, from their recordings. Nothing where the plan asked for no stacks.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Cpus {
     /// In the order in which the plan asks.
     contrasts: Vec<Option<StackContrast>>,
@@ -97,59 +148,65 @@ pub(crate) enum Format {
     Html,
     /// Every number, for programs
     Json,
-    /// A trial of a matrix as tables for a paper
+    /// A trial as tables for a paper
     Latex,
-    /// A trial of a matrix as a mail of 72 columns
+    /// A trial as a mail of 72 columns
     Text72,
-    /// A trial of a matrix as an R script, data included, that computes every number again
+    /// A trial as an R script, data included, that computes every number again
     R,
-    /// A trial of a matrix as a table with a row per run, as `pagewise analyze` reads it
+    /// A trial as a table with a row per run, as `pagewise analyze` reads it
     Csv,
 }
 
 /// The report in one format. The style is of the text.
 pub(crate) fn render(found: &Found, format: Format, style: Style) -> Result<String, Failure> {
     let not_written = |error: serde_json::Error| Failure::NotPossible(anyhow!(error));
-    match (found, format) {
-        (Found::TwoArms(report), Format::Text) => Ok(report::text(report, style)),
-        (Found::TwoArms(report), Format::Markdown) => Ok(report::markdown(report)),
-        (Found::TwoArms(report), Format::Html) => {
-            report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error)))
-        }
-        (Found::TwoArms(report), Format::Json) => {
-            serde_json::to_string_pretty(&report.analysis).map(|json| json + "\n").map_err(not_written)
-        }
-        (Found::Matrix(report), Format::Json) => {
-            serde_json::to_string_pretty(&report.study).map(|json| json + "\n").map_err(not_written)
-        }
-        (Found::Matrix(report), Format::Text) => Ok(study_report::text(report, style)),
-        (Found::Matrix(report), Format::Markdown) => Ok(study_report::markdown(report)),
-        (Found::Matrix(report), Format::Html) => {
-            study_report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error)))
-        }
-        (Found::Matrix(report), Format::Latex) => Ok(study_report::latex(report)),
-        (Found::Matrix(report), Format::Text72) => Ok(study_report::text72(report)),
-        (Found::Matrix(report), Format::R) => Ok(study_report::r_script(report)),
-        (Found::Matrix(report), Format::Csv) => Ok(study_report::csv(report)),
-        (Found::TwoArms(_), Format::Latex | Format::Text72 | Format::R | Format::Csv) => Err(Failure::Usage(anyhow!(
-            "a comparison of two policies has no such rendition; write text, markdown, html or json"
-        ))),
+    match found {
+        Found::TwoArms { report, as_matrix } => match (format, as_matrix) {
+            (Format::Text, _) => Ok(report::text(report, style)),
+            (Format::Markdown, _) => Ok(report::markdown(report)),
+            (Format::Html, _) => report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error))),
+            (Format::Json, _) => {
+                serde_json::to_string_pretty(&report.analysis).map(|json| json + "\n").map_err(not_written)
+            }
+            (Format::Latex | Format::Text72 | Format::R | Format::Csv, Some(matrix)) => {
+                render_matrix(matrix, format, style)
+            }
+            (Format::Latex | Format::Text72 | Format::R | Format::Csv, None) => {
+                Err(Failure::Usage(anyhow!("a live proof has no such rendition; write text, markdown, html or json")))
+            }
+        },
+        Found::Matrix(report) => render_matrix(report, format, style),
     }
+}
+
+fn render_matrix(report: &StudyReport, format: Format, style: Style) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Text => study_report::text(report, style),
+        Format::Markdown => study_report::markdown(report),
+        Format::Html => study_report::html(report).map_err(|error| Failure::NotPossible(anyhow!(error)))?,
+        Format::Json => {
+            serde_json::to_string_pretty(&report.study).map_err(|error| Failure::NotPossible(anyhow!(error)))? + "\n"
+        }
+        Format::Latex => study_report::latex(report),
+        Format::Text72 => study_report::text72(report),
+        Format::R => study_report::r_script(report),
+        Format::Csv => study_report::csv(report),
+    })
 }
 
 /// The reports that lie in a bundle: file name and format.
 pub(crate) fn files(found: &Found) -> &'static [(&'static str, Format)] {
+    const ALL: &[(&str, Format)] = &[
+        ("analysis.json", Format::Json),
+        ("report.md", Format::Markdown),
+        ("report.html", Format::Html),
+        ("points.csv", Format::Csv),
+        ("analysis.R", Format::R),
+    ];
     match found {
-        Found::TwoArms(_) => {
-            &[("analysis.json", Format::Json), ("report.md", Format::Markdown), ("report.html", Format::Html)]
-        }
-        Found::Matrix(_) => &[
-            ("analysis.json", Format::Json),
-            ("report.md", Format::Markdown),
-            ("report.html", Format::Html),
-            ("points.csv", Format::Csv),
-            ("analysis.R", Format::R),
-        ],
+        Found::TwoArms { as_matrix: None, .. } => &ALL[..3],
+        Found::TwoArms { .. } | Found::Matrix(_) => ALL,
     }
 }
 

@@ -16,7 +16,7 @@ use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::{Cell, cells};
 use pagewise_core::experiment::plan::forecast::recorded;
 use pagewise_core::experiment::plan::lint::Lint;
-use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
+use pagewise_core::experiment::plan::{Factor, Plan, StoppingRule, numbers};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint};
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{Bytes, Seconds};
@@ -266,7 +266,8 @@ impl Session {
                  the hosts that do the work, or use job-scope policies (jvm.*, env.*)"
             )));
         }
-        let mut notes = self.levels_out_of_reach(plan);
+        let mut notes = self.kernels_not_here(plan);
+        notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
         }
@@ -292,6 +293,7 @@ impl Session {
                 }
             }
         }
+        found.extend(self.kernels_not_here(plan).into_iter().map(impossible));
         for (step, argv) in commands(plan) {
             if let Some(Err(error)) = argv.first().map(|program| find_program(program)) {
                 found.push(impossible(format!("the job's {step} cannot start: {error}")));
@@ -374,6 +376,21 @@ impl Session {
                 .then(|| format!("'{level}' is what this host has already, so it changes nothing here"))
         };
         levels.filter_map(nothing).collect()
+    }
+
+    /// Levels whose kernel is not installed here, as far as that can be seen.
+    fn kernels_not_here(&self, plan: &Plan) -> Vec<String> {
+        let levels = plan.factors.iter().flat_map(|factor| factor.levels.iter().map(move |level| (factor, level)));
+        let missing = |(factor, (level, text)): (&Factor, (&String, &String))| {
+            let resolved = self.resolve(text).ok()?;
+            let kernel = tunable::boot::not_installed(&self.root, &resolved)?;
+            Some(format!(
+                "'{level}' of '{}' needs kernel {kernel}, which is not installed here: neither /boot nor /lib/modules has it. \
+                 Install it, or write it as uname -r prints it; one that is kept elsewhere is not seen",
+                factor.name
+            ))
+        };
+        levels.filter_map(missing).collect()
     }
 
     /// What levels set on the host and a job started here would not go by. Each thing once.

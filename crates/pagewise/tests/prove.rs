@@ -485,7 +485,7 @@ fn a_metric_that_is_no_number_does_not_cost_the_bundle() {
 fn a_metric_that_the_warm_up_does_not_give_ends_the_trial_there() {
     let desk = Desk::new();
     let output = desk.run(&["--a", "env.T=1", "--b", "env.T=2", "--metric", "wal", "--", "true"]);
-    assert_exit(&output, 3);
+    assert_exit(&output, 2);
     assert!(stderr(&output).contains("gave no wal") && stderr(&output).contains("--metric"), "{}", stderr(&output));
     assert!(!stderr(&output).contains("pair 1"), "{}", stderr(&output));
 }

@@ -2,6 +2,7 @@
 
 use pagewise_core::experiment::point::Outcome;
 use pagewise_host::store::bundle::Bundle;
+use pagewise_host::trial::invalid::Invalid;
 use pagewise_host::tunable::lock;
 use pagewise_testkit::Terminal;
 use std::fs;
@@ -78,8 +79,7 @@ fn a_wrong_plan_is_told_with_file_line_and_column() {
 fn every_line_of_a_check_fits_80_columns() {
     for plan in ["terasort-mglru", "terasort-mglru-as-published", "terasort-thp"] {
         for line in said(&check(&[plan, "--elsewhere"])).lines() {
-            let is_one_word = line.split_whitespace().count() < 2;
-            assert!(line.chars().count() <= 80 || is_one_word, "{plan}: {line}");
+            assert!(line.chars().count() <= 80, "{plan}: {line}");
         }
     }
 }
@@ -439,4 +439,145 @@ fn the_guide_names_every_measure_of_a_run() {
     for measure in pagewise_core::metric::MEASURES {
         assert!(page.contains(&format!("`{}`", measure.name)), "{} is not in the guide", measure.name);
     }
+}
+
+#[test]
+fn the_guide_names_every_reason_for_which_a_run_is_invalid() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/trial.md");
+    let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+    for reason in Invalid::ALL {
+        assert!(page.contains(&format!("\n| {}", reason.in_guide())), "{reason:?} is not in the guide");
+    }
+}
+
+/// Six pairs in which the second level always fails.
+const FAILS: &str = "name = 'x'\n[workload]\nname = 'command'\nrun = ['sh', '-c', 'test $MODE = 1']\n\
+    [[factor]]\nname = 'mode'\nlevels.one = 'env.MODE=1'\nlevels.two = 'env.MODE=2'\n\
+    [[contrast]]\nfactor = 'mode'\na = 'one'\nb = 'two'\nprimary = true\n\
+    [design]\nblocks = 6\nwarmup = 0\n[recording]\nhz = 0\n";
+
+#[test]
+fn a_level_that_fails_every_time_is_a_result_and_the_good_runs_of_the_other_are_told() {
+    let desk = Desk::with(FAILS);
+    let ran = desk.run(&["run", "plan.toml"]);
+    assert_eq!(ran.status.code(), Some(0), "{}{}", said(&ran), told(&ran));
+    assert!(one_line(&said(&ran)).contains("6 of 6 runs of `two` ended badly"), "{}", said(&ran));
+    assert!(!told(&ran).contains("nothing to compare"), "{}", told(&ran));
+    let analysis = fs::read_to_string(desk.0.path().join("x.trial/analysis.json")).expect("an analysis");
+    let analysis: serde_json::Value = serde_json::from_str(&analysis).expect("JSON");
+    assert_eq!((analysis["arms"]["a"]["n"].as_u64(), analysis["arms"]["b"]["n"].as_u64()), (Some(6), Some(0)));
+    assert!(analysis["arms"]["a"]["mean"].is_f64(), "{}", analysis["arms"]["a"]);
+
+    // As a matrix, too.
+    let more = format!("{FAILS}[[metric]]\nname = 'wall'\n[[metric]]\nname = 'user'\n");
+    let matrix = Desk::with(&more).run(&["run", "plan.toml"]);
+    assert_eq!(matrix.status.code(), Some(0), "{}{}", said(&matrix), told(&matrix));
+    // Where nothing is decided it stays an error.
+    let none = Desk::with(&FAILS.replace("test $MODE = 1", "exit 1").replace("= 6", "= 4")).run(&["run", "plan.toml"]);
+    assert_eq!(none.status.code(), Some(3), "{}{}", said(&none), told(&none));
+}
+
+#[test]
+fn a_plan_of_two_levels_has_every_rendition_and_tells_the_next_how_long_it_takes() {
+    let desk = Desk::with(&PLAN.replace("primary = true\n", ""));
+    let ran = desk.run(&["run", "plan.toml"]);
+    assert!(ran.status.success(), "{}", told(&ran));
+    let written = |format: &str| {
+        let output = desk.run(&["analyze", "x.trial", "--format", format]);
+        assert!(output.status.success(), "{format}: {}", told(&output));
+        said(&output)
+    };
+    assert!(written("latex").contains("\\begin{"));
+    assert!(written("text72").lines().all(|line| line.chars().count() <= 72));
+    assert!(written("r").contains("stopifnot") || written("r").contains("<-"));
+    let csv = written("csv");
+    assert_eq!(csv.lines().filter(|line| line.contains(",ok")).count(), 8, "a row for each run: {csv}");
+    assert_eq!(fs::read_to_string(desk.0.path().join("x.trial/points.csv")).expect("a table"), csv);
+    let verified = desk.run(&["verify", "x.trial"]);
+    assert!(verified.status.success() && said(&verified).contains("points.csv"), "{}", told(&verified));
+
+    // What the plan supposes gives way to what was seen: the gate alone takes a second before each run.
+    fs::write(desk.0.path().join("plan.toml"), format!("{PLAN}[cost]\nrun = '1h'\n")).expect("room");
+    let plain = one_line(&said(&desk.check(&[])));
+    assert!(plain.contains("at least 8h00m in all (around each run only a second is counted"), "{plain}");
+    let output = desk.check(&["--pilot", "x.trial"]);
+    let pilot = one_line(&said(&output));
+    let about = pilot.split("about ").nth(1).and_then(|rest| rest.split(" s in all").next());
+    let seconds: f64 = about.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{pilot}{}", told(&output)));
+    assert!((8.0..60.0).contains(&seconds) && seconds.fract() == 0.0, "{pilot}");
+}
+
+#[test]
+fn a_metric_that_the_first_good_run_does_not_give_ends_the_trial_there() {
+    let metric = "[metric]\nname = 'regex:score=([0-9]+)'\n";
+    let desk = Desk::with(&format!("{PLAN}{metric}"));
+    let ran = desk.run(&["run", "plan.toml"]);
+    assert_eq!(ran.status.code(), Some(2), "{}", told(&ran));
+    let said = one_line(&told(&ran));
+    assert!(said.contains("the first run under '") && said.contains("gave no regex:score=([0-9]+)"), "{said}");
+    assert!(said.contains("the job's output has nothing that matches score=([0-9]+)"), "{said}");
+    let points = Bundle::open(&desk.0.path().join("x.trial")).and_then(|bundle| bundle.points()).expect("a bundle");
+    assert_eq!(points.len(), 1, "no other run was begun");
+}
+
+#[test]
+fn a_slip_in_the_name_of_a_bundle_or_a_plan_is_told_as_what_it_is() {
+    let desk = Desk::with(PLAN);
+    let refused = |words: &[&str]| {
+        let output = desk.run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", told(&output));
+        told(&output)
+    };
+    for verb in ["resume", "status", "analyze"] {
+        let absent = refused(&[verb, "nothere.trial"]);
+        assert!(absent.contains("there is no nothere.trial; give the folder of a trial"), "{absent}");
+        let plan = refused(&[verb, "plan.toml"]);
+        assert!(plan.contains("plan.toml is a plan; start it with:\n  pagewise trial run plan.toml"), "{plan}");
+    }
+    let shipped = refused(&["check", "terasort-tph"]);
+    assert!(shipped.contains("did you mean terasort-thp?"), "{shipped}");
+    let made = desk.0.path().join("x.trial");
+    fs::create_dir(&made).expect("room");
+    fs::write(made.join("points.sqlite"), "").expect("room");
+    assert!(refused(&["resume", "x"]).contains("there is no x; did you mean x.trial?"));
+    let bundle = refused(&["check", "x.trial"]);
+    assert!(
+        bundle.contains("x.trial is the bundle of a trial that has begun, not a plan")
+            && bundle.contains("pagewise trial status x.trial"),
+        "{bundle}"
+    );
+}
+
+#[test]
+fn a_kernel_that_is_not_installed_here_is_told_before_anything_runs() {
+    let plan =
+        PLAN.replace("mode", "kernel").replace("env.MODE=1", "kernel=9.99.0").replace("env.MODE=2", "kernel=9.98.0");
+    let desk = Desk::with(&plan);
+    let missing = "'one' of 'kernel' needs kernel 9.99.0, which is not installed here";
+    let checked = one_line(&said(&desk.check(&[])));
+    assert!(checked.contains(&format!("not-possible-here: {missing}")), "{checked}");
+    let dry = desk.run(&["run", "plan.toml", "--dry-run"]);
+    assert!(one_line(&said(&dry)).contains(missing), "{}{}", said(&dry), told(&dry));
+    assert!(!said(&desk.check(&["--elsewhere"])).contains("not installed"));
+}
+
+#[test]
+fn who_looks_at_a_trial_is_told_whether_anybody_runs_it() {
+    let desk = Desk::with(&PLAN.replace("['true']", "['sleep', '20']"));
+    let mut running = desk.command(&["run", "plan.toml"]);
+    let mut running = running.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("pagewise starts");
+    let status = || said(&desk.run(&["status", "x.trial"]));
+    wait_until(Duration::from_secs(60), "no run has begun", || status().contains("1 running"));
+    assert!(!status().contains("nobody"), "{}", status());
+    let refused = told(&desk.run(&["analyze", "x.trial"]));
+    assert!(one_line(&refused).contains("It is being run now; how far it is says: pagewise trial status x.trial"));
+    assert!(!refused.contains("resume"), "{refused}");
+    running.kill().expect("it runs");
+    running.wait().expect("it ends");
+    wait_until(Duration::from_secs(30), "the bundle is held", || status().contains("nobody runs it here"));
+    let left = status();
+    assert!(left.contains("go on with:\n  pagewise trial resume x.trial"), "{left}");
+    assert!(left.contains("1 cut off while running") && left.contains("(cut off while running)"), "{left}");
+    let refused = told(&desk.run(&["analyze", "x.trial"]));
+    assert!(refused.contains("pagewise trial resume x.trial"), "{refused}");
 }

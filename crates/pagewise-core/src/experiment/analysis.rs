@@ -110,7 +110,7 @@ pub struct Arm {
     pub policy: String,
     /// Outcome word to count, warm-up points excluded.
     pub outcomes: BTreeMap<String, u32>,
-    /// Values in complete pairs.
+    /// Values in complete pairs; where no pair is complete, those of all good runs.
     pub n: u32,
     /// Their mean.
     pub mean: Option<f64>,
@@ -435,7 +435,7 @@ fn arm(question: &Question, trial: &Trial, side: Side) -> Arm {
         Side::A => (&question.a, &question.a_policy),
         Side::B => (&question.b, &question.b_policy),
     };
-    let values = trial.values(side);
+    let values = trial.told_values(side, &question.metric.name);
     Arm {
         level: level.clone(),
         policy: policy.clone(),

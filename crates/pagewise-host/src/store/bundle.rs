@@ -47,7 +47,13 @@ pub enum BundleError {
     /// There is one already.
     #[error("{} exists already and is never overwritten; give another name with --name", .0.display())]
     Exists(PathBuf),
-    /// No bundle there.
+    /// Nothing there.
+    #[error("there is no {}{}", .0.display(), meant(.0))]
+    Absent(PathBuf),
+    /// A file, where a bundle is a folder.
+    #[error("{}", instead_of_a_bundle(.0))]
+    IsAFile(PathBuf),
+    /// A folder that is no bundle.
     #[error("{} is no trial bundle: it has no {missing}", path.display())]
     NotABundle {
         /// The folder.
@@ -86,6 +92,24 @@ pub enum BundleError {
     /// Another process runs it.
     #[error("{} is being run by another pagewise", .0.display())]
     Busy(PathBuf),
+}
+
+/// The bundle that was meant, or how bundles are named.
+fn meant(path: &Path) -> String {
+    let mut with_end = path.as_os_str().to_owned();
+    with_end.push(".trial");
+    match Path::new(&with_end) {
+        bundle if bundle.is_dir() => format!("; did you mean {}?", bundle.display()),
+        _ => "; give the folder of a trial, NAME.trial".to_owned(),
+    }
+}
+
+fn instead_of_a_bundle(path: &Path) -> String {
+    let shown = path.display().to_string();
+    if path.extension().is_some_and(|end| end == "toml") {
+        return format!("{shown} is a plan; start it with:\n  pagewise trial run {shown}");
+    }
+    format!("{shown} is a file, and a trial's bundle is a folder: NAME.trial")
 }
 
 fn no_space(error: &io::Error) -> &'static str {
@@ -287,6 +311,12 @@ impl Bundle {
 
     fn open_with(path: &Path, flags: OpenFlags) -> Result<Bundle, BundleError> {
         let damaged = |what: String| BundleError::Damaged { path: path.to_owned(), what };
+        match fs::metadata(path) {
+            Ok(metadata) if !metadata.is_dir() => return Err(BundleError::IsAFile(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(BundleError::Absent(path.to_owned())),
+            // What else is wrong shows at its files.
+            Ok(_) | Err(_) => {}
+        }
         // A pipe in the place of a file would be waited for without end.
         let regular = |name: &str| -> Result<Option<PathBuf>, BundleError> {
             let file = path.join(name);

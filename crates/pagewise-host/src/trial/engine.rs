@@ -1,5 +1,7 @@
 //! The one loop that runs every trial: take the next point, write down that it starts, run it, write down what it gave.
 
+use super::invalid::Invalid;
+use super::measure::NO_NUMBER;
 use crate::process::Interrupted;
 use crate::restore::RestoreError;
 use crate::source::SourceError;
@@ -10,7 +12,7 @@ use crate::workload::WorkloadError;
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
 use pagewise_core::experiment::order::Order;
-use pagewise_core::experiment::plan::{StoppingRule, numbers};
+use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::experiment::stopping;
 
@@ -84,12 +86,15 @@ pub enum TrialError {
         /// Why.
         reason: String,
     },
-    /// The warm-up run went well but did not give what is to be compared: no other run would.
+    /// A run went well but did not give what is to be compared, and none before it did: no other run would.
     #[error(
-        "the warm-up run under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, or of \
-         [[metric]] in the plan, and that the job prints it or writes it to $PAGEWISE_METRICS"
+        "the {run} under '{level}' ended well but gave no {metric}: {reason}. Check the spelling of --metric, or of \
+         [[metric]] in the plan, and that the job prints it or writes it to $PAGEWISE_METRICS; a plan is frozen once it runs, \
+         so one that is mended begins a new trial"
     )]
     NoMetric {
+        /// `warm-up run`, or `first run`.
+        run: &'static str,
         /// Its level.
         level: String,
         /// What was to be compared.
@@ -180,17 +185,16 @@ const PATIENCE: u32 = 3;
 /// When the bundle cannot be read or written.
 pub fn close_pause(bundle: &Bundle) -> Result<(), BundleError> {
     for (index, attempt, had_started) in bundle.cut_off()? {
-        let reason =
-            if had_started { "Pagewise ended while it ran" } else { "Pagewise ended while it was being made ready" };
-        bundle.invalidate(index, attempt, reason)?;
+        bundle.invalidate(index, attempt, &Invalid::CutOff { had_started }.to_string())?;
     }
     for (index, attempt) in cut_pairs(&bundle.frozen().order, &bundle.points()?) {
-        bundle.invalidate(index, attempt, "its pair was cut by a pause; both points are run again")?;
+        bundle.invalidate(index, attempt, &Invalid::PairCut.to_string())?;
     }
     Ok(())
 }
 
-/// Whether a warm-up run that ended well gave the metric. One that is absent would be absent from every run.
+/// Whether a run that ended well gave the metric, the first that did or a warm-up. What is absent from it would be absent from
+/// every run.
 ///
 /// # Errors
 /// [`TrialError::NoMetric`].
@@ -199,7 +203,16 @@ pub fn has_metric(point: &Point, metric: &str) -> Result<(), TrialError> {
         return Ok(());
     }
     let reason = point.absent.get(metric).map_or("the run reports no such number", String::as_str).to_owned();
-    Err(TrialError::NoMetric { level: point.planned.cell.clone(), metric: metric.to_owned(), reason })
+    let run = if point.planned.is_warmup() { "warm-up run" } else { "first run" };
+    Err(TrialError::NoMetric { run, level: point.planned.cell.clone(), metric: metric.to_owned(), reason })
+}
+
+/// Whether the job of this run said nothing of what is to be compared, and no run before it gave it. A value that is no number is
+/// said. A live proof tells by itself when its metric gives nothing.
+fn is_first_without(plan: &Plan, point: &Point, before: &[Point]) -> bool {
+    let metric = &plan.metric().name;
+    let is_said = point.absent.get(metric).is_some_and(|reason| reason.contains(NO_NUMBER));
+    plan.live.is_none() && !is_said && !before.iter().any(|before| before.measures.contains_key(metric))
 }
 
 /// Runs every point that has no result yet.
@@ -247,8 +260,9 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         if point.planned.is_warmup() && point.outcome.is_bad() {
             return Err(TrialError::WarmupFailed { level: planned.cell, outcome: point.outcome.word(), reason });
         }
-        if point.planned.is_warmup() {
-            has_metric(&point, &bundle.plan().metric().name)?;
+        let metric = &bundle.plan().metric().name;
+        if point.planned.is_warmup() || is_first_without(bundle.plan(), &point, &points) {
+            has_metric(&point, metric)?;
         }
         if point.outcome == Outcome::Ok && std::mem::take(&mut is_first) {
             // Hours before the report would say so.

@@ -3,6 +3,7 @@
 use crate::process::{Interrupt, Interrupted};
 use crate::root::Root;
 use crate::source::{meminfo, psi};
+use pagewise_core::unit::Bytes;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,8 @@ const PRESSURE_WINDOW: Duration = Duration::from_secs(1);
 const MEMORY_TOLERANCE: f64 = 0.05;
 /// How long the gate waits before it gives a point up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+/// After how long it says what it waits for: what is over sooner nobody misses.
+const SAID_AFTER: Duration = Duration::from_secs(3);
 
 /// What the gate remembers between points.
 #[derive(Debug, Default)]
@@ -34,7 +37,7 @@ pub enum Decision {
 
 impl Gate {
     /// Waits until pressure is low and as much memory is available as before the first point under `level`. `also` is
-    /// checked each time and says what else is not as it must be.
+    /// checked each time and says what else is not as it must be. `tell` is told once what a longer wait is for.
     ///
     /// # Errors
     /// [`Interrupted`] on Ctrl-C.
@@ -44,8 +47,9 @@ impl Gate {
         root: &Root,
         interrupt: &Interrupt,
         also: &mut dyn FnMut() -> Option<String>,
+        tell: &mut dyn FnMut(&str),
     ) -> Result<Decision, Interrupted> {
-        self.wait_at_most(level, root, interrupt, also, PATIENCE)
+        self.wait_at_most(level, root, interrupt, also, tell, PATIENCE)
     }
 
     fn wait_at_most(
@@ -54,9 +58,11 @@ impl Gate {
         root: &Root,
         interrupt: &Interrupt,
         also: &mut dyn FnMut() -> Option<String>,
+        tell: &mut dyn FnMut(&str),
         patience: Duration,
     ) -> Result<Decision, Interrupted> {
-        let deadline = Instant::now() + patience;
+        let since = Instant::now();
+        let mut is_told = false;
         loop {
             let objection = match also() {
                 Some(objection) => {
@@ -67,7 +73,11 @@ impl Gate {
             };
             match objection {
                 None => return Ok(Decision::Open),
-                Some(reason) if Instant::now() >= deadline => return Ok(Decision::GivenUp(reason)),
+                Some(reason) if since.elapsed() >= patience => return Ok(Decision::GivenUp(reason)),
+                Some(reason) if since.elapsed() >= SAID_AFTER && !is_told => {
+                    tell(&reason);
+                    is_told = true;
+                }
                 Some(_) => {}
             }
         }
@@ -98,10 +108,10 @@ impl Gate {
         let share = (now as f64 - first as f64) / first as f64;
         (share.abs() > MEMORY_TOLERANCE).then(|| {
             format!(
-                "available memory is {:.0} MiB, {:+.1} % from the {:.0} MiB before the first point of its level (limit ±5 %)",
-                now as f64 / f64::from(1 << 20),
-                share * 100.0,
-                first as f64 / f64::from(1 << 20)
+                "available memory is {}, {} % from the {} before the first point of its level (limit ±5 %)",
+                Bytes(now),
+                format!("{:+.1}", share * 100.0).replace('-', "−"),
+                Bytes(first)
             )
         })
     }
@@ -146,7 +156,8 @@ mod tests {
     #[test]
     fn a_quiet_host_opens_the_gate() {
         let tree = host(1000, 5);
-        let decision = Gate::default().wait("a", &Root::at(tree.path()), &Interrupt::default(), &mut || None);
+        let decision =
+            Gate::default().wait("a", &Root::at(tree.path()), &Interrupt::default(), &mut || None, &mut |_| {});
         assert_eq!(decision, Ok(Decision::Open));
     }
 
@@ -155,10 +166,25 @@ mod tests {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
         let mut gate = Gate::default();
-        gate.wait("a", &root, &interrupt, &mut || None).unwrap();
+        gate.wait("a", &root, &interrupt, &mut || None, &mut |_| {}).unwrap();
         set(&tree, 940, 5);
-        let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, Duration::ZERO).unwrap();
-        assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("-6.0 %")));
+        let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
+        assert!(
+            matches!(decision, Decision::GivenUp(reason) if reason.contains("is 940 KiB, −6.0 % from the 1000 KiB"))
+        );
+    }
+
+    #[test]
+    fn a_wait_says_once_and_within_five_seconds_what_it_is_for() {
+        let tree = host(1000, 5);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let (since, mut told) = (Instant::now(), Vec::new());
+        let mut tell = |reason: &str| told.push((reason.to_owned(), since.elapsed()));
+        let mut busy = || Some("it is busy".to_owned());
+        let patience = Duration::from_secs(5);
+        Gate::default().wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
+        let [(reason, after)] = told.as_slice() else { panic!("{told:?}") };
+        assert!(reason == "it is busy" && *after < patience, "{told:?}");
     }
 
     #[test]
@@ -168,7 +194,8 @@ mod tests {
         let mut gate = Gate::default();
         for (available, level) in [(1000, "a"), (800, "b"), (1000, "a"), (800, "b")] {
             set(&tree, available, 5);
-            let decision = gate.wait_at_most(level, &root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+            let decision =
+                gate.wait_at_most(level, &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
             assert_eq!(decision, Decision::Open, "{available} under {level}");
         }
     }
@@ -182,7 +209,8 @@ mod tests {
             thread::sleep(Duration::from_millis(300));
             fs::write(rising, "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n").unwrap();
         });
-        let decision = Gate::default().wait_at_most("a", &root, &interrupt, &mut || None, Duration::ZERO).unwrap();
+        let decision =
+            Gate::default().wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
         mover.join().unwrap();
         assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("waited for memory")));
     }
@@ -192,6 +220,9 @@ mod tests {
         let tree = host(1000, 0);
         let interrupt = Interrupt::default();
         interrupt.set();
-        assert_eq!(Gate::default().wait("a", &Root::at(tree.path()), &interrupt, &mut || None), Err(Interrupted));
+        assert_eq!(
+            Gate::default().wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
+            Err(Interrupted)
+        );
     }
 }

@@ -21,6 +21,9 @@ pub struct Measures {
     pub custom_units: BTreeMap<String, String>,
 }
 
+/// How a reason ends or goes on where the job did give something: a level may well give no number, and the next run one.
+pub(super) const NO_NUMBER: &str = "which is no number";
+
 impl Measures {
     fn put(&mut self, name: &str, value: f64) {
         self.values.insert(name.to_owned(), value);
@@ -35,7 +38,7 @@ impl Measures {
         match value {
             Ok(value) if value.is_finite() => self.put(name, value),
             // A bundle keeps numbers as JSON, which has no word for these.
-            Ok(value) => self.miss(name, format!("its value is {value}, which is no number to compare")),
+            Ok(value) => self.miss(name, format!("its value is {value}, {NO_NUMBER} to compare")),
             Err(reason) => self.miss(name, reason),
         }
     }

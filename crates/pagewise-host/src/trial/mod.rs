@@ -6,6 +6,7 @@
 
 pub mod engine;
 pub mod gate;
+pub mod invalid;
 pub mod live;
 pub mod locality;
 pub mod measure;

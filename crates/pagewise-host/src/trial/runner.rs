@@ -1,8 +1,9 @@
 //! One point on this host, from an empty scratch folder to everything put back.
 
 use super::engine::{PointRunner, Starting, TrialError};
-use super::gate::{Decision, Gate};
-use super::measure::{self, MemoryWatch, Totals};
+use super::gate::{Decision, Gate, PATIENCE};
+use super::invalid::Invalid;
+use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
 use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
@@ -93,7 +94,7 @@ impl OutputMetric {
         let found = texts.filter_map(|text| self.pattern.captures_iter(text).last()).next();
         let found = found.ok_or_else(|| format!("the job's output has nothing that matches {}", self.pattern))?;
         let number = found.get(1).or_else(|| found.get(0)).map(|m| m.as_str()).unwrap_or_default();
-        number.parse().map_err(|_| format!("{} matched '{number}', which is no number", self.pattern))
+        number.parse().map_err(|_| format!("{} matched '{number}', {NO_NUMBER}", self.pattern))
     }
 }
 
@@ -106,6 +107,10 @@ struct Ending {
 impl Ending {
     fn ok() -> Ending {
         Ending { outcome: Outcome::Ok, reason: None }
+    }
+
+    fn invalid(why: &Invalid) -> Ending {
+        Ending::because(Outcome::Invalid, why.to_string())
     }
 
     fn because(outcome: Outcome, reason: impl Into<String>) -> Ending {
@@ -213,7 +218,7 @@ impl HostRunner<'_> {
         context: &RunContext,
         commands: Vec<Command>,
         starting: Starting<'_>,
-    ) -> Result<Result<Measured, String>, TrialError> {
+    ) -> Result<Result<Measured, Invalid>, TrialError> {
         let root = self.root;
         let mut drifted = || {
             let drift = change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
@@ -221,9 +226,12 @@ impl HostRunner<'_> {
                 || resolved.host.iter().find_map(|setting| tunable::not_yet(root, &setting.tunable, &setting.value));
             drift.or_else(not_yet)
         };
-        match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted)? {
+        let mut tell = |reason: &str| {
+            tracing::warn!("run {} waits for the host, {} s at most: {reason}", planned.index + 1, PATIENCE.as_secs());
+        };
+        match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted, &mut tell)? {
             Decision::Open => {}
-            Decision::GivenUp(reason) => return Ok(Err(format!("the state gate gave up after 60 s: {reason}"))),
+            Decision::GivenUp(reason) => return Ok(Err(Invalid::NotAtRest(reason))),
         }
         let scope = Scope::create(self.root);
         // Before the job starts, so that it cannot outlive us from its first moment on.
@@ -320,8 +328,8 @@ impl HostRunner<'_> {
         planned: &PlannedPoint,
         attempt: u32,
         applied: Vec<AppliedSetting>,
-        measured: Result<Result<Measured, String>, TrialError>,
-        foreign: Option<String>,
+        measured: Result<Result<Measured, Invalid>, TrialError>,
+        foreign: Option<Invalid>,
         context: &RunContext,
     ) -> Result<Record, TrialError> {
         let (started_at, boot_id) = self.instant();
@@ -341,8 +349,8 @@ impl HostRunner<'_> {
         let empty = BTreeMap::new;
         let measured = match measured? {
             Ok(measured) => measured,
-            Err(reason) => {
-                point.reason = Some(reason);
+            Err(invalid) => {
+                point.reason = Some(invalid.to_string());
                 return Ok(Record { point, vmstat_before: empty(), vmstat_after: empty() });
             }
         };
@@ -360,25 +368,21 @@ impl HostRunner<'_> {
     fn ending(
         &mut self,
         measured: &Measured,
-        foreign: Option<String>,
+        foreign: Option<Invalid>,
         context: &RunContext,
     ) -> Result<Ending, TrialError> {
         if measured.job.stopped == Some(Stopped::Interrupted) {
             return Err(TrialError::Interrupted);
         }
         if let Some(foreign) = foreign {
-            return Ok(Ending::because(Outcome::Invalid, foreign));
+            return Ok(Ending::invalid(&foreign));
         }
         if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > STEAL_LIMIT) {
-            let reason = format!("the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0);
-            return Ok(Ending::because(Outcome::Invalid, reason));
+            return Ok(Ending::invalid(&Invalid::Stolen(share)));
         }
         let JobEnded { wall, noticed_late, .. } = measured.job;
         if noticed_late > (LATE_LIMIT_SHARE * wall).max(LATE_LIMIT_SECONDS) {
-            let reason = format!(
-                "pagewise itself was stopped or got no CPU when the job ended: its time may be {noticed_late:.2} s too long"
-            );
-            return Ok(Ending::because(Outcome::Invalid, reason));
+            return Ok(Ending::invalid(&Invalid::NoticedLate(noticed_late)));
         }
         if measured.job.stopped == Some(Stopped::Timeout) {
             let reason = format!("stopped after {:.0} s (--timeout)", self.timeout);
@@ -431,9 +435,9 @@ pub(super) fn whole(report: UndoReport) -> Result<(), TrialError> {
 }
 
 /// What someone else changed while the point ran.
-fn foreign_changes(change: &Change) -> Option<String> {
+fn foreign_changes(change: &Change) -> Option<Invalid> {
     let drifts: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
-    (!drifts.is_empty()).then(|| format!("changed by someone else while it ran: {}", drifts.join("; ")))
+    (!drifts.is_empty()).then(|| Invalid::Changed(drifts.join("; ")))
 }
 
 fn now() -> String {

@@ -153,6 +153,18 @@ impl TunableError {
         }
     }
 
+    /// With the value as it was written, `file:64G`, where it was checked as bytes.
+    pub(super) fn as_written(mut self, written: &str) -> Self {
+        match &mut self {
+            TunableError::Value { value, .. }
+            | TunableError::NoSpace { value, .. }
+            | TunableError::Ceiling { value, .. }
+            | TunableError::Unsafe { value, .. } => written.clone_into(value),
+            _ => {}
+        }
+        self
+    }
+
     /// A kernel file could not be read or opened.
     pub(super) fn access(tunable: &str, action: &'static str, error: FileError) -> Self {
         let (tunable, path, source) = (tunable.to_owned(), error.path, error.source);

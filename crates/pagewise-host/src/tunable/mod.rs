@@ -3,6 +3,7 @@
 //! A value is always its canonical text (`pagewise_core::tunable`): what [`read`] gives, [`write`] takes, also after
 //! anything else happened in between. That is what lets the journal put a host back without knowing what a tunable is.
 
+pub mod boot;
 pub mod change;
 mod error;
 mod file;

@@ -66,7 +66,8 @@ pub fn resolve(root: &Root, places: &Places, policy: &Policy) -> Result<Resolved
             let (tunable, cost) = (tunable.name.clone(), CostClass::Boot);
             resolved.boot.push(HostSetting { tunable, value, coupled: Vec::new(), cost });
         } else {
-            resolved.host.push(host_setting(root, places, &tunable, &value)?);
+            let found = host_setting(root, places, &tunable, &value);
+            resolved.host.push(found.map_err(|error| error.as_written(&setting.value))?);
         }
     }
     refuse_doubled_java_options(&resolved.job)?;

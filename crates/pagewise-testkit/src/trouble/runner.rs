@@ -397,7 +397,9 @@ impl Session {
             }
             let rest = match self.at_once {
                 true => Decision::Open,
-                false => gate.wait("trouble", &Root::live(), &interrupt, &mut || None).map_err(|e| e.to_string())?,
+                false => gate
+                    .wait("trouble", &Root::live(), &interrupt, &mut || None, &mut |_| {})
+                    .map_err(|e| e.to_string())?,
             };
             if let Decision::GivenUp(why) = rest {
                 tell(&format!("{name}: the host did not come to rest: {why}"));

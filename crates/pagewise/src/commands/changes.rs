@@ -137,10 +137,19 @@ pub(crate) fn note_pending(global: &Global) {
 
 /// Says what was undone before the verb began with its own work.
 pub(crate) fn tell_recovered(reports: &[UndoReport]) {
+    tell_undone(reports, "undone first");
+}
+
+/// The same of a verb that does nothing else.
+pub(crate) fn tell_watched(reports: &[UndoReport]) {
+    tell_undone(reports, "undone");
+}
+
+fn tell_undone(reports: &[UndoReport], undone: &str) {
     for report in reports {
         let why = match (report.why, report.closed) {
             (_, Some(Closing::OtherBoot)) => "closed: it ended with the boot it was made in".to_owned(),
-            (Some(why), Some(_)) => format!("undone first, because {}", why.words()),
+            (Some(why), Some(_)) => format!("{undone}, because {}", why.words()),
             (Some(why), None) => format!("could not be undone in full ({})", why.words()),
             (None, _) => "undone".to_owned(),
         };

@@ -419,7 +419,7 @@ fn value_word(value: &serde_json::Value) -> String {
 fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<ExitCode, Failure> {
     let found = rendering::found(bundle)?;
     let html = rendering::write_all(bundle, &found)?;
-    let Found::TwoArms(report) = &found else {
+    let Found::TwoArms { report, .. } = &found else {
         let go_on = resume_line(bundle);
         return Err(Failure::Usage(anyhow!("{} holds a matrix; go on with:\n  {go_on}", bundle.path().display())));
     };
@@ -441,8 +441,7 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
     if let Some(ended) = &report.analysis.ended_early {
         return Err(Failure::Partial(anyhow!("the proof ended before its plan did: {}", ended.reason)));
     }
-    // One arm that fails every time is an answer, although no pair has a ratio.
-    if report.analysis.pairs_complete == 0 && report.analysis.verdict.conclusion == Conclusion::Inconclusive {
+    if found.is_empty() {
         return Err(Failure::NotPossible(anyhow!(
             "no pair of runs is complete, so there is nothing to compare; the outcomes above say why"
         )));

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &WatchArgs, global: &Global) -> Result<ExitCode, Failure
         Role::Owner { pid, start_time } => watcher::watch_owner(&journal, Owner { pid, start_time })?,
         Role::Deadline { id } => watcher::watch_deadline(&journal, id)?.into_iter().collect(),
     };
-    changes::tell_recovered(&reports);
+    changes::tell_watched(&reports);
     let failed = reports.iter().any(|report| report.closed.is_none());
     Ok(if failed { ExitCode::from(Failure::CHANGE_EXIT) } else { ExitCode::SUCCESS })
 }

@@ -104,6 +104,16 @@ impl<'p> Trial<'p> {
         self.pairs.iter().map(|pair| pair.run(side).value).collect()
     }
 
+    /// Values of one arm as they are told: those in complete pairs, and where no pair is complete those of every good run. An arm
+    /// whose other one always fails has been measured, too.
+    pub(super) fn told_values(&self, side: Side, metric: &str) -> Vec<f64> {
+        if !self.pairs.is_empty() {
+            return self.values(side);
+        }
+        let good = self.results().into_iter().filter(|(of, point)| *of == side && point.outcome == Outcome::Ok);
+        good.filter_map(|(_, point)| Some(measured(point, metric)?.value)).collect()
+    }
+
     /// How often each outcome occurred in one arm, invalid attempts included.
     pub(super) fn outcomes(&self, side: Side) -> BTreeMap<String, u32> {
         let mut counts = BTreeMap::new();

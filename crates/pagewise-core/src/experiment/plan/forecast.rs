@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 /// Power at which detectable effects are stated.
 pub const POWER: f64 = 0.8;
 
+/// What surrounds a run at least, in seconds, where nobody knows it: before each the gate watches for so long whether the host is
+/// at rest.
+pub const LEAST_AROUND: f64 = 1.0;
+
 /// What is known about the runs: from the plan's `[cost]`, from the command line, or from a pilot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
@@ -62,6 +66,8 @@ pub struct Forecast {
     pub boots: u32,
     /// Hours in all; `None`, with `no_hours_because`, when the length of a run is not known.
     pub hours: Option<f64>,
+    /// Whether `hours` count only what must surround a run: what does is not known, and it takes longer.
+    pub is_least: bool,
     /// Why there are no hours.
     pub no_hours_because: Option<String>,
     /// When an open-ended trial ends. `None` by any other rule.
@@ -90,9 +96,10 @@ pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
     let runs = (cells.len() as u32).saturating_mul(plan.design.blocks.saturating_add(plan.design.warmup));
     let boots = boots(plan, &cells);
     let hours = known.run.map(|run| {
-        let around = known.around.unwrap_or(0.0);
+        let around = known.around.unwrap_or(LEAST_AROUND);
         (f64::from(runs) * (run + around) + f64::from(boots) * known.boot.unwrap_or(0.0)) / 3600.0
     });
+    let is_least = hours.is_some() && known.around.is_none();
     let no_hours_because = match (hours, boots > 0 && known.boot.is_none()) {
         (None, _) => Some("the length of a run is not known: give [cost] run = \"20m\", or --pilot BUNDLE".to_owned()),
         (Some(_), true) => Some("boots are not counted in: give [cost] boot = \"3m\"".to_owned()),
@@ -105,6 +112,7 @@ pub fn forecast(plan: &Plan, known: &Known) -> Forecast {
         runs,
         boots,
         hours,
+        is_least,
         no_hours_because,
         ends: ends(plan, cells.len()),
         recording: recorded(plan),
@@ -244,7 +252,12 @@ mod tests {
         let plan = source::read(text, "x.toml").unwrap();
         let found = forecast(&plan, &Known::from_plan(&plan));
         assert_eq!((found.cells, found.runs, found.boots), (4, 40, 0));
-        assert!((found.hours.unwrap() - 40.0 / 3.0).abs() < 1e-9);
+        // And the second before each run in which the gate watches.
+        assert!((found.hours.unwrap() - (40.0 / 3.0 + 40.0 / 3600.0)).abs() < 1e-9);
+        assert!(found.is_least);
+        let around = Known { around: Some(90.0), ..Known::from_plan(&plan) };
+        let with_around = forecast(&plan, &around);
+        assert!((with_around.hours.unwrap() - (40.0 / 3.0 + 1.0)).abs() < 1e-9 && !with_around.is_least);
         assert_eq!(found.comparisons.len(), 2);
         assert_eq!(found.comparisons[1].name, "k: a → b, l high");
         // R: power.t.test(n = 10, power = 0.8, sd = 0.02 * sqrt(2), sig.level = 0.025, type = "paired")$delta = 0.0322.

@@ -12,6 +12,10 @@ pub(super) fn in_words(text: &str, span: Range<usize>, message: &str) -> String 
     if let Some((name, known)) = name_and_known(message, "unknown field ") {
         return format!("there is no key '{}' here{}", name.escape_debug(), meant_or_known(name, &known, "keys here"));
     }
+    if message == "duplicate key" {
+        let name = text.get(span).unwrap_or_default();
+        return format!("the key {} stands twice in this table; keep one of them", shown(name));
+    }
     let place = place_of(text, span.start);
     let key = place.as_ref().map_or_else(|| "this value".to_owned(), dotted);
     if let Some((name, known)) = name_and_known(message, "unknown variant ") {
@@ -186,6 +190,7 @@ mod tests {
                 "there is no key 'desing' here; did you mean design? (keys here: name, zip",
             ),
             ("[design]\nseeds = 3\n", 10, 1, "there is no key 'seeds' here; did you mean seed?"),
+            ("[design]\nblocks = 8\nblocks = 9\n", 11, 1, "the key blocks stands twice in this table"),
             ("[design]\nxyzzy = 3\n", 10, 1, "there is no key 'xyzzy' here; keys here: blocks"),
         ] {
             let error = source::read(&format!("{HEAD}{tail}"), "x.toml").expect_err(tail);

@@ -304,7 +304,9 @@ fn explained(frame: &Frame<'_>, claims: usize) -> Vec<Explained> {
 }
 
 fn explained_of(frame: &Frame<'_>, one: &Comparison, claims: usize) -> Option<Explained> {
-    let stall = one.stall.as_ref().map(stall_sentence);
+    // Nothing that never was is told.
+    let is_there = |stall: &&Stall| (stall.stalled_interval.low, stall.stalled_interval.high) != (0.0, 0.0);
+    let stall = one.stall.as_ref().filter(is_there).map(stall_sentence);
     if one.counters_compared == 0 && stall.is_none() && one.stacks.is_none() {
         return None;
     }

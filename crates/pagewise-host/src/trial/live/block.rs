@@ -3,6 +3,7 @@
 
 use crate::store::bundle::Record;
 use crate::trial::engine::{PointRunner, Starting, TrialError};
+use crate::trial::invalid::Invalid;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
 use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
@@ -212,7 +213,7 @@ fn unit_word(unit: Unit) -> &'static str {
 /// Whether a block gave a result, from what the host says of it.
 fn judge(point: &mut Point, before: &Totals, after: &Totals) {
     let ending = if let Some(share) = after.steal_since(before).filter(|share| *share > STEAL_LIMIT) {
-        Some((Outcome::Invalid, format!("the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0)))
+        Some((Outcome::Invalid, Invalid::Stolen(share).to_string()))
     } else if after.oom_kills_since(before).is_some_and(|kills| kills > 0) {
         Some((Outcome::Oom, "the kernel killed a process of this host for lack of memory in this block".to_owned()))
     } else {

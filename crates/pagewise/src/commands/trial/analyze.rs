@@ -3,10 +3,11 @@
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
-use crate::rendering::{self, Format, Found};
+use crate::rendering::{self, Format};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_host::store::bundle::Bundle;
+use pagewise_host::store::holder;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,21 +37,32 @@ pub(crate) fn may_look(bundle: &Bundle) -> Result<(), Failure> {
     if complete >= plan.design.blocks || !bundle.looks()?.is_empty() || bundle.ended()?.is_some() {
         return Ok(());
     }
+    let go_on = match holder::is_held(bundle.path()) {
+        Some(true) => format!("It is being run now; how far it is says:\n  {}", status_line(bundle)),
+        Some(false) | None => format!("Go on with:\n  {}", resume_line(bundle)),
+    };
     let next = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > complete);
     Err(Failure::NotPossible(anyhow!(
         "{complete} of {} blocks are complete, and the plan looks {} (stopping.rule = \"{}\"); going on after looking \
-         earlier would make false alarms likely. Go on with:\n  {}",
+         earlier would make false alarms likely. {go_on}",
         plan.design.blocks,
         next.map_or_else(|| "at the end".to_owned(), |look| format!("after {look}")),
-        plan.stopping.rule.word(),
-        resume_line(bundle)
+        plan.stopping.rule.word()
     )))
 }
 
 /// The command that goes on with a bundle.
 pub(crate) fn resume_line(bundle: &Bundle) -> String {
+    line_about("resume", bundle)
+}
+
+fn status_line(bundle: &Bundle) -> String {
+    line_about("status", bundle)
+}
+
+fn line_about(verb: &str, bundle: &Bundle) -> String {
     let path = bundle.path().display().to_string();
-    format!("pagewise trial resume {}", shlex::try_quote(&path).as_deref().unwrap_or(&path))
+    format!("pagewise trial {verb} {}", shlex::try_quote(&path).as_deref().unwrap_or(&path))
 }
 
 /// Analyses a complete trial, writes its reports, says what was found.
@@ -64,11 +76,7 @@ pub(super) fn conclude(global: &Global, bundle: &Bundle) -> Result<ExitCode, Fai
         let html = std::path::absolute(&html).unwrap_or(html);
         output::note(&format!("\nthe whole report: {}", html.display()));
     }
-    let is_empty = match &found {
-        Found::TwoArms(report) => report.analysis.pairs_complete == 0,
-        Found::Matrix(report) => report.study.comparisons.iter().all(|comparison| comparison.blocks == 0),
-    };
-    if is_empty && !bundle.plan().contrasts.is_empty() {
+    if found.is_empty() {
         return Err(Failure::NotPossible(anyhow!(
             "no block of runs is complete, so there is nothing to compare; the outcomes above say why"
         )));

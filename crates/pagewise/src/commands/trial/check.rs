@@ -1,5 +1,6 @@
 //! `trial check`: what a plan will run, what it costs, what it can find, and what is weak about it. Changes nothing.
 
+use super::status;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
@@ -15,7 +16,7 @@ use pagewise_core::experiment::plan::lint::{self, Lint};
 use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::stats::summary;
-use pagewise_core::unit::{self, Fraction, Seconds};
+use pagewise_core::unit::{self, Fraction};
 use pagewise_host::store::bundle::Bundle;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -124,12 +125,24 @@ fn learn(known: &mut Known, plan: &Plan, points: &[Point]) {
             known.cv.insert(cell.label, cv);
         }
     }
-    known.run = known.run.or_else(|| summary::mean(&of(None, "wall")));
+    // What was seen beats what the plan supposes.
+    let gaps = status::gaps(points);
+    known.run = summary::mean(&of(None, "wall")).or(known.run);
+    known.around = around(&gaps).or(known.around);
     if !known.cv.is_empty() {
         // A cell the pilot did not run is taken to scatter as those it did.
         let squares: Vec<f64> = known.cv.values().map(|cv| cv * cv).collect();
         known.cv_otherwise = summary::mean(&squares).map(f64::sqrt);
     }
+}
+
+/// What surrounds a run, from the seconds between starts and those that were run. A pause of the trial is no part of it: what is
+/// much longer than most.
+fn around(gaps: &[(f64, f64)]) -> Option<f64> {
+    let mut around: Vec<f64> = gaps.iter().map(|(gap, wall)| (gap - wall).max(0.0)).collect();
+    let most = 2.0 * summary::median(&around)? + 5.0;
+    around.retain(|seconds| *seconds <= most);
+    summary::mean(&around)
 }
 
 fn in_words(plan: &Plan, (order, seed): (&order::Order, Seed), forecast: &Forecast, lints: &[Lint]) -> String {
@@ -156,8 +169,16 @@ fn in_words(plan: &Plan, (order, seed): (&order::Order, Seed), forecast: &Foreca
     lines.extend(forecast.ends.clone());
     match (&forecast.hours, &forecast.no_hours_because) {
         (Some(hours), because) => {
-            let note = because.as_ref().map(|because| format!(" ({because})")).unwrap_or_default();
-            lines.push(format!("about {} in all{note}", Seconds(hours * 3600.0)));
+            let (about, around) = match forecast.is_least {
+                true => (
+                    "at least",
+                    Some("around each run only a second is counted: give [cost] around, or --pilot BUNDLE"),
+                ),
+                false => ("about", None),
+            };
+            let notes: Vec<&str> = around.into_iter().chain(because.as_deref()).collect();
+            let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
+            lines.push(format!("{about} {} in all{notes}", output::about(hours * 3600.0)));
         }
         (None, Some(because)) => lines.push(format!("how long: {because}")),
         (None, None) => {}

@@ -12,7 +12,6 @@ use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping::{self, Look, Looked};
-use pagewise_core::unit::Seconds;
 use pagewise_host::store::bundle::{Bundle, PointState, State};
 use pagewise_host::store::holder;
 use schemars::JsonSchema;
@@ -234,22 +233,30 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
 
 /// Seconds from the start of one point to that of the next, the median of those that followed each other without a pause.
 fn per_point(points: &[Point]) -> Option<f64> {
+    let mut gaps: Vec<f64> = gaps(points).into_iter().map(|(gap, _)| gap).collect();
+    gaps.sort_by(f64::total_cmp);
+    match gaps.len() {
+        0 => points.iter().filter(|point| point.outcome != Outcome::Invalid).find_map(wall),
+        count => Some(gaps[count / 2]),
+    }
+}
+
+fn wall(point: &Point) -> Option<f64> {
+    point.measures.get("wall").copied()
+}
+
+/// Of each run that another one followed, seconds from its start to that of the next, and how long it ran.
+pub(super) fn gaps(points: &[Point]) -> Vec<(f64, f64)> {
     let starts: Vec<(u32, f64, f64)> = points
         .iter()
         .filter(|point| point.outcome != Outcome::Invalid)
         .filter_map(|point| {
             let at: jiff::Timestamp = point.started_at.parse().ok()?;
-            Some((point.planned.index, at.as_second() as f64, *point.measures.get("wall")?))
+            Some((point.planned.index, at.as_second() as f64, wall(point)?))
         })
         .collect();
-    let mut gaps: Vec<f64> =
-        starts.windows(2).filter(|pair| pair[1].0 == pair[0].0 + 1).map(|pair| pair[1].1 - pair[0].1).collect();
-    gaps.retain(|gap| *gap >= 0.0);
-    gaps.sort_by(f64::total_cmp);
-    match gaps.len() {
-        0 => starts.first().map(|(_, _, wall)| *wall),
-        count => Some(gaps[count / 2]),
-    }
+    let follows = |pair: &&[(u32, f64, f64)]| pair[1].0 == pair[0].0 + 1 && pair[1].1 >= pair[0].1;
+    starts.windows(2).filter(follows).map(|pair| (pair[1].1 - pair[0].1, pair[0].2)).collect()
 }
 
 fn in_words(status: &Status, bundle: &str) -> String {
@@ -266,7 +273,7 @@ fn in_words(status: &Status, bundle: &str) -> String {
     ));
     let states: Vec<String> = State::ALL
         .iter()
-        .filter_map(|state| status.states.get(state.word()).map(|count| format!("{count} {}", state.word())))
+        .filter_map(|state| Some(format!("{} {}", status.states.get(state.word())?, status.word_of(*state))))
         .collect();
     lines.push(format!("runs by state: {}", states.join(", ")));
     if status.invalid > 0 {
@@ -285,11 +292,21 @@ fn in_words(status: &Status, bundle: &str) -> String {
     match &status.next {
         Some(next) => {
             let place = next.block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
-            let waiting = next.reason.as_ref().map(|reason| format!(", waits for {reason}")).unwrap_or_default();
-            lines.push(format!("next: run {}, {place}, {} ({}{waiting})", next.index + 1, next.cell, next.state));
+            let is_cut_off = status.is_run == Some(false) && next.started_at.is_some();
+            let state = match &next.reason {
+                Some(reason) => format!("{}, waits for {reason}", next.state),
+                None if is_cut_off => format!("cut off while {}", next.state),
+                None => next.state.to_owned(),
+            };
+            lines.push(format!("next: run {}, {place}, {} ({state})", next.index + 1, next.cell));
             if let Some(left) = status.seconds_left {
                 let at_most = if status.rule == StoppingRule::OpenEnded { " at most" } else { "" };
-                lines.push(format!("about {} left{at_most}", Seconds(left)));
+                let runs = if status.is_run == Some(false) { " of runs" } else { "" };
+                lines.push(format!("about {}{runs} left{at_most}", output::about(left)));
+            }
+            if status.is_run == Some(false) {
+                let bundle = shlex::try_quote(bundle).unwrap_or(bundle.into());
+                lines.push(format!("nobody runs it here; go on with:\n  pagewise trial resume {bundle}"));
             }
         }
         None => {
@@ -307,6 +324,14 @@ fn in_words(status: &Status, bundle: &str) -> String {
         lines.push(format!("the plan's rule allows the next look after {look} blocks"));
     }
     lines.join("\n")
+}
+
+impl Status {
+    /// The state of runs in a word or a few: what nobody runs is not running.
+    fn word_of(&self, state: State) -> String {
+        let is_cut_off = self.is_run == Some(false) && state == State::Running;
+        if is_cut_off { "cut off while running".to_owned() } else { state.word().to_owned() }
+    }
 }
 
 /// The looks that are told. An open-ended trial is looked at after every block, and the last look says all that the others did.

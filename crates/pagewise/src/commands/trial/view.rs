@@ -13,7 +13,6 @@ use anyhow::{Context, anyhow};
 use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::report::Style as Wanted;
-use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::store::bundle::{Bundle, State};
 use pagewise_host::store::holder;
@@ -303,14 +302,9 @@ fn elapsed(next: &NextPoint, now: &jiff::Zoned) -> Option<f64> {
     (gone >= 0.0).then_some(gone)
 }
 
-/// A time as it is told while it passes: no parts of a second.
+/// A time as it is told while it passes: what is not over yet is not counted.
 fn span(seconds: f64) -> String {
-    match seconds {
-        ..60.0 => format!("{:.0} s", seconds.floor()),
-        // Seconds prints these with two decimals.
-        ..100.0 => format!("1m{:02.0}s", (seconds - 60.0).floor()),
-        _ => Seconds(seconds).to_string(),
-    }
+    output::about(seconds.floor())
 }
 
 /// The clock so many seconds from now; with the day when that is another one. `None` beyond the calendar.

@@ -1,0 +1,68 @@
+//! Why a run is no result although its job may have ended well. `docs/guide/trial.md` has a row for each.
+
+use super::gate::PATIENCE;
+use std::fmt;
+
+/// Why a run is invalid. What a plan's own `[[invalidate]]` says is not among these.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Invalid {
+    /// The hypervisor took more of the CPU time than the limit: this share.
+    Stolen(f64),
+    /// Somebody else changed what the policy sets: what, in words.
+    Changed(String),
+    /// The state gate gave the host up, last because of this.
+    NotAtRest(String),
+    /// The end of the job was noticed so many seconds late.
+    NoticedLate(f64),
+    /// Pagewise ended while the run was made ready, or while it ran.
+    CutOff {
+        /// Whether its job had been started.
+        had_started: bool,
+    },
+    /// The other half of its pair was run after a pause.
+    PairCut,
+}
+
+impl Invalid {
+    /// One of each.
+    pub const ALL: [Invalid; 6] = [
+        Invalid::Stolen(0.0),
+        Invalid::Changed(String::new()),
+        Invalid::NotAtRest(String::new()),
+        Invalid::NoticedLate(0.0),
+        Invalid::CutOff { had_started: true },
+        Invalid::PairCut,
+    ];
+
+    /// How the row of the guide begins that is about it.
+    #[must_use]
+    pub fn in_guide(&self) -> &'static str {
+        match self {
+            Invalid::Stolen(_) => "the hypervisor took more than 10 % of the CPU time",
+            Invalid::Changed(_) => "a tunable of the policy was changed meanwhile",
+            Invalid::NotAtRest(_) => "the host did not come to rest within 60 s before it",
+            Invalid::NoticedLate(_) => "Pagewise itself was stopped or got no CPU when the job ended",
+            Invalid::CutOff { .. } => "Pagewise ended while it ran",
+            Invalid::PairCut => "its pair was cut by a pause",
+        }
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Invalid::Stolen(share) => {
+                write!(f, "the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0)
+            }
+            Invalid::Changed(what) => write!(f, "changed by someone else while it ran: {what}"),
+            Invalid::NotAtRest(why) => write!(f, "the state gate gave up after {} s: {why}", PATIENCE.as_secs()),
+            Invalid::NoticedLate(seconds) => write!(
+                f,
+                "pagewise itself was stopped or got no CPU when the job ended: its time may be {seconds:.2} s too long"
+            ),
+            Invalid::CutOff { had_started: true } => f.write_str("Pagewise ended while it ran"),
+            Invalid::CutOff { had_started: false } => f.write_str("Pagewise ended while it was being made ready"),
+            Invalid::PairCut => f.write_str("its pair was cut by a pause; both points are run again"),
+        }
+    }
+}
