@@ -154,7 +154,7 @@ impl TunableError {
     }
 
     /// With the value as it was written, `file:64G`, where it was checked as bytes.
-    pub(super) fn as_written(mut self, written: &str) -> Self {
+    pub(super) fn told_as_written(mut self, written: &str) -> Self {
         match &mut self {
             TunableError::Value { value, .. }
             | TunableError::NoSpace { value, .. }

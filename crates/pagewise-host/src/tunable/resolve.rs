@@ -67,7 +67,7 @@ pub fn resolve(root: &Root, places: &Places, policy: &Policy) -> Result<Resolved
             resolved.boot.push(HostSetting { tunable, value, coupled: Vec::new(), cost });
         } else {
             let found = host_setting(root, places, &tunable, &value);
-            resolved.host.push(found.map_err(|error| error.as_written(&setting.value))?);
+            resolved.host.push(found.map_err(|error| error.told_as_written(&setting.value))?);
         }
     }
     refuse_doubled_java_options(&resolved.job)?;
