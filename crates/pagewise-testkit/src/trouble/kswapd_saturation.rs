@@ -11,8 +11,7 @@ use std::sync::Mutex;
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "kswapd-saturation",
     what: "memory is taken until 4.5 GiB are available, and streams have a file of holes of 64 GiB brought into the page \
-           cache that is left, in single pages without copying them (POSIX_FADV_RANDOM, sendfile to /dev/null), each page \
-           asked for twice, so that kswapd finds it active and has to look at it again",
+           cache that is left, in single pages without copying them (POSIX_FADV_RANDOM, sendfile to /dev/null)",
     doses: &[
         Dose { does: "a stream for each CPU but one, at work 20 % of the time", policy: "" },
         Dose { does: "a stream for each CPU but one, at work 50 % of the time", policy: "" },
@@ -38,7 +37,7 @@ fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
             })
             .collect();
         stage.work(streams, percent, |index| match readers[index].lock() {
-            Ok(mut reader) => (0..8).try_for_each(|_| reader.fill_twice(stage, 4 << 20)),
+            Ok(mut reader) => reader.fill(stage, 32 << 20),
             Err(_) => Ok(()),
         })
     })

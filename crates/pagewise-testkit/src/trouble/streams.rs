@@ -74,14 +74,6 @@ impl<'f> Reader<'f> {
         Ok(())
     }
 
-    /// The same, and once more while it is still there: what is asked for twice becomes active (`folio_mark_accessed`).
-    pub(super) fn fill_twice(&mut self, stage: &Stage, bytes: u64) -> io::Result<()> {
-        let from = self.at;
-        self.fill(stage, bytes)?;
-        self.start_at(from);
-        self.fill(stage, bytes)
-    }
-
     /// Reads `bytes` on; beyond the end it begins again.
     pub(super) fn read(&mut self, stage: &Stage, bytes: u64) -> io::Result<()> {
         let mut left = bytes;
