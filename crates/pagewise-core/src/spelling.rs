@@ -1,4 +1,4 @@
-//! Which known name was meant by one that nobody knows.
+//! Which known name was meant by one that nobody knows, and which characters stand in none.
 
 use crate::tunable::distance;
 
@@ -20,6 +20,14 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
 #[must_use]
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     nearest(name, known).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+}
+
+/// Whether a character is a control, or one that nobody sees and that may turn the text around it: it stands in no name, and is
+/// written out where it is shown.
+#[must_use]
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -182,11 +182,7 @@ fn failing() -> StudyReport {
     for block in 2..plan.design.blocks {
         end_badly(&mut all, "on·high", block, Outcome::Failed, "exit status 1");
     }
-    let mut looks = Vec::new();
-    for blocks in plan.stopping.looks(plan.design.blocks) {
-        looks.push(stopping::look(&plan, &order, &all, blocks, &looks));
-    }
-    report(plan, &order, &all, &looks)
+    looked_at(plan, &order, &all)
 }
 
 /// The seed's matrix with a few runs lost, on a host where each boot has a speed of its own: those claims need the mixed model.
@@ -258,19 +254,24 @@ fn stopped_by(text: &str) -> StudyReport {
     let plan = plan(text);
     let order = order(&plan);
     let all = points(&order, |planned| if planned.cell == "on·high" { 111.0 } else { 95.0 });
+    looked_at(plan, &order, &all)
+}
+
+/// The report of a trial that is looked at as its plan says, until it ends.
+fn looked_at(plan: Plan, order: &Order, all: &[Point]) -> StudyReport {
     let until = |blocks: u32| -> Vec<Point> {
         all.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
     };
     let mut looks = Vec::new();
     for blocks in plan.stopping.looks(plan.design.blocks) {
-        let look = stopping::look(&plan, &order, &until(blocks), blocks, &looks);
+        let look = stopping::look(&plan, order, &until(blocks), blocks, &looks);
         let stop = look.stop;
         looks.push(look);
         if stop {
-            return report(plan, &order, &until(blocks), &looks);
+            return report(plan, order, &until(blocks), &looks);
         }
     }
-    report(plan, &order, &all, &looks)
+    report(plan, order, all, &looks)
 }
 
 /// The same without a planned end: looked at after every block.

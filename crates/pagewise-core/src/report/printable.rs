@@ -1,6 +1,8 @@
 //! Names and messages come from plans, commands and other programs. Here they lose what could move a terminal's cursor
 //! or reorder a line.
 
+use crate::spelling::is_unsafe;
+
 /// The text on one line, with control characters and invisible direction marks written out as `\u{…}`.
 ///
 /// Directional marks (U+200E to U+2069) can make a level read as another one: "Trojan Source", CVE-2021-42574.
@@ -15,11 +17,6 @@ pub fn printable(text: &str) -> String {
         }
     }
     line
-}
-
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// The same in ASCII, for terminals without UTF-8. A letter without a close relative becomes `?`.

@@ -13,7 +13,7 @@ use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
 use rusqlite::{Connection, OpenFlags, params};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -201,11 +201,12 @@ pub struct Bundle {
 /// Whether the frozen order is one of the plan's cells, its points in their places.
 fn fits(plan: &Plan, frozen: &Frozen) -> Result<(), String> {
     let cells = cells(plan).map_err(|error| format!("plan.toml: {error}"))?;
+    let labels: BTreeSet<&str> = cells.iter().map(|cell| cell.label.as_str()).collect();
     for (at, point) in frozen.order.points.iter().enumerate() {
         if point.index as usize != at {
             return Err(format!("the order has run {} in the place of run {at}", point.index));
         }
-        if !cells.iter().any(|cell| cell.label == point.cell) {
+        if !labels.contains(point.cell.as_str()) {
             return Err(format!(
                 "the order has a run of '{}', which is no cell of the plan",
                 point.cell.escape_debug()

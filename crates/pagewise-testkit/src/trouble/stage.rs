@@ -1,7 +1,7 @@
 //! Where trouble is made: bounded in time and in memory, with things that go away by themselves.
 
 use super::Severity;
-use pagewise_host::facts::cgroup::{self, Version};
+use pagewise_host::facts::cgroup::{self, MemoryCgroup, Version};
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::source::meminfo;
@@ -215,33 +215,36 @@ pub(super) struct Cgroup {
 impl Cgroup {
     /// Moves this process into a child of its memory cgroup with that limit in bytes.
     pub(super) fn enter(limit: u64) -> io::Result<Cgroup> {
-        let (cgroup, version) = Cgroup::new()?;
-        let file = if version == Version::V1 { "memory.limit_in_bytes" } else { "memory.max" };
-        cgroup.join(file, &limit.to_string())
+        let parent = parent()?;
+        let file = if parent.version == Version::V1 { "memory.limit_in_bytes" } else { "memory.max" };
+        Cgroup::with(&parent, file, &limit.to_string())
     }
 
     /// Where each group has a swappiness of its own (version 1), moves this process into one that has the host's.
     pub(super) fn with_swappiness_of_host() -> io::Result<Option<Cgroup>> {
+        let parent = parent()?;
+        if parent.version != Version::V1 {
+            return Ok(None);
+        }
         let host = fs::read_to_string("/proc/sys/vm/swappiness")?;
-        let (cgroup, version) = Cgroup::new()?;
-        if version == Version::V1 { cgroup.join("memory.swappiness", host.trim()).map(Some) } else { Ok(None) }
+        Cgroup::with(&parent, "memory.swappiness", host.trim()).map(Some)
     }
 
-    /// Makes the group, with nobody in it.
-    fn new() -> io::Result<(Cgroup, Version)> {
+    fn with(parent: &MemoryCgroup, file: &str, value: &str) -> io::Result<Cgroup> {
         let root = Root::live();
-        let parent = cgroup::parent_of_children(&root).map_err(io::Error::other)?;
         let home = cgroup::own_memory_cgroup(&root).map_err(io::Error::other)?;
         let own = root.path(&parent.folder).join(format!("{LEFT}{}", std::process::id()));
         fs::create_dir(&own)?;
-        Ok((Cgroup { home: root.path(&home.folder), own }, parent.version))
+        let cgroup = Cgroup { home: root.path(&home.folder), own };
+        fs::write(cgroup.own.join(file), value)?;
+        fs::write(cgroup.own.join("cgroup.procs"), "0")?;
+        Ok(cgroup)
     }
+}
 
-    fn join(self, file: &str, value: &str) -> io::Result<Cgroup> {
-        fs::write(self.own.join(file), value)?;
-        fs::write(self.own.join("cgroup.procs"), "0")?;
-        Ok(self)
-    }
+/// The memory cgroup below which ours are made.
+fn parent() -> io::Result<MemoryCgroup> {
+    cgroup::parent_of_children(&Root::live()).map_err(io::Error::other)
 }
 
 impl Drop for Cgroup {
@@ -254,7 +257,7 @@ impl Drop for Cgroup {
 /// Removes what generators left that were killed. Those of living processes stay.
 pub(super) fn sweep() {
     let mut places = vec![folder()];
-    if let Ok(parent) = cgroup::parent_of_children(&Root::live()) {
+    if let Ok(parent) = parent() {
         places.push(Root::live().path(&parent.folder));
     }
     for entry in places.iter().filter_map(|place| fs::read_dir(place).ok()).flatten().flatten() {

@@ -71,7 +71,8 @@ const RESAMPLES: RangeInclusive<u32> = 100..=1_000_000;
 fn resamples(text: &str) -> Result<u32, String> {
     let count = text.parse().ok().filter(|count| RESAMPLES.contains(count));
     count.ok_or_else(|| {
-        format!("'{}' is not a number from 100 to 1000000; write it like --bootstrap=2000", text.escape_debug())
+        let (least, most) = (RESAMPLES.start(), RESAMPLES.end());
+        format!("'{}' is not a number from {least} to {most}; write it like --bootstrap=2000", text.escape_debug())
     })
 }
 

@@ -8,7 +8,7 @@ use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
 use crate::recording::stack::RATES;
-use crate::spelling::did_you_mean;
+use crate::spelling::{did_you_mean, is_unsafe};
 use crate::tunable::policy::Policy;
 use crate::tunable::{self, CostClass};
 use crate::unit::{Bytes, Fraction, Seconds};
@@ -62,13 +62,9 @@ pub fn can_name_a_trial(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')
         && !name.starts_with('-')
-        && !name.contains(|c: char| c == '/' || c.is_control() || UNSEEN.iter().any(|range| range.contains(&c)))
+        && !name.contains(|c: char| c == '/' || is_unsafe(c))
         && name.len() <= LONGEST_NAME
 }
-
-/// Characters that nobody sees, some of which turn the text around that they stand in.
-const UNSEEN: [std::ops::RangeInclusive<char>; 4] =
-    ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{206f}', '\u{feff}'..='\u{feff}'];
 
 struct Problems(Vec<Problem>);
 

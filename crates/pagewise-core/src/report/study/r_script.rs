@@ -54,7 +54,6 @@ pub fn r_script(report: &StudyReport) -> String {
     });
     put("\npoints <- data.frame(".to_owned());
     let all: Vec<_> = points(report).collect();
-
     let mut column = |name: &str, values: Vec<String>| put(format!("  {} = {},", name_of(name), vector(&values)));
     column("block", all.iter().map(|(block, _)| (block + 1).to_string()).collect());
     column("order", all.iter().map(|(_, point)| (point.index + 1).to_string()).collect());
