@@ -47,10 +47,14 @@ fn restores_and_waits_when_started_as_a_child() {
     watcher.set_workspace(Some(dataset.workspace())).unwrap();
     let restored = dataset.restore(&Silent, &interrupt).unwrap();
     let mut job = Command::new("setsid");
-    job.stdout(Stdio::null());
+    job.stdout(Stdio::piped());
     // Writes as long as it lives, and stands in the restored folder.
-    job.args(["sh", "-c", "while :; do echo row >> rows; sleep 0.01; done"]).current_dir(&restored.folder);
+    job.args(["sh", "-c", "echo begun; while :; do echo row >> rows; sleep 0.01; done"]).current_dir(&restored.folder);
     let mut job = job.spawn().unwrap();
+    // Only then does it lead its session: setsid(1) was this process's child and nothing more before.
+    let mut begun = String::new();
+    BufReader::new(job.stdout.as_mut().unwrap()).read_line(&mut begun).unwrap();
+    assert_eq!(begun, "begun\n");
     watcher.set_scope(None, &[job.id()]).unwrap();
     println!("ready {} {}", watcher.pid(), job.id());
     // Until one of the two is killed.
