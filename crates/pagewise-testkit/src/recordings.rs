@@ -102,7 +102,7 @@ impl RecordingBuilder {
         for name in ["HugePages_Total", "HugePages_Free", "HugePages_Rsvd"] {
             made = made.level("meminfo", name, "", |_| 0.0);
         }
-        const AT_REST: [&str; 45] = [
+        const AT_REST: [&str; 46] = [
             "compact_stall",
             "compact_fail",
             "compact_success",
@@ -121,6 +121,7 @@ impl RecordingBuilder {
             "pgscan_direct",
             "pgsteal_direct",
             "pgscan_anon",
+            "pgscan_file",
             "kswapd_low_wmark_hit_quickly",
             "pswpin",
             "pswpout",

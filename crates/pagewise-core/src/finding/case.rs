@@ -9,6 +9,7 @@ use super::rule::{Rule, Threshold};
 use super::signal::Signal;
 use super::stalls::Stalled;
 use crate::recording::StallKind;
+use crate::stats::clopper_pearson;
 
 /// A rule and the look it reads.
 #[derive(Clone, Copy, Debug)]
@@ -256,14 +257,19 @@ impl<'a> Case<'a> {
             return Says::silent(Tier::Stacks, "stacks", "nobody looked where CPUs were");
         };
         let counts = profile.counts(family, not, over, self.windows());
+        let share = counts.family as f64 / counts.all.max(1) as f64;
+        let mut holds = threshold.holds(share);
         if counts.all < ENOUGH_SAMPLES {
-            let why = format!("{} samples are too few; {ENOUGH_SAMPLES} would do", counts.all);
-            return Says::silent(Tier::Stacks, "stacks", &why);
+            // A few decide where the share is far from the threshold.
+            let (low, high) = clopper_pearson::interval(counts.family, counts.all, SURE);
+            if threshold.holds(low) != threshold.holds(high) {
+                let why = format!("{} samples are too few to tell; {ENOUGH_SAMPLES} would do", counts.all);
+                return Says::silent(Tier::Stacks, "stacks", &why);
+            }
+            holds = threshold.holds(low);
         }
-        let share = counts.family as f64 / counts.all as f64;
         let source = format!("stacks: {}", family.words());
         let mut evidence = vec![evidence(&threshold, &source, Some(share))];
-        let mut holds = threshold.holds(share);
         let mut shown = share;
         if !holds && profile.is_flat() {
             let locks = profile.counts(Family::LockSpin, &[], over, self.windows());
@@ -303,26 +309,51 @@ impl<'a> Case<'a> {
         profile.who(family, not, over, self.windows()).into_iter().map(|share| who_of(share, &of)).collect()
     }
 
+    /// What stacks say, and where they are too few to say it and stalls deny it, what stalls leave room for: no task is on a
+    /// CPU in something for longer than it is held up by it.
+    #[must_use]
+    pub fn stacks_within(&self, stalls: &Says, name: &'static str, stacks: Says, kind: StallKind, over: &Hits) -> Says {
+        if stacks.answer != Answer::Unknown || stalls.answer != Answer::No {
+            return stacks;
+        }
+        let threshold = self.threshold(name);
+        let idle = self.look.rate(&super::signal::CPU_IDLE);
+        let busy = self.look.cpu_time().with(&idle, |all, idle| Some((all - idle).max(0.0)));
+        let most = self.stalled(kind, over).filter(|stalled| stalled.unseen.is_none()).and_then(|stalled| {
+            let on_cpu = busy.mean(over, self.windows())? * stalled.looked_seconds;
+            (on_cpu > 0.0).then(|| stalled.durations.total() as f64 * 1e-9 / on_cpu)
+        });
+        let Some(most) = most.filter(|most| !threshold.holds(*most)) else { return stacks };
+        let source = format!("stalls: {}, of busy CPU", kind.word().replace('_', " "));
+        let line = evidence(&threshold, &source, Some(most));
+        let evidence = vec![Evidence { name: format!("{}, at most", threshold.name), ..line }];
+        Says { answer: Answer::No, evidence, missing: Vec::new(), share: None, ..stacks }
+    }
+
     /// What stalls say: whether the process that waited longest did so for the part of the time the rule's threshold names.
     #[must_use]
     pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
         let threshold = self.threshold(name);
-        let Some(stalled) = self.stalled(kind, over) else {
-            return Says::silent(Tier::Stalls, "stalls", "nobody looked how long tasks were held up");
+        let stalled = match self.stalled(kind, over) {
+            Some(stalled) if stalled.looked_seconds > 0.0 => stalled,
+            other => return Says::silent(Tier::Stalls, "stalls", &Case::why_no_stalls(other)),
         };
-        let seconds = self.stalled_seconds(over);
-        let share = if seconds > 0.0 { stalled.worst_process_seconds / seconds } else { 0.0 };
+        let share = stalled.worst_process_seconds / stalled.looked_seconds;
         let source = format!("stalls: {}", kind.word().replace('_', " "));
         let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
         let mut shown = vec![evidence(&threshold, &source, Some(share))];
         shown.push(said(&source, "99 of 100 are shorter than", p99, Quantity::Seconds));
         let total = stalled.durations.total() as f64 * 1e-9;
         shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
+        let holds = threshold.holds(share);
+        // What a look of a moment, or one that lost events, did not see may have been there.
+        let is_partly = stalled.looked_seconds < ENOUGH_LOOKED * stalled.of_seconds;
+        let unseen = stalled.unseen.clone().filter(|_| !holds && (is_partly || stalled.has_lost));
         Says {
             tier: Tier::Stalls,
-            answer: Answer::of(Some(threshold.holds(share))),
+            answer: if unseen.is_some() { Answer::Unknown } else { Answer::of(Some(holds)) },
             evidence: shown,
-            missing: Vec::new(),
+            missing: unseen.into_iter().map(|why| Missing { what: "stalls".to_owned(), why }).collect(),
             who: self.who_stalled(&stalled, kind),
             share: Some(share),
         }
@@ -332,8 +363,9 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn stall_lengths(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
         let threshold = self.threshold(name);
-        let Some(stalled) = self.stalled(kind, over) else {
-            return Says::silent(Tier::Stalls, "stalls", "nobody looked how long tasks were held up");
+        let stalled = match self.stalled(kind, over) {
+            Some(stalled) if stalled.looked_seconds > 0.0 => stalled,
+            other => return Says::silent(Tier::Stalls, "stalls", &Case::why_no_stalls(other)),
         };
         let source = format!("stalls: {}", kind.word().replace('_', " "));
         let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
@@ -357,10 +389,10 @@ impl<'a> Case<'a> {
         self.look.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
     }
 
-    /// The time stalls are held against: the hits, or the whole look where none hits.
-    fn stalled_seconds(&self, over: &Hits) -> f64 {
-        let hit = over.seconds(self.windows());
-        if hit > 0.0 { hit } else { self.windows().seconds() }
+    /// Why nothing is known of stalls.
+    fn why_no_stalls(stalled: Option<Stalled>) -> String {
+        let why = stalled.and_then(|stalled| stalled.unseen);
+        why.unwrap_or_else(|| "nobody looked how long tasks were held up".to_owned())
     }
 
     fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
@@ -468,6 +500,12 @@ impl<'a> Case<'a> {
         }
     }
 }
+
+/// How sure a share has to be on one side of its threshold where samples are few.
+const SURE: f64 = 0.95;
+
+/// Of the time in which a symptom shows, how much has to be looked at before stalls that were not seen are not there. Ours.
+const ENOUGH_LOOKED: f64 = 0.25;
 
 /// In a profile without callers a family has to be most of what the kernel does beside waiting for locks. Ours.
 const MOST_BESIDE_LOCKS: f64 = 0.5;

@@ -45,8 +45,8 @@ pub enum Family {
     Numa,
     /// Making other CPUs forget translations.
     Shootdown,
-    /// Giving mapped memory back while the process goes on.
-    Unmap,
+    /// Mapping memory and giving it back while the process goes on: what holds the map's lock against everybody else.
+    ChangeMap,
     /// Moving the data of files in and out, as programs ask for it.
     FileData,
     /// Waiting for a process's map of memory.
@@ -77,7 +77,7 @@ impl Family {
             Family::DirtyBalance => "holding writers back",
             Family::Numa => "NUMA balancing",
             Family::Shootdown => "shooting down translations",
-            Family::Unmap => "giving memory back",
+            Family::ChangeMap => "changing the map of memory",
             Family::FileData => "reading and writing files",
             Family::MmapLock => "waiting for a process's map of memory",
             Family::SystemCall => "system calls",
@@ -194,8 +194,12 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
         ],
     ),
     (
-        Family::Unmap,
+        Family::ChangeMap,
         &[
+            "do_mmap",
+            "do_mprotect_pkey*",
+            "__do_sys_mremap*",
+            "__do_sys_brk*",
             "__vm_munmap",
             "vm_munmap",
             "do_munmap",

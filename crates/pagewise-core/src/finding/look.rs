@@ -135,7 +135,7 @@ impl Look {
             tools: words("import.files").map(|files| tools(&files)).unwrap_or_default(),
             settings,
             profile,
-            stalls: recorded.stalls()?.map(StallsSeen::of),
+            stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),
             processes: recorded.walks()?.map(ProcessesSeen::of),
             folded: seen.folded,
         })
@@ -178,6 +178,12 @@ impl Look {
     #[must_use]
     pub fn growth(&self, signal: &Signal) -> Option<f64> {
         self.parts(signal).filter_map(Folded::growth).reduce(|a, b| a + b)
+    }
+
+    /// What a level rose by per second from its first sample to its last; below 0 when it fell.
+    #[must_use]
+    pub fn slope(&self, signal: &Signal) -> Option<f64> {
+        self.parts(signal).filter_map(Folded::slope).reduce(|a, b| a + b)
     }
 
     /// The value of a level at the last sample that had it.

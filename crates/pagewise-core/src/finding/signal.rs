@@ -219,6 +219,8 @@ signals! {
     STEAL_DIRECT = "vmstat": Is("pgsteal_direct"), Begins("pgsteal_direct_", "throttle");
     /// Anonymous pages reclaim looked at (5.8).
     SCAN_ANON = "vmstat": Is("pgscan_anon");
+    /// Pages of files it looked at (5.8).
+    SCAN_FILE = "vmstat": Is("pgscan_file");
     /// kswapd was woken again right after it had reached the low watermark.
     LOW_HIT_QUICKLY = "vmstat": Is("kswapd_low_wmark_hit_quickly");
     /// Pages read from swap.

@@ -10,6 +10,7 @@ pub mod blocked;
 pub mod bootstrap;
 pub mod carry_over;
 pub mod change_points;
+pub mod clopper_pearson;
 pub mod confidence_sequence;
 pub mod contrast;
 pub mod crossover;

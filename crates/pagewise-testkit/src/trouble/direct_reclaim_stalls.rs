@@ -1,8 +1,7 @@
 //! A program that fills memory against streams that fill the page cache: it has to free pages itself.
 
-use super::kswapd_saturation::full_cache;
 use super::memory::{HUGE, PAGE, touch};
-use super::streams::{Reader, part};
+use super::streams::{Reader, full_cache, part};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
 use pagewise_host::sys::mapping::{Mapping, PageAdvice};

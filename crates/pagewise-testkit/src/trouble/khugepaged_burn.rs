@@ -10,7 +10,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
     what: "1 GiB with one page in four present, of which khugepaged looks at three quarters before it may not collapse it \
            (max_ptes_none 383)",
     doses: &[
-        Dose { does: "64 Ki pages a round, a pause of 10 ms after each", policy: MILD },
+        Dose { does: "64 Ki pages a round, a pause of 5 ms after each", policy: MILD },
         Dose { does: "256 Ki pages a round, a pause of 3 ms after each", policy: MIDDLE },
         Dose { does: "256 Ki pages a round, no pause", policy: SEVERE },
     ],
@@ -22,7 +22,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
 
 // One page in four leaves 384 of 512 absent: with 383 allowed, each look goes on almost to the end before it gives up.
 const MILD: &str = "thp.enabled=always,khugepaged.max_ptes_none=383,khugepaged.pages_to_scan=65536,\
-                    khugepaged.scan_sleep_millisecs=10";
+                    khugepaged.scan_sleep_millisecs=5";
 const MIDDLE: &str = "thp.enabled=always,khugepaged.max_ptes_none=383,khugepaged.pages_to_scan=262144,\
                       khugepaged.scan_sleep_millisecs=3";
 const SEVERE: &str = "thp.enabled=always,khugepaged.max_ptes_none=383,khugepaged.pages_to_scan=262144,\

@@ -1,53 +1,74 @@
-//! Streams through a full page cache, in single pages: kswapd has to free as fast as they come.
+//! kswapd has to compress what it swaps out, and a program asks for memory faster than it can.
 
-use super::memory::leave;
-use super::stage::cpus;
-use super::streams::{Reader, holes, in_single_pages, part};
+use super::memory::{HUGE, PAGE, leave};
+use super::stage::Cgroup;
+use super::streams::{Reader, holes};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
+use pagewise_host::sys::lock_memory::lock;
+use pagewise_host::sys::mapping::{Mapping, PageAdvice};
 use std::io;
 use std::sync::Mutex;
 
 pub(super) const TROUBLE: Trouble = Trouble {
     id: "kswapd-saturation",
-    what: "memory is taken until 4.5 GiB are available, and streams have a file of holes of 64 GiB brought into the page \
-           cache that is left, in single pages without copying them (POSIX_FADV_RANDOM, sendfile to /dev/null)",
+    what: "compressed swap of 4 GiB and vm.swappiness 200; memory is locked until 6 GiB are available, page cache fills 2.5 GiB \
+           of them, and a thread writes round and round in 5 GiB of which every page is half noise",
     doses: &[
-        Dose { does: "a stream for each CPU but one, at work 20 % of the time", policy: "" },
-        Dose { does: "a stream for each CPU but one, at work 50 % of the time", policy: "" },
-        Dose { does: "a stream for each CPU but one, without pause", policy: "" },
+        Dose { does: "at work 50 % of the time", policy: POLICY },
+        Dose { does: "at work 75 % of the time", policy: POLICY },
+        Dose { does: "without pause", policy: POLICY },
     ],
     seconds: ORDINARY,
-    needs: &[need::root],
+    needs: &[need::root, need::sysctl, need::swap, need::zram, need::memory_cgroup],
     proof: &[Proof::Grows("pgscan_kswapd", 10_000.0), Proof::Thread("kswapd", 0.8)],
     make,
 };
 
-const FILE: u64 = 64 << 30;
+const POLICY: &str = "swap=zram:4G,vm.swappiness=200";
+
+/// Written round and round.
+const WORKING_SET: usize = 5 << 30;
+
+/// Page cache that nobody reads: what is available should the kernel need it, and at that swappiness does not touch.
+const CACHE: u64 = 5 << 29;
+
+/// Written at a time.
+const STEP: usize = 32 << 20;
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
-    // With a stream on every CPU kswapd gets none, and the streams reclaim for themselves.
-    let streams = cpus().saturating_sub(1).max(1);
-    let percent = severity.of([20, 50, 100]);
-    full_cache(stage, |file| {
-        let readers: Vec<_> = (0..streams)
-            .map(|index| {
-                let (begin, end) = part(FILE, index, streams);
-                Mutex::new(Reader::of(file, begin, end))
-            })
-            .collect();
-        stage.work(streams, percent, |index| match readers[index].lock() {
-            Ok(mut reader) => reader.fill(stage, 32 << 20),
-            Err(_) => Ok(()),
-        })
+    let _cgroup = Cgroup::with_swappiness_of_host()?;
+    let mut held = leave(stage, 6 << 30)?;
+    for mapping in &mut held {
+        lock(mapping.bytes())?;
+    }
+    let file = holes(stage, CACHE)?;
+    Reader::of(&file, 0, CACHE).read(stage, CACHE)?;
+    stage.is_about_shortage();
+    let mut memory = Mapping::new(WORKING_SET, HUGE, PageAdvice::Base)?;
+    for (index, page) in memory.bytes().chunks_mut(PAGE).enumerate().take_while(|_| stage.goes_on()) {
+        noise(index, &mut page[..PAGE / 2]);
+    }
+    let memory = Mutex::new((memory, 0));
+    stage.work(1, severity.of([50, 75, 100]), |_| {
+        if let Ok(mut memory) = memory.lock() {
+            let (mapping, at) = &mut *memory;
+            for page in mapping.bytes()[*at..*at + STEP].chunks_mut(PAGE) {
+                page[PAGE - 1] = page[PAGE - 1].wrapping_add(1);
+            }
+            *at = (*at + STEP) % WORKING_SET;
+        }
+        Ok(())
     })
 }
 
-/// Fills memory: most by a holder, the rest by page cache in single pages. Then runs what meets the full cache.
-pub(super) fn full_cache(stage: &Stage, then: impl FnOnce(&std::fs::File) -> io::Result<()>) -> io::Result<()> {
-    let _held = leave(stage, 9 << 29)?;
-    let file = holes(stage, FILE)?;
-    in_single_pages(&file)?;
-    Reader::of(&file, 0, FILE).read(stage, 5 << 30)?;
-    then(&file)
+/// Bytes that do not compress (the same generator as [`super::memory::Places`]).
+fn noise(seed: usize, bytes: &mut [u8]) {
+    let mut state = 0x9e37_79b9_7f4a_7c15 ^ (seed as u64 + 1);
+    for word in bytes.chunks_exact_mut(8) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        word.copy_from_slice(&state.to_le_bytes());
+    }
 }

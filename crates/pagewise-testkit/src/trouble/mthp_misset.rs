@@ -10,7 +10,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
     what: "thp.enabled is never but mthp[2048k].enabled is always, which overrides it; free memory is broken up, and a process \
            maps 1 GiB, touches every 2 MiB and unmaps",
     doses: &[
-        Dose { does: "at work 10 % of the time", policy: POLICY },
+        Dose { does: "at work 25 % of the time", policy: POLICY },
         Dose { does: "at work 50 % of the time", policy: POLICY },
         Dose { does: "without pause", policy: POLICY },
     ],
@@ -23,7 +23,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
 const POLICY: &str = "memory_state=aged(97%),thp.enabled=never,mthp[2048k].enabled=always";
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
-    stage.work(1, severity.of([10, 50, 100]), |_| {
+    stage.work(1, severity.of([25, 50, 100]), |_| {
         let mut memory = vec![0u8; 1 << 30];
         touch(&mut memory, HUGE);
         Ok(())

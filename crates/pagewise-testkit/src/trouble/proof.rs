@@ -15,6 +15,8 @@ pub enum Proof {
     Over(&'static str, &'static str, f64),
     /// A total stands still, at most this per second.
     Stands(&'static str, f64),
+    /// One total grows by at most this part of another.
+    Hardly(&'static str, &'static str, f64),
     /// A line of `/proc/meminfo` is at the end at least this part of all memory.
     Part(&'static str, f64),
     /// One line of `/proc/meminfo` is at the end at least this part of another.
@@ -110,6 +112,11 @@ impl Proof {
                 let value = rate(name);
                 let holds = value.is_some_and(|value| value <= most);
                 return Shown { what: format!("{name} per second, at most"), value, wanted: most, holds };
+            }
+            Proof::Hardly(name, by, most) => {
+                let value = growth(name).zip(growth(by)).map(|(name, by)| name / by.max(1.0));
+                let holds = value.is_some_and(|value| value <= most);
+                return Shown { what: format!("{name} / {by}, at most"), value, wanted: most, holds };
             }
             Proof::Over(name, by, wanted) => {
                 let value = growth(name).zip(growth(by)).map(|(name, by)| name / by.max(1.0));

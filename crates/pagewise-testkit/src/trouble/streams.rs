@@ -1,6 +1,7 @@
 //! Streams through the page cache. Most read a file of holes: the cache does not know that no disk stands behind it, so no
 //! disk decides how fast a stream is.
 
+use super::memory::leave;
 use super::stage::Stage;
 use rustix::fs::Advice;
 use std::fs::File;
@@ -93,4 +94,16 @@ impl<'f> Reader<'f> {
 pub(super) fn part(bytes: u64, index: usize, count: usize) -> (u64, u64) {
     let each = bytes / count as u64 / CHUNK as u64 * CHUNK as u64;
     (each * index as u64, each * (index as u64 + 1))
+}
+
+/// What the cache is filled from.
+const FULL: u64 = 64 << 30;
+
+/// Fills memory: most by a holder, the rest by page cache in single pages. Then runs what meets the full cache.
+pub(super) fn full_cache(stage: &Stage, then: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+    let _held = leave(stage, 9 << 29)?;
+    let file = holes(stage, FULL)?;
+    in_single_pages(&file)?;
+    Reader::of(&file, 0, FULL).read(stage, 5 << 30)?;
+    then(&file)
 }

@@ -18,7 +18,10 @@ pub(super) const TROUBLE: Trouble = Trouble {
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::swap, need::sysctl, need::memory_cgroup],
-    proof: &[Proof::Grows("workingset_refault_file", 2_000.0), Proof::Stands("pswpout", 50.0)],
+    proof: &[
+        Proof::Grows("workingset_refault_file", 2_000.0),
+        Proof::Hardly("pswpout", "workingset_refault_file", 0.01),
+    ],
     make,
 };
 

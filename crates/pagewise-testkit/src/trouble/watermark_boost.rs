@@ -1,8 +1,7 @@
 //! Movable and unmovable pages take blocks from each other, and the kernel raises its watermarks each time.
 
-use super::kswapd_saturation::full_cache;
 use super::memory::{HUGE, touch};
-use super::streams::Reader;
+use super::streams::{Reader, full_cache};
 use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
 use crate::requires::need;
 use pagewise_host::sys::mapping::{Mapping, PageAdvice};

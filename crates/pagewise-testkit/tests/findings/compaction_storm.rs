@@ -2,8 +2,11 @@
 
 use crate::asking::{ask, found, must_find, must_not_decide, must_not_find, steps};
 use pagewise_core::finding::{Confidence, Severity, Tier};
-use pagewise_core::recording::StallKind;
+use pagewise_core::recording::{Gap, GapReason, StallKind};
 use pagewise_testkit::RecordingBuilder;
+use pagewise_testkit::recordings::START;
+
+const SECOND: u64 = 1_000_000_000;
 
 const FAULT: [&str; 5] = [
     "do_user_addr_fault",
@@ -69,6 +72,63 @@ fn stalls_alone_are_enough_where_the_counters_are_missing() {
 fn stacks_that_show_something_else_lower_the_confidence() {
     let other = storm(60).stack("java", Some(1), &["do_syscall_64", "futex_wait", "_raw_spin_lock"], 1000);
     assert_eq!(must_find(&other, "compaction-storm").confidence, Confidence::Low);
+}
+
+/// Nearly idle, the kernel has most of the little that is done, and now and then a fault compacts for a moment.
+fn busy_with_little(system: f64) -> RecordingBuilder {
+    storm(60).cpu(4, system / 20.0, system)
+}
+
+#[test]
+fn what_the_kernel_has_of_hardly_anything_is_no_storm() {
+    must_find(&busy_with_little(0.06), "compaction-storm");
+    must_not_find(&busy_with_little(0.04), "compaction-storm");
+}
+
+#[test]
+fn stalls_that_leave_no_room_for_it_deny_what_counters_suggest() {
+    let few = ["do_syscall_64", "vfs_read"];
+    // 8 ms in a minute; 20 samples are too few to tell.
+    let short = |made: RecordingBuilder| made.stall(StallKind::Compaction, "cat", 7, Some(9), 0.02, 400);
+    let sampled = busy_with_little(0.06).stack("cat", Some(7), &few, 16).stack("java", Some(9), &FAULT, 4);
+    must_find(&sampled, "compaction-storm");
+    must_not_find(&short(sampled), "compaction-storm");
+    // Where stacks were not recorded, too: a CPU has to be in compaction to be busy with it.
+    must_not_find(&short(busy_with_little(0.06)), "compaction-storm");
+}
+
+#[test]
+fn few_samples_decide_where_they_are_far_from_the_threshold() {
+    let few = |of_it: u64, others: u64| {
+        let made = storm(60).without("vmstat", "compact_stall", "").stack("java", Some(9), &FAULT, of_it);
+        made.stack("cat", Some(7), &["do_syscall_64", "vfs_read"], others)
+    };
+    must_find(&few(15, 5), "compaction-storm");
+    must_not_decide(&few(4, 16), "compaction-storm");
+    // Counters that are not there leave it open, whatever stacks deny.
+    let open = must_not_decide(&few(1, 39), "compaction-storm");
+    assert!(open.evidence.iter().any(|line| line.holds == Some(false)), "{open:?}");
+}
+
+#[test]
+fn a_flight_recorder_that_waited_denies_nothing() {
+    let waits = |from: u64, to: Option<u64>| Gap {
+        from: START + from * SECOND,
+        to: to.map(|to| START + to * SECOND),
+        source: Some("stalls".to_owned()),
+        reason: GapReason::Waiting,
+        ticks: None,
+        detail: "the flight recorder waits".to_owned(),
+    };
+    let blind = busy_with_little(0.06).looked_for_stalls();
+    must_not_find(&blind, "compaction-storm");
+    let asleep = must_find(&busy_with_little(0.06).looked_for_stalls().gap(waits(0, None)), "compaction-storm");
+    assert!(asleep.missing.iter().any(|missing| missing.why.contains("waits")), "{:?}", asleep.missing);
+    // Awake for a tenth of it and held up for a third of that.
+    let short = busy_with_little(0.06).gap(waits(0, Some(27))).gap(waits(33, None));
+    let short = short.stall(StallKind::Compaction, "java", 7, Some(9), 20.0, 100);
+    let finding = must_find(&short, "compaction-storm");
+    assert!(finding.tiers.contains(&Tier::Stalls), "{:?}", finding.tiers);
 }
 
 #[test]

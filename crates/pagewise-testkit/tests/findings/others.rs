@@ -379,6 +379,8 @@ fn a_copy_is_in_the_kernel_and_nothing_is_wrong_with_it() {
 /// Names of files that are kept, and how many of them are of none at a second.
 type Names = (f64, fn(f64) -> f64);
 
+const MORE_NAMES: &str = "names of files that do not exist, more each second";
+
 /// A host whose caches hold a third of its memory, with so many names of files.
 fn caches(names: Option<Names>) -> RecordingBuilder {
     let made = RecordingBuilder::healthy(3600).gib("SReclaimable", 5.0);
@@ -398,12 +400,28 @@ fn names_of_files_that_do_not_exist_are_the_reason_that_bloated_caches_have() {
     assert_eq!(value(&finding, part).unwrap().1, Some(true));
     let memory = value(&finding, "memory they take, at least").unwrap().0.unwrap();
     assert!((memory - 23.8e6 * 192.0 / (16.0 * 1073741824.0)).abs() < 0.001, "{memory}");
-    let growth = value(&finding, "names of files that do not exist, growth per hour").unwrap().0.unwrap();
-    assert!((3.5e6..3.7e6).contains(&growth), "{growth}");
+    let growth = value(&finding, MORE_NAMES).unwrap().0.unwrap();
+    assert!((growth - 1000.0).abs() < 1.0, "{growth}");
 
     let few = must_find(&caches(Some((28e6, |_| 1e6))), "slab-bloat");
     assert!(!few.summary.contains("do not exist"), "{}", few.summary);
     assert_eq!(value(&few, part).unwrap().1, Some(false), "something else is in the caches");
+}
+
+#[test]
+fn names_of_files_that_do_not_exist_and_pile_up_are_found_before_they_fill_memory() {
+    // Of 16 GiB; a minute, as long as a first look is.
+    let names = |gib: f64, all: f64, missing: fn(f64) -> f64| {
+        let made = RecordingBuilder::healthy(60).gib("SReclaimable", gib);
+        made.level("dentries", "nr_dentry", "", move |_| all).level("dentries", "nr_negative", "", missing)
+    };
+    let piling = |at: f64| 6e6 + at * 1500.0;
+    let finding = must_find(&names(2.0, 7e6, piling), "slab-bloat");
+    assert!(finding.severity <= Severity::Low, "nobody lacks memory yet: {:?}", finding.severity);
+    must_not_find(&names(1.0, 7e6, piling), "slab-bloat");
+    must_not_find(&names(2.0, 14e6, piling), "slab-bloat");
+    must_not_find(&names(2.0, 7e6, |at| 6e6 + at * 500.0), "slab-bloat");
+    must_not_find(&names(2.0, 7e6, |at| 6e6 - at * 1500.0), "slab-bloat");
 }
 
 #[test]

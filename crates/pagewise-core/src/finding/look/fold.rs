@@ -43,7 +43,9 @@ pub struct Folded {
     labels: String,
     scale: f64,
     cells: Cells,
-    /// When it was last read, and its value then.
+    /// When it was first read, and its value then.
+    first: Option<(u64, u64)>,
+    /// The same of the last time.
     last: Option<(u64, u64)>,
     total: f64,
     has_grown: bool,
@@ -64,6 +66,7 @@ impl Folded {
             labels: series.labels.clone(),
             scale: series.unit.map_or(1.0, |unit| unit.scale().1),
             cells,
+            first: None,
             last: None,
             total: 0.0,
             has_grown: false,
@@ -109,6 +112,14 @@ impl Folded {
         Some(value as i64 as f64 * self.scale)
     }
 
+    /// What a level rose by per second from the first reading to the last; below 0 when it fell.
+    pub(super) fn slope(&self) -> Option<f64> {
+        let ((from, first), (to, last)) = self.first.zip(self.last)?;
+        let seconds = to.checked_sub(from).filter(|between| *between > 0)? as f64 * super::SECOND;
+        let rose = (last as i64).wrapping_sub(first as i64) as f64 * self.scale;
+        matches!(self.cells, Cells::Level(_)).then(|| rose / seconds)
+    }
+
     /// One reading.
     fn read(&mut self, at: u64, value: u64, clock: &Clock) {
         match &mut self.cells {
@@ -150,6 +161,7 @@ impl Folded {
                 };
             }
         }
+        self.first = self.first.or(Some((at, value)));
         self.last = Some((at, value));
     }
 

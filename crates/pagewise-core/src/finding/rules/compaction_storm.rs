@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("system share of busy CPU", 0.30, Fraction)
             .documented("Cloudera's installation guide (CDH 5), disabling transparent hugepage compaction"),
+        Threshold::at_least("system time, of one core", 0.20, Fraction),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("direct compactions per CPU", 0.05, PerSecond),
@@ -124,12 +125,18 @@ fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     let room = room(case);
-    let symptom = case.lasting(&[&share, &room]);
+    // Where CPUs are hardly busy the kernel may have most of very little.
+    let cores = look.cpus().map(|cpus| {
+        case.clause("system time, of one core", "stat", look.system_share_of_all().map(|share| share * cpus))
+    });
+    let clauses: Vec<&Clause> = [&share, &room].into_iter().chain(&cores).collect();
+    let symptom = case.lasting(&clauses);
     let hits = symptom.hits.clone();
     let stalls = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
     let counters = case.counters(&[&stalls], &hits);
     let stacks = case.stacks("samples in compaction", Family::Compaction, &[Family::Kcompactd], &hits);
     let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
+    let stacks = case.stacks_within(&waits, "samples in compaction", stacks, StallKind::Compaction, &hits);
     let in_compaction = stacks.share;
     let verdict = case.decide(symptom, vec![counters, stacks, waits]);
     verdict.found(|draft| {

@@ -48,6 +48,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let all = Hits::always(Answer::Yes, windows.count);
     let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], &all);
     let stalls = case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, &all);
+    let stacks = case.stacks_within(&stalls, "samples in a group's limit", stacks, StallKind::CgroupReclaim, &all);
     let highs = look.each_rate(&signal::CGROUP_HIGH);
     let mut maxes = look.each_rate(&signal::CGROUP_MAX);
     maxes.extend(look.each_rate(&signal::CGROUP_FAILCNT));

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("samples waiting for the map of memory", 0.10, Fraction),
         Threshold::at_least("samples interrupting other CPUs", 0.10, Fraction),
-        Threshold::at_least("samples giving memory back", 0.20, Fraction),
+        Threshold::at_least("samples changing the map of memory", 0.20, Fraction),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -32,9 +32,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     let all = Hits::always(Answer::Yes, case.windows().count);
     let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], &all);
     let shoot = case.stacks("samples interrupting other CPUs", Family::Shootdown, &[], &all);
-    // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What gives
-    // memory back holds it all the while.
-    let unmap = case.stacks("samples giving memory back", Family::Unmap, &[Family::Khugepaged], &all);
+    // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What maps and
+    // unmaps holds it all the while.
+    let unmap = case.stacks("samples changing the map of memory", Family::ChangeMap, &[Family::Khugepaged], &all);
     let (by_lock, by_shoot) = (lock.share.unwrap_or(0.0), shoot.share.unwrap_or(0.0));
     let by_unmap = unmap.share.unwrap_or(0.0);
     let answer = lock.answer.or(shoot.answer).or(unmap.answer);
@@ -51,7 +51,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         let received = look.rate(&signal::TLB_REMOTE_RECEIVED).mean_of_all(case.windows());
         draft.evidence.push(said("vmstat nr_tlb_remote_flush_received", "shootdowns received", received, PerSecond));
         draft.summary = format!(
-            "{} of the samples waited for a process's map of memory, {} gave memory back, {} interrupted other CPUs to shoot \
+            "{} of the samples waited for a process's map of memory, {} changed it, {} interrupted other CPUs to shoot \
              down translations.",
             words::percent(by_lock),
             words::percent(by_unmap),

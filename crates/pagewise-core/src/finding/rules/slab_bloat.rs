@@ -12,7 +12,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("unreclaimable slab", 0.10, Fraction),
         Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
         Threshold::at_least("reclaimable slab", 0.25, Fraction),
+        Threshold::at_least("reclaimable slab, while such names pile up", 0.10, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
+        Threshold::at_least("names of files that do not exist, more each second", 1_000.0, PerSecond),
         Threshold::below("available memory", 0.10, Fraction),
         Threshold::at_least("time in which some task waited for memory", 0.01, Fraction),
     ],
@@ -93,6 +95,12 @@ impl Names {
         }
     }
 
+    /// Whether they grow fast from one end of the look to the other.
+    fn growth(&self, case: &Case<'_>) -> (Answer, Evidence) {
+        let growth = case.look.slope(&signal::DENTRIES_NEGATIVE);
+        case.whole("names of files that do not exist, more each second", "dentries nr_negative", growth)
+    }
+
     fn tell(&self, case: &Case<'_>, draft: &mut Draft) {
         const SOURCE: &str = "dentries nr_negative";
         let (hits, windows) = (draft.hits.clone(), case.windows());
@@ -101,11 +109,7 @@ impl Names {
         draft.evidence.push(said(SOURCE, "names of files that do not exist", mean, Number));
         let memory = mean.zip(case.look.memory()).map(|(names, memory)| names * DENTRY / memory);
         draft.evidence.push(said(SOURCE, "memory they take, at least", memory, Fraction));
-        let growth = self.count.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
-        let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
-        if growth.is_some() {
-            draft.evidence.push(said(SOURCE, "names of files that do not exist, growth per hour", growth, Number));
-        }
+        draft.evidence.push(self.growth(case).1);
         let most = self.part.value(&hits, windows).zip(mean);
         if let Some((part, names)) = most.filter(|_| self.part.evidence(&hits, windows).holds == Some(true)) {
             draft.summary.push_str(&format!(
@@ -124,13 +128,14 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hard = look.share_of_memory(&look.level(&signal::SLAB_UNRECLAIMABLE));
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
-    let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft);
+    let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
+    let piles = piles_up(case, soft);
     let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
     let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
     let (grows, growing) = case.whole("unreclaimable slab, growth per hour", "meminfo SUnreclaim", growth);
     // A look that is too short for a trend does not leave the rest open.
     let grows = Hits::always(if grows == Answer::Yes { Answer::Yes } else { Answer::No }, windows.count);
-    let mut symptom = case.lasting_hits(large.hits.or(&cached.hits).or(&grows));
+    let mut symptom = case.lasting_hits(large.hits.or(&cached.hits).or(&grows).or(&piles));
     let hits = symptom.hits.clone();
     symptom.evidence = [&large, &cached].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     symptom.evidence.push(growing);
@@ -149,6 +154,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
         match Names::of(case) {
             Ok(names) => names.tell(case, draft),
+            Err(missing) if draft.missing.contains(&missing) => {}
             Err(missing) => draft.missing.push(missing),
         }
         if draft.cost.memory_share.is_none() {
@@ -161,6 +167,25 @@ fn judge(case: &Case<'_>) -> Verdict {
             why: "/proc/slabinfo is not polled: reading it takes locks".to_owned(),
         });
     })
+}
+
+/// Where names of files that do not exist are most of all names, grow fast, and fill a part of memory already: the rest of it
+/// is only a matter of time.
+fn piles_up(case: &Case<'_>, soft: Track) -> Hits {
+    let windows = case.windows();
+    let filled = case.clause("reclaimable slab, while such names pile up", "meminfo SReclaimable", soft).hits;
+    let names = match Names::of(case) {
+        Ok(names) => {
+            let (grow, _) = names.growth(case);
+            names.part.hits.and(&Hits::always(grow, windows.count))
+        }
+        Err(missing) => {
+            let mut unknown = Hits::always(Answer::Unknown, windows.count);
+            unknown.missing.push(missing);
+            unknown
+        }
+    };
+    filled.and(&names)
 }
 
 /// Whether anybody lacks what the caches hold: little is to be had, or somebody waits for memory. What is not known does not

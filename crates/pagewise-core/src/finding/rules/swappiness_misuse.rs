@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
             .documented("0 means it since 3.5: Documentation/admin-guide/sysctl/vm.rst; kernel commit fe35004fbf9e"),
         Threshold::above("vm.swappiness, too high for a disk", 100.0, Number)
             .documented("possible since 5.8: Documentation/admin-guide/sysctl/vm.rst"),
-        Threshold::below("anonymous pages looked at", 1.0, PagesPerSecond),
+        Threshold::below("of the pages reclaim looked at, anonymous ones", 0.01, Fraction),
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
         Threshold::below("free memory", super::room::ROOM, Fraction),
@@ -22,7 +22,14 @@ pub(super) const RULE: Rule = Rule {
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
-    needs: &[&signal::SWAP_TOTAL, &signal::REFAULT_FILE, &signal::SCAN_ANON, &signal::OOM_KILL, &signal::SWAP_OUT],
+    needs: &[
+        &signal::SWAP_TOTAL,
+        &signal::REFAULT_FILE,
+        &signal::SCAN_ANON,
+        &signal::SCAN_FILE,
+        &signal::OOM_KILL,
+        &signal::SWAP_OUT,
+    ],
     tiers: &[Tier::Counters],
     rivals: &["swap-thrash"],
     changes: &[Step::set(
@@ -94,7 +101,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         });
     }
     let ([again, often, free], thrash) = super::page_cache_thrash::thrashes(case);
-    let unscanned = case.rate("anonymous pages looked at", &signal::SCAN_ANON);
+    // Hardly any rather than none: with version 1 of control groups those with a swappiness of their own still give some.
+    let anon = look.rate(&signal::SCAN_ANON);
+    let anon = anon.share_of(&anon.plus(&look.rate(&signal::SCAN_FILE)));
+    let unscanned =
+        case.clause("of the pages reclaim looked at, anonymous ones", "vmstat pgscan_anon, pgscan_file", anon);
     let kills = look.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
     let hits =

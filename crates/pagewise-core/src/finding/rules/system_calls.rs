@@ -21,7 +21,7 @@ const NOT: [Family; 18] = [
     Family::DirtyBalance,
     Family::Numa,
     Family::Shootdown,
-    Family::Unmap,
+    Family::ChangeMap,
     Family::MmapLock,
     Family::Memory,
 ];
