@@ -6,9 +6,10 @@ use pagewise_core::experiment::plan::source;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::report::facts::HostFacts;
 use pagewise_host::store::bundle::{Bundle, Frozen, Record};
-use pagewise_host::trial::engine::{self, Observer, PointRunner, Starting, TrialError};
+use pagewise_host::trial::engine::{self, Observer, PointRunner, Starting, TrialError, Way};
 use pagewise_testkit::scripted;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 const PLAN: &str = r#"
 name = "guarded"
@@ -42,6 +43,17 @@ because = "the host was asleep"
 #[derive(Default)]
 struct Scripted {
     runs: u32,
+    /// What the bundle said, to somebody else, while the first run waited and when its job was about to start.
+    seen: Vec<Option<String>>,
+    bundle: Option<PathBuf>,
+}
+
+impl Scripted {
+    fn look(&mut self) {
+        let Some(path) = &self.bundle else { return };
+        let states = Bundle::open(path).and_then(|bundle| bundle.states()).expect("a bundle that is run can be read");
+        self.seen.push(states[0].reason.clone());
+    }
 }
 
 impl PointRunner for Scripted {
@@ -51,7 +63,14 @@ impl PointRunner for Scripted {
         attempt: u32,
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
-        starting()?;
+        if self.runs == 0 {
+            starting(Way::Waits("memory is short"))?;
+            self.look();
+        }
+        starting(Way::Starts)?;
+        if self.runs == 0 {
+            self.look();
+        }
         self.runs += 1;
         let wall = if self.runs == 5 { 1000.0 } else { 10.0 };
         let point = Point { attempt, ..scripted::point(planned, Outcome::Ok, wall) };
@@ -93,7 +112,9 @@ fn a_run_that_a_guard_finds_wrong_runs_again_whether_it_guards_a_measure_or_a_co
     };
     let path = folder.path().join("guarded.trial");
     let mut bundle = Bundle::create(&path, &plan, frozen).expect("an empty folder");
-    engine::run(&mut bundle, &mut Scripted::default(), &mut Nobody).expect("nothing stops it");
+    let mut runner = Scripted { bundle: Some(path.clone()), ..Scripted::default() };
+    engine::run(&mut bundle, &mut runner, &mut Nobody).expect("nothing stops it");
+    assert_eq!(runner.seen, [Some("the host: memory is short".to_owned()), None], "as long as it waits");
 
     let points = Bundle::open(&path).and_then(|bundle| bundle.points()).expect("a whole bundle");
     let invalid: Vec<(u32, u32, &str)> = points

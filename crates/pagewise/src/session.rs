@@ -644,7 +644,7 @@ fn size_by_budget(host: &mut HostRunner<'_>, plan: &mut Plan, budget: Seconds) -
             output::note(&format!("warm-up to size the trial: {level} …"));
             let planned =
                 PlannedPoint { index: 0, block: None, position: position as u32, boot: None, cell: level.clone() };
-            let point = host.run_point(&planned, 1, &mut || Ok(()))?.point;
+            let point = host.run_point(&planned, 1, &mut |_| Ok(()))?.point;
             if point.outcome.is_bad() {
                 let reason = point.reason.unwrap_or_default();
                 return Err(

@@ -408,12 +408,22 @@ impl Bundle {
         self.act("write to", |db| db.execute(sql, params![planned.index, attempt, needs]).map(|_| ()))
     }
 
+    /// Writes down what an armed point waits for.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn waits(&self, planned: &PlannedPoint, attempt: u32, why: &str) -> Result<(), BundleError> {
+        let sql = "UPDATE point SET reason = ?3 WHERE point_index = ?1 AND attempt = ?2";
+        let why = format!("the host: {why}");
+        self.act("write to", |db| db.execute(sql, params![planned.index, attempt, why]).map(|_| ()))
+    }
+
     /// Writes down that a point's job is about to start.
     ///
     /// # Errors
     /// When that cannot be made durable.
     pub fn running(&self, planned: &PlannedPoint, attempt: u32) -> Result<(), BundleError> {
-        let sql = "UPDATE point SET state = 'running' WHERE point_index = ?1 AND attempt = ?2";
+        let sql = "UPDATE point SET state = 'running', reason = NULL WHERE point_index = ?1 AND attempt = ?2";
         self.act("write to", |db| db.execute(sql, params![planned.index, attempt]).map(|_| ()))
     }
 

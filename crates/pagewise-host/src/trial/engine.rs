@@ -23,8 +23,8 @@ pub trait PointRunner {
         None
     }
 
-    /// Runs it and says what it gave. A job that fails is a result, not an error. Calls `starting` when everything is ready
-    /// and the job is about to start.
+    /// Runs it and says what it gave. A job that fails is a result, not an error. Calls `starting` while it waits for the
+    /// host, and when everything is ready and the job is about to start.
     ///
     /// # Errors
     /// What stops the trial: Ctrl-C, or a host that cannot be measured or changed.
@@ -35,8 +35,17 @@ pub trait PointRunner {
     fn instant(&self) -> (String, String);
 }
 
-/// Told when a point's job is about to start, so that it can be written down first.
-pub type Starting<'a> = &'a mut dyn FnMut() -> Result<(), TrialError>;
+/// Told how far a point is on its way to its job, so that it can be written down first.
+pub type Starting<'a> = &'a mut dyn FnMut(Way<'_>) -> Result<(), TrialError>;
+
+/// How far a point is on its way to its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way<'a> {
+    /// The host is not at rest, for this reason.
+    Waits(&'a str),
+    /// The job is about to start.
+    Starts,
+}
 
 /// Is told how the trial goes.
 pub trait Observer {
@@ -239,7 +248,10 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         observer.starting(&planned, attempt, done, order.points.len());
         let (now, boot_id) = runner.instant();
         bundle.begin(&planned, attempt, &now, &boot_id)?;
-        let mut starting = || bundle.running(&planned, attempt).map_err(TrialError::from);
+        let mut starting = |way: Way<'_>| match way {
+            Way::Waits(reason) => bundle.waits(&planned, attempt, reason).map_err(TrialError::from),
+            Way::Starts => bundle.running(&planned, attempt).map_err(TrialError::from),
+        };
         let mut record = match runner.run_point(&planned, attempt, &mut starting) {
             Ok(record) => record,
             Err(error) => {

@@ -1,6 +1,6 @@
 //! One point on this host, from an empty scratch folder to everything put back.
 
-use super::engine::{PointRunner, Starting, TrialError};
+use super::engine::{PointRunner, Starting, TrialError, Way};
 use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
@@ -228,6 +228,8 @@ impl HostRunner<'_> {
         };
         let mut tell = |reason: &str| {
             tracing::warn!("run {} waits for the host, {} s at most: {reason}", planned.index + 1, PATIENCE.as_secs());
+            // Only told: whoever looks at the trial would like to know, and nothing rests on it.
+            let _ = starting(Way::Waits(reason));
         };
         match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted, &mut tell)? {
             Decision::Open => {}
@@ -236,21 +238,22 @@ impl HostRunner<'_> {
         let scope = Scope::create(self.root);
         // Before the job starts, so that it cannot outlive us from its first moment on.
         let _ = self.watcher.set_scope(scope.folder(), &[]);
-        let measured =
-            scope.limit(&context.job.cgroup_limits).map_err(TrialError::from).and_then(|()| starting()).and_then(
-                |()| {
-                    let recordings = self.recordings.as_ref();
-                    let recorder = recordings
-                        .and_then(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
-                    let measured = self.measure(&scope, &context.job, &context.scratch, commands);
-                    if let Some(Ok(summary)) = recorder.map(Recorder::finish)
-                        && let Some(why) = summary.ended
-                    {
-                        tracing::warn!("the recording of point {} ended early: {why}", planned.index + 1);
-                    }
-                    measured
-                },
-            );
+        let measured = scope
+            .limit(&context.job.cgroup_limits)
+            .map_err(TrialError::from)
+            .and_then(|()| starting(Way::Starts))
+            .and_then(|()| {
+                let recordings = self.recordings.as_ref();
+                let recorder = recordings
+                    .and_then(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
+                let measured = self.measure(&scope, &context.job, &context.scratch, commands);
+                if let Some(Ok(summary)) = recorder.map(Recorder::finish)
+                    && let Some(why) = summary.ended
+                {
+                    tracing::warn!("the recording of point {} ended early: {why}", planned.index + 1);
+                }
+                measured
+            });
         scope.remove();
         let _ = self.watcher.set_scope(None, &[]);
         measured.map(Ok)

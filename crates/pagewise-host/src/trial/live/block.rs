@@ -2,7 +2,7 @@
 //! early ends can be shown without a clock.
 
 use crate::store::bundle::Record;
-use crate::trial::engine::{PointRunner, Starting, TrialError};
+use crate::trial::engine::{PointRunner, Starting, TrialError, Way};
 use crate::trial::invalid::Invalid;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
 use crate::trial::runner::STEAL_LIMIT;
@@ -257,7 +257,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
             boot_id,
         };
         self.pass(self.live.settle_seconds + self.live.washout_seconds)?;
-        starting()?;
+        starting(Way::Starts)?;
         point.started_at = self.host.instant().0;
         self.host.mark(&mark(Instant::Begin, planned, attempt));
         let (before, after) = self.measure(&mut point)?;

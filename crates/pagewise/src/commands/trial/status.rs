@@ -93,7 +93,7 @@ pub(super) struct NextPoint {
     pub(super) attempt: u32,
     /// The attempt's state: `planned` until it is made ready.
     pub(super) state: &'static str,
-    /// What it waits for, such as a boot.
+    /// What it waits for, such as a boot, or the host to come to rest.
     pub(super) reason: Option<String>,
     /// When making it ready began, RFC 3339 UTC. `None` before that.
     pub(super) started_at: Option<String>,
@@ -294,8 +294,8 @@ fn in_words(status: &Status, bundle: &str) -> String {
             let place = next.block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
             let is_cut_off = status.is_run == Some(false) && next.started_at.is_some();
             let state = match &next.reason {
+                _ if is_cut_off => format!("cut off while {}", next.state),
                 Some(reason) => format!("{}, waits for {reason}", next.state),
-                None if is_cut_off => format!("cut off while {}", next.state),
                 None => next.state.to_owned(),
             };
             lines.push(format!("next: run {}, {place}, {} ({state})", next.index + 1, next.cell));

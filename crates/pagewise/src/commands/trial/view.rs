@@ -251,6 +251,7 @@ fn standing(status: &Status) -> &'static str {
     match (&status.next, status.is_run) {
         (None, _) if status.done < status.points => "complete, stopped early",
         (None, _) => "complete",
+        (Some(next), Some(false)) if next.started_at.is_some() => "interrupted",
         (Some(next), _) if next.reason.is_some() => "waiting",
         (Some(_), Some(true)) => "running",
         (Some(_), Some(false)) => "interrupted",
@@ -279,8 +280,8 @@ fn under_way(picture: &Picture, pen: &Pen) -> Vec<Line<'static>> {
     let started = next.started_at.is_some();
     let since = elapsed(next, picture.now).map(|gone| format!(" for {}", span(gone))).unwrap_or_default();
     let state = match (&next.reason, status.is_run, started) {
+        (_, Some(false), true) => format!("cut off while {}", next.state),
         (Some(reason), ..) => format!("waits for {reason}"),
-        (None, Some(false), true) => format!("cut off while {}", next.state),
         (None, _, true) => format!("{}{since}", next.state),
         (None, _, false) => next.state.to_owned(),
     };

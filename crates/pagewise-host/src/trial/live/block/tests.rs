@@ -126,7 +126,7 @@ fn blocks(script: Script, stop_if: Option<&str>, metric: &str) -> Blocks<Scripte
 }
 
 fn run(blocks: &mut Blocks<Scripted>, index: u32, cell: &str) -> Result<Record, TrialError> {
-    blocks.run_point(&planned(index, cell), 1, &mut || Ok(()))
+    blocks.run_point(&planned(index, cell), 1, &mut |_| Ok(()))
 }
 
 #[test]
