@@ -6,7 +6,7 @@ use super::families::{ENOUGH_SAMPLES, Family, Share};
 use super::look::{Hits, Look, Missing, Track, Windows};
 use super::processes::By;
 use super::rule::{Rule, Threshold};
-use super::signal::Signal;
+use super::signal::{self, Signal};
 use super::stalls::Stalled;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
@@ -258,15 +258,24 @@ impl<'a> Case<'a> {
         };
         let counts = profile.counts(family, not, over, self.windows());
         let share = counts.family as f64 / counts.all.max(1) as f64;
-        let mut holds = threshold.holds(share);
-        if counts.all < ENOUGH_SAMPLES {
-            // A few decide where the share is far from the threshold.
-            let (low, high) = clopper_pearson::interval(counts.family, counts.all, SURE);
-            if threshold.holds(low) != threshold.holds(high) {
-                let why = format!("{} samples are too few to tell; {ENOUGH_SAMPLES} would do", counts.all);
-                return Says::silent(Tier::Stacks, "stacks", &why);
-            }
-            holds = threshold.holds(low);
+        let is_few = counts.all < ENOUGH_SAMPLES;
+        let too_few = || {
+            let why = format!("{} samples are too few to tell; {ENOUGH_SAMPLES} would do", counts.all);
+            Says::silent(Tier::Stacks, "stacks", &why)
+        };
+        // A few decide where the share is far from the threshold.
+        let (least, most) =
+            if is_few { clopper_pearson::interval(counts.family, counts.all, SURE) } else { (share, share) };
+        let mut holds = threshold.holds(least);
+        let looked = profile.looked(over, self.windows());
+        let unseen = looked.unseen_part();
+        if !holds && (threshold.holds(most) || (is_few && profile.is_flat())) {
+            return too_few();
+        }
+        // Whoever did not look all the time may have missed it.
+        if !holds && threshold.holds(most * (1.0 - unseen) + unseen) {
+            let why = looked.why.unwrap_or_else(|| "nobody looked all the time".to_owned());
+            return Says::silent(Tier::Stacks, "stacks", &why);
         }
         let source = format!("stacks: {}", family.words());
         let mut evidence = vec![evidence(&threshold, &source, Some(share))];
@@ -277,6 +286,9 @@ impl<'a> Case<'a> {
             let beside = profile.beside_locks(family, over, self.windows());
             let part = beside.family as f64 / beside.kernel.max(1) as f64;
             let is_enough = beside.kernel >= ENOUGH_SAMPLES;
+            if !is_enough && threshold.holds(lock_share + share) {
+                return too_few();
+            }
             if is_enough && part >= MOST_BESIDE_LOCKS && threshold.holds(lock_share + share) {
                 holds = true;
                 shown = lock_share + share;
@@ -317,10 +329,11 @@ impl<'a> Case<'a> {
             return stacks;
         }
         let threshold = self.threshold(name);
-        let idle = self.look.rate(&super::signal::CPU_IDLE);
+        let of = |signal| self.look.rate(signal).or_zero();
+        let idle = of(&signal::CPU_IDLE).plus(&of(&signal::CPU_IOWAIT)).plus(&of(&signal::CPU_STEAL));
         let busy = self.look.cpu_time().with(&idle, |all, idle| Some((all - idle).max(0.0)));
-        let most = self.stalled(kind, over).filter(|stalled| stalled.unseen.is_none()).and_then(|stalled| {
-            let on_cpu = busy.mean(over, self.windows())? * stalled.looked_seconds;
+        let most = self.stalled(kind, over).filter(|stalled| stalled.looked.unseen == 0.0).and_then(|stalled| {
+            let on_cpu = busy.mean(over, self.windows())? * stalled.looked.seconds;
             (on_cpu > 0.0).then(|| stalled.durations.total() as f64 * 1e-9 / on_cpu)
         });
         let Some(most) = most.filter(|most| !threshold.holds(*most)) else { return stacks };
@@ -334,26 +347,25 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
         let threshold = self.threshold(name);
-        let stalled = match self.stalled(kind, over) {
-            Some(stalled) if stalled.looked_seconds > 0.0 => stalled,
-            other => return Says::silent(Tier::Stalls, "stalls", &Case::why_no_stalls(other)),
+        let stalled = match self.stalled_where_looked(kind, over) {
+            Ok(stalled) => stalled,
+            Err(silent) => return silent,
         };
-        let share = stalled.worst_process_seconds / stalled.looked_seconds;
+        let share = stalled.worst_process_seconds / stalled.looked.seconds;
+        // As if it had been stalled whenever nobody saw it.
+        let most = (stalled.worst_process_seconds + stalled.looked.unseen) / stalled.looked.awake;
         let source = format!("stalls: {}", kind.word().replace('_', " "));
         let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
         let mut shown = vec![evidence(&threshold, &source, Some(share))];
         shown.push(said(&source, "99 of 100 are shorter than", p99, Quantity::Seconds));
         let total = stalled.durations.total() as f64 * 1e-9;
         shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
-        let holds = threshold.holds(share);
-        // What a look of a moment, or one that lost events, did not see may have been there.
-        let is_partly = stalled.looked_seconds < ENOUGH_LOOKED * stalled.of_seconds;
-        let unseen = stalled.unseen.clone().filter(|_| !holds && (is_partly || stalled.has_lost));
+        let answer = Case::unless_unseen(threshold.holds(share), threshold.holds(most));
         Says {
             tier: Tier::Stalls,
-            answer: if unseen.is_some() { Answer::Unknown } else { Answer::of(Some(holds)) },
+            answer,
             evidence: shown,
-            missing: unseen.into_iter().map(|why| Missing { what: "stalls".to_owned(), why }).collect(),
+            missing: Case::unseen(answer, &stalled),
             who: self.who_stalled(&stalled, kind),
             share: Some(share),
         }
@@ -363,21 +375,22 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn stall_lengths(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
         let threshold = self.threshold(name);
-        let stalled = match self.stalled(kind, over) {
-            Some(stalled) if stalled.looked_seconds > 0.0 => stalled,
-            other => return Says::silent(Tier::Stalls, "stalls", &Case::why_no_stalls(other)),
+        let stalled = match self.stalled_where_looked(kind, over) {
+            Ok(stalled) => stalled,
+            Err(silent) => return silent,
         };
         let source = format!("stalls: {}", kind.word().replace('_', " "));
         let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
         let total = stalled.durations.total() as f64 * 1e-9;
+        let answer = Case::unless_unseen(threshold.holds(p99), stalled.looked.unseen_part() > LEAST_UNSEEN);
         Says {
             tier: Tier::Stalls,
-            answer: Answer::of(Some(threshold.holds(p99))),
+            answer,
             evidence: vec![
                 evidence(&threshold, &source, Some(p99)),
                 said(&source, "all tasks together", Some(total), Quantity::Seconds),
             ],
-            missing: Vec::new(),
+            missing: Case::unseen(answer, &stalled),
             who: self.who_stalled(&stalled, kind),
             share: None,
         }
@@ -389,10 +402,33 @@ impl<'a> Case<'a> {
         self.look.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
     }
 
-    /// Why nothing is known of stalls.
-    fn why_no_stalls(stalled: Option<Stalled>) -> String {
-        let why = stalled.and_then(|stalled| stalled.unseen);
-        why.unwrap_or_else(|| "nobody looked how long tasks were held up".to_owned())
+    /// The same where anybody looked for long enough; `Err`: nothing is known.
+    fn stalled_where_looked(&self, kind: StallKind, over: &Hits) -> Result<Stalled, Says> {
+        let stalled = self.stalled(kind, over);
+        match stalled {
+            Some(stalled) if stalled.looked.lasts_for(SHORTEST_LOOK) => Ok(stalled),
+            other => {
+                let why = other.and_then(|stalled| stalled.looked.why);
+                let why = why.unwrap_or_else(|| "nobody looked how long tasks were held up".to_owned());
+                Err(Says::silent(Tier::Stalls, "stalls", &why))
+            }
+        }
+    }
+
+    /// What holds holds; what does not may have been there unseen.
+    fn unless_unseen(holds: bool, may_hold: bool) -> Answer {
+        match (holds, may_hold) {
+            (true, _) => Answer::Yes,
+            (false, true) => Answer::Unknown,
+            (false, false) => Answer::No,
+        }
+    }
+
+    /// Why that is not known.
+    fn unseen(answer: Answer, stalled: &Stalled) -> Vec<Missing> {
+        let why = stalled.looked.why.clone().unwrap_or_else(|| "nobody looked all the time".to_owned());
+        let missing = Missing { what: "stalls".to_owned(), why };
+        if answer == Answer::Unknown { vec![missing] } else { Vec::new() }
     }
 
     fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
@@ -504,8 +540,11 @@ impl<'a> Case<'a> {
 /// How sure a share has to be on one side of its threshold where samples are few.
 const SURE: f64 = 0.95;
 
-/// Of the time in which a symptom shows, how much has to be looked at before stalls that were not seen are not there. Ours.
-const ENOUGH_LOOKED: f64 = 0.25;
+/// A look at stalls that is shorter says nothing, in seconds, but where the symptom itself is. Ours.
+const SHORTEST_LOOK: f64 = 1.0;
+
+/// With less of the time unseen, lengths of stalls are as they were seen. Ours.
+const LEAST_UNSEEN: f64 = 0.1;
 
 /// In a profile without callers a family has to be most of what the kernel does beside waiting for locks. Ours.
 const MOST_BESIDE_LOCKS: f64 = 0.5;

@@ -6,7 +6,8 @@
 
 use super::answer::Answer;
 use super::look::{Hits, Windows};
-use crate::recording::{Profile, SamplingEvent, StackSample};
+use super::looked::Looked;
+use crate::recording::{Gap, Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
 
 /// A group of kernel functions.
@@ -45,7 +46,7 @@ pub enum Family {
     Numa,
     /// Making other CPUs forget translations.
     Shootdown,
-    /// Mapping memory and giving it back while the process goes on: what holds the map's lock against everybody else.
+    /// Mapping memory and giving it back while the process goes on: what holds the map's lock.
     ChangeMap,
     /// Moving the data of files in and out, as programs ask for it.
     FileData,
@@ -200,6 +201,10 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "do_mprotect_pkey*",
             "__do_sys_mremap*",
             "__do_sys_brk*",
+            "sys_brk",
+            "SyS_brk",
+            "sys_mremap",
+            "SyS_mremap",
             "__vm_munmap",
             "vm_munmap",
             "do_munmap",
@@ -309,10 +314,15 @@ pub struct Counts {
     pub family: u64,
 }
 
+/// The source of gaps in stacks.
+const SOURCE: &str = "stacks";
+
 /// A profile with its families.
 #[derive(Debug)]
 pub struct ProfileSeen {
     profile: Profile,
+    /// When nobody looked, or not all was seen.
+    gaps: Vec<Gap>,
     /// By stack: the families of its frames.
     families: Vec<u32>,
     /// By stack: whether its innermost frame runs in the kernel.
@@ -322,9 +332,9 @@ pub struct ProfileSeen {
 }
 
 impl ProfileSeen {
-    /// Finds the families of each stack.
+    /// Finds the families of each stack, and keeps when nobody looked.
     #[must_use]
-    pub fn of(profile: Profile) -> ProfileSeen {
+    pub fn of(profile: Profile, gaps: &[Gap]) -> ProfileSeen {
         let is_clock = profile.event != Some(SamplingEvent::Cycles);
         let frames = profile.stacks.frames();
         let of_frame: Vec<u32> =
@@ -342,7 +352,7 @@ impl ProfileSeen {
         let has_caller =
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
-        ProfileSeen { profile, families, in_kernel, is_flat }
+        ProfileSeen { profile, gaps: gaps.to_vec(), families, in_kernel, is_flat }
     }
 
     /// What interrupted the CPUs.
@@ -370,7 +380,14 @@ impl ProfileSeen {
         self.profile.stacks.frames().iter().any(|frame| frame.is_kernel() && is_old(&frame.name))
     }
 
-    /// Samples on a CPU that was not idle, in the windows that hit; all of them when none of these lies there.
+    /// For how long anybody looked in the windows that hit.
+    #[must_use]
+    pub fn looked(&self, over: &Hits, windows: &Windows) -> Looked {
+        Looked::at(&[SOURCE], &self.gaps, over, windows)
+    }
+
+    /// Samples on a CPU that was not idle, in the windows that hit; all of them where none hits, or where none of them says when
+    /// it was, as in the listing of another tool.
     fn samples(&self, over: &Hits, windows: &Windows) -> Vec<&StackSample> {
         let is_busy = |sample: &&StackSample| sample.pid != Some(0);
         let inside = |sample: &&StackSample| {
@@ -379,8 +396,9 @@ impl ProfileSeen {
             let window = window.map(|window| (window as usize).min(windows.count.saturating_sub(1)));
             middle <= windows.end && window.is_some_and(|window| over.answers.get(window) == Some(&Answer::Yes))
         };
-        let hit: Vec<&StackSample> = self.profile.samples.iter().filter(is_busy).filter(inside).collect();
-        if hit.is_empty() { self.profile.samples.iter().filter(is_busy).collect() } else { hit }
+        let is_timed = |sample: &StackSample| sample.to >= windows.start && sample.from <= windows.end;
+        let whole = !over.answers.contains(&Answer::Yes) || !self.profile.samples.iter().any(is_timed);
+        self.profile.samples.iter().filter(is_busy).filter(|sample| whole || inside(sample)).collect()
     }
 
     fn is_of(&self, sample: &StackSample, family: Family, not: &[Family]) -> bool {

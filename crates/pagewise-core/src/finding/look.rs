@@ -118,7 +118,7 @@ impl Look {
         let seen = folding.finish();
         let words = |key: &str| recorded.about(key).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let allowed = |tunable: &str| words(&format!("allowed.{tunable}"));
-        let profile = recorded.profile()?.map(ProfileSeen::of);
+        let profile = recorded.profile()?.map(|profile| ProfileSeen::of(profile, recorded.gaps()));
         let kernel = words("kernel");
         let is_ancient = profile.as_ref().is_some_and(ProfileSeen::is_before_2_6_33);
         let settings = Settings::of(recorded.settings()?, kernel.as_deref(), is_ancient, allowed);

@@ -11,6 +11,7 @@ pub mod document;
 pub mod families;
 mod huge_faults;
 pub mod look;
+pub mod looked;
 pub mod processes;
 mod propose;
 

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 pub mod child;
+pub mod file_mapping;
 pub mod lock_memory;
 pub mod loop_device;
 pub mod mapping;

@@ -2,7 +2,7 @@
 
 use super::memory::Places;
 use super::stage::{LEFT, cpus, folder, total};
-use super::{Dose, ORDINARY, Proof, Severity, Stage, Trouble};
+use super::{Dose, Proof, Severity, Stage, Trouble};
 use pagewise_host::root::Root;
 use pagewise_host::source::meminfo;
 use std::io;
@@ -18,7 +18,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
         Dose { does: "reclaimable slab is 20 % of memory and grows by 20,000 names a second", policy: "" },
         Dose { does: "reclaimable slab is 30 % of memory and grows by 50,000 names a second", policy: "" },
     ],
-    seconds: ORDINARY,
+    seconds: 33,
     needs: &[],
     proof: &[Proof::Part("SReclaimable", 0.1), Proof::Grows("nr_slab_reclaimable", 100.0)],
     make,

@@ -110,16 +110,30 @@ fn few_samples_decide_where_they_are_far_from_the_threshold() {
     assert!(open.evidence.iter().any(|line| line.holds == Some(false)), "{open:?}");
 }
 
-#[test]
-fn a_flight_recorder_that_waited_denies_nothing() {
-    let waits = |from: u64, to: Option<u64>| Gap {
+/// Nobody looked at that, from one second to another.
+fn waits(source: &str, from: u64, to: Option<u64>) -> Gap {
+    Gap {
         from: START + from * SECOND,
         to: to.map(|to| START + to * SECOND),
-        source: Some("stalls".to_owned()),
+        source: Some(source.to_owned()),
         reason: GapReason::Waiting,
         ticks: None,
         detail: "the flight recorder waits".to_owned(),
-    };
+    }
+}
+
+#[test]
+fn stacks_of_a_moment_deny_nothing_of_the_rest() {
+    let other = || storm(60).stack("java", Some(1), &["do_syscall_64", "futex_wait", "_raw_spin_lock"], 1000);
+    assert_eq!(must_find(&other(), "compaction-storm").confidence, Confidence::Low);
+    let moment = must_find(&other().gap(waits("stacks", 6, None)), "compaction-storm");
+    assert_eq!(moment.confidence, Confidence::Medium);
+    assert!(moment.missing.iter().any(|missing| missing.why.contains("waits")), "{:?}", moment.missing);
+}
+
+#[test]
+fn a_flight_recorder_that_waited_denies_nothing() {
+    let waits = |from, to| waits("stalls", from, to);
     let blind = busy_with_little(0.06).looked_for_stalls();
     must_not_find(&blind, "compaction-storm");
     let asleep = must_find(&busy_with_little(0.06).looked_for_stalls().gap(waits(0, None)), "compaction-storm");

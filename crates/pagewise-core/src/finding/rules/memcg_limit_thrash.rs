@@ -45,10 +45,10 @@ pub(super) const RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let all = Hits::always(Answer::Yes, windows.count);
-    let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], &all);
-    let stalls = case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, &all);
-    let stacks = case.stacks_within(&stalls, "samples in a group's limit", stacks, StallKind::CgroupReclaim, &all);
+    let measured = |hits: &Hits| {
+        let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], hits);
+        (stacks, case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, hits))
+    };
     let highs = look.each_rate(&signal::CGROUP_HIGH);
     let mut maxes = look.each_rate(&signal::CGROUP_MAX);
     maxes.extend(look.each_rate(&signal::CGROUP_FAILCNT));
@@ -69,12 +69,13 @@ fn judge(case: &Case<'_>) -> Verdict {
             Some((*labels, case.clause("times over memory.high or at memory.max", "cgroup memory.events", track)))
         })
         .collect();
-    let share = stacks.share;
     let Some((labels, clause)) = groups.into_iter().max_by(|(_, a), (_, b)| {
         let rate = |clause: &Clause| clause.track.mean_of_all(windows).unwrap_or(-1.0);
         rate(a).total_cmp(&rate(b))
     }) else {
         // Without the groups' counters stacks and stalls can still show it.
+        let (stacks, stalls) = measured(&Hits::always(Answer::Yes, windows.count));
+        let share = stacks.share;
         let shows = stacks.answer.or(stalls.answer);
         let mut symptom = case.lasting_hits(Hits::always(shows, windows.count));
         symptom.hits.missing.push(look.missing(&signal::CGROUP_HIGH));
@@ -88,6 +89,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let symptom = case.lasting(&[&clause]);
     let hits = symptom.hits.clone();
     let full = look.each_rate(&signal::CGROUP_FULL).into_iter().find(|(other, _)| *other == labels);
+    let (stacks, stalls) = measured(&hits);
+    let share = stacks.share;
     let mut mechanisms = vec![stacks, stalls];
     if let Some((_, full)) = full {
         let full = case.clause("time in which the whole group waited", "cgroup memory.pressure", full);

@@ -27,6 +27,14 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where nobody was seen to wait.
+const CHANGES: (&str, &str) = (
+    "A program maps and unmaps memory all the time",
+    "The kernel spends its time making and tearing down mappings. Each holds the lock of the process's map, so that threads of one \
+     process do it one after the other: who waits for it sleeps and is in no sample. Allocators that give memory back all the \
+     time are the usual reason.",
+);
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let all = Hits::always(Answer::Yes, case.windows().count);
@@ -35,27 +43,39 @@ fn judge(case: &Case<'_>) -> Verdict {
     // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What maps and
     // unmaps holds it all the while.
     let unmap = case.stacks("samples changing the map of memory", Family::ChangeMap, &[Family::Khugepaged], &all);
-    let (by_lock, by_shoot) = (lock.share.unwrap_or(0.0), shoot.share.unwrap_or(0.0));
-    let by_unmap = unmap.share.unwrap_or(0.0);
-    let answer = lock.answer.or(shoot.answer).or(unmap.answer);
-    // The one that holds, or the largest of those that do not.
-    let best = [lock, shoot, unmap].into_iter().max_by(|a, b| {
+    let parts = [&lock, &unmap, &shoot].map(|says| says.share);
+    let waits = [&lock, &shoot].iter().any(|says| says.answer == Answer::Yes);
+    let answer = Answer::any([&lock, &shoot, &unmap].map(|says| says.answer));
+    // The one that holds, or the largest of those that do not; what is missing of the others is missing of all.
+    let all_of_them = [lock, shoot, unmap];
+    let mut missing: Vec<Missing> = Vec::new();
+    for one in all_of_them.iter().flat_map(|says| &says.missing) {
+        if !missing.contains(one) {
+            missing.push(one.clone());
+        }
+    }
+    let best = all_of_them.into_iter().max_by(|a, b| {
         let rank = |says: &Says| (says.answer == Answer::Yes, says.share.unwrap_or(0.0));
         let ((a, a_share), (b, b_share)) = (rank(a), rank(b));
         a.cmp(&b).then(a_share.total_cmp(&b_share))
     });
-    let says = best.map(|says| Says { answer, ..says });
+    let says =
+        best.map(|says| Says { answer, missing: if answer == Answer::Unknown { missing } else { Vec::new() }, ..says });
     let symptom = case.lasting_hits(all);
     case.decide(symptom, says.into_iter().collect()).found(|draft| {
-        draft.cost.cpu_share = Some(by_lock.max(by_shoot).max(by_unmap));
+        draft.cost.cpu_share = parts.into_iter().flatten().reduce(f64::max);
         let received = look.rate(&signal::TLB_REMOTE_RECEIVED).mean_of_all(case.windows());
         draft.evidence.push(said("vmstat nr_tlb_remote_flush_received", "shootdowns received", received, PerSecond));
-        draft.summary = format!(
-            "{} of the samples waited for a process's map of memory, {} changed it, {} interrupted other CPUs to shoot \
-             down translations.",
-            words::percent(by_lock),
-            words::percent(by_unmap),
-            words::percent(by_shoot),
-        );
+        if !waits {
+            draft.other = Some(CHANGES);
+        }
+        let does =
+            ["waited for a process's map of memory", "changed it", "interrupted other CPUs to shoot down translations"];
+        let told: Vec<String> = parts
+            .iter()
+            .zip(does)
+            .filter_map(|(part, does)| Some(format!("{} {does}", words::percent((*part)?))))
+            .collect();
+        draft.summary = format!("Of the samples {}.", told.join(", "));
     })
 }

@@ -101,6 +101,13 @@ impl Names {
         case.whole("names of files that do not exist, more each second", "dentries nr_negative", growth)
     }
 
+    /// Whether there are more of them in each window than in the one before. `None`: there are too few windows to tell a habit
+    /// from a burst, such as a build or a search over a tree.
+    fn keep_growing(&self) -> Option<bool> {
+        let known: Vec<f64> = self.count.values().iter().flatten().copied().collect();
+        (known.len() >= 3).then(|| known.windows(2).all(|pair| pair[1] > pair[0]))
+    }
+
     fn tell(&self, case: &Case<'_>, draft: &mut Draft) {
         const SOURCE: &str = "dentries nr_negative";
         let (hits, windows) = (draft.hits.clone(), case.windows());
@@ -129,7 +136,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
     let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
-    let piles = piles_up(case, soft);
+    let (filled, piles) = piles_up(case, soft);
     let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
     let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
     let (grows, growing) = case.whole("unreclaimable slab, growth per hour", "meminfo SUnreclaim", growth);
@@ -139,6 +146,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hits = symptom.hits.clone();
     symptom.evidence = [&large, &cached].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     symptom.evidence.push(growing);
+    let by_names = piles.answers.contains(&Answer::Yes);
+    symptom.evidence.extend(by_names.then(|| filled.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
         let (hard, soft) = (large.value(&hits, windows).unwrap_or(0.0), cached.value(&hits, windows).unwrap_or(0.0));
         draft.cost.memory_share = Some(hard + soft).filter(|_| is_missed(case, draft));
@@ -169,23 +178,27 @@ fn judge(case: &Case<'_>) -> Verdict {
     })
 }
 
-/// Where names of files that do not exist are most of all names, grow fast, and fill a part of memory already: the rest of it
-/// is only a matter of time.
-fn piles_up(case: &Case<'_>, soft: Track) -> Hits {
-    let windows = case.windows();
-    let filled = case.clause("reclaimable slab, while such names pile up", "meminfo SReclaimable", soft).hits;
-    let names = match Names::of(case) {
-        Ok(names) => {
-            let (grow, _) = names.growth(case);
-            names.part.hits.and(&Hits::always(grow, windows.count))
+/// Where names of files that do not exist are most of all names, grow fast all the while, and fill a part of memory already: the
+/// rest of it is only a matter of time. Where they were not counted nothing is left open: the caches are told by their size.
+fn piles_up(case: &Case<'_>, soft: Track) -> (Clause, Hits) {
+    let count = case.windows().count;
+    let filled = case.clause("reclaimable slab, while such names pile up", "meminfo SReclaimable", soft);
+    let hits = match Names::of(case) {
+        Ok(names) if names.growth(case).0 == Answer::Yes => {
+            let piling = match names.keep_growing() {
+                Some(keep) => Hits::always(Answer::of(Some(keep)), count),
+                None => {
+                    let why = format!("whether they go on growing takes {} s to see", case.rule.lasts);
+                    let mut short = Hits::always(Answer::Unknown, count);
+                    short.missing.push(Missing { what: "names of files that do not exist".to_owned(), why });
+                    short
+                }
+            };
+            filled.hits.and(&names.part.hits).and(&piling)
         }
-        Err(missing) => {
-            let mut unknown = Hits::always(Answer::Unknown, windows.count);
-            unknown.missing.push(missing);
-            unknown
-        }
+        Ok(_) | Err(_) => Hits::always(Answer::No, count),
     };
-    filled.and(&names)
+    (filled, hits)
 }
 
 /// Whether anybody lacks what the caches hold: little is to be had, or somebody waits for memory. What is not known does not

@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
             .documented("0 means it since 3.5: Documentation/admin-guide/sysctl/vm.rst; kernel commit fe35004fbf9e"),
         Threshold::above("vm.swappiness, too high for a disk", 100.0, Number)
             .documented("possible since 5.8: Documentation/admin-guide/sysctl/vm.rst"),
+        Threshold::at_least("pages of files reclaim looked at", 100.0, PagesPerSecond),
         Threshold::below("of the pages reclaim looked at, anonymous ones", 0.01, Fraction),
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
@@ -102,18 +103,24 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     let ([again, often, free], thrash) = super::page_cache_thrash::thrashes(case);
     // Hardly any rather than none: with version 1 of control groups those with a swappiness of their own still give some.
+    let scanned = case.rate("pages of files reclaim looked at", &signal::SCAN_FILE);
     let anon = look.rate(&signal::SCAN_ANON);
     let anon = anon.share_of(&anon.plus(&look.rate(&signal::SCAN_FILE)));
     let unscanned =
         case.clause("of the pages reclaim looked at, anonymous ones", "vmstat pgscan_anon, pgscan_file", anon);
     let kills = look.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
-    let hits =
-        if killed == Answer::Yes { Hits::always(Answer::Yes, windows.count) } else { thrash.and(&unscanned.hits) };
+    let hits = if killed == Answer::Yes {
+        Hits::always(Answer::Yes, windows.count)
+    } else {
+        thrash.and(&scanned.hits).and(&unscanned.hits)
+    };
     let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = vec![too_low, kill_line];
-    symptom.evidence.extend([&again, &often, &free, &unscanned].map(|clause| clause.evidence(&hits, windows)));
+    symptom
+        .evidence
+        .extend([&again, &often, &free, &scanned, &unscanned].map(|clause| clause.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
         draft.at_least = (killed == Answer::Yes).then_some(Severity::High);

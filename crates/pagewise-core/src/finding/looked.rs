@@ -1,0 +1,139 @@
+//! For how long anybody looked at stacks or stalls. What was not looked at, lost or thinned denies nothing.
+
+use super::answer::Answer;
+use super::look::{Hits, Windows};
+use crate::recording::{Gap, GapReason};
+
+/// How much of a stretch of time was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Looked {
+    /// Seconds in which anybody looked.
+    pub seconds: f64,
+    /// Seconds in which something can have been there unseen: nobody looked, some were lost, or only a part was looked at.
+    pub unseen: f64,
+    /// Seconds in which the machine was awake.
+    pub awake: f64,
+    /// Why not all was seen.
+    pub why: Option<String>,
+}
+
+/// From when to when, in nanoseconds.
+type Stretch = (u64, u64);
+
+impl Looked {
+    /// In the windows that hit, or in all of them where none does, by the gaps of these sources.
+    #[must_use]
+    pub fn at(sources: &[&str], gaps: &[Gap], over: &Hits, windows: &Windows) -> Looked {
+        let whole = !over.answers.contains(&Answer::Yes);
+        let is_hit = |window: &usize| whole || over.answers.get(*window) == Some(&Answer::Yes);
+        let stretches: Vec<Stretch> = (0..windows.count)
+            .filter(is_hit)
+            .map(|window| (windows.from(window), windows.to(window)))
+            .filter(|(from, to)| from < to)
+            .collect();
+        let inside = |gap: &Gap| -> Vec<Stretch> {
+            let to = gap.to.unwrap_or(u64::MAX);
+            let cut = |(begin, end): &Stretch| (gap.from.max(*begin), to.min(*end));
+            stretches.iter().map(cut).filter(|(from, to)| from < to).collect()
+        };
+        let (mut asleep, mut blind, mut partly, mut why) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for gap in gaps {
+            let parts = inside(gap);
+            let is_ours = gap.source.as_deref().is_some_and(|source| sources.contains(&source));
+            match gap.reason {
+                _ if parts.is_empty() => continue,
+                GapReason::Suspended => asleep.extend(parts),
+                _ if !is_ours => continue,
+                GapReason::Lost | GapReason::Thinned => partly.extend(parts),
+                _ => blind.extend(parts),
+            }
+            if is_ours && why.is_none() {
+                why =
+                    Some(if gap.detail.is_empty() { gap.reason.word().replace('_', " ") } else { gap.detail.clone() });
+            }
+        }
+        let slept = length(asleep.clone());
+        blind.extend(asleep);
+        let not_looked = length(blind.clone());
+        partly.extend(blind);
+        let unseen = length(partly);
+        let all: u64 = stretches.iter().map(|(from, to)| to - from).sum();
+        let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+        Looked {
+            seconds: seconds(all.saturating_sub(not_looked)),
+            unseen: seconds(unseen.saturating_sub(slept)),
+            awake: seconds(all.saturating_sub(slept)),
+            why,
+        }
+    }
+
+    /// Whether somebody looked for so long, or all the while where that is shorter.
+    #[must_use]
+    pub fn lasts_for(&self, seconds: f64) -> bool {
+        self.seconds > 0.0 && self.seconds >= seconds.min(self.awake)
+    }
+
+    /// The part of the time in which something can have been there unseen, 0 to 1.
+    #[must_use]
+    pub fn unseen_part(&self) -> f64 {
+        if self.awake > 0.0 { (self.unseen / self.awake).min(1.0) } else { 0.0 }
+    }
+}
+
+/// How long stretches are together; where they lie over each other once.
+fn length(mut stretches: Vec<Stretch>) -> u64 {
+    stretches.sort_unstable();
+    let (mut sum, mut until) = (0u64, 0u64);
+    for (from, to) in stretches {
+        sum = sum.saturating_add(to.saturating_sub(from.max(until)));
+        until = until.max(to);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn gap(source: Option<&str>, reason: GapReason, from: u64, to: Option<u64>) -> Gap {
+        let source = source.map(str::to_owned);
+        let to = to.map(|to| to * SECOND);
+        Gap { from: from * SECOND, to, source, reason, ticks: None, detail: String::new() }
+    }
+
+    fn looked(gaps: &[Gap], answers: &[Answer]) -> (f64, f64, f64) {
+        let windows = Windows { start: 100 * SECOND, end: 160 * SECOND, width: 10 * SECOND, count: 6 };
+        let hits = Hits { answers: answers.to_vec(), ..Hits::default() };
+        let looked = Looked::at(&["stalls", "stalls.compaction"], gaps, &hits, &windows);
+        (looked.seconds, looked.unseen, looked.awake)
+    }
+
+    #[test]
+    fn gaps_that_lie_over_each_other_or_outside_are_not_counted_twice() {
+        let gaps = [
+            gap(Some("stalls"), GapReason::Waiting, 0, Some(110)),
+            gap(Some("stalls.compaction"), GapReason::Missing, 105, Some(120)),
+            gap(Some("stalls.throttled"), GapReason::Missing, 100, None),
+            gap(Some("stacks"), GapReason::Waiting, 0, None),
+            gap(Some("stalls"), GapReason::WriterBehind, 155, None),
+        ];
+        assert_eq!(looked(&gaps, &[]), (35.0, 25.0, 60.0));
+        let [yes, no] = [Answer::Yes, Answer::No];
+        assert_eq!(looked(&gaps, &[no, yes, yes, no, no, no]), (10.0, 10.0, 20.0), "of the windows that hit");
+        assert_eq!(looked(&gaps, &[no, no, yes, no, no, no]), (10.0, 0.0, 10.0));
+    }
+
+    #[test]
+    fn what_was_lost_or_thinned_was_looked_at_in_part_and_sleep_is_no_time_at_all() {
+        let gaps = [
+            gap(Some("stalls"), GapReason::Lost, 100, Some(101)),
+            gap(Some("stalls"), GapReason::Thinned, 101, Some(105)),
+            gap(None, GapReason::Suspended, 110, Some(150)),
+            gap(None, GapReason::Late, 150, Some(155)),
+            gap(Some("stalls"), GapReason::Waiting, 140, Some(152)),
+        ];
+        assert_eq!(looked(&gaps, &[]), (18.0, 7.0, 20.0));
+    }
+}
