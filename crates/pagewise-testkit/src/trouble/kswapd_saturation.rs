@@ -13,9 +13,9 @@ pub(super) const TROUBLE: Trouble = Trouble {
            is left, in single pages without copying them (POSIX_FADV_RANDOM, sendfile to /dev/null), and maps what it brought in \
            several times over (MADV_POPULATE_READ); vm.watermark_scale_factor is 200, so that kswapd has room to fall behind",
     doses: &[
-        Dose { does: "mapped twice", policy: POLICY },
-        Dose { does: "mapped four times", policy: POLICY },
-        Dose { does: "mapped eight times", policy: POLICY },
+        Dose { does: "one stream, mapped twice", policy: POLICY },
+        Dose { does: "two streams, mapped once, that give way to kswapd", policy: POLICY },
+        Dose { does: "two streams, mapped twice, that give way to kswapd", policy: POLICY },
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::sysctl],
@@ -32,12 +32,24 @@ const STEP: usize = 32 << 20;
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     full_cache(stage, |file| {
+        let (streams, mappings) = severity.of([(1, 2), (2, 1), (2, 2)]);
+        if streams > 1 {
+            // Else kswapd gets its part of the CPUs alone, and the streams reclaim for themselves. Where the kernel groups tasks
+            // by session, their nice value counts among themselves only.
+            let _ = std::fs::write("/proc/self/autogroup", "19");
+        }
         let mappings: Vec<FileMapping> =
-            (0..severity.of([2, 4, 8])).map(|_| FileMapping::of(file, FILE)).collect::<io::Result<_>>()?;
-        let stream = Mutex::new((Reader::of(file, 0, FILE as u64), 0));
-        // With a stream on every CPU kswapd gets none, and the streams reclaim for themselves.
-        stage.work(1, 100, |_| {
-            let Ok(mut stream) = stream.lock() else { return Ok(()) };
+            (0..mappings).map(|_| FileMapping::of(file, FILE)).collect::<io::Result<_>>()?;
+        let streams: Vec<_> = (0..streams)
+            .map(|index| {
+                let begin = FILE / streams * index;
+                let mut reader = Reader::of(file, 0, FILE as u64);
+                reader.start_at(begin as u64);
+                Mutex::new((reader, begin))
+            })
+            .collect();
+        stage.work(streams.len(), 100, |index| {
+            let Ok(mut stream) = streams[index].lock() else { return Ok(()) };
             let (reader, at) = &mut *stream;
             reader.fill(stage, STEP as u64)?;
             for mapping in &mappings {
