@@ -6,7 +6,7 @@
 
 use super::answer::Answer;
 use super::look::{Hits, Windows};
-use super::looked::Looked;
+use super::looked::{Looked, gaps_of};
 use crate::recording::{Gap, Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
 
@@ -352,7 +352,7 @@ impl ProfileSeen {
         let has_caller =
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
-        ProfileSeen { profile, gaps: gaps.to_vec(), families, in_kernel, is_flat }
+        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, is_flat }
     }
 
     /// What interrupted the CPUs.

@@ -26,15 +26,14 @@ impl Looked {
     pub fn at(sources: &[&str], gaps: &[Gap], over: &Hits, windows: &Windows) -> Looked {
         let whole = !over.answers.contains(&Answer::Yes);
         let is_hit = |window: &usize| whole || over.answers.get(*window) == Some(&Answer::Yes);
-        let stretches: Vec<Stretch> = (0..windows.count)
-            .filter(is_hit)
-            .map(|window| (windows.from(window), windows.to(window)))
-            .filter(|(from, to)| from < to)
-            .collect();
+        let hit = (0..windows.count).filter(is_hit).map(|window| (windows.from(window), windows.to(window)));
+        let stretches = joined(hit.filter(|(from, to)| from < to));
+        // A day has thousands of windows and may have as many gaps.
         let inside = |gap: &Gap| -> Vec<Stretch> {
             let to = gap.to.unwrap_or(u64::MAX);
-            let cut = |(begin, end): &Stretch| (gap.from.max(*begin), to.min(*end));
-            stretches.iter().map(cut).filter(|(from, to)| from < to).collect()
+            let first = stretches.partition_point(|(_, end)| *end <= gap.from);
+            let touched = stretches[first..].iter().take_while(|(begin, _)| *begin < to);
+            touched.map(|(begin, end)| (gap.from.max(*begin), to.min(*end))).filter(|(from, to)| from < to).collect()
         };
         let (mut asleep, mut blind, mut partly, mut why) = (Vec::new(), Vec::new(), Vec::new(), None);
         for gap in gaps {
@@ -78,6 +77,28 @@ impl Looked {
     pub fn unseen_part(&self) -> f64 {
         if self.awake > 0.0 { (self.unseen / self.awake).min(1.0) } else { 0.0 }
     }
+}
+
+/// Windows that follow each other, as one.
+fn joined(windows: impl Iterator<Item = Stretch>) -> Vec<Stretch> {
+    let mut joined: Vec<Stretch> = Vec::new();
+    for (from, to) in windows {
+        match joined.last_mut() {
+            Some((_, end)) if *end == from => *end = to,
+            _ => joined.push((from, to)),
+        }
+    }
+    joined
+}
+
+/// The gaps of a source, of its kinds, and of the whole machine.
+#[must_use]
+pub fn gaps_of(source: &str, gaps: &[Gap]) -> Vec<Gap> {
+    let is_ours = |gap: &&Gap| {
+        let is_of = |of: &str| of.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        gap.reason == GapReason::Suspended || gap.source.as_deref().is_some_and(is_of)
+    };
+    gaps.iter().filter(is_ours).cloned().collect()
 }
 
 /// How long stretches are together; where they lie over each other once.

@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::families::{Share, shares};
 use super::look::{Hits, Windows};
-use super::looked::Looked;
+use super::looked::{Looked, gaps_of};
 use crate::recording::{Durations, Gap, StallKind, StallRow};
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ impl StallsSeen {
     /// Keeps them, and when nobody looked.
     #[must_use]
     pub fn of(rows: Vec<StallRow>, gaps: &[Gap]) -> StallsSeen {
-        StallsSeen { rows, gaps: gaps.to_vec() }
+        StallsSeen { rows, gaps: gaps_of(SOURCE, gaps) }
     }
 
     /// Those of a kind, in the windows that hit, or in all of them where none does.
