@@ -22,9 +22,9 @@ pub mod export;
 
 pub mod change;
 
-pub mod finding;
-
 pub mod stats;
+
+pub mod finding;
 
 pub mod comparison;
 

@@ -74,7 +74,8 @@ fn what_one_arm_does_in_the_kernel_is_found_drawn_and_verified() {
     requires!(perf_host, kernel_symbols);
     let desk = Desk::new();
     let arms = ["--a", "shell:env.MODE=shell", "--b", "copy:env.MODE=copy"];
-    let how = ["--stacks", "49", "--pairs", "4", "--warmup", "1", "--name", "x", "--", "sh", "-c", WORK];
+    // As many as it takes on a machine whose neighbours are at work, too.
+    let how = ["--stacks", "49", "--pairs", "6", "--warmup", "1", "--name", "x", "--", "sh", "-c", WORK];
     let text = desk.said(&[&["prove"][..], &arms[..], &how[..]].concat());
     assert!(text.contains("Where CPUs were") && text.contains("49 times a second and CPU"), "{text}");
     let narrow = |line: &str| line.chars().count() <= 80 || line.starts_with("  pagewise prove ");
@@ -83,7 +84,7 @@ fn what_one_arm_does_in_the_kernel_is_found_drawn_and_verified() {
 
     let stacks = &desk.analysis("x.trial")["stacks"];
     for number in [&stacks["blocks"], &stacks["a"]["runs"], &stacks["b"]["runs"]] {
-        assert_eq!(*number, 4, "{stacks}");
+        assert_eq!(*number, 6, "{stacks}");
     }
     assert!(stacks["a"]["samples"].as_u64().unwrap() > 100, "{stacks}");
     let read = function(stacks, "read").unwrap_or_else(|| panic!("no read stands out: {stacks}"));
@@ -105,7 +106,7 @@ fn what_one_arm_does_in_the_kernel_is_found_drawn_and_verified() {
     fs::remove_file(gone).unwrap();
     let later = desk.said(&["report", "x.trial"]).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(later.contains("1 good run has no stacks: its recording is not in the bundle"), "{later}");
-    assert!(later.contains("3 pairs; a share is"), "{later}");
+    assert!(later.contains("5 pairs; a share is"), "{later}");
     assert_eq!(desk.run(&["trial", "verify", "x.trial"]).status.code(), Some(4));
 }
 

@@ -81,7 +81,9 @@ fn sigterm_ends_them_also_in_the_middle_of_a_key_and_the_terminal_is_as_it_was()
 #[test]
 fn a_recording_under_nohup_goes_on_when_the_terminal_is_closed() {
     let folder = tempfile::tempdir().unwrap();
-    for (script, is_whole) in [("trap '' HUP; exec \"$@\"", true), ("exec \"$@\"", false)] {
+    // Whoever runs the tests may be under nohup, and a shell cannot take that back.
+    let with_default = "exec env --default-signal=HUP \"$@\"";
+    for (script, is_whole) in [("trap '' HUP; exec \"$@\"", true), (with_default, false)] {
         let file = folder.path().join(format!("{is_whole}.pgw"));
         let mut record = Command::new("/bin/sh");
         record.args(["-c", script, "sh"]).arg(pagewise()).args(["record", "--for", "4s", "-o"]).arg(&file);

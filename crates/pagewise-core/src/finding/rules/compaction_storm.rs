@@ -153,7 +153,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         let of_all = look.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
-        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        // Pressure is whoever waits for memory, for whatever reason; stalls of all tasks say how much of it can be this.
+        let stalled = case.stalled(StallKind::Compaction, &hits).filter(|stalled| stalled.looked.seconds > 0.0);
+        let most = stalled.map(|stalled| stalled.durations.total() as f64 * 1e-9 / stalled.looked.seconds);
+        let pressure = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.cost.stalled_share = pressure.map(|pressure| most.map_or(pressure, |most| pressure.min(most)));
         if is_for_other_orders(look, &hits) {
             draft.watch.push(
                 "Most of the time went to allocations of a size that no huge page has: THP is not the (only) cause. See \

@@ -39,7 +39,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let all = Hits::always(Answer::Yes, case.windows().count);
     let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], &all);
-    let shoot = case.stacks("samples interrupting other CPUs", Family::Shootdown, &[], &all);
+    // Reclaim has to unmap what it frees: that is no program's doing.
+    let not = [Family::Khugepaged, Family::Kswapd, Family::Reclaim];
+    let shoot = case.stacks("samples interrupting other CPUs", Family::Shootdown, &not, &all);
     // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What maps and
     // unmaps holds it all the while.
     let unmap = case.stacks("samples changing the map of memory", Family::ChangeMap, &[Family::Khugepaged], &all);
