@@ -6,7 +6,7 @@ use super::families::{ENOUGH_SAMPLES, Family, Share};
 use super::look::{Hits, Look, Missing, Track, Windows};
 use super::processes::By;
 use super::rule::{Rule, Threshold};
-use super::signal::{self, Signal};
+use super::signal::Signal;
 use super::stalls::Stalled;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
@@ -267,15 +267,16 @@ impl<'a> Case<'a> {
         let (least, most) =
             if is_few { clopper_pearson::interval(counts.family, counts.all, SURE) } else { (share, share) };
         let mut holds = threshold.holds(least);
-        let looked = profile.looked(over, self.windows());
-        let unseen = looked.unseen_part();
-        if !holds && (threshold.holds(most) || (is_few && profile.is_flat())) {
-            return too_few();
-        }
-        // Whoever did not look all the time may have missed it.
-        if !holds && threshold.holds(most * (1.0 - unseen) + unseen) {
-            let why = looked.why.unwrap_or_else(|| "nobody looked all the time".to_owned());
-            return Says::silent(Tier::Stacks, "stacks", &why);
+        if !holds {
+            if threshold.holds(most) || (is_few && profile.is_flat()) {
+                return too_few();
+            }
+            // Whoever did not look all the time may have missed it.
+            let looked = profile.looked(over, self.windows());
+            let unseen = looked.unseen_part();
+            if threshold.holds(most * (1.0 - unseen) + unseen) {
+                return Says::silent(Tier::Stacks, "stacks", looked.why_not_all());
+            }
         }
         let source = format!("stacks: {}", family.words());
         let mut evidence = vec![evidence(&threshold, &source, Some(share))];
@@ -329,9 +330,7 @@ impl<'a> Case<'a> {
             return stacks;
         }
         let threshold = self.threshold(name);
-        let of = |signal| self.look.rate(signal).or_zero();
-        let idle = of(&signal::CPU_IDLE).plus(&of(&signal::CPU_IOWAIT)).plus(&of(&signal::CPU_STEAL));
-        let busy = self.look.cpu_time().with(&idle, |all, idle| Some((all - idle).max(0.0)));
+        let busy = self.look.busy();
         let most = self.stalled(kind, over).filter(|stalled| stalled.looked.unseen == 0.0).and_then(|stalled| {
             let on_cpu = busy.mean(over, self.windows())? * stalled.looked.seconds;
             (on_cpu > 0.0).then(|| stalled.durations.total() as f64 * 1e-9 / on_cpu)
@@ -346,73 +345,56 @@ impl<'a> Case<'a> {
     /// What stalls say: whether the process that waited longest did so for the part of the time the rule's threshold names.
     #[must_use]
     pub fn stalls(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
-        let threshold = self.threshold(name);
-        let stalled = match self.stalled_where_looked(kind, over) {
-            Ok(stalled) => stalled,
-            Err(silent) => return silent,
-        };
-        let share = stalled.worst_process_seconds / stalled.looked.seconds;
-        // As if it had been stalled whenever nobody saw it.
-        let most = (stalled.worst_process_seconds + stalled.looked.unseen) / stalled.looked.awake;
-        let source = format!("stalls: {}", kind.word().replace('_', " "));
-        let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
-        let mut shown = vec![evidence(&threshold, &source, Some(share))];
-        shown.push(said(&source, "99 of 100 are shorter than", p99, Quantity::Seconds));
-        let total = stalled.durations.total() as f64 * 1e-9;
-        shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
-        let answer = Case::unless_unseen(threshold.holds(share), threshold.holds(most));
-        Says {
-            tier: Tier::Stalls,
-            answer,
-            evidence: shown,
-            missing: Case::unseen(answer, &stalled),
-            who: self.who_stalled(&stalled, kind),
-            share: Some(share),
-        }
+        self.of_stalls(kind, over, |stalled, source| {
+            let threshold = self.threshold(name);
+            let share = stalled.worst_process_seconds / stalled.looked.seconds;
+            // As if it had been stalled whenever nobody saw it.
+            let most = (stalled.worst_process_seconds + stalled.looked.unseen) / stalled.looked.awake;
+            let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
+            let longest = said(source, "99 of 100 are shorter than", p99, Quantity::Seconds);
+            let answer = Case::unless_unseen(threshold.holds(share), threshold.holds(most));
+            (answer, Some(share), vec![evidence(&threshold, source, Some(share)), longest])
+        })
     }
 
     /// What stalls say about how long one of them takes.
     #[must_use]
     pub fn stall_lengths(&self, name: &'static str, kind: StallKind, over: &Hits) -> Says {
-        let threshold = self.threshold(name);
-        let stalled = match self.stalled_where_looked(kind, over) {
-            Ok(stalled) => stalled,
-            Err(silent) => return silent,
+        self.of_stalls(kind, over, |stalled, source| {
+            let threshold = self.threshold(name);
+            let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
+            let answer = Case::unless_unseen(threshold.holds(p99), stalled.looked.unseen_part() > LEAST_UNSEEN);
+            (answer, None, vec![evidence(&threshold, source, Some(p99))])
+        })
+    }
+
+    /// Stalls of a kind, judged: an answer, the share it gives, and what shows it. Silent where nobody looked for long enough.
+    fn of_stalls(
+        &self,
+        kind: StallKind,
+        over: &Hits,
+        judge: impl Fn(&Stalled, &str) -> (Answer, Option<f64>, Vec<Evidence>),
+    ) -> Says {
+        let stalled = match self.stalled(kind, over) {
+            Some(stalled) if stalled.looked.lasts_for(SHORTEST_LOOK) => stalled,
+            other => {
+                let why = other.and_then(|stalled| stalled.looked.why);
+                let why = why.unwrap_or_else(|| "nobody looked how long tasks were held up".to_owned());
+                return Says::silent(Tier::Stalls, "stalls", &why);
+            }
         };
         let source = format!("stalls: {}", kind.word().replace('_', " "));
-        let p99 = stalled.durations.quantile(0.99).map_or(0.0, |nanoseconds| nanoseconds as f64 * 1e-9);
+        let (answer, share, mut shown) = judge(&stalled, &source);
         let total = stalled.durations.total() as f64 * 1e-9;
-        let answer = Case::unless_unseen(threshold.holds(p99), stalled.looked.unseen_part() > LEAST_UNSEEN);
-        Says {
-            tier: Tier::Stalls,
-            answer,
-            evidence: vec![
-                evidence(&threshold, &source, Some(p99)),
-                said(&source, "all tasks together", Some(total), Quantity::Seconds),
-            ],
-            missing: Case::unseen(answer, &stalled),
-            who: self.who_stalled(&stalled, kind),
-            share: None,
-        }
+        shown.push(said(&source, "all tasks together", Some(total), Quantity::Seconds));
+        let who = self.who_stalled(&stalled, kind);
+        Says { tier: Tier::Stalls, answer, evidence: shown, missing: Case::unseen(answer, &stalled), who, share }
     }
 
     /// Stalls of a kind where it hits.
     #[must_use]
     pub fn stalled(&self, kind: StallKind, over: &Hits) -> Option<Stalled> {
         self.look.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
-    }
-
-    /// The same where anybody looked for long enough; `Err`: nothing is known.
-    fn stalled_where_looked(&self, kind: StallKind, over: &Hits) -> Result<Stalled, Says> {
-        let stalled = self.stalled(kind, over);
-        match stalled {
-            Some(stalled) if stalled.looked.lasts_for(SHORTEST_LOOK) => Ok(stalled),
-            other => {
-                let why = other.and_then(|stalled| stalled.looked.why);
-                let why = why.unwrap_or_else(|| "nobody looked how long tasks were held up".to_owned());
-                Err(Says::silent(Tier::Stalls, "stalls", &why))
-            }
-        }
     }
 
     /// What holds holds; what does not may have been there unseen.
@@ -426,8 +408,7 @@ impl<'a> Case<'a> {
 
     /// Why that is not known.
     fn unseen(answer: Answer, stalled: &Stalled) -> Vec<Missing> {
-        let why = stalled.looked.why.clone().unwrap_or_else(|| "nobody looked all the time".to_owned());
-        let missing = Missing { what: "stalls".to_owned(), why };
+        let missing = Missing { what: "stalls".to_owned(), why: stalled.looked.why_not_all().to_owned() };
         if answer == Answer::Unknown { vec![missing] } else { Vec::new() }
     }
 

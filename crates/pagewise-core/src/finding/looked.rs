@@ -72,6 +72,12 @@ impl Looked {
         self.seconds > 0.0 && self.seconds >= seconds.min(self.awake)
     }
 
+    /// Why not all was seen, in words.
+    #[must_use]
+    pub fn why_not_all(&self) -> &str {
+        self.why.as_deref().unwrap_or("nobody looked all the time")
+    }
+
     /// The part of the time in which something can have been there unseen, 0 to 1.
     #[must_use]
     pub fn unseen_part(&self) -> f64 {

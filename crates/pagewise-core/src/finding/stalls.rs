@@ -62,7 +62,8 @@ impl StallsSeen {
             let total = row.durations.total();
             let add = |sum: &mut u64| *sum = sum.saturating_add(total);
             stalled.durations.merge(&row.durations);
-            add(by_process.entry((&row.comm, Some(row.pid))).or_default());
+            // Those without a name are told as one.
+            add(by_process.entry((&row.comm, Some(row.pid).filter(|_| !row.comm.is_empty()))).or_default());
             // The names are of threads.
             add(by_pid.entry(row.pid).or_default());
             if let Some(order) = row.order {

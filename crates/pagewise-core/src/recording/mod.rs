@@ -26,5 +26,5 @@ pub use process::{Grown, ProcessRow, ProcessSum, Used, Walk};
 pub use segment::Column;
 pub use series::{Kind, RawUnit, Series};
 pub use stack::{Frame, Profile, SamplingEvent, StackId, StackSample, Stacks};
-pub use stall::{Durations, StallKind, StallRow};
+pub use stall::{Durations, FIRST_UNNAMED, StallKind, StallRow};
 pub use varint::CodecError;

@@ -137,6 +137,10 @@ impl Durations {
     }
 }
 
+/// In a recording to hand on, processes without a name are told apart by numbers from this on, in the order in which they were
+/// seen: no process has so large a one (`PID_MAX_LIMIT`, `include/linux/threads.h`, 6.12: 4,194,304).
+pub const FIRST_UNNAMED: u32 = 1 << 30;
+
 /// Stalls of one kind, process and order within one slice of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StallRow {
@@ -146,7 +150,7 @@ pub struct StallRow {
     pub to: u64,
     /// What held it up.
     pub kind: StallKind,
-    /// Process id (`tgid`) where it is known, else the thread's.
+    /// Process id (`tgid`) where it is known, else the thread's; from [`FIRST_UNNAMED`] on in place of one that is not told.
     pub pid: u32,
     /// Name of the thread. Not safe to print as it is.
     pub comm: String,

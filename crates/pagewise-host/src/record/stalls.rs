@@ -12,7 +12,7 @@ use crate::source::perf_record::{Layout, Record, Who};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};
 use crate::store::recording::stalls as keys;
 use crate::sys::perf_event::{self, Opened, Tells, Whom};
-use pagewise_core::recording::{Durations, Gap, GapReason, StallKind, StallRow};
+use pagewise_core::recording::{Durations, FIRST_UNNAMED, Gap, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
@@ -180,6 +180,8 @@ pub(super) struct Pairing {
     /// By the second since boot.
     slices: BTreeMap<u64, HashMap<Key, Durations>>,
     is_redacted: bool,
+    /// What stands for the processes that are not told.
+    unnamed: HashMap<u32, u32>,
     /// Events and losses since they were last looked at, when that was, and for how long of it events were on.
     events: u64,
     lost: u64,
@@ -206,6 +208,7 @@ impl Pairing {
             orders: HashMap::new(),
             slices: BTreeMap::new(),
             is_redacted,
+            unnamed: HashMap::new(),
             events: 0,
             lost: 0,
             lost_ever: 0,
@@ -270,7 +273,7 @@ impl Pairing {
         let is_background = kind == StallKind::Compaction && comm.starts_with("kcompactd");
         let kind = if is_background { StallKind::BackgroundCompaction } else { kind };
         let shows = !self.is_redacted || super::stacks::is_kernel_thread_or_ours(&self.root, who.pid);
-        let (pid, comm) = if shows { (who.pid, comm) } else { (0, Arc::from("")) };
+        let (pid, comm) = if shows { (who.pid, comm) } else { (self.unnamed(who.pid), Arc::from("")) };
         let slice = who.time.saturating_add(to_boot) / SECOND;
         let rows = self.slices.entry(slice).or_default();
         let key = (kind, pid, comm, order, Arc::from(outcome));
@@ -279,6 +282,12 @@ impl Pairing {
             return;
         }
         rows.entry(key).or_default().add(length, 1 << self.thinning);
+    }
+
+    /// The number that stands for a process: rules ask which one was held up longest.
+    fn unnamed(&mut self, pid: u32) -> u32 {
+        let next = FIRST_UNNAMED.saturating_add(u32::try_from(self.unnamed.len()).unwrap_or(u32::MAX));
+        *self.unnamed.entry(pid).or_insert(next)
     }
 
     /// How much must be thinned, by what came since it was last asked.
@@ -510,6 +519,19 @@ mod tests {
             [(StallKind::Compaction, Some(9), "contended"), (StallKind::BackgroundCompaction, None, "3")],
             "a word the kernel does not give stays a number"
         );
+    }
+
+    #[test]
+    fn redacted_processes_have_neither_name_nor_number_and_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pairing = pairing(&folder);
+        pairing.is_redacted = true;
+        let stalled = |pid, at| [event(pid, at, 1, 0), event(pid, at + 500, 2, 0)].concat();
+        pairing.take(&[stalled(70, 1_000), stalled(99, 2_000), stalled(70, 3_000)].concat());
+        let mut rows = told(&mut pairing);
+        rows.sort_by_key(|row| row.pid);
+        let seen: Vec<_> = rows.iter().map(|row| (row.pid, row.comm.as_str(), row.durations.count())).collect();
+        assert_eq!(seen, [(FIRST_UNNAMED, "", 2), (FIRST_UNNAMED + 1, "", 1)]);
     }
 
     #[test]

@@ -14,8 +14,8 @@ pub(super) const TROUBLE: Trouble = Trouble {
            several times over (MADV_POPULATE_READ); vm.watermark_scale_factor is 200, so that kswapd has room to fall behind",
     doses: &[
         Dose { does: "one stream, mapped twice", policy: POLICY },
-        Dose { does: "two streams, mapped once, that give way to kswapd", policy: POLICY },
         Dose { does: "two streams, mapped twice, that give way to kswapd", policy: POLICY },
+        Dose { does: "three streams, mapped twice, that give way to kswapd", policy: POLICY },
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::sysctl],
@@ -32,7 +32,7 @@ const STEP: usize = 32 << 20;
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
     full_cache(stage, |file| {
-        let (streams, mappings) = severity.of([(1, 2), (2, 1), (2, 2)]);
+        let (streams, mappings) = severity.of([(1, 2), (2, 2), (3, 2)]);
         if streams > 1 {
             // Else kswapd gets its part of the CPUs alone, and the streams reclaim for themselves. Where the kernel groups tasks
             // by session, their nice value counts among themselves only.
@@ -42,7 +42,7 @@ fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
             (0..mappings).map(|_| FileMapping::of(file, FILE)).collect::<io::Result<_>>()?;
         let streams: Vec<_> = (0..streams)
             .map(|index| {
-                let begin = FILE / streams * index;
+                let begin = FILE / streams / STEP * STEP * index;
                 let mut reader = Reader::of(file, 0, FILE as u64);
                 reader.start_at(begin as u64);
                 Mutex::new((reader, begin))

@@ -45,10 +45,16 @@ pub(crate) fn run(args: &HoldArgs, global: &Global) -> Result<ExitCode, Failure>
     if ended.stopped == Some(Stopped::Interrupted) {
         return Err(Failure::Interrupted(anyhow!("interrupted; everything was put back")));
     }
-    Ok(match ended.commands.first().map(|command| command.status) {
-        Some(Status::Exited(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
-        _ => ExitCode::FAILURE,
-    })
+    // As a shell has it.
+    let code = match ended.commands.first().map(|command| command.status) {
+        Some(Status::Exited(code)) => code,
+        Some(Status::Signalled(signal)) => {
+            eprintln!("pagewise: the command was ended by signal {signal}");
+            128 + signal
+        }
+        None => 1,
+    };
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
 }
 
 struct Holding<'a> {

@@ -136,7 +136,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
     let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
-    let (filled, piles) = piles_up(case, soft);
+    let names = Names::of(case);
+    let (filled, piles) = piles_up(case, names.as_ref().ok(), soft);
     let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
     let growth = growth.map(|(first, last)| (last - first) / windows.seconds() * 3600.0);
     let (grows, growing) = case.whole("unreclaimable slab, growth per hour", "meminfo SUnreclaim", growth);
@@ -161,7 +162,7 @@ fn judge(case: &Case<'_>) -> Verdict {
                 .summary
                 .push_str(&format!(" That part grows by {} of the memory in an hour.", words::percent(growth)));
         }
-        match Names::of(case) {
+        match names {
             Ok(names) => names.tell(case, draft),
             Err(missing) if draft.missing.contains(&missing) => {}
             Err(missing) => draft.missing.push(missing),
@@ -180,11 +181,11 @@ fn judge(case: &Case<'_>) -> Verdict {
 
 /// Where names of files that do not exist are most of all names, grow fast all the while, and fill a part of memory already: the
 /// rest of it is only a matter of time. Where they were not counted nothing is left open: the caches are told by their size.
-fn piles_up(case: &Case<'_>, soft: Track) -> (Clause, Hits) {
+fn piles_up(case: &Case<'_>, names: Option<&Names>, soft: Track) -> (Clause, Hits) {
     let count = case.windows().count;
     let filled = case.clause("reclaimable slab, while such names pile up", "meminfo SReclaimable", soft);
-    let hits = match Names::of(case) {
-        Ok(names) if names.growth(case).0 == Answer::Yes => {
+    let hits = match names {
+        Some(names) if names.growth(case).0 == Answer::Yes => {
             let piling = match names.keep_growing() {
                 Some(keep) => Hits::always(Answer::of(Some(keep)), count),
                 None => {
@@ -196,7 +197,7 @@ fn piles_up(case: &Case<'_>, soft: Track) -> (Clause, Hits) {
             };
             filled.hits.and(&names.part.hits).and(&piling)
         }
-        Ok(_) | Err(_) => Hits::always(Answer::No, count),
+        Some(_) | None => Hits::always(Answer::No, count),
     };
     (filled, hits)
 }

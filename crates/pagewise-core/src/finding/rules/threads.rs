@@ -57,8 +57,7 @@ pub(super) fn cpu(
         symptom.evidence.clear();
         return Burn { symptom, mechanisms: vec![counters, stacks], cores };
     }
-    let busy = look.cpu_time().with(&look.rate(&signal::CPU_IDLE), |all, idle| Some((all - idle).max(0.0)));
-    cores = stacks.share.zip(busy.mean_of_all(case.windows())).map(|(share, busy)| share * busy);
+    cores = stacks.share.zip(look.busy().mean_of_all(case.windows())).map(|(share, busy)| share * busy);
     let (answer, evidence) = case.whole(of_core, &format!("stacks of {thread}"), cores);
     let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
     symptom.evidence = vec![evidence];

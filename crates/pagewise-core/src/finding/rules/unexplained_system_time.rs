@@ -70,7 +70,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     // A tenth of a busy second in the kernel on an idle host is no trouble.
-    let busy = case.clause("busy CPU", "stat", busy(look));
+    let busy = case.clause("busy CPU", "stat", look.busy().share_of(&look.cpu_time()));
     let symptom = case.lasting(&[&share, &busy]);
     let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
@@ -177,14 +177,6 @@ fn swaps(case: &Case<'_>, hits: &Hits) -> Option<Vec<Evidence>> {
     let both = [weighed("read from swap", &signal::SWAP_IN), weighed("written to swap", &signal::SWAP_OUT)];
     let is_swapping = look.is_import && both.iter().all(|(answer, _)| *answer == Answer::Yes);
     is_swapping.then(|| both.into_iter().map(|(_, line)| line).collect())
-}
-
-fn busy(look: &Look) -> Track {
-    if look.has(&signal::CPU_IDLE) || !look.has(&signal::IMPORTED_BUSY) {
-        let idle = look.rate(&signal::CPU_IDLE).plus(&look.rate(&signal::CPU_IOWAIT).or_zero());
-        return idle.share_of(&look.cpu_time()).map(|idle| 1.0 - idle);
-    }
-    look.level(&signal::IMPORTED_BUSY)
 }
 
 /// Whether memory was to be had all the while.

@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-/// The largest boost among zones that have plenty free, in pages; and free pages as a multiple of the high watermark there.
+/// The largest boost of a zone, in pages; and what is free there as a multiple of its high watermark without the boost, which
+/// the kernel adds to what it prints (`high_wmark_pages`, `include/linux/mmzone.h`, 6.12).
 fn boosted(look: &Look) -> (Track, Track) {
     let (free, high) = (look.each_level(&signal::ZONE_FREE), look.each_level(&signal::ZONE_HIGH));
     let boost = look.each_level(&signal::ZONE_BOOST);
@@ -45,7 +46,7 @@ fn boosted(look: &Look) -> (Track, Track) {
     for window in 0..count {
         let zones = boost.iter().map(|(labels, track)| {
             let (boost, high) = (track.values().get(window).copied().flatten()?, at(&high, labels, window)?);
-            Some((boost, at(&free, labels, window)? / high.max(1.0)))
+            Some((boost, at(&free, labels, window)? / (high - boost).max(1.0)))
         });
         let zones = zones.collect::<Option<Vec<(f64, f64)>>>();
         let most = zones.and_then(|zones| zones.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)));
