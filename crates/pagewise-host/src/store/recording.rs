@@ -173,8 +173,19 @@ fn remedy(error: &rusqlite::Error) -> &'static str {
              copy it there together with its -wal file"
         }
         _ if is_damage(error) => "; the file was cut or overwritten",
+        _ if cannot_share(error) => {
+            "; its file system cannot map a file into memory for several processes, as some network file systems: record to \
+             a disk of this host"
+        }
         _ => "",
     }
+}
+
+/// Whether SQLite found no shared memory for the index of a write-ahead log.
+fn cannot_share(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE};
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code.is_some_and(|code| [SQLITE_IOERR_SHMMAP, SQLITE_IOERR_SHMOPEN, SQLITE_IOERR_SHMSIZE].contains(&code))
 }
 
 /// Whether SQLite complains of what stands in the file: pages that are cut off or overwritten, or tables without the columns

@@ -2,8 +2,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use clap::{Parser, Subcommand};
-use pagewise_host::facts::kernel;
-use pagewise_host::root::Root;
 use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner, Session, name_of_this_host, today};
 use pagewise_testkit::trouble::{HEALTHY, Severity, TROUBLES, judge, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, host_lock};
@@ -163,15 +161,11 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
         };
         println!("{mark:12} {} {}: {}", row.label.id, row.label.severity, found.join(", "));
     }
-    let facts = kernel::host_facts(&Root::live(), None);
     let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output().map_err(|e| e.to_string())?;
     let result = judge::Result {
         schema: "pagewise.pathologies/1".to_owned(),
         commit: String::from_utf8_lossy(&commit.stdout).trim().to_owned(),
         date: today(),
-        kernel: facts.kernel,
-        cpus: facts.cpus,
-        memory_bytes: facts.memory_bytes,
         rows,
     };
     let missed = judge::missed(&result.rows);
@@ -189,15 +183,14 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
 }
 
 fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
-    let kernel = kernel::release(&Root::live()).ok_or("this kernel does not tell its release")?;
-    let to = to.join(kernel);
-    std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
     for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {
         let file = entry.path();
         if file.extension().is_none_or(|extension| extension != "pgw") {
             continue;
         }
-        let label = pagewise_testkit::trouble::runner::label(&file)?;
+        let (label, kernel) = pagewise_testkit::trouble::runner::label_and_kernel(&file)?;
+        let to = to.join(kernel.ok_or_else(|| format!("{} does not say on which kernel", file.display()))?);
+        std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
         if !label.made || (!label.healthy && label.severity != severity) {
             continue;
         }

@@ -22,12 +22,26 @@ pub enum Set {
     Test,
 }
 
+impl Set {
+    /// Its name.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Set::Calibration => "calibration",
+            Set::Test => "test",
+        }
+    }
+}
+
 /// One recording and what was found in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What it is of.
     #[serde(flatten)]
     pub label: Label,
+    /// The release of the kernel it was made on, where the recording says so.
+    #[serde(default)]
+    pub kernel: Option<String>,
     /// Its use.
     pub set: Set,
     /// Seconds that were looked at.
@@ -60,12 +74,6 @@ pub struct Result {
     pub commit: String,
     /// The day they were asked.
     pub date: String,
-    /// The kernel.
-    pub kernel: Option<String>,
-    /// CPUs.
-    pub cpus: Option<u32>,
-    /// Bytes of memory.
-    pub memory_bytes: Option<u64>,
     /// Each recording.
     pub rows: Vec<Row>,
 }
@@ -94,20 +102,21 @@ pub fn folder(pagewise: &Path, folder: &Path) -> std::result::Result<Vec<Row>, S
 /// # Errors
 /// See [`folder`].
 pub fn one(pagewise: &Path, file: &Path) -> std::result::Result<Row, String> {
-    let label = runner::label(file)?;
+    let (label, kernel) = runner::label_and_kernel(file)?;
     let mut command = Command::new(pagewise);
     command.arg("diagnose").arg(file).arg("--json").stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("cannot start {command:?}: {error}"))?;
     let answer: Value = serde_json::from_slice(&output.stdout).map_err(|error| {
         format!("{}: no answer ({error}): {}", file.display(), String::from_utf8_lossy(&output.stderr).trim())
     })?;
-    Ok(row(label, &answer))
+    Ok(Row { kernel, ..row(label, &answer) })
 }
 
 fn row(label: Label, answer: &Value) -> Row {
     let list = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Row {
+        kernel: None,
         set: set(&label.host, &label.day),
         seconds: answer["look"]["seconds"].as_f64().unwrap_or(0.0),
         found: list("findings").iter().map(|found| (text(&found["id"]), text(&found["confidence"]))).collect(),

@@ -22,13 +22,13 @@ fn found(out: &mut String, result: Option<&Result>) {
         out.push_str("No result is committed yet.\n\n");
         return;
     };
-    let kernel = result.kernel.as_deref().unwrap_or("unknown");
     let _ = writeln!(
         out,
-        "Rules of commit {}, {}; kernel {kernel}. Of the recordings in which the trouble really happened, in how many it was \
+        "Rules of commit {}, {}. Of the recordings in which the trouble really happened, in how many it was \
          found; *calibration / test*, a dash where there is none. *Beside*: what else was found, in how many.\n",
         result.commit, result.date
     );
+    hosts(out, &result.rows);
     out.push_str("| pathology | mild | middle | severe | beside |\n| --- | --- | --- | --- | --- |\n");
     for trouble in TROUBLES {
         let cells: Vec<String> = SEVERITIES.iter().map(|severity| cell(&result.rows, trouble.id, *severity)).collect();
@@ -45,6 +45,19 @@ fn found(out: &mut String, result: Option<&Result>) {
         let rate =
             if alarms.hours > 0.0 { format!("{:.1}", f64::from(number) / alarms.hours) } else { "–".to_owned() };
         let _ = writeln!(out, "| {name} | {:.1} | {which} | {rate} |", alarms.hours * 60.0);
+    }
+    out.push('\n');
+}
+
+fn hosts(out: &mut String, rows: &[Row]) {
+    out.push_str("| host | kernel | day | set | recordings |\n| --- | --- | --- | --- | --- |\n");
+    let mut hosts = std::collections::BTreeMap::new();
+    for row in rows {
+        let kernel = row.kernel.as_deref().unwrap_or("unknown");
+        *hosts.entry((row.set, &row.label.host, kernel, &row.label.day)).or_insert(0u32) += 1;
+    }
+    for ((set, host, kernel, day), count) in hosts {
+        let _ = writeln!(out, "| {host} | {kernel} | {day} | {} | {count} |", set.word());
     }
     out.push('\n');
 }

@@ -296,9 +296,18 @@ fn write_label(file: &Path, label: &Label) -> Result<(), String> {
 /// # Errors
 /// In words, when it is no recording or has no label.
 pub fn label(file: &Path) -> Result<Label, String> {
+    label_and_kernel(file).map(|(label, _)| label)
+}
+
+/// What a recording is of, and the release of the kernel it was made on, where it says so.
+///
+/// # Errors
+/// See [`label`].
+pub fn label_and_kernel(file: &Path) -> Result<(Label, Option<String>), String> {
     let recording = pagewise_host::store::recording::Recording::open(file).map_err(|error| error.to_string())?;
     let text = recording.meta().get(META).ok_or_else(|| format!("{} does not say what it is of", file.display()))?;
-    serde_json::from_str(text).map_err(|error| format!("{}: {error}", file.display()))
+    let label = serde_json::from_str(text).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok((label, recording.meta().get("kernel").cloned()))
 }
 
 /// Today, UTC.

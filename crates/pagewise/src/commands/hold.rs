@@ -48,10 +48,7 @@ pub(crate) fn run(args: &HoldArgs, global: &Global) -> Result<ExitCode, Failure>
     // As a shell has it.
     let code = match ended.commands.first().map(|command| command.status) {
         Some(Status::Exited(code)) => code,
-        Some(Status::Signalled(signal)) => {
-            eprintln!("pagewise: the command was ended by signal {signal}");
-            128 + signal
-        }
+        Some(Status::Signalled(signal)) => 128 + signal,
         None => 1,
     };
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))

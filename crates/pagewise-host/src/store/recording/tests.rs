@@ -762,3 +762,11 @@ fn a_checkpoint_waits_for_no_reader() {
     making.writer.finish(&[]).unwrap();
     assert_eq!(values(&Recording::open(&path).unwrap()).unwrap().len(), 300);
 }
+
+#[test]
+fn a_file_system_without_shared_memory_is_named_and_what_to_do() {
+    let code = rusqlite::ffi::SQLITE_IOERR_SHMMAP;
+    let source = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+    let said = RecordingError::Database { action: "create", path: "/net/host.pgw".into(), source }.to_string();
+    assert!(said.contains("network file systems: record to a disk of this host"), "{said}");
+}
