@@ -170,9 +170,10 @@ fn a_full_disk_ends_the_recording_with_a_reason_and_not_the_job() {
     let folder = tempfile::tempdir().unwrap();
     let disk = folder.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
-    // In a namespace of its own: nothing has to be unmounted, whatever happens.
+    // In a namespace of its own: nothing has to be unmounted, whatever happens. What is sampled is on the disk within 2.3 s.
     let script = "mount -t tmpfs -o size=400k none disk && cd disk && \
-                  \"$0\" record --json --hz 20 -o a.pgw -- sh -c 'head -c 10000000 /dev/zero > fill; sleep 5; exit 3' \
+                  \"$0\" record --json --hz 20 -o a.pgw -- \
+                  sh -c 'sleep 3; head -c 10000000 /dev/zero > fill; sleep 5; exit 3' \
                   > ../summary; code=$?; rm -f fill; cp a.pgw* .. ; exit $code";
     let binary = Command::cargo_bin("pagewise").unwrap();
     let status = Command::new("unshare")

@@ -231,16 +231,22 @@ impl Look {
         parts.iter().chain(&rest).fold(Track::constant(0.0, self.windows.count), |sum, part| sum.plus(part))
     }
 
-    /// CPU time that was used per second, in CPUs: neither idle, nor waiting for a disk, nor taken by the hypervisor. Of a
-    /// listing, in parts of it all.
+    /// CPU time that was used per second, in CPUs: neither idle, nor waiting for a disk, nor taken by the hypervisor. A listing
+    /// tells it in parts of a whole whose size is not known.
     #[must_use]
     pub fn busy(&self) -> Track {
-        if !self.has(&signal::CPU_IDLE) && self.has(&signal::IMPORTED_BUSY) {
-            return self.level(&signal::IMPORTED_BUSY);
-        }
         let rest = [&signal::CPU_IOWAIT, &signal::CPU_STEAL].map(|signal| self.rate(signal).or_zero());
         let unused = rest.iter().fold(self.rate(&signal::CPU_IDLE), |sum, part| sum.plus(part));
         self.cpu_time().with(&unused, |all, unused| Some((all - unused).max(0.0)))
+    }
+
+    /// The part of all CPU time that was used. Of a listing as its tool counts it: collectl counts what was taken, too.
+    #[must_use]
+    pub fn busy_share(&self) -> Track {
+        if !self.has(&signal::CPU_IDLE) && self.has(&signal::IMPORTED_BUSY) {
+            return self.level(&signal::IMPORTED_BUSY);
+        }
+        self.busy().share_of(&self.cpu_time())
     }
 
     /// Memory the host has, in bytes.

@@ -182,6 +182,7 @@ pub(super) struct Pairing {
     is_redacted: bool,
     /// What stands for the processes that are not told.
     unnamed: HashMap<u32, u32>,
+    next_unnamed: u32,
     /// Events and losses since they were last looked at, when that was, and for how long of it events were on.
     events: u64,
     lost: u64,
@@ -209,6 +210,7 @@ impl Pairing {
             slices: BTreeMap::new(),
             is_redacted,
             unnamed: HashMap::new(),
+            next_unnamed: FIRST_UNNAMED,
             events: 0,
             lost: 0,
             lost_ever: 0,
@@ -286,8 +288,14 @@ impl Pairing {
 
     /// The number that stands for a process: rules ask which one was held up longest.
     fn unnamed(&mut self, pid: u32) -> u32 {
-        let next = FIRST_UNNAMED.saturating_add(u32::try_from(self.unnamed.len()).unwrap_or(u32::MAX));
-        *self.unnamed.entry(pid).or_insert(next)
+        if let Some(known) = self.unnamed.get(&pid) {
+            return *known;
+        }
+        make_room(&mut self.unnamed);
+        let number = self.next_unnamed;
+        self.next_unnamed = number.saturating_add(1);
+        self.unnamed.insert(pid, number);
+        number
     }
 
     /// How much must be thinned, by what came since it was last asked.
@@ -341,6 +349,8 @@ impl Look for Pairing {
             match record {
                 Record::Fields { who, fields } => self.event(who, fields, to_boot),
                 Record::Lost(count) => self.lost = self.lost.saturating_add(count),
+                // A new process, which may have the number of one that is gone.
+                Record::Started { who, .. } if who.tid == who.pid => drop(self.unnamed.remove(&who.pid)),
                 _ => {}
             }
         }

@@ -183,25 +183,30 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
 }
 
 fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
-    for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {
-        let file = entry.path();
-        if file.extension().is_none_or(|extension| extension != "pgw") {
-            continue;
-        }
+    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "pgw"));
+    files.sort();
+    let mut kept = std::collections::BTreeSet::new();
+    for file in files {
         let (label, kernel) = pagewise_testkit::trouble::runner::label_and_kernel(&file)?;
-        let to = to.join(kernel.ok_or_else(|| format!("{} does not say on which kernel", file.display()))?);
-        std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
         if !label.made || (!label.healthy && label.severity != severity) {
             continue;
         }
+        let kernel = kernel.ok_or_else(|| format!("{} does not say on which kernel", file.display()))?;
         let name = if label.healthy { label.id.clone() } else { format!("{}-{}", label.id, label.severity) };
-        let kept = to.join(format!("{name}.pgw"));
-        std::fs::copy(&file, &kept).map_err(|error| format!("cannot copy to {}: {error}", kept.display()))?;
-        let size = std::fs::metadata(&kept).map_err(|error| error.to_string())?.len();
+        let size = std::fs::metadata(&file).map_err(|error| error.to_string())?.len();
         if size > LARGEST_KEPT {
             println!("{name}: {size} bytes are too many to commit");
-            std::fs::remove_file(&kept).map_err(|error| error.to_string())?;
+            continue;
         }
+        let place = to.join(kernel).join(format!("{name}.pgw"));
+        if !kept.insert(place.clone()) {
+            println!("{name}: there is one already; {} is left", file.display());
+            continue;
+        }
+        std::fs::create_dir_all(place.parent().unwrap_or(to)).map_err(|error| error.to_string())?;
+        std::fs::copy(&file, &place).map_err(|error| format!("cannot copy to {}: {error}", place.display()))?;
     }
     Ok(true)
 }

@@ -316,7 +316,7 @@ pub fn today() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%d").to_string()
 }
 
-/// A name for this host that says nothing about it.
+/// A name for this host, with its kernel, that says nothing about it.
 #[must_use]
 pub fn name_of_this_host() -> String {
     let root = Root::live();
@@ -324,7 +324,7 @@ pub fn name_of_this_host() -> String {
     let facts = pagewise_host::facts::kernel::host_facts(&root, None);
     // A few pages more or less are there at every boot.
     let gibibytes = facts.memory_bytes.map(|bytes| (bytes + (1 << 29)) >> 30);
-    let seed = format!("{}{:?}{gibibytes:?}{:?}", machine.trim(), facts.cpu_model, facts.cpus);
+    let seed = format!("{}{:?}{:?}{gibibytes:?}{:?}", machine.trim(), facts.kernel, facts.cpu_model, facts.cpus);
     blake3::hash(seed.as_bytes()).to_hex()[..6].to_owned()
 }
 

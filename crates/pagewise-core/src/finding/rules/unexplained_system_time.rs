@@ -70,7 +70,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     // A tenth of a busy second in the kernel on an idle host is no trouble.
-    let busy = case.clause("busy CPU", "stat", look.busy().share_of(&look.cpu_time()));
+    let busy = case.clause("busy CPU", "stat", look.busy_share());
     let symptom = case.lasting(&[&share, &busy]);
     let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
               there is enough. File data is lost for it.",
     thresholds: &[
         Threshold::at_least("windows with a boost", 0.10, Fraction),
-        Threshold::at_least("free memory, of the high watermark", 2.0, Number),
+        Threshold::at_least("free memory, of the high watermark without its boost", 2.0, Number),
         Threshold::at_least("freed by kswapd", 100.0, PagesPerSecond),
     ],
     lasts: THREE_WINDOWS,
@@ -64,7 +64,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let with = boost.values().iter().flatten().filter(|boost| **boost > 0.0).count();
     let part = (known > 0).then(|| with as f64 / known as f64);
     let (often, line) = case.whole("windows with a boost", "zoneinfo boost", part);
-    let room = case.clause("free memory, of the high watermark", "zoneinfo free / high", room);
+    let room =
+        case.clause("free memory, of the high watermark without its boost", "zoneinfo free / (high - boost)", room);
     let freed = case.rate("freed by kswapd", &signal::STEAL_KSWAPD);
     let mut hits = boost.hits(|pages| pages > 0.0).and(&room.hits).and(&freed.hits);
     hits.missing.extend(boost.missing().iter().cloned());
@@ -83,7 +84,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.summary = format!(
-            "Watermarks were raised in {} of the windows while {} times the high watermark was free; kswapd freed {} a \
+            "Watermarks were raised in {} of the windows while {} times the high watermark (without what was added to it) was free; kswapd freed {} a \
              second.",
             words::percent(part.unwrap_or(0.0)),
             words::number(room.value(&hits, windows).unwrap_or(0.0)),
