@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use clap::{Parser, Subcommand};
-use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner, Session, name_of_this_host, today};
+use pagewise_testkit::trouble::runner::{self, ALL_EVIDENCE, Runner, Session, name_of_this_host, today};
 use pagewise_testkit::trouble::{HEALTHY, Severity, TROUBLES, judge, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, host_lock};
 use std::path::{Path, PathBuf};
@@ -183,13 +183,9 @@ fn judged(pagewise: &Path, folder: &Path, out: Option<&Path>) -> Result<bool, St
 }
 
 fn keep(folder: &Path, to: &Path, severity: Severity) -> Result<bool, String> {
-    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "pgw"));
-    files.sort();
     let mut kept = std::collections::BTreeSet::new();
-    for file in files {
-        let (label, kernel) = pagewise_testkit::trouble::runner::label_and_kernel(&file)?;
+    for file in runner::recordings(folder)? {
+        let (label, kernel) = runner::label_and_kernel(&file)?;
         if !label.made || (!label.healthy && label.severity != severity) {
             continue;
         }

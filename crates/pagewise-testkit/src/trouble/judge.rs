@@ -5,8 +5,7 @@ use super::{Severity, TROUBLES};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A finding about the measuring itself is no alarm.
@@ -90,11 +89,7 @@ pub fn set(host: &str, day: &str) -> Set {
 /// # Errors
 /// In words: a file that is no labelled recording, or an answer that is none.
 pub fn folder(pagewise: &Path, folder: &Path) -> std::result::Result<Vec<Row>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "pgw"));
-    files.sort();
-    files.iter().map(|file| one(pagewise, file)).collect()
+    runner::recordings(folder)?.iter().map(|file| one(pagewise, file)).collect()
 }
 
 /// Asks about one.

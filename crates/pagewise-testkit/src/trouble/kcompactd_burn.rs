@@ -11,8 +11,8 @@ pub(super) const TROUBLE: Trouble = Trouble {
     what: "free memory is broken up (memory_state), vm.compaction_proactiveness is 100, thp.defrag is defer, and threads ask \
            for huge pages: each that they do not get wakes kcompactd",
     doses: &[
-        Dose { does: "a thread for each CPU at work 60 % of the time", policy: POLICY },
-        Dose { does: "a thread for each CPU at work 80 % of the time", policy: POLICY },
+        Dose { does: "a thread for each CPU at work 40 % of the time", policy: POLICY },
+        Dose { does: "a thread for each CPU at work 70 % of the time", policy: POLICY },
         Dose { does: "a thread for each CPU without pause", policy: POLICY },
     ],
     seconds: LASTING,
@@ -24,7 +24,7 @@ pub(super) const TROUBLE: Trouble = Trouble {
 const POLICY: &str = "memory_state=aged(97%),thp.defrag=defer,vm.compaction_proactiveness=100";
 
 fn make(stage: &Stage, severity: Severity) -> io::Result<()> {
-    let percent = severity.of([60, 80, 100]);
+    let percent = severity.of([40, 70, 100]);
     let whole = Whole::take(stage)?;
     stage.work(cpus(), percent, |_| {
         whole.take_more(stage)?;

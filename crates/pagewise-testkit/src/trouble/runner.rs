@@ -291,6 +291,18 @@ fn write_label(file: &Path, label: &Label) -> Result<(), String> {
     written.map(|_| ()).map_err(|error| format!("cannot label {}: {error}", file.display()))
 }
 
+/// The recordings of a folder, in the order of their names.
+///
+/// # Errors
+/// In words, when the folder cannot be read.
+pub fn recordings(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("cannot list {}: {error}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "pgw"));
+    files.sort();
+    Ok(files)
+}
+
 /// What a recording is of.
 ///
 /// # Errors

@@ -84,8 +84,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.summary = format!(
-            "Watermarks were raised in {} of the windows while {} times the high watermark (without what was added to it) was free; kswapd freed {} a \
-             second.",
+            "Watermarks were raised in {} of the windows while {} times the high watermark (without what was added to it) was \
+             free; kswapd freed {} a second.",
             words::percent(part.unwrap_or(0.0)),
             words::number(room.value(&hits, windows).unwrap_or(0.0)),
             words::bytes(freed.value(&hits, windows).unwrap_or(0.0) * look.page_size),
