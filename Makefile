@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 480
 
 help:
 	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"
-	@echo "make test       every test that 20 minutes allow; lists what it skipped and why"
+	@echo "make test       every test, or those that NAME=… matches; lists what it skipped and why"
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
 	@echo "make bench      Pagewise's own cost, beside other tools'; results go to bench/results/"
@@ -27,7 +27,7 @@ demo: build
 
 test:
 	@scripts/setup test
-	@scripts/test
+	@scripts/test $(NAME)
 
 test-long:
 	@scripts/setup test

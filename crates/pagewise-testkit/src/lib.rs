@@ -1,6 +1,8 @@
 //! What the tests share: marks for what a test needs, one lock on the host, a check that it is left as found, fake
 //! host trees, and a scripted runner with known truth, and the reports of its trials. Never shipped.
 
+pub mod browser;
+
 pub mod fake_host;
 
 pub mod host_lock;

@@ -1,7 +1,7 @@
 //! Input that nobody meant well: every parser of what others write, as one function of bytes each. None may panic, run
 //! without end, or fail without saying what to do.
 //!
-//! `tests/hostile_input.rs` feeds them bent samples and the inputs that were kept; `fuzz/` builds them with libFuzzer, and
+//! `tests/known_truth/hostile_input.rs` feeds them bent samples and the inputs that were kept; `fuzz/` builds them with libFuzzer, and
 //! `scripts/fuzz` runs that. A new parser is a line in [`TARGETS`].
 
 mod bend;

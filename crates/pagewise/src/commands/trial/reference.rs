@@ -1,5 +1,5 @@
 //! The JSON schemas of what `trial check`, `trial status`, `trial verify` and `--dry-run` print, in `docs/reference/` beside those of
-//! `tests/reference.rs`, which cannot see what is the binary's own. `make docs` writes them again.
+//! `tests/integration/reference.rs`, which cannot see what is the binary's own. `make docs` writes them again.
 
 use super::{check, status, verify};
 use crate::session::dry_run;

@@ -1,0 +1,8 @@
+//! The machine side on a real host and on made-up ones.
+
+mod boots;
+mod change_journal;
+mod guards;
+mod restore;
+mod terasort;
+mod tunables;

@@ -1,0 +1,126 @@
+//! What listings of other tools let the rules decide: rates they print stand in for the kernel's totals, at low confidence.
+
+use super::asking::{ask, found, must_find, must_not_decide, must_not_find};
+use pagewise_core::finding::{Confidence, Diagnosis};
+use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
+use std::fmt::Write;
+
+fn imported(kind: Kind, text: &str) -> Imported {
+    let assumed = Assumed::default();
+    let listing = parse(kind, text, &assumed).expect("a listing");
+    merge(vec![(format!("{kind}.txt"), listing)], &assumed)
+}
+
+/// So many rows of vmstat at a second each; `swap` in KiB a second each way.
+fn vmstat(rows: usize, swap: u32, system: u32) -> Imported {
+    let mut text = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
+                    r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+        .to_owned();
+    for _ in 0..rows {
+        let id = 100 - 20 - system;
+        writeln!(text, " 9 14 3145728 92160 1024 61440 {swap} {swap} {swap} {swap} 30000 50000 20 {system} {id} 0 0")
+            .expect("text");
+    }
+    imported(Kind::Vmstat, &text)
+}
+
+/// Ten minutes of sar at ten seconds a row: `-B`, `-W`, `-r`, `-q MEM` and `-u`.
+fn sar(scanned_direct: f64, scanned_kswapd: f64, swapped: f64, waited: f64) -> Imported {
+    let mut text = "Linux 5.14.0-427.el9.x86_64 (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n".to_owned();
+    let at = |row: usize| format!("12:{:02}:{:02}", row * 10 / 60, row * 10 % 60);
+    let mut section = |header: &str, values: &str| {
+        writeln!(text, "\n12:00:00 {header}").expect("text");
+        for row in 1..60 {
+            writeln!(text, "{} {values}", at(row)).expect("text");
+        }
+    };
+    section("CPU %user %nice %system %iowait %steal %idle", "all 20.00 0.00 40.00 5.00 0.00 35.00");
+    section("pswpin/s pswpout/s", &format!("{swapped:.2} {swapped:.2}"));
+    section(
+        "pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s %vmeff",
+        &format!("100.00 100.00 9000.00 {swapped:.2} 9000.00 {scanned_kswapd:.2} {scanned_direct:.2} 800.00 50.00"),
+    );
+    section(
+        "kbmemfree kbavail kbmemused %memused kbbuffers kbcached kbcommit %commit kbactive kbinact kbdirty",
+        "262144 1048576 15728640 93.75 1024 900000 20000000 99.00 8000000 4000000 100",
+    );
+    section(
+        "%smem-10 %smem-60 %smem-300 %smem %fmem-10 %fmem-60 %fmem-300 %fmem",
+        &format!("{waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2}"),
+    );
+    imported(Kind::Sar, &text)
+}
+
+fn ids(diagnosis: &Diagnosis) -> Vec<&str> {
+    diagnosis.findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+#[test]
+fn a_listing_of_vmstat_that_swaps_all_the_while_is_swap_thrash_and_not_unexplained() {
+    let thrash = vmstat(90, 20_000, 60);
+    let finding = must_find(&thrash, "swap-thrash");
+    assert_eq!(finding.confidence, Confidence::Low);
+    let source = |name: &str| finding.evidence.iter().find(|line| line.name == name).expect(name);
+    assert_eq!(source("read from swap").source, "import.swap_in_per_second");
+    assert_eq!(source("read from swap").value, Some(5_000.0), "20,000 KiB are 5,000 pages");
+    assert!(finding.missing.iter().any(|missing| missing.what == "vmstat.workingset_refault_anon"), "{finding:?}");
+    must_not_find(&thrash, "unexplained-system-time");
+    assert_eq!(ids(&ask(&thrash)), ["swap-thrash"]);
+}
+
+#[test]
+fn a_short_one_does_not_call_it_unexplained_and_says_how_long_it_would_take() {
+    let short = vmstat(25, 20_000, 60);
+    must_not_find(&short, "unexplained-system-time");
+    assert_eq!(must_not_decide(&short, "swap-thrash").needs_seconds, Some(60.0));
+    let calm = vmstat(90, 0, 60);
+    must_not_find(&calm, "swap-thrash");
+    must_not_decide(&calm, "numa-imbalance");
+    must_find(&calm, "unexplained-system-time");
+}
+
+#[test]
+fn sar_shows_direct_reclaim_by_the_pages_programs_looked_at() {
+    let reclaims = sar(4_000.0, 6_000.0, 0.0, 12.0);
+    let finding = must_find(&reclaims, "direct-reclaim-stalls");
+    assert_eq!(finding.confidence, Confidence::Low);
+    assert!(finding.summary.contains("4000 pages a second") && finding.summary.contains("40 %"), "{}", finding.summary);
+    assert!((finding.cost.stalled_share.expect("pressure") - 0.12).abs() < 1e-6);
+    must_not_find(&reclaims, "swap-thrash");
+    let calm = sar(0.0, 0.0, 0.0, 0.0);
+    must_not_find(&calm, "direct-reclaim-stalls");
+    must_not_find(&calm, "kswapd-saturation");
+}
+
+#[test]
+fn sar_shows_swap_thrash_by_its_own_pressure_and_knows_how_much_memory_there_is() {
+    let thrash = sar(0.0, 5_000.0, 3_000.0, 40.0);
+    let finding = must_find(&thrash, "swap-thrash");
+    assert_eq!(finding.confidence, Confidence::Low);
+    assert!(finding.summary.contains("Some task waited for memory 40 % of the time"), "{}", finding.summary);
+    let diagnosis = ask(&thrash);
+    assert_eq!(diagnosis.look.memory_bytes, Some(16.0 * 1024.0 * 1024.0 * 1024.0));
+    assert!(found(&diagnosis, "unexplained-system-time").is_none());
+}
+
+#[test]
+fn a_pool_of_huge_pages_that_lies_idle_is_seen_in_sar() {
+    let mut text = "Linux 5.14.0 (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n\n\
+                    12:00:00 kbhugfree kbhugused %hugused kbhugrsvd kbhugsurp\n"
+        .to_owned();
+    for row in 1..90 {
+        let (minute, second) = (row * 10 / 60, row * 10 % 60);
+        writeln!(text, "12:{minute:02}:{second:02} 3145728 1048576 25.00 0 0").expect("text");
+    }
+    let finding = must_find(&imported(Kind::Sar, &text), "hugetlb-waste");
+    assert!(finding.summary.contains("3 GiB") && finding.summary.contains("75 %"), "{}", finding.summary);
+}
+
+#[test]
+fn time_that_the_hypervisor_took_is_told_of_listings_too() {
+    let text = (0..40).fold("r b swpd free buff cache si so bi bo in cs us sy id wa st\n".to_owned(), |text, _| {
+        text + "1 0 0 9000000 1000 500000 0 0 0 0 100 200 30 5 35 0 30\n"
+    });
+    let finding = must_find(&imported(Kind::Vmstat, &text), "measurement-caveat");
+    assert!(finding.summary.contains("The hypervisor took 30 %"), "{}", finding.summary);
+}

@@ -1,0 +1,18 @@
+//! What needs both crates and known truth: statistics against R and against scripted worlds, rules against made recordings,
+//! parsers against hostile input.
+
+mod analysis_says;
+mod changes_of_the_host;
+mod findings;
+mod hostile_input;
+mod licences;
+mod models_agree_with_r;
+mod numbers_print_as_r;
+mod open_ended_rule;
+mod orders_and_analyses;
+mod pathologies;
+mod sequential_rule;
+mod stacks_of_arms;
+mod statistics_agree_with_r;
+mod study_in_r;
+mod verdict_is_right;

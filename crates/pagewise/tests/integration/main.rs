@@ -1,0 +1,33 @@
+//! The binary as its users see it: what they type, what comes back, what is left on the host.
+
+mod analyze;
+mod changes;
+mod diagnose;
+mod doctor;
+mod findings_words;
+mod full_stdout;
+mod import;
+mod latex;
+mod no_recording;
+mod open_ended;
+mod processes;
+mod prove;
+mod record;
+mod record_lost;
+mod recording_browser;
+mod recordings;
+mod redacted;
+mod reference;
+mod report;
+mod report_browser;
+mod report_file;
+mod report_words;
+mod show;
+mod stacks;
+mod study_words;
+mod top;
+mod trial;
+mod trial_survives;
+mod trial_watch;
+mod watch;
+mod workload;
