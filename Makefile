@@ -21,6 +21,7 @@ setup:
 
 build: setup
 	$(CARGO) build --release --locked -p pagewise
+	@scripts/split-symbols target/release/pagewise
 
 demo: build
 	@scripts/demo target/release/pagewise
@@ -50,4 +51,5 @@ docs:
 static:
 	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --locked -p pagewise \
 		--target x86_64-unknown-linux-gnu
+	@scripts/split-symbols target/x86_64-unknown-linux-gnu/release/pagewise
 	target/x86_64-unknown-linux-gnu/release/pagewise doctor --no-walk-cost

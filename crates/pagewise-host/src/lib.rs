@@ -12,6 +12,8 @@ pub mod facts;
 
 pub mod given;
 
+pub mod locked;
+
 pub mod process;
 
 pub mod restore;

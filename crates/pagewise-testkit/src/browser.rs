@@ -34,14 +34,7 @@ pub fn visit(folder: &Path, name: &str, page: &str, window: (u32, u32), dark: bo
 }
 
 /// The same with several arguments, such as time to let pass.
-pub fn visit_with(
-    folder: &Path,
-    name: &str,
-    page: &str,
-    window: (u32, u32),
-    dark: bool,
-    extra: &[&str],
-) -> Visit {
+pub fn visit_with(folder: &Path, name: &str, page: &str, window: (u32, u32), dark: bool, extra: &[&str]) -> Visit {
     let folder = folder.join(name);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("page.html"), page).unwrap();

@@ -3,6 +3,7 @@
 //! Re-analysis needs nothing else. Points live in an SQLite database with full synchronisation: what was reported as
 //! done survives a power loss. A bundle is never overwritten.
 
+use crate::locked::Locked;
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
@@ -195,7 +196,7 @@ pub struct Bundle {
     plan: Plan,
     frozen: Frozen,
     database: Connection,
-    lock: Option<fs::File>,
+    lock: Option<Locked>,
 }
 
 /// Whether the frozen order is one of the plan's cells, its points in their places.
@@ -849,12 +850,10 @@ fn sync_folder(path: &Path) -> Result<(), BundleError> {
     })
 }
 
-fn lock(path: &Path) -> Result<fs::File, BundleError> {
-    let file =
-        fs::File::open(path).map_err(|source| BundleError::File { action: "read", path: path.to_owned(), source })?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
-        .map_err(|_| BundleError::Busy(path.to_owned()))?;
-    Ok(file)
+fn lock(path: &Path) -> Result<Locked, BundleError> {
+    let failed = |action| move |source| BundleError::File { action, path: path.to_owned(), source };
+    let file = fs::File::open(path).map_err(failed("read"))?;
+    Locked::now(&file).map_err(failed("lock"))?.ok_or_else(|| BundleError::Busy(path.to_owned()))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 //! Both are a `flock`, so the kernel gives them back when their holder dies, however it dies. The files are opened
 //! close-on-exec: a job that outlives its owner never holds a lock.
 
+use crate::locked::Locked;
 use crate::root::Root;
 use crate::source::process;
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
@@ -31,7 +31,7 @@ pub const HOST: &str = "/run/pagewise.lock";
 pub struct HostLock {
     holder: Holder,
     // Closing the files gives the locks back.
-    _journal: File,
+    _journal: Locked,
     host: OnceLock<Host>,
 }
 
@@ -39,7 +39,7 @@ pub struct HostLock {
 #[derive(Debug)]
 struct Host {
     /// `None` for a captured tree, and for an ordinary user, who can change nothing of the host.
-    _file: Option<File>,
+    _lock: Option<Locked>,
     /// The state folder of the last holder, when it is another one.
     before: Option<PathBuf>,
 }
@@ -185,13 +185,13 @@ pub fn acquire(state: &Path, verb: &str) -> Result<HostLock, LockError> {
     let path = state.join("lock");
     let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let mut file = open().map_err(failed("open the lock", &path))?;
-    if !try_lock(&file).map_err(failed("lock", &path))? {
+    let Some(journal) = Locked::now(&file).map_err(failed("lock", &path))? else {
         return Err(LockError::Held { state: state.to_owned(), holder: holder(&mut file) });
-    }
+    };
     let holder = Holder { pid: std::process::id(), verb: verb.to_owned(), state: Some(state.to_owned()) };
     // A folder is in its own lock already, and a long name would need more than the line.
     sign(&file, &Holder { state: None, ..holder.clone() });
-    Ok(HostLock { holder, _journal: file, host: OnceLock::new() })
+    Ok(HostLock { holder, _journal: journal, host: OnceLock::new() })
 }
 
 impl HostLock {
@@ -222,7 +222,7 @@ impl HostLock {
 
 impl Host {
     fn unlocked() -> Host {
-        Host { _file: None, before: None }
+        Host { _lock: None, before: None }
     }
 }
 
@@ -236,23 +236,14 @@ fn lock_host(path: &Path, new: &Holder) -> Result<Host, LockError> {
         Err(_) if !rustix::process::geteuid().is_root() => return Ok(Host::unlocked()),
         Err(error) => return Err(failed("open the lock of this host,")(error)),
     };
-    let is_ours = try_lock(&file).map_err(failed("lock"))?;
+    let lock = Locked::now(&file).map_err(failed("lock"))?;
     let there = holder(&mut file);
-    if !is_ours {
+    if lock.is_none() {
         return Err(LockError::HostHeld { holder: there });
     }
     sign(&file, new);
     let before = there.and_then(|before| before.state).filter(|state| Some(state) != new.state.as_ref());
-    Ok(Host { _file: Some(file), before })
-}
-
-/// Whether the lock is ours now.
-fn try_lock(file: &File) -> io::Result<bool> {
-    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    Ok(Host { _lock: lock, before })
 }
 
 /// Only for the words of an error message elsewhere, and for who comes next; the lock itself does not need it.
@@ -331,7 +322,7 @@ mod tests {
         let state = tempfile::tempdir().expect("a temporary folder");
         let lock = acquire(state.path(), "test").expect("free");
         lock.cover(&Root::at(state.path())).expect("nobody else has this tree");
-        assert!(lock.host.get().is_some_and(|host| host._file.is_none()));
+        assert!(lock.host.get().is_some_and(|host| host._lock.is_none()));
     }
 
     #[test]

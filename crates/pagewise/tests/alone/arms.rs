@@ -1,7 +1,6 @@
 //! Trials whose runs keep stacks, seen from outside: what one arm does that the other does not is found and drawn, the bundle
 //! gives the same bytes again, and what could not be had is said.
 
-
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_core::recording::Recorded;
 use pagewise_host::root::Root;

@@ -26,7 +26,11 @@ impl Progress for Silent {
 /// This test binary again, as the owner.
 fn owner(folder: &Path) -> (Child, Vec<u32>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "restored_data_go_with_their_owner::restores_and_waits_when_started_as_a_child", "--nocapture"]);
+    command.args([
+        "--exact",
+        "restored_data_go_with_their_owner::restores_and_waits_when_started_as_a_child",
+        "--nocapture",
+    ]);
     let mut child = command.env(FOLDER, folder).stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let ready = lines.filter_map(|line| Some(line.split_once("ready ")?.1.to_owned())).next();

@@ -4,10 +4,9 @@
 //! `PAGEWISE_SCREENSHOTS=DIR` keeps the screenshots and the pages, for eyes. How long the day takes to open is measured by
 //! `benches/page.rs`: on a host that others use, a bound on time says nothing.
 
-
-use pagewise_testkit::browser::{visit, visit_with};
 use pagewise_core::report::recording::html::{Item, Row, Said};
 use pagewise_core::report::recording::{self, View};
+use pagewise_testkit::browser::{visit, visit_with};
 use pagewise_testkit::made_up_day::HOSTILE;
 use pagewise_testkit::{MadeUpDay, requires};
 use std::fs;

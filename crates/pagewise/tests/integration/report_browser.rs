@@ -2,9 +2,8 @@
 //!
 //! `PAGEWISE_SCREENSHOTS=DIR` keeps the screenshots, for eyes.
 
-
-use pagewise_testkit::browser::visit;
 use pagewise_core::report::{html, study};
+use pagewise_testkit::browser::visit;
 use pagewise_testkit::{reports, requires, studies};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -74,7 +74,7 @@ fn a_busy_function_of_a_program_is_found_by_its_name() {
         count(&profile, |_, frames| frames.iter().any(|frame| frame.name.contains("spins_in_a_named_function")));
     assert!(of_child >= 60, "{of_child} samples of a second of CPU time at 199 Hz");
     assert!(named * 2 >= of_child, "{named} of {of_child} have the function in their stack");
-    let by_thread = count(&profile, |sample, _| sample.pid.is_some() && sample.comm.starts_with("a_child_that_sp"));
+    let by_thread = count(&profile, |sample, _| sample.pid.is_some() && sample.comm.starts_with("stacks::a_child"));
     assert!(by_thread * 2 >= of_child, "{by_thread} have the name of the test's thread");
     assert!(profile.samples.iter().all(|sample| sample.to - sample.from == 1_000_000_000));
 }

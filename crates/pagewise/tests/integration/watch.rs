@@ -1,7 +1,7 @@
 //! `pagewise watch` from outside: a line per sample, of this host and of a recording, for people and for programs.
 
 use assert_cmd::cargo::CommandCargoExt;
-use pagewise_testkit::Terminal;
+use pagewise_testkit::{Terminal, host_lock};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -140,6 +140,8 @@ fn lines_fit_whatever_terminal_there_is_and_the_heading_comes_again() {
 
 #[test]
 fn a_recording_becomes_one_page_and_two_become_one_that_compares_them() {
+    // Both note this host's settings.
+    let _lock = host_lock();
     let folder = tempfile::tempdir().unwrap();
     for name in ["a.pgw", "b.pgw"] {
         let recorded = pagewise(folder.path(), &["record", "-o", name, "--hz", "20", "--for", "1s"]);
