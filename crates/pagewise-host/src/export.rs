@@ -1,47 +1,92 @@
-//! A recording in the format of another tool, as files: core makes the bytes, here they are compressed and written.
+//! A recording in the format of another tool, as files: each format is a file here and a line in [`FORMATS`]; core makes the
+//! bytes, here they are compressed and written.
 
+mod csv;
 mod firefox;
+mod folded;
+mod openmetrics;
+mod parquet;
+mod pprof;
 
 use crate::store::recording::{Recording, RecordingError};
-use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, processes, source_tables};
+use pagewise_core::export::{Selection, processes};
 use pagewise_core::recording::{Profile, Recorded};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// What it is exported to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// A line per value.
-    Csv,
-    /// A folder with a Parquet file per source.
-    Parquet,
-    /// OpenMetrics text with timestamps.
-    OpenMetrics,
-    /// A line per stack.
-    Folded,
-    /// A gzipped `profile.proto`.
-    Pprof,
-    /// The Firefox profiler's processed profile.
-    Firefox,
+/// Every format, in the order people are told of them.
+pub const FORMATS: &[Format] =
+    &[csv::FORMAT, parquet::FORMAT, openmetrics::FORMAT, folded::FORMAT, pprof::FORMAT, firefox::FORMAT];
+
+/// What a recording is exported to.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// As `--to` takes it.
+    pub word: &'static str,
+    /// What it is, in a few words.
+    pub about: &'static str,
+    /// What it holds of a recording.
+    pub holds: Holds,
+    make: Make,
 }
 
-const FORMATS: [(Format, &str); 6] = [
-    (Format::Csv, "csv"),
-    (Format::Parquet, "parquet"),
-    (Format::OpenMetrics, "openmetrics"),
-    (Format::Folded, "folded"),
-    (Format::Pprof, "pprof"),
-    (Format::Firefox, "firefox"),
-];
+/// What a format holds of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// Series.
+    Series,
+    /// Series, and processes as series of their own.
+    SeriesAndProcesses,
+    /// Stacks alone.
+    Stacks,
+}
+
+/// How it is made.
+#[derive(Clone, Copy, Debug)]
+enum Make {
+    /// One file.
+    File(fn(&Chosen<'_>) -> Result<Vec<u8>, ExportError>),
+    /// A folder of files, each handed over with its name as soon as it is made: not all of them need to be in memory.
+    Folder(fn(&Chosen<'_>, Keep<'_>) -> Result<(), ExportError>),
+}
+
+type Keep<'a> = &'a mut dyn FnMut(&str, &[u8]) -> Result<(), ExportError>;
+
+/// What is exported.
+struct Chosen<'a> {
+    path: &'a Path,
+    recording: &'a Recording,
+    selection: &'a Selection,
+}
+
+impl Chosen<'_> {
+    fn stacks(&self) -> Result<Profile, ExportError> {
+        self.recording.profile()?.ok_or_else(|| ExportError::NoStacks(self.path.to_owned()))
+    }
+
+    /// Nanoseconds since 1970 of the clock's zero; `None` in a recording without a date.
+    fn wall_zero(&self) -> Option<i64> {
+        let is_dated = self.recording.about("import.dated") != Some("no");
+        self.recording.about("anchor_wall_offset_ns").filter(|_| is_dated).and_then(|offset| offset.parse().ok())
+    }
+
+    /// Whether the selection takes anything that the format could hold.
+    fn has_series(&self, holds: Holds) -> Result<bool, RecordingError> {
+        let takes_series = self.recording.series().iter().any(|series| self.selection.takes(series));
+        let takes_processes = holds == Holds::SeriesAndProcesses && processes::are_taken(self.selection);
+        let is_everything = self.selection.series.is_empty();
+        Ok(is_everything || takes_series || (takes_processes && self.recording.walks()?.is_some()))
+    }
+}
 
 impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Format, String> {
-        FORMATS.iter().find(|(_, word)| *word == text).map(|(format, _)| *format).ok_or_else(|| {
-            let all: Vec<&str> = FORMATS.iter().map(|(_, word)| *word).collect();
+        FORMATS.iter().find(|format| format.word == text).copied().ok_or_else(|| {
+            let all: Vec<&str> = FORMATS.iter().map(|format| format.word).collect();
             format!("'{text}' is no format; write one of {}", all.join(", "))
         })
     }
@@ -67,12 +112,28 @@ pub enum ExportError {
         /// Why.
         source: io::Error,
     },
+    /// Its bytes cannot be made.
+    #[error("cannot make the export of {}: {source}", path.display())]
+    Made {
+        /// The recording.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The recording cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
 }
 
-/// Writes a recording to `to`; `None`: to `out`. Parquet makes a folder there with a file per source. Gives the files.
+impl ExportError {
+    /// Bytes could not be made, in memory: named by where the recording lies.
+    fn making(chosen: &Chosen<'_>) -> impl Fn(io::Error) -> ExportError {
+        let path = chosen.path.to_owned();
+        move |source| ExportError::Made { path: path.clone(), source }
+    }
+}
+
+/// Writes a recording to `to`; `None`: to `out`, or the current folder for a format that is one. Gives the files.
 ///
 /// # Errors
 /// When it exists, the recording has not what the format holds, or anything cannot be read or written.
@@ -84,45 +145,46 @@ pub fn export(
     out: &mut dyn Write,
 ) -> Result<Vec<PathBuf>, ExportError> {
     let recording = Recording::open(path)?;
-    let has_processes = || -> Result<bool, RecordingError> {
-        let is_long = matches!(format, Format::Csv | Format::OpenMetrics);
-        Ok(is_long && processes::are_taken(selection) && recording.walks()?.is_some())
-    };
-    let takes_series = selection.series.is_empty() || recording.series().iter().any(|series| selection.takes(series));
-    if !takes_series && !has_processes()? {
+    let chosen = Chosen { path, recording: &recording, selection };
+    if !chosen.has_series(format.holds)? {
         return Err(ExportError::NoSeries(selection.series.join(", ")));
     }
-    let stacks = || -> Result<Profile, ExportError> {
-        recording.profile()?.ok_or_else(|| ExportError::NoStacks(path.to_owned()))
+    let make = match format.make {
+        Make::File(make) => make,
+        Make::Folder(make) => return folder(&chosen, make, to.unwrap_or(Path::new("."))),
     };
-    let failed = |source| ExportError::File { path: to.unwrap_or(Path::new("standard output")).to_owned(), source };
-    let bytes = match format {
-        Format::Parquet => return tables(&recording, selection, to.unwrap_or(Path::new("."))),
-        Format::Csv => csv::write(&recording, selection)?.into_bytes(),
-        Format::OpenMetrics => openmetrics::write(&recording, selection)?.into_bytes(),
-        Format::Folded => folded::write(&stacks()?, selection).into_bytes(),
-        Format::Pprof => gzip(&pprof::encode(&stacks()?, selection, wall_zero(&recording))).map_err(failed)?,
-        Format::Firefox => {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            firefox::encode(&stacks()?, selection, wall_zero(&recording), &name).map_err(failed)?
-        }
-    };
+    let bytes = make(&chosen)?;
     match to {
         Some(to) => {
             create(to, &bytes)?;
             Ok(vec![to.to_owned()])
         }
         None => {
+            let failed = |source| ExportError::File { path: PathBuf::from("standard output"), source };
             out.write_all(&bytes).and_then(|()| out.flush()).map_err(failed)?;
             Ok(Vec::new())
         }
     }
 }
 
-/// Nanoseconds since 1970 of the clock's zero; `None` in a recording without a date.
-fn wall_zero(recording: &Recording) -> Option<i64> {
-    let is_dated = recording.about("import.dated") != Some("no");
-    recording.about("anchor_wall_offset_ns").filter(|_| is_dated).and_then(|offset| offset.parse().ok())
+fn folder(
+    chosen: &Chosen<'_>,
+    make: fn(&Chosen<'_>, Keep<'_>) -> Result<(), ExportError>,
+    folder: &Path,
+) -> Result<Vec<PathBuf>, ExportError> {
+    std::fs::create_dir_all(folder).map_err(|source| match source.kind() {
+        // A folder may be there, a file may not.
+        io::ErrorKind::AlreadyExists => ExportError::Exists(folder.to_owned()),
+        _ => ExportError::File { path: folder.to_owned(), source },
+    })?;
+    let mut written = Vec::new();
+    make(chosen, &mut |name, bytes| {
+        let path = folder.join(name);
+        create(&path, bytes)?;
+        written.push(path);
+        Ok(())
+    })?;
+    Ok(written)
 }
 
 fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -138,29 +200,6 @@ fn create(path: &Path, bytes: &[u8]) -> Result<(), ExportError> {
     };
     let mut file = File::create_new(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)
-}
-
-fn tables(recording: &Recording, selection: &Selection, folder: &Path) -> Result<Vec<PathBuf>, ExportError> {
-    /// As good as it gets for plain columns; higher levels gain little (docs/design, on recordings).
-    const LEVEL: i32 = 3;
-    let about: Vec<(String, String)> =
-        recording.meta().iter().map(|(key, value)| (format!("pagewise.{key}"), value.clone())).collect();
-    std::fs::create_dir_all(folder).map_err(|source| match source.kind() {
-        // A folder may be there, a file may not.
-        io::ErrorKind::AlreadyExists => ExportError::Exists(folder.to_owned()),
-        _ => ExportError::File { path: folder.to_owned(), source },
-    })?;
-    let mut written = Vec::new();
-    for table in source_tables(recording, selection)?.iter().filter(|table| !table.rows.is_empty()) {
-        let plain: String =
-            table.source.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        let path = folder.join(format!("{plain}.parquet"));
-        let bytes = parquet::write(table, &about, &|page| zstd::bulk::compress(page, LEVEL))
-            .map_err(|source| ExportError::File { path: path.clone(), source })?;
-        create(&path, &bytes)?;
-        written.push(path);
-    }
-    Ok(written)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! one second. Run it on a quiet machine: timings beside other work mean nothing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use pagewise_core::finding::{self, Look, Options, signal};
+use pagewise_core::finding::{self, Look, signal};
 use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
@@ -105,7 +105,7 @@ fn main() {
     for _ in 0..LOOKS {
         let started = Instant::now();
         let Ok(look) = Look::of(&day);
-        let diagnosis = finding::diagnose(&look, "a day", Options::default());
+        let diagnosis = finding::diagnose(&look, "a day");
         seconds.push(started.elapsed().as_secs_f64());
         assert_eq!(look.ticks, SECONDS);
         assert!(!diagnosis.not_decided.is_empty());

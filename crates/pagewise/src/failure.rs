@@ -150,7 +150,9 @@ impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Self {
         match error {
             ExportError::Exists(_) | ExportError::NoSeries(_) => Failure::Usage(error.into()),
-            ExportError::NoStacks(_) | ExportError::File { .. } => Failure::NotPossible(error.into()),
+            ExportError::NoStacks(_) | ExportError::File { .. } | ExportError::Made { .. } => {
+                Failure::NotPossible(error.into())
+            }
             ExportError::Recording(error) => error.into(),
         }
     }

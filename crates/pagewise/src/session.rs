@@ -119,7 +119,7 @@ pub(crate) struct Session {
     verb: Verb,
     root: Root,
     places: Places,
-    hadoop: Option<PathBuf>,
+    named: workload::Places,
     data: Option<PathBuf>,
     wait: Wait,
     /// Options that going on with a trial needs as well.
@@ -142,14 +142,14 @@ pub(crate) struct Held {
 }
 
 impl Session {
-    pub(crate) fn open(global: &Global, verb: Verb, hadoop: Option<PathBuf>) -> Result<Session, Failure> {
+    pub(crate) fn open(global: &Global, verb: Verb, typed: &workload::Places) -> Result<Session, Failure> {
         let settings = Settings::resolve(global)?;
         let interrupt = Interrupt::on_signals()
             .map_err(|error| Failure::NotPossible(anyhow!("cannot take over Ctrl-C: {error}")))?;
         let places = Places { state: settings.state_dir, cache: settings.cache_dir };
-        let options = Options::typed(global, hadoop.as_deref());
-        let hadoop = hadoop.or(settings.hadoop);
-        Ok(Session { verb, root: Root::live(), places, hadoop, data: None, wait: Wait::No, options, interrupt })
+        let options = Options::typed(global, typed);
+        let named = typed.clone().or(&settings.places);
+        Ok(Session { verb, root: Root::live(), places, named, data: None, wait: Wait::No, options, interrupt })
     }
 
     /// The folder whose contents come back before every run of a command.
@@ -349,7 +349,7 @@ impl Session {
     /// Names of numbers that no run on this host will have, as far as anybody knows.
     fn unknown(&self, plan: &Plan) -> Vec<Lint> {
         let counters: Option<BTreeSet<String>> = vmstat::read(&self.root).ok().map(|read| read.into_keys().collect());
-        numbers::unknown(plan, counters.as_ref())
+        numbers::lints(plan, workload::measures_of(&plan.workload), counters.as_ref())
     }
 
     /// The same in words.
@@ -425,7 +425,7 @@ impl Session {
 
     fn workload(&self, plan: &Plan) -> Result<Box<dyn Workload>, Failure> {
         let mut around = Surroundings::new(&self.places.cache, self.interrupt.clone());
-        around.hadoop.clone_from(&self.hadoop);
+        around.places.clone_from(&self.named);
         around.data.clone_from(&self.data);
         workload::from_plan(&plan.workload, around).map_err(Failure::from)
     }
@@ -781,7 +781,7 @@ fn absolute(path: &Path) -> String {
 
 impl Options {
     /// What a variable says it will say to the next command, too.
-    fn typed(global: &Global, hadoop: Option<&Path>) -> Options {
+    fn typed(global: &Global, named: &workload::Places) -> Options {
         let typed = |option: &str, value: Option<&Path>, variable: &str| -> Vec<String> {
             let is_from_variable = |value: &Path| env::var_os(variable).is_some_and(|text| text == *value.as_os_str());
             let value = value.filter(|value| !is_from_variable(value));
@@ -789,6 +789,11 @@ impl Options {
         };
         let state = typed("--state-dir", global.state_dir.as_deref(), "PAGEWISE_STATE_DIR");
         let cache = typed("--cache-dir", global.cache_dir.as_deref(), "PAGEWISE_CACHE_DIR");
-        Options { job: typed("--hadoop", hadoop, "PAGEWISE_HADOOP"), places: [state, cache].concat() }
+        let job =
+            workload::places().filter_map(|place| Some((place, named.path(place.name)?))).flat_map(|(place, named)| {
+                let named = if place.is_here { absolute(named) } else { named.display().to_string() };
+                [format!("--{}", place.name), named]
+            });
+        Options { job: job.collect(), places: [state, cache].concat() }
     }
 }

@@ -4,18 +4,33 @@
 use crate::cli::Global;
 use crate::failure::Failure;
 use anyhow::{Context, anyhow};
+use pagewise_host::workload::{self, Places};
+use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A config file: `/etc/pagewise/config.toml` or `$XDG_CONFIG_HOME/pagewise/config.toml`.
-#[derive(Debug, Default, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConfigFile {
-    state_dir: Option<PathBuf>,
-    cache_dir: Option<PathBuf>,
-    hadoop: Option<PathBuf>,
+type ConfigFile = BTreeMap<Key, String>;
+
+/// A name that a config file may have: one of Pagewise's own folders, or a place that a workload can be told of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(String);
+
+const STATE: &str = "state_dir";
+const CACHE: &str = "cache_dir";
+
+impl<'de> serde::Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Key, D::Error> {
+        let name = String::deserialize(from)?;
+        let known: Vec<&str> = [STATE, CACHE].into_iter().chain(workload::places().map(|place| place.name)).collect();
+        if known.contains(&name.as_str()) {
+            return Ok(Key(name));
+        }
+        Err(serde::de::Error::custom(format!("there is no setting '{name}'; there are {}", known.join(", "))))
+    }
 }
 
 /// What the rest of the program asks for.
@@ -25,8 +40,8 @@ pub(crate) struct Settings {
     pub(crate) state_dir: PathBuf,
     /// Generated data, jars, swap files.
     pub(crate) cache_dir: PathBuf,
-    /// The user's own Hadoop, when configured.
-    pub(crate) hadoop: Option<PathBuf>,
+    /// What workloads work with, by variables and config files.
+    pub(crate) places: Places,
 }
 
 impl Settings {
@@ -42,7 +57,11 @@ impl Settings {
                 let remedy = "set XDG_CONFIG_HOME or HOME to a folder of yours";
                 read_config(&folder.join("pagewise/config.toml"), remedy)?
             }
-            None => ConfigFile::default(),
+            None => ConfigFile::new(),
+        };
+        let said = |name: &str| {
+            let key = Key(name.to_owned());
+            user.get(&key).or_else(|| host.get(&key))
         };
         let is_root = rustix::process::geteuid().is_root();
         let default = |variable: &str, below_home: &str, for_root: &str| -> Result<PathBuf, Failure> {
@@ -54,16 +73,22 @@ impl Settings {
                 Failure::NotPossible(anyhow!("{what}; set one, or give --state-dir and --cache-dir"))
             })
         };
-        let state_dir = match global.state_dir.clone().or(user.state_dir).or(host.state_dir) {
+        let state_dir = match global.state_dir.clone().or_else(|| said(STATE).map(PathBuf::from)) {
             Some(folder) => folder,
             None => default("XDG_STATE_HOME", ".local/state", "/var/lib/pagewise")?,
         };
-        let cache_dir = match global.cache_dir.clone().or(user.cache_dir).or(host.cache_dir) {
+        let cache_dir = match global.cache_dir.clone().or_else(|| said(CACHE).map(PathBuf::from)) {
             Some(folder) => folder,
             None => default("XDG_CACHE_HOME", ".cache", "/var/cache/pagewise")?,
         };
-        let hadoop = env::var_os("PAGEWISE_HADOOP").map(PathBuf::from).or(user.hadoop).or(host.hadoop);
-        Ok(Settings { state_dir, cache_dir, hadoop })
+        let mut places = Places::default();
+        for place in workload::places() {
+            let from_variable = env::var_os(place.variable());
+            if let Some(found) = from_variable.or_else(|| said(place.name).map(OsString::from)) {
+                places = places.with(place.name, found);
+            }
+        }
+        Ok(Settings { state_dir, cache_dir, places })
     }
 }
 
@@ -79,7 +104,7 @@ fn read_config(path: &Path, remedy: &str) -> Result<ConfigFile, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(ConfigFile::default());
+            return Ok(ConfigFile::new());
         }
         Err(error) => {
             let what = format!("cannot read the config file {}; {remedy}", path.display());

@@ -9,6 +9,7 @@ pub mod data;
 pub mod live;
 pub mod next;
 pub mod order;
+pub mod own_measure;
 pub mod plan;
 pub mod point;
 pub mod stacks;

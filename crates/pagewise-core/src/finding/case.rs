@@ -1,10 +1,11 @@
 //! A rule at work on a look: clauses held against thresholds, tiers that agree or not, and the verdict they make.
 
 use super::answer::Answer;
-use super::document::{Confidence, Cost, Evidence, Proposal, Quantity, Severity, Tier, Who};
+use super::document::{Confidence, Cost, Evidence, Quantity, Severity, Tier, Who};
 use super::families::{ENOUGH_SAMPLES, Family, Share};
 use super::look::{Hits, Look, Missing, Track, Windows};
 use super::processes::By;
+use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
 use super::signal::Signal;
 use super::stalls::Stalled;

@@ -1,11 +1,12 @@
 //! What `diagnose` says, as one document: findings, what was looked for and not there, and what could not be decided.
 
 use super::answer::Answer;
+use super::proposal::Proposal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Identifies it in JSON.
-pub const SCHEMA: &str = "pagewise.findings/1";
+pub const SCHEMA: &str = "pagewise.findings/2";
 
 /// The finding about the measuring itself.
 pub const CAVEAT: &str = "measurement-caveat";
@@ -247,58 +248,6 @@ pub struct RuledOut {
     pub title: String,
     /// What speaks against it.
     pub because: Vec<Evidence>,
-}
-
-/// A setting that is changed together with another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Together {
-    /// The tunable.
-    pub tunable: String,
-    /// Its value now; null where it is not known.
-    pub from: Option<String>,
-    /// The value to try.
-    pub to: String,
-}
-
-/// Something to change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Proposal {
-    /// The tunable; null for what is no setting.
-    pub tunable: Option<String>,
-    /// Its value now; null where it is not known.
-    pub from: Option<String>,
-    /// The value to try.
-    pub to: Option<String>,
-    /// What is set together with it, because neither changes anything alone.
-    #[serde(default)]
-    pub with: Vec<Together>,
-    /// What to do, in words, and why.
-    pub words: String,
-    /// What it acts on: `host`, `job`, or `application`.
-    pub scope: String,
-    /// When it takes effect, in words.
-    pub takes_effect: String,
-    /// Whether the job has to be started anew.
-    pub needs_restart: bool,
-    /// Tunables the kernel moves along.
-    pub coupled: Vec<String>,
-    /// The command that sets it; null where there is none.
-    pub apply: Option<String>,
-    /// How to undo it.
-    pub undo: Option<String>,
-    /// Commands that would decide whether it helps.
-    pub verify: Vec<String>,
-}
-
-impl Proposal {
-    /// Everything it sets: tunable, value now, value to try. Empty for advice.
-    #[must_use]
-    pub fn settings(&self) -> Vec<(&str, Option<&str>, &str)> {
-        let first = self.tunable.as_deref().zip(self.to.as_deref());
-        let first = first.map(|(tunable, to)| (tunable, self.from.as_deref(), to));
-        let with = self.with.iter().map(|other| (other.tunable.as_str(), other.from.as_deref(), other.to.as_str()));
-        first.into_iter().chain(with).collect()
-    }
 }
 
 /// Another finding that has to do with one.

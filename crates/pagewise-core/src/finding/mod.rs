@@ -13,6 +13,7 @@ mod huge_faults;
 pub mod look;
 pub mod looked;
 pub mod processes;
+pub mod proposal;
 mod propose;
 
 pub mod reference;
@@ -25,11 +26,11 @@ pub mod words;
 
 pub use answer::Answer;
 pub use document::{
-    CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound, Proposal,
-    RuledOut, SCHEMA, Severity, Stretch, Tier,
+    CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound, RuledOut, SCHEMA,
+    Severity, Stretch, Tier,
 };
 pub use look::Look;
-pub use propose::Options;
+pub use proposal::Proposal;
 
 use crate::recording::SamplingEvent;
 use case::{Case, Draft, Verdict};
@@ -48,7 +49,7 @@ const NOTEWORTHY: f64 = 0.05;
 
 /// Asks every rule.
 #[must_use]
-pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
+pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     let mut judged: Vec<(&'static Rule, Verdict)> = Vec::with_capacity(rules::ALL.len());
     let mut found: Vec<&'static str> = Vec::new();
     for rule in rules::ALL {
@@ -64,7 +65,7 @@ pub fn diagnose(look: &Look, subject: &str, options: Options) -> Diagnosis {
     for (rule, verdict) in &judged {
         let (id, title) = (rule.id.to_owned(), rule.title.to_owned());
         match verdict {
-            Verdict::Found(draft) => findings.push(finding(rule, draft, &judged, look, options)),
+            Verdict::Found(draft) => findings.push(finding(rule, draft, &judged, look)),
             Verdict::NotFound(because) => not_found.push(NotFound { id, title, because: because.clone() }),
             Verdict::NotDecided { missing, needs_seconds, evidence } => not_decided.push(NotDecided {
                 id,
@@ -90,7 +91,7 @@ fn notes(look: &Look) -> Vec<String> {
     by_timer.then(|| note.to_owned()).into_iter().collect()
 }
 
-fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look, options: Options) -> Finding {
+fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look) -> Finding {
     let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
     let has_beginning = length > 0 && !draft.hits.is_whole;
     let since = has_beginning.then(|| look.windows.from(first)).and_then(|at| instant(look, at));
@@ -102,15 +103,15 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         _ => None,
     });
     let mut changes: Vec<Proposal> = Vec::new();
-    for change in draft.changes.iter().cloned().chain(propose::proposals(rule, look, &draft.hits, options)) {
+    for change in draft.changes.iter().cloned().chain(propose::proposals(rule, look, &draft.hits)) {
         // Two steps can come to the same on this host: the one that stands first says why.
-        let is_there = |other: &Proposal| !change.settings().is_empty() && other.settings() == change.settings();
+        let is_there = |other: &Proposal| !change.settings.is_empty() && other.settings == change.settings;
         if !changes.iter().any(is_there) {
             changes.push(change);
         }
     }
     // What can be set comes first; advice alone is better than nothing.
-    let to_try = changes.iter().position(|change| change.tunable.is_some()).or((!changes.is_empty()).then_some(0));
+    let to_try = changes.iter().position(|change| !change.settings.is_empty()).or((!changes.is_empty()).then_some(0));
     let change = to_try.map(|at| changes.remove(at));
     let mut counterindications: Vec<String> = draft.watch.clone();
     counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));

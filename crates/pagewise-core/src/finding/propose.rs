@@ -2,25 +2,19 @@
 //! commands that set it, undo it and decide whether it helps.
 
 use super::answer::Answer;
-use super::document::{Proposal, Together};
 use super::look::{Hits, Look};
+use super::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
 use super::rule::{Rule, Step, To};
+use crate::tunable::policy::{Policy, Setting};
 use crate::tunable::{CostClass, Scope, Switching, Tunable, find, same};
-
-/// What else is known when changes are proposed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Whether `pagewise prove --live` exists.
-    pub live_proof: bool,
-}
 
 /// The steps of a rule that this host can take and that change something, in order. `hits`: where the rule's finding holds.
 #[must_use]
-pub(super) fn proposals(rule: &Rule, look: &Look, hits: &Hits, options: Options) -> Vec<Proposal> {
-    rule.changes.iter().filter_map(|step| proposal(step, look, hits, options)).collect()
+pub(super) fn proposals(rule: &Rule, look: &Look, hits: &Hits) -> Vec<Proposal> {
+    rule.changes.iter().filter_map(|step| proposal(step, look, hits)).collect()
 }
 
-fn proposal(step: &Step, look: &Look, hits: &Hits, options: Options) -> Option<Proposal> {
+fn proposal(step: &Step, look: &Look, hits: &Hits) -> Option<Proposal> {
     if step.only_when.is_some_and(|when| !(when.holds)(look, hits)) {
         return None;
     }
@@ -35,7 +29,7 @@ fn proposal(step: &Step, look: &Look, hits: &Hits, options: Options) -> Option<P
     for (tunable, to) in step.with {
         settings.push((tunable, value(tunable, *to, look)?));
     }
-    change(&settings, step.why, step.restart, look, options)
+    change(&settings, step.why, step.restart, look)
 }
 
 /// The value that is meant, on this host.
@@ -56,14 +50,10 @@ fn first(tunable: &str, values: &[&str], look: &Look) -> Option<String> {
 #[must_use]
 pub(super) fn advice(words: &str, restart: bool) -> Proposal {
     Proposal {
-        tunable: None,
-        from: None,
-        to: None,
-        with: Vec::new(),
+        settings: Vec::new(),
         words: words.to_owned(),
-        scope: "application".to_owned(),
-        takes_effect: if restart { "with the next start of the job" } else { "at once" }.to_owned(),
-        needs_restart: restart,
+        scope: ActsOn::Application,
+        takes_effect: if restart { TakesEffect::NextStart } else { TakesEffect::AtOnce },
         coupled: Vec::new(),
         apply: None,
         undo: None,
@@ -74,15 +64,8 @@ pub(super) fn advice(words: &str, restart: bool) -> Proposal {
 /// A tunable set to a value. `None` where the host lacks it, has the value already, does not take it, or a ceiling forbids
 /// it.
 #[must_use]
-pub(super) fn set(
-    tunable: &str,
-    to: &str,
-    why: &str,
-    restart: bool,
-    look: &Look,
-    options: Options,
-) -> Option<Proposal> {
-    change(&[(tunable, to.to_owned())], why, restart, look, options)
+pub(super) fn set(tunable: &str, to: &str, why: &str, restart: bool, look: &Look) -> Option<Proposal> {
+    change(&[(tunable, to.to_owned())], why, restart, look)
 }
 
 /// A setting that this host can take and does not have yet.
@@ -90,6 +73,12 @@ struct Checked {
     found: Tunable,
     from: Option<String>,
     to: String,
+}
+
+impl Checked {
+    fn proposed(self) -> ProposedSetting {
+        ProposedSetting { tunable: self.found.name, from: self.from, to: self.to }
+    }
 }
 
 fn checked(tunable: &str, to: &str, look: &Look) -> Option<Checked> {
@@ -104,48 +93,45 @@ fn checked(tunable: &str, to: &str, look: &Look) -> Option<Checked> {
 }
 
 /// Settings that change together: all of them, or none.
-fn change(settings: &[(&str, String)], why: &str, restart: bool, look: &Look, options: Options) -> Option<Proposal> {
+fn change(settings: &[(&str, String)], why: &str, restart: bool, look: &Look) -> Option<Proposal> {
     let all = settings.iter().map(|(tunable, to)| checked(tunable, to, look)).collect::<Option<Vec<Checked>>>()?;
-    let [first, others @ ..] = all.as_slice() else { return None };
-    let text = |one: &Checked| format!("{}={}", one.found.name, escaped_value(&one.to));
-    let policy = quoted(&all.iter().map(text).collect::<Vec<String>>().join(","));
+    if all.is_empty() {
+        return None;
+    }
+    let setting = |one: &Checked| Setting { tunable: one.found.name.clone(), value: one.to.clone() };
+    let policy = Policy { name: None, settings: all.iter().map(setting).collect() };
     let is_live = all.iter().all(|one| one.found.descriptor.cost == CostClass::Live && !one.found.is_for_job());
     let is_for_job = |one: &Checked| one.found.is_for_job() || one.found.descriptor.scope == Scope::Job;
     let switching = |one: &Checked| one.found.descriptor.switching;
     // What is made from now on alone meets the new value, whatever the rule says.
     let restart = restart || all.iter().any(|one| matches!(switching(one), Switching::NewOnly(_)));
-    let is_switched = all.iter().all(|one| matches!(switching(one), Switching::Live(_)));
-    let needs_restart = restart || !is_live;
     let takes_effect = match (is_live, restart) {
-        (true, false) => "at once",
-        (true, true) => "for memory mapped from now on: start the job anew",
-        (false, _) => "with the next start of the job",
+        (true, false) => TakesEffect::AtOnce,
+        (true, true) => TakesEffect::NewMemory,
+        (false, _) => TakesEffect::NextStart,
     };
-    let mut verify = vec![format!("pagewise prove --a now --b {policy} -- ./job")];
-    if is_switched && !needs_restart && options.live_proof {
-        verify.insert(0, format!("pagewise prove --live --a now --b {policy}"));
-    }
+    let is_switched = all.iter().all(|one| matches!(switching(one), Switching::Live(_)));
+    let on_what_runs = is_switched && takes_effect == TakesEffect::AtOnce;
     let mut coupled: Vec<String> = Vec::new();
     for name in all.iter().flat_map(|one| one.found.descriptor.coupled) {
         if !coupled.iter().any(|other| other == name) {
             coupled.push((*name).to_owned());
         }
     }
-    let together =
-        |one: &Checked| Together { tunable: one.found.name.clone(), from: one.from.clone(), to: one.to.clone() };
     Some(Proposal {
-        tunable: Some(first.found.name.clone()),
-        from: first.from.clone(),
-        to: Some(first.to.clone()),
-        with: others.iter().map(together).collect(),
         words: why.to_owned(),
-        scope: if all.iter().all(is_for_job) { "job" } else { "host" }.to_owned(),
-        takes_effect: takes_effect.to_owned(),
-        needs_restart,
+        scope: if all.iter().all(is_for_job) { ActsOn::Job } else { ActsOn::Host },
+        takes_effect,
         coupled,
-        apply: is_live.then(|| format!("pagewise set {policy}")),
-        undo: Some(if is_live { "pagewise revert" } else { "start the job without it" }.to_owned()),
-        verify,
+        verify: on_what_runs
+            .then_some(true)
+            .into_iter()
+            .chain([false])
+            .map(|live| Command::prove(&policy, live))
+            .collect(),
+        apply: is_live.then_some(Command::Set { policy }),
+        undo: is_live.then_some(Command::Revert),
+        settings: all.into_iter().map(Checked::proposed).collect(),
     })
 }
 
@@ -164,39 +150,22 @@ fn is_below_ceiling(found: &Tunable, to: &str, look: &Look) -> bool {
     number * unit <= ceiling.share_of_memory * memory
 }
 
-fn escaped_value(value: &str) -> String {
-    value.replace('\\', "\\\\").replace(',', "\\,")
-}
-
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "._=+-/:%@".contains(c));
-    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_is_one_word_for_a_shell() {
-        assert_eq!(quoted("thp.defrag=defer+madvise"), "thp.defrag=defer+madvise");
-        assert_eq!(quoted("mthp[64k].enabled=inherit"), "'mthp[64k].enabled=inherit'");
-        assert_eq!(quoted("cgroup[/it's].memory.high=1"), "'cgroup[/it'\\''s].memory.high=1'");
-    }
-
-    #[test]
     fn what_has_a_ceiling_is_not_proposed_where_it_cannot_be_checked() {
         let look = Look::default();
-        assert_eq!(set("vm.min_free_kbytes", "65536", "", false, &look, Options::default()), None);
-        assert!(set("vm.swappiness", "50", "", false, &look, Options::default()).is_some());
+        assert_eq!(set("vm.min_free_kbytes", "65536", "", false, &look), None);
+        assert!(set("vm.swappiness", "50", "", false, &look).is_some());
     }
 
     #[test]
     fn what_not_every_kernel_has_is_not_proposed_for_one_that_is_not_known() {
         let look = Look::default();
         for (name, value) in [("vm.watermark_scale_factor", "50"), ("mglru.enabled", "y"), ("process.thp", "never")] {
-            assert_eq!(set(name, value, "", false, &look, Options::default()), None, "{name}");
+            assert_eq!(set(name, value, "", false, &look), None, "{name}");
         }
     }
 
@@ -206,26 +175,28 @@ mod tests {
             let name = |name: &str| if name == "a" { "vm.swappiness" } else { "vm.vfs_cache_pressure" };
             values.iter().map(|(which, value)| (name(which), (*value).to_owned())).collect()
         };
-        let both = change(&settings(&[("a", "10"), ("b", "200")]), "why", false, &Look::default(), Options::default());
+        let both = change(&settings(&[("a", "10"), ("b", "200")]), "why", false, &Look::default());
         let both = both.expect("every kernel has them");
-        assert_eq!(both.apply.as_deref(), Some("pagewise set 'vm.swappiness=10,vm.vfs_cache_pressure=200'"));
-        let set: Vec<(&str, &str)> = both.settings().into_iter().map(|(name, _, to)| (name, to)).collect();
+        let set: Vec<(&str, &str)> = both.settings.iter().map(|one| (one.tunable.as_str(), one.to.as_str())).collect();
         assert_eq!(set, [("vm.swappiness", "10"), ("vm.vfs_cache_pressure", "200")]);
-        let refused = change(&settings(&[("a", "10"), ("b", "much")]), "", false, &Look::default(), Options::default());
+        let Some(Command::Set { policy }) = &both.apply else { panic!("{:?}", both.apply) };
+        assert_eq!(policy.to_string(), "vm.swappiness=10,vm.vfs_cache_pressure=200");
+        assert_eq!(both.undo, Some(Command::Revert));
+        let refused = change(&settings(&[("a", "10"), ("b", "much")]), "", false, &Look::default());
         assert_eq!(refused, None, "neither without the other");
     }
 
     #[test]
     fn a_proof_on_what_runs_is_offered_only_for_what_can_be_switched_under_it() {
-        let options = Options { live_proof: true };
         for (name, value, is_live, effect) in [
-            ("vm.swappiness", "10", true, "at once"),
-            ("swap", "zram:4G", false, "at once"),
-            ("thp.enabled", "madvise", false, "for memory mapped from now on: start the job anew"),
+            ("vm.swappiness", "10", true, TakesEffect::AtOnce),
+            ("swap", "zram:4G", false, TakesEffect::AtOnce),
+            ("thp.enabled", "madvise", false, TakesEffect::NewMemory),
         ] {
-            let change = set(name, value, "", false, &Look::default(), options).expect(name);
-            assert_eq!(change.verify.iter().any(|line| line.contains("--live")), is_live, "{name}");
-            assert!(change.verify.iter().any(|line| line.ends_with(" -- ./job")), "{name}");
+            let change = set(name, value, "", false, &Look::default()).expect(name);
+            let kinds: Vec<bool> =
+                change.verify.iter().map(|proof| matches!(proof, Command::Prove { live: true, .. })).collect();
+            assert_eq!(kinds, if is_live { vec![true, false] } else { vec![false] }, "{name}");
             assert_eq!(change.takes_effect, effect, "{name}");
         }
     }

@@ -1,13 +1,14 @@
 //! A diagnosis on a terminal: what was found, the costliest first, with the change to try; then what was not there and
 //! what could not be told. Readable at 80 columns, without colour and without UTF-8.
 
+use super::command_line::command_line;
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Proposal, Quantity, RuledOut,
-    Severity, Who,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Quantity, RuledOut, Severity, Who,
 };
+use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
 use crate::unit::Bytes;
 use unicode_width::UnicodeWidthStr;
@@ -275,31 +276,34 @@ impl Page {
     }
 
     fn change(&mut self, label: &str, change: &Proposal) {
-        let settings = change.settings();
-        if settings.is_empty() {
+        if change.settings.is_empty() {
             self.labelled(label, &words::sentence(&change.words));
             return;
         }
-        for (place, setting) in settings.into_iter().enumerate() {
-            let (from, to) = arrow(change, setting);
+        for (place, setting) in change.settings.iter().enumerate() {
+            let (from, to) = arrow(change.scope, setting);
             let from = if place == 0 { from } else { format!("and {from}") };
             self.value(if place == 0 { label } else { "" }, &from, &to);
         }
-        let mut effect = format!("{}. Takes effect {}", words::sentence(&change.words), change.takes_effect);
+        let mut effect = format!("{}. Takes effect {}", words::sentence(&change.words), change.takes_effect.words());
         if !change.coupled.is_empty() {
             effect.push_str(&format!("; moves {} along", change.coupled.join(", ")));
         }
         self.labelled("", &effect);
         if let (Some(apply), Some(undo)) = (&change.apply, &change.undo) {
-            self.value("", apply, &format!("    undo: {undo}"));
+            self.value("", &command_line(apply), &format!("    undo: {}", command_line(undo)));
         }
     }
 
     /// Commands are never wrapped: they are there to be copied.
-    fn commands(&mut self, label: &str, commands: &[String]) {
+    fn commands(&mut self, label: &str, commands: &[Command]) {
         for (place, command) in commands.iter().enumerate() {
             let label = if place == 0 { label } else { "" };
-            let line = format!("   {label}{}{}", " ".repeat(LABEL.saturating_sub(label.width())), printable(command));
+            let line = format!(
+                "   {label}{}{}",
+                " ".repeat(LABEL.saturating_sub(label.width())),
+                printable(&command_line(command))
+            );
             self.line(&line);
         }
     }
@@ -407,10 +411,11 @@ pub(super) fn who(who: &[Who]) -> String {
 
 /// What a change does to one setting, as two halves of a line: `vm.dirty: 16 MiB` and ` → 4.7 GiB`. Sizes are for reading; the
 /// command has them exactly.
-pub(super) fn arrow(change: &Proposal, (tunable, from, to): (&str, Option<&str>, &str)) -> (String, String) {
-    let to = readable(tunable, to);
-    match from {
-        _ if change.scope == "job" => (format!("{tunable}={to}"), String::new()),
+pub(super) fn arrow(scope: ActsOn, setting: &ProposedSetting) -> (String, String) {
+    let tunable = setting.tunable.as_str();
+    let to = readable(tunable, &setting.to);
+    match setting.from.as_deref() {
+        _ if scope == ActsOn::Job => (format!("{tunable}={to}"), String::new()),
         Some(from) => (format!("{tunable}: {}", readable(tunable, from)), format!(" → {to}")),
         None => (tunable.to_owned(), format!(" → {to}")),
     }

@@ -20,6 +20,7 @@ pub mod tunables;
 
 pub mod arms;
 
+mod command_line;
 mod content;
 mod figure;
 mod flame_tree;
@@ -32,6 +33,7 @@ mod script;
 mod text;
 mod words;
 
+pub use command_line::command_line;
 pub use html::{TemplateError, html};
 pub use markdown::markdown;
 pub use text::{Style, text};

@@ -1,6 +1,7 @@
 //! The Firefox profiler's processed profile: a thread per process and command, a sample per stack and slice with its
 //! count as weight. Opened at profiler.firefox.com, which keeps the file in the browser.
 
+use super::{Chosen, ExportError, Format, Holds, Make};
 use fxprof_processed_profile::{
     CategoryColor, CategoryPairHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Profile as Firefox, ReferenceTimestamp,
     SamplingInterval, Timestamp,
@@ -10,7 +11,15 @@ use pagewise_core::recording::Profile;
 use std::collections::BTreeMap;
 use std::io;
 
-pub(super) fn encode(profile: &Profile, selection: &Selection, zero: Option<i64>, name: &str) -> io::Result<Vec<u8>> {
+pub(super) const FORMAT: Format =
+    Format { word: "firefox", about: "for profiler.firefox.com", holds: Holds::Stacks, make: Make::File(make) };
+
+fn make(chosen: &Chosen<'_>) -> Result<Vec<u8>, ExportError> {
+    let name = chosen.path.file_name().unwrap_or_default().to_string_lossy();
+    encode(&chosen.stacks()?, chosen.selection, chosen.wall_zero(), &name).map_err(ExportError::making(chosen))
+}
+
+fn encode(profile: &Profile, selection: &Selection, zero: Option<i64>, name: &str) -> io::Result<Vec<u8>> {
     let taken: Vec<_> = profile.samples.iter().filter(|sample| selection.overlaps(sample)).collect();
     let start = taken.iter().map(|sample| sample.from).min().unwrap_or(0);
     let reference = zero.map_or(0.0, |zero| zero.saturating_add_unsigned(start) as f64 / 1e6);

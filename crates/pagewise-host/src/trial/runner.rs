@@ -246,7 +246,7 @@ impl HostRunner<'_> {
                 let recordings = self.recordings.as_ref();
                 let recorder = recordings
                     .and_then(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
-                let measured = self.measure(&scope, &context.job, &context.scratch, commands);
+                let measured = self.measure(&scope, context, commands);
                 if let Some(Ok(summary)) = recorder.map(Recorder::finish)
                     && let Some(why) = summary.ended
                 {
@@ -262,10 +262,10 @@ impl HostRunner<'_> {
     fn measure(
         &mut self,
         scope: &Scope,
-        job: &JobSettings,
-        scratch: &Path,
+        context: &RunContext,
         mut commands: Vec<Command>,
     ) -> Result<Measured, TrialError> {
+        let RunContext { job, scratch, .. } = context;
         let metrics_file = scratch.join("metrics.jsonl");
         for command in &mut commands {
             let metrics = metrics_file.to_string_lossy().into_owned();
@@ -306,6 +306,10 @@ impl HostRunner<'_> {
         }
         for metric in &self.output_metrics {
             measures.put_or_miss(&metric.name, metric.find(&ran));
+        }
+        for own in self.workload.measures() {
+            measures.put_or_miss(own.name, self.workload.measure(own.name, context, &ran));
+            measures.custom_units.insert(own.name.to_owned(), own.unit.to_owned());
         }
         Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })
     }

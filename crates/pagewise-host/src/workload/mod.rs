@@ -1,25 +1,151 @@
 //! The jobs a trial runs: prepare, run, verify, clean. Only what `prepare_run` returns is timed.
+//!
+//! One that ships with Pagewise is a file or folder here and a line in [`BUILT_IN`]: it says itself what its arguments,
+//! options, steps and measures are, and nothing outside of its file knows them.
 
 pub mod command;
 pub mod terasort;
 
-use crate::process::{Command, Ended, Interrupt, Interrupted};
+use crate::process::{Command, Ended, Interrupt, Interrupted, JobEnded};
+use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// The workloads that ship with Pagewise.
-pub const BUILT_IN: &[&str] = &["terasort"];
+pub const BUILT_IN: &[&BuiltIn] = &[&terasort::BUILT_IN];
+
+/// A workload that ships with Pagewise, as far as it can be described before it runs.
+#[derive(Debug)]
+pub struct BuiltIn {
+    /// Its name in plans and on the command line.
+    pub name: &'static str,
+    /// What it is, in a sentence without a full stop.
+    pub about: &'static str,
+    /// What a plan, a policy (`workload.NAME`) or the command line gives it.
+    pub arguments: &'static [Argument],
+    /// Where things lie that it works with. They come from the command line, a variable or the settings, never from a plan.
+    pub options: &'static [Place],
+    /// Measures of its own, which a plan may name as its metric.
+    pub measures: &'static [OwnMeasure],
+    /// What can be done with it beside preparing, running, verifying and cleaning.
+    pub steps: &'static [OwnStep],
+    /// What `verify` has found of an output that it calls right.
+    pub right: &'static str,
+    /// Words after `pagewise workload`, to begin with.
+    pub examples: &'static [&'static str],
+    /// Makes it as a plan declares it.
+    pub from_plan: fn(&plan::Workload, Surroundings) -> Result<Box<dyn Workload>, WorkloadError>,
+}
+
+/// An argument of a built-in workload.
+#[derive(Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is when it is not given.
+    pub default: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// A place that a built-in workload is told of: `--NAME`, the variable of [`Place::variable`], or `NAME = …` in the settings.
+#[derive(Debug)]
+pub struct Place {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub about: &'static str,
+    /// Whether it is a folder of this host, whose path may be made absolute.
+    pub is_here: bool,
+}
+
+impl Place {
+    /// The variable that gives it.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("PAGEWISE_{}", self.name.to_uppercase().replace('-', "_"))
+    }
+}
+
+/// A step that only one workload has.
+#[derive(Debug)]
+pub struct OwnStep {
+    /// The word for it.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// Does it, and says in a line what there is now.
+    pub run: fn(&Surroundings, &dyn Progress) -> Result<String, WorkloadError>,
+}
+
+/// The built-in workload of this name.
+#[must_use]
+pub fn built_in(name: &str) -> Option<&'static BuiltIn> {
+    BUILT_IN.iter().copied().find(|workload| workload.name == name)
+}
+
+/// Measures that the workload of a plan brings.
+#[must_use]
+pub fn measures_of(declared: &plan::Workload) -> &'static [OwnMeasure] {
+    built_in(&declared.name).map_or(&[], |workload| workload.measures)
+}
+
+/// Every place that some built-in workload can be told of, once.
+pub fn places() -> impl Iterator<Item = &'static Place> {
+    let all = BUILT_IN
+        .iter()
+        .enumerate()
+        .flat_map(|(number, workload)| workload.options.iter().map(move |one| (number, one)));
+    all.filter(|(number, one)| {
+        let before = BUILT_IN[..*number].iter().flat_map(|workload| workload.options);
+        !before.into_iter().any(|other| other.name == one.name)
+    })
+    .map(|(_, one)| one)
+}
+
+/// The places the user named, by the names of [`Place`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(BTreeMap<String, OsString>);
+
+impl Places {
+    /// With this one, too.
+    #[must_use]
+    pub fn with(mut self, name: &str, place: impl Into<OsString>) -> Places {
+        self.0.insert(name.to_owned(), place.into());
+        self
+    }
+
+    /// What is not named here, as `others` have it.
+    #[must_use]
+    pub fn or(mut self, others: &Places) -> Places {
+        for (name, place) in &others.0 {
+            self.0.entry(name.clone()).or_insert_with(|| place.clone());
+        }
+        self
+    }
+
+    /// The place of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(name).map(OsString::as_os_str)
+    }
+
+    /// The same as a path.
+    #[must_use]
+    pub fn path(&self, name: &str) -> Option<&Path> {
+        self.get(name).map(Path::new)
+    }
+}
 
 /// What a workload is given beside the plan. Folders come from here, never from a plan.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// Where generated data and jars are kept.
     pub cache_dir: PathBuf,
-    /// The Hadoop the user named with `--hadoop`.
-    pub hadoop: Option<PathBuf>,
-    /// The folder for data inside a cluster's file system.
-    pub cluster_dir: String,
+    /// The places the user named; each workload reads its own.
+    pub places: Places,
     /// The data of a command that are to be put back before every run, named with `--data`.
     pub data: Option<PathBuf>,
     /// Whether the user wants out.
@@ -30,8 +156,7 @@ impl Surroundings {
     /// Everything by default but the cache.
     #[must_use]
     pub fn new(cache_dir: impl Into<PathBuf>, interrupt: Interrupt) -> Self {
-        let cluster_dir = "pagewise".to_owned();
-        Surroundings { cache_dir: cache_dir.into(), hadoop: None, cluster_dir, data: None, interrupt }
+        Surroundings { cache_dir: cache_dir.into(), places: Places::default(), data: None, interrupt }
     }
 }
 
@@ -40,14 +165,25 @@ impl Surroundings {
 /// # Errors
 /// [`WorkloadError::Usage`] when there is no such workload, or it has no such argument.
 pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Box<dyn Workload>, WorkloadError> {
-    match declared.name.as_str() {
-        "command" => Ok(Box::new(command::CommandWorkload::from_plan(declared, around)?)),
-        "terasort" => Ok(Box::new(terasort::Terasort::from_plan(declared, around)?)),
-        other => Err(WorkloadError::Usage(format!(
-            "there is no workload '{other}'; built in: {}; your own: name = \"command\" with run = [...]",
-            BUILT_IN.join(", ")
-        ))),
+    if declared.name == "command" {
+        return Ok(Box::new(command::CommandWorkload::from_plan(declared, around)?));
     }
+    let Some(workload) = built_in(&declared.name) else {
+        let names: Vec<&str> = BUILT_IN.iter().map(|workload| workload.name).collect();
+        return Err(WorkloadError::Usage(format!(
+            "there is no workload '{}'; built in: {}; your own: name = \"command\" with run = [...]",
+            declared.name,
+            names.join(", ")
+        )));
+    };
+    if [&declared.run, &declared.prepare, &declared.verify, &declared.clean].iter().any(|argv| !argv.is_empty()) {
+        return Err(WorkloadError::Usage(format!(
+            "the workload {} prepares, runs, verifies and cleans by itself; run, prepare, verify and clean are for the \
+             workload 'command'",
+            workload.name
+        )));
+    }
+    (workload.from_plan)(declared, around)
 }
 
 /// What a policy asks of the job rather than of the host.
@@ -194,6 +330,19 @@ pub trait Workload {
         format!("{}; its last words: {}", ended.status, ended.last_words())
     }
 
+    /// Measures of its own.
+    fn measures(&self) -> &'static [OwnMeasure] {
+        &[]
+    }
+
+    /// One of them, of a run that has ended and whose output is still there; or why there is none.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    fn measure(&self, name: &str, _run: &RunContext, _ended: &JobEnded) -> Result<f64, String> {
+        Err(format!("the workload does not measure {name}"))
+    }
+
     /// After every run that ended well, untimed.
     ///
     /// # Errors
@@ -205,6 +354,14 @@ pub trait Workload {
     /// # Errors
     /// When something cannot be put away.
     fn clean_run(&mut self, run: &RunContext) -> Result<(), WorkloadError>;
+
+    /// Removes what it keeps from trial to trial. Gives the folder it lay in; `None` when it keeps nothing.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    fn forget(&mut self) -> Result<Option<PathBuf>, WorkloadError> {
+        Ok(None)
+    }
 }
 
 /// Why a workload cannot go on.
@@ -259,6 +416,33 @@ mod tests {
             ..JobSettings::default()
         };
         assert_eq!(job.environment()["JAVA_TOOL_OPTIONS"], "-Xint -XX:+UseTransparentHugePages \"-Da=b c\"");
+    }
+
+    #[test]
+    fn what_a_workload_brings_has_names_of_its_own() {
+        let mut names = Vec::new();
+        for workload in BUILT_IN {
+            for measure in workload.measures {
+                assert!(pagewise_core::metric::find(measure.name).is_none(), "{} is in the catalogue", measure.name);
+            }
+            assert!(workload.name != "command" && !names.contains(&workload.name), "{}", workload.name);
+            names.push(workload.name);
+            for step in workload.steps {
+                assert!(!["prepare", "run", "verify", "clean"].contains(&step.name), "{}", step.name);
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_named_once_and_those_given_win() {
+        let mut names: Vec<&str> = places().map(|place| place.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        let given =
+            Places::default().with("hadoop", "/mine").or(&Places::default().with("hadoop", "/theirs").with("b", "c"));
+        assert_eq!((given.path("hadoop"), given.get("b")), (Some(Path::new("/mine")), Some(OsStr::new("c"))));
     }
 
     #[test]

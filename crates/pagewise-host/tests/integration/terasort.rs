@@ -7,7 +7,9 @@ use pagewise_host::process::{self, Interrupt, Limits, Watch};
 use pagewise_host::restore::Dataset;
 use pagewise_host::root::Root;
 use pagewise_host::workload::terasort::{Arguments, Java, Terasort, fetch_hadoop};
-use pagewise_host::workload::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use pagewise_host::workload::{
+    JobSettings, Places, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError,
+};
 use pagewise_testkit::requires;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -214,8 +216,7 @@ fn the_users_own_hadoop_command_sorts_and_is_validated_the_same_way() {
     let home = dir.path().join("hadoop");
     release_in(&home);
     let around = Surroundings {
-        hadoop: Some(home.clone()),
-        cluster_dir: dir.path().join("cluster").display().to_string(),
+        places: Places::default().with("hadoop", &home).with("cluster-dir", dir.path().join("cluster")),
         ..Surroundings::new(dir.path().join("cache"), Interrupt::default())
     };
     let scratch = dir.path().join("scratch");

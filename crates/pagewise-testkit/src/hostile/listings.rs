@@ -1,7 +1,7 @@
 //! Files of other tools, as an import reads them.
 
 use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, source_tables};
-use pagewise_core::finding::{self, Look, Options};
+use pagewise_core::finding::{self, Look};
 use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
 use pagewise_core::recording::Recorded;
 use pagewise_core::report::{Style, findings};
@@ -62,7 +62,7 @@ fn use_all(imported: &Imported) {
         let _ = pprof::encode(&profile, &selection, None);
     }
     let Ok(look) = Look::of(imported);
-    let diagnosis = finding::diagnose(&look, "hostile", Options::default());
+    let diagnosis = finding::diagnose(&look, "hostile");
     let said = findings::text(&diagnosis, Style::default());
     assert!(!said.contains('\u{1b}'), "no name steers a terminal");
 }

@@ -1,7 +1,7 @@
 //! Recordings: the file as a whole, and what its tables hold.
 
 use pagewise_core::export::{Selection, csv, folded, openmetrics, pprof};
-use pagewise_core::finding::{self, Look, Options};
+use pagewise_core::finding::{self, Look};
 use pagewise_core::import::{Assumed, Kind};
 use pagewise_core::recording::segment;
 use pagewise_core::recording::tick::{Reading, SourceRow, TickDecoder, TickEncoder};
@@ -31,7 +31,7 @@ pub(super) fn file(bytes: &[u8]) {
         let _ = pprof::encode(&profile, &Selection::default(), None);
     }
     if let Ok(look) = Look::of(&recording) {
-        let _ = finding::diagnose(&look, "hostile", Options::default());
+        let _ = finding::diagnose(&look, "hostile");
     }
 }
 
@@ -108,6 +108,6 @@ mod tests {
         assert!(Recording::open(&path).unwrap().ticks().unwrap() > 10);
         // What is judged is judged alike, made up or not.
         let Ok(look) = Look::of(&RecordingBuilder::healthy(20));
-        assert!(finding::diagnose(&look, "made up", Options::default()).findings.is_empty());
+        assert!(finding::diagnose(&look, "made up").findings.is_empty());
     }
 }

@@ -1,13 +1,13 @@
 //! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
 
-use crate::cli::{Cli, Global};
+use crate::cli::Global;
 use crate::commands::import::Known;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress;
 use anyhow::anyhow;
-use clap::{Args, CommandFactory};
-use pagewise_core::finding::{self, Diagnosis, Look, Options, Severity};
+use clap::Args;
+use pagewise_core::finding::{self, Diagnosis, Look, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::unit::Seconds;
 use pagewise_host::import::{self, KindFile};
@@ -157,27 +157,18 @@ fn look(file: &Path) -> Result<Look, Failure> {
 }
 
 pub(super) fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
-    finding::diagnose(look, subject, options())
-}
-
-/// What this binary can propose.
-pub(super) fn options() -> Options {
-    Options { live_proof: has_live_proof() }
-}
-
-/// Whether this binary's `prove` has `--live`: its lines are proposed only where they work.
-fn has_live_proof() -> bool {
-    let cli = Cli::command();
-    let prove = cli.get_subcommands().find(|verb| verb.get_name() == "prove");
-    prove.is_some_and(|prove| prove.get_arguments().any(|argument| argument.get_long() == Some("live")))
+    finding::diagnose(look, subject)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
+    use pagewise_core::finding::proposal::Command as Asked;
     use pagewise_core::finding::rules;
+    use pagewise_core::report::command_line;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;
 
@@ -220,20 +211,24 @@ mod tests {
         let mut seen = 0;
         for recording in proposing() {
             let Ok(look) = Look::of(&recording);
-            let diagnosis = finding::diagnose(&look, "a test", options());
+            let diagnosis = finding::diagnose(&look, "a test");
             for finding in &diagnosis.findings {
                 for change in finding.change.iter().chain(&finding.alternatives) {
-                    for line in change.verify.iter().chain(&change.apply) {
-                        let words = shlex::split(line).unwrap_or_else(|| panic!("{line}"));
+                    for asked in change.verify.iter().chain(&change.apply) {
+                        let line = command_line(asked);
+                        let words = shlex::split(&line).unwrap_or_else(|| panic!("{line}"));
                         Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
-                        let policy = words.iter().find(|word| word.contains('=')).unwrap_or_else(|| panic!("{line}"));
-                        let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
-                        assert_eq!(Some(&policy.settings[0].tunable), change.tunable.as_ref(), "{line}");
-                        assert_eq!(Some(&policy.settings[0].value), change.to.as_ref(), "{line}");
-                        if words.iter().any(|word| word == "--live") {
-                            let now: Policy = "now".parse().unwrap();
-                            let is_short_lived = words.iter().any(|word| word == "--short-lived");
-                            let switched = switching::tunables([&now, &policy], is_short_lived);
+                        let read: Policy = words
+                            .iter()
+                            .find(|word| word.contains('='))
+                            .and_then(|word| word.parse().ok())
+                            .unwrap_or_else(|| panic!("{line}"));
+                        let (Asked::Set { policy } | Asked::Prove { b: policy, .. }) = asked else { panic!("{line}") };
+                        assert_eq!(read, *policy, "{line} is the data");
+                        let settings = policy.settings.iter().map(|one| (&one.tunable, &one.value));
+                        assert!(settings.eq(change.settings.iter().map(|one| (&one.tunable, &one.to))), "{line}");
+                        if let Asked::Prove { a, b, live: true } = asked {
+                            let switched = switching::tunables([a, b], false);
                             assert!(switched.is_ok(), "{line}: {}", switched.unwrap_err());
                         }
                         seen += 1;

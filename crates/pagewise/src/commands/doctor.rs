@@ -42,7 +42,7 @@ impl DoctorArgs {
     fn ask(&self, root: &Root, global: &Global) -> DoctorReport {
         // A host where no place for files can be found still has an answer to everything else.
         let settings = Settings::resolve(global).ok();
-        let hadoop = settings.as_ref().and_then(|settings| settings.hadoop.as_deref());
+        let hadoop = settings.as_ref().and_then(|settings| settings.places.path("hadoop"));
         let cache = settings.as_ref().map(|settings| settings.cache_dir.as_path());
         let capabilities = facts::capabilities(root, hadoop, cache);
         let comparable = comparable(&capabilities);

@@ -8,22 +8,21 @@ use clap::Args;
 use pagewise_core::export::Selection;
 use pagewise_core::recording::Recorded;
 use pagewise_core::unit::Seconds;
-use pagewise_host::export::{ExportError, Format, export};
+use pagewise_host::export::{ExportError, FORMATS, Format, Holds, export};
 use pagewise_host::store::recording::Recording;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Write a recording in the format of another tool
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = after_help())]
 pub(crate) struct ExportArgs {
     /// The recording
     #[arg(value_name = "FILE.pgw")]
     recording: PathBuf,
-    /// csv, parquet, openmetrics, folded, pprof or firefox
-    #[arg(long = "to", value_name = "FORMAT")]
+    #[arg(long = "to", value_name = "FORMAT", help = words())]
     format: Format,
-    /// Where to; never overwritten. For parquet a folder, with a file per source [default: stdout, or the current folder]
+    /// Where to; never overwritten. A folder where the format is one [default: stdout, or the current folder]
     #[arg(short, long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only series that fit, such as 'vmstat.compact_*' or MemFree
@@ -37,11 +36,29 @@ pub(crate) struct ExportArgs {
     until: Option<String>,
 }
 
-const AFTER_HELP: &str = "csv: a line per value. openmetrics: text with timestamps. Both have the processes, too. folded, \
-                          pprof, firefox: stacks only.\n\n\
-                          Examples:\n  pagewise export a.pgw --to csv --series 'vmstat.compact_*'\n  \
-                          pagewise export a.pgw --to parquet -o a.parquet\n  \
-                          pagewise export a.pgw --to pprof -o a.pb.gz --from 60s --until 90s";
+const EXAMPLES: &str = "Examples:\n  pagewise export a.pgw --to csv --series 'vmstat.compact_*'\n  \
+                        pagewise export a.pgw --to parquet -o a.parquet\n  \
+                        pagewise export a.pgw --to pprof -o a.pb.gz --from 60s --until 90s";
+
+/// `csv, parquet or pprof`.
+fn words() -> String {
+    let words: Vec<&str> = FORMATS.iter().map(|format| format.word).collect();
+    let (last, others) = words.split_last().unwrap_or((&"", &[]));
+    format!("{} or {last}", others.join(", "))
+}
+
+fn after_help() -> String {
+    let mut text = String::from("Formats:\n");
+    for Format { word, about, holds, .. } in FORMATS {
+        let holds = match holds {
+            Holds::Series => "",
+            Holds::SeriesAndProcesses => "; processes, too",
+            Holds::Stacks => "; stacks only",
+        };
+        text.push_str(&format!("  {word:<12} {about}{holds}\n"));
+    }
+    format!("{text}\n{EXAMPLES}")
+}
 
 pub(crate) fn run(args: &ExportArgs, _global: &Global) -> Result<ExitCode, Failure> {
     let mut selection = Selection { series: args.series.clone(), ..Selection::default() };

@@ -6,6 +6,7 @@ use crate::cli::Global;
 use crate::commands::trial::resume_line;
 use crate::failure::Failure;
 use crate::output;
+use crate::places::PlaceArgs;
 use crate::rendering::{self, Found};
 use crate::session::{Seed, Session, Verb};
 use anyhow::anyhow;
@@ -13,16 +14,18 @@ use clap::Args;
 use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::{Analysis, Conclusion};
 use pagewise_core::experiment::order;
+use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::{
     Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, Workload as PlannedWorkload,
 };
-use pagewise_core::metric::{self, Direction};
+use pagewise_core::metric::Direction;
 use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{self, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::tunable;
+use pagewise_host::workload::measures_of;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -105,9 +108,8 @@ pub(crate) struct ProveArgs {
     /// When another run has this host, wait until it ends, or for this time at most
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     wait: Option<Option<Seconds>>,
-    /// Your own Hadoop instead of the fetched one
-    #[arg(long, value_name = "DIR")]
-    hadoop: Option<PathBuf>,
+    #[command(flatten)]
+    named: PlaceArgs,
     /// The job: program and arguments, never passed to a shell
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -138,7 +140,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if global.root.is_some() {
         return Err(Failure::Usage(anyhow!("prove runs jobs on this host; --root only shows another host's files")));
     }
-    let session = Session::open(global, Verb::Prove, args.hadoop.clone())?.waiting(args.wait);
+    let session = Session::open(global, Verb::Prove, &args.named.places)?.waiting(args.wait);
     if let Some(path) = &args.resume {
         return conclude(global, &session.resume(path)?, &args.fail_on);
     }
@@ -174,7 +176,8 @@ impl ProveArgs {
         }
         self.check_numbers()?;
         let margin = self.margin.unwrap_or(Fraction(0.02));
-        let direction = self.direction.or_else(|| metric::find(&metric).map(|m| m.direction)).unwrap_or_default();
+        let direction =
+            self.direction.or_else(|| own_measure::direction(&metric, measures_of(&workload))).unwrap_or_default();
         let drop_caches = match self.drop_caches.as_str() {
             "yes" => DropCaches::Yes,
             "no" => DropCaches::No,
@@ -347,7 +350,9 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     option("seed", plan.design.seed.to_string());
     option("margin", plan.metric().smallest_effect.clone());
     option("metric", plan.metric().name.clone());
-    if metric::find(&plan.metric().name).map(|known| known.direction).unwrap_or_default() != plan.metric().direction {
+    if own_measure::direction(&plan.metric().name, measures_of(&plan.workload)).unwrap_or_default()
+        != plan.metric().direction
+    {
         option("direction", direction_word(plan.metric().direction).to_owned());
     }
     if warmup != DEFAULT_WARMUP {

@@ -1,59 +1,135 @@
-//! `pagewise workload NAME prepare|run|verify|clean|fetch`: the steps of a built-in workload one by one.
+//! `pagewise workload [NAME [STEP]]`: the built-in workloads, what each takes and measures, and its steps one by one.
 
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
+use crate::places;
 use crate::progress::StepProgress;
 use crate::settings::Settings;
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::builder::PossibleValue;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
+use pagewise_core::metric::Direction;
 use pagewise_host::process::{self, Interrupt, JobEnded, Limits, Watch};
-use pagewise_host::workload::terasort::{self, Terasort};
-use pagewise_host::workload::{self, JobSettings, Progress, RunContext, Surroundings, Verification, Workload};
+use pagewise_host::workload::{
+    self, BUILT_IN, BuiltIn, JobSettings, OwnStep, Places, Progress, RunContext, Surroundings, Verification, Workload,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Run the steps of a built-in workload one by one
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+/// What was asked of which workload; `None`: which there are.
+#[derive(Debug, Default)]
 pub(crate) struct WorkloadArgs {
-    /// Which one: terasort
-    name: String,
-    /// What to do with it
-    step: Step,
-    /// Its arguments, such as rows=1000000 map_tasks=2 heap=512M; the same for every step
-    #[arg(value_name = "ARG=VALUE")]
-    args: Vec<String>,
-    /// Your own Hadoop release [default: HADOOP_HOME, PATH, then the fetched one]
-    #[arg(long, value_name = "DIR")]
-    hadoop: Option<PathBuf>,
-    /// Where data lies in a cluster's file system, for mode=hadoop
-    #[arg(long, value_name = "DIR", default_value = "pagewise")]
-    cluster_dir: String,
-    /// With clean: remove the kept input, too
-    #[arg(long)]
-    input: bool,
+    asked: Option<Asked>,
 }
 
-const EXAMPLES: &str = "Examples:\n  pagewise workload terasort fetch\n  pagewise workload terasort run rows=2000000 \
-                        map_tasks=2\n  pagewise workload terasort verify rows=2000000 map_tasks=2";
+#[derive(Debug)]
+struct Asked {
+    name: String,
+    step: Option<String>,
+    args: Vec<String>,
+    places: Places,
+    with_input: bool,
+}
 
-#[derive(Clone, Copy, Debug, ValueEnum, PartialEq, Eq)]
-enum Step {
-    /// Bring what it needs into the cache, by a list with checksums
-    Fetch,
-    /// Generate and check the input
-    Prepare,
-    /// Prepare, then run it once and say how long it took
-    Run,
-    /// Check what the last run left
-    Verify,
-    /// Remove what the last run left
-    Clean,
+/// The steps that every workload has, and what they do.
+const STEPS: [(&str, &str); 4] = [
+    ("prepare", "Generate and check the input"),
+    ("run", "Prepare, then run it once and say how long it took"),
+    ("verify", "Check what the last run left"),
+    ("clean", "Remove what the last run left"),
+];
+
+impl Args for WorkloadArgs {
+    fn augment_args(command: Command) -> Command {
+        command
+            .about("List the built-in workloads, or take the steps of one one by one")
+            .subcommand_value_name("NAME")
+            .subcommand_help_heading("Workloads")
+            // So that a name that is none is answered in our words.
+            .allow_external_subcommands(true)
+            .disable_help_subcommand(true)
+            .subcommands(BUILT_IN.iter().map(|workload| command_of(workload)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        WorkloadArgs::augment_args(command)
+    }
+}
+
+fn command_of(workload: &'static BuiltIn) -> Command {
+    let own = workload.steps.iter().map(|step| (step.name, step.about));
+    let steps: Vec<PossibleValue> =
+        own.chain(STEPS).map(|(name, about)| PossibleValue::new(name).help(about)).collect();
+    let argument =
+        Arg::new("argument").value_name("ARG=VALUE").num_args(0..).help("Its arguments; the same for every step");
+    let input =
+        Arg::new("input").long("input").action(ArgAction::SetTrue).help("With clean: remove the kept input, too");
+    Command::new(workload.name)
+        .about(workload.about)
+        .arg(Arg::new("step").value_name("STEP").value_parser(steps).help("What to do with it"))
+        .arg(argument)
+        .args(workload.options.iter().map(places::option))
+        .arg(input)
+        .after_help(described(workload))
+}
+
+impl FromArgMatches for WorkloadArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let Some((name, matches)) = matches.subcommand() else { return Ok(WorkloadArgs::default()) };
+        let Some(workload) = workload::built_in(name) else {
+            let asked = Asked { places: Places::default(), ..Asked::of(name) };
+            return Ok(WorkloadArgs { asked: Some(asked) });
+        };
+        let words = matches.get_many::<String>("argument").into_iter().flatten().cloned();
+        let asked = Asked {
+            step: matches.get_one::<String>("step").cloned(),
+            args: words.collect(),
+            places: places::typed(workload.options.iter(), matches),
+            with_input: matches.get_flag("input"),
+            ..Asked::of(name)
+        };
+        Ok(WorkloadArgs { asked: Some(asked) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = WorkloadArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What `workload --json` prints.
+#[derive(Serialize)]
+struct Listed {
+    schema: &'static str,
+    workloads: Vec<ListedWorkload>,
+}
+
+#[derive(Serialize)]
+struct ListedWorkload {
+    name: &'static str,
+    about: &'static str,
+    arguments: Vec<&'static str>,
+    steps: Vec<&'static str>,
+    measures: &'static [OwnMeasure],
+}
+
+impl ListedWorkload {
+    fn of(workload: &BuiltIn) -> ListedWorkload {
+        let own = workload.steps.iter().map(|step| step.name);
+        ListedWorkload {
+            name: workload.name,
+            about: workload.about,
+            arguments: workload.arguments.iter().map(|argument| argument.name).collect(),
+            steps: own.chain(STEPS.map(|(name, _)| name)).collect(),
+            measures: workload.measures,
+        }
+    }
 }
 
 /// What `run --json` prints.
@@ -65,46 +141,106 @@ struct RunReport {
     wall_seconds: f64,
     /// Each job's own time.
     job_seconds: Vec<f64>,
+    /// The workload's own measures.
+    measures: BTreeMap<&'static str, f64>,
     notes: Vec<String>,
 }
 
 pub(crate) fn run(args: &WorkloadArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let Some(asked) = &args.asked else {
+        list(global.json, BUILT_IN);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let Some(built_in) = workload::built_in(&asked.name) else {
+        let known: Vec<&str> = BUILT_IN.iter().map(|workload| workload.name).collect();
+        let (name, known) = (&asked.name, known.join(", "));
+        return Err(Failure::Usage(anyhow!("there is no built-in workload '{name}'; there is: {known}")));
+    };
+    let Some(step) = asked.step.as_deref() else {
+        if global.json {
+            list(true, &[built_in]);
+        } else {
+            output::data(&format!("{}: {}\n\n{}", built_in.name, built_in.about, described(built_in)));
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
     let settings = Settings::resolve(global)?;
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     let around = Surroundings {
-        cache_dir: settings.cache_dir.clone(),
-        hadoop: args.hadoop.clone().or(settings.hadoop),
-        cluster_dir: args.cluster_dir.clone(),
-        data: None,
-        interrupt: interrupt.clone(),
+        places: asked.places.clone().or(&settings.places),
+        ..Surroundings::new(&settings.cache_dir, interrupt.clone())
     };
-    let mut workload = workload::from_plan(&args.declared()?, around.clone())?;
-    if args.input && args.step != Step::Clean {
+    let mut workload = workload::from_plan(&asked.declared()?, around.clone())?;
+    if asked.with_input && step != "clean" {
         return Err(Failure::Usage(anyhow!("--input goes with clean: it removes the kept input")));
     }
-    let by_hand = ByHand { scratch: settings.cache_dir.join(&args.name).join("by-hand"), interrupt: &interrupt };
-    match args.step {
-        Step::Fetch => {
-            let dir = terasort::fetch_hadoop(&around, &StepProgress::new())?;
-            output::note(&format!("Hadoop {} is in {}", terasort::FETCHED_VERSION, dir.display()));
-        }
-        Step::Prepare => {
+    let scratch = settings.cache_dir.join(built_in.name).join("by-hand");
+    let by_hand = ByHand { scratch, interrupt: &interrupt, right: built_in.right };
+    match step {
+        "prepare" => {
             workload.prepare_trial(&StepProgress::new())?;
             output::note(&format!("ready: {}", workload.describe()));
         }
-        Step::Run => by_hand.run(workload.as_mut(), global.json)?,
-        Step::Verify => by_hand.verify(workload.as_mut())?,
-        Step::Clean => by_hand.clean(args.input.then_some(&around))?,
+        "run" => by_hand.run(workload.as_mut(), global.json)?,
+        "verify" => by_hand.verify(workload.as_mut())?,
+        "clean" => by_hand.clean(workload.as_mut(), asked.with_input)?,
+        other => {
+            let own = built_in.steps.iter().find(|own| own.name == other);
+            let OwnStep { run, .. } = own.ok_or_else(|| Failure::Usage(anyhow!("there is no step '{other}'")))?;
+            output::note(&run(&around, &StepProgress::new())?);
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl WorkloadArgs {
-    fn declared(&self) -> Result<plan::Workload, Failure> {
-        if !workload::BUILT_IN.contains(&self.name.as_str()) {
-            let known = workload::BUILT_IN.join(", ");
-            return Err(Failure::Usage(anyhow!("there is no built-in workload '{}'; there is: {known}", self.name)));
+/// The workloads there are.
+fn list(json: bool, all: &[&BuiltIn]) {
+    if json {
+        let workloads = all.iter().map(|workload| ListedWorkload::of(workload)).collect();
+        return output::json(&Listed { schema: "pagewise.workloads/1", workloads });
+    }
+    let mut text: String = all.iter().map(|workload| format!("{:<12} {}\n", workload.name, workload.about)).collect();
+    text.push_str(
+        "\npagewise workload NAME says what one takes and measures; a job of your own: pagewise prove -- COMMAND",
+    );
+    output::data(&text);
+}
+
+/// Its arguments, measures and examples.
+fn described(workload: &BuiltIn) -> String {
+    let mut text = String::from("Arguments:\n");
+    for argument in workload.arguments {
+        text.push_str(&row(argument.name, &format!("{} [default: {}]", argument.about, argument.default)));
+    }
+    if !workload.measures.is_empty() {
+        text.push_str("\nMeasures of its own, which a plan may name as its metric:\n");
+        for measure in workload.measures {
+            let better = match measure.direction {
+                Direction::Lower => "less is better",
+                Direction::Higher => "more is better",
+            };
+            text.push_str(&row(measure.name, &format!("{} ({}, {better})", measure.meaning, measure.unit)));
         }
+    }
+    text.push_str("\nExamples:");
+    workload.examples.iter().for_each(|example| text.push_str(&format!("\n  pagewise workload {example}")));
+    text
+}
+
+/// A name, and what it means beside it.
+fn row(name: &str, meaning: &str) -> String {
+    const NAME: usize = 20;
+    let lines = output::wrapped(meaning, 78 - NAME, 0);
+    let indented = lines.lines().collect::<Vec<&str>>().join(&format!("\n{}", " ".repeat(NAME)));
+    format!("  {name:<width$}{indented}\n", width = NAME - 2)
+}
+
+impl Asked {
+    fn of(name: &str) -> Asked {
+        Asked { name: name.to_owned(), step: None, args: Vec::new(), places: Places::default(), with_input: false }
+    }
+
+    fn declared(&self) -> Result<plan::Workload, Failure> {
         let mut args = BTreeMap::new();
         for word in &self.args {
             let (name, value) = word
@@ -114,15 +250,7 @@ impl WorkloadArgs {
                 return Err(Failure::Usage(anyhow!("'{name}' is given twice")));
             }
         }
-        let none = Vec::new;
-        Ok(plan::Workload {
-            name: self.name.clone(),
-            run: none(),
-            prepare: none(),
-            verify: none(),
-            clean: none(),
-            args,
-        })
+        Ok(plan::Workload::built_in(&self.name, args))
     }
 }
 
@@ -130,6 +258,8 @@ impl WorkloadArgs {
 struct ByHand<'a> {
     scratch: PathBuf,
     interrupt: &'a Interrupt,
+    /// What a right output is.
+    right: &'static str,
 }
 
 impl ByHand<'_> {
@@ -155,11 +285,21 @@ impl ByHand<'_> {
             return Err(Failure::Interrupted(anyhow!("interrupted; the jobs were stopped and their output removed")));
         }
         all_succeeded(workload, &ended)?;
+        let context = self.context();
+        let own: Vec<(&OwnMeasure, Result<f64, String>)> = workload
+            .measures()
+            .iter()
+            .map(|measure| (measure, workload.measure(measure.name, &context, &ended)))
+            .collect();
         let report = RunReport {
             schema: "pagewise.workload/1",
             workload: workload.describe(),
             wall_seconds: ended.wall,
             job_seconds: ended.commands.iter().map(|command| command.wall).collect(),
+            measures: own
+                .iter()
+                .filter_map(|(measure, value)| Some((measure.name, value.as_ref().ok().copied()?)))
+                .collect(),
             notes,
         };
         if json {
@@ -179,7 +319,7 @@ impl ByHand<'_> {
         progress.stage("validating the output", None);
         match workload.verify_run(&self.context())? {
             Verification::Right => {
-                output::data("right: in order, with the checksum of the input");
+                output::data(&format!("right: {}", self.right));
                 Ok(())
             }
             Verification::NotChecked => {
@@ -190,11 +330,13 @@ impl ByHand<'_> {
         }
     }
 
-    fn clean(&self, with_input: Option<&Surroundings>) -> Result<(), Failure> {
+    fn clean(&self, workload: &mut dyn Workload, with_input: bool) -> Result<(), Failure> {
         remove(&self.scratch)?;
-        if let Some(around) = with_input {
-            let folder = Terasort::forget_input(around)?;
-            output::note(&format!("removed {}", folder.display()));
+        if with_input {
+            output::note(&match workload.forget()? {
+                Some(folder) => format!("removed {}", folder.display()),
+                None => "it keeps no input".to_owned(),
+            });
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 use super::lint::Lint;
 use super::{Metric, Plan};
 use crate::experiment::analysis::Warning;
+use crate::experiment::own_measure::{self, OwnMeasure};
 use crate::experiment::point::{Outcome, Point};
 use crate::metric::{self, MEASURES};
 use crate::spelling::{did_you_mean, nearest};
@@ -12,8 +13,13 @@ use std::collections::BTreeSet;
 /// Whoever reports a number of its own writes it there, so that an unknown name may be right.
 const UNLESS: &str = "Unless the job itself reports such a number in $PAGEWISE_METRICS";
 
-fn measures<'a>() -> impl Iterator<Item = &'a str> {
-    MEASURES.iter().map(|measure| measure.name)
+/// Of every run, and of the workload.
+fn measures<'a>(own: &'a [OwnMeasure]) -> impl Iterator<Item = &'a str> {
+    MEASURES.iter().map(|measure| measure.name).chain(own.iter().map(|measure| measure.name))
+}
+
+fn is_measure(name: &str, own: &[OwnMeasure]) -> bool {
+    measures(own).any(|known| known == name)
 }
 
 /// As the end of a sentence.
@@ -21,41 +27,48 @@ fn or_stop(meant: String) -> String {
     if meant.is_empty() { ".".to_owned() } else { meant }
 }
 
-/// Names that no measure and no counter has. `counters` are the names in `/proc/vmstat` of the host that will run the plan; `None`
+/// Names that no measure and no counter has, and metrics that are compared the wrong way round. `own` are the measures of the
+/// plan's workload. `counters` are the names in `/proc/vmstat` of the host that will run the plan; `None`
 /// when it is another one, and then only what looks like a slip is told.
 #[must_use]
-pub fn unknown(plan: &Plan, counters: Option<&BTreeSet<String>>) -> Vec<Lint> {
+pub fn lints(plan: &Plan, own: &[OwnMeasure], counters: Option<&BTreeSet<String>>) -> Vec<Lint> {
     // A live proof has numbers of its own, and says itself which.
     if plan.live.is_some() {
         return Vec::new();
     }
-    let of_metrics = plan.metrics.iter().filter_map(|metric| unknown_metric(plan, metric, counters));
-    let of_rules = plan.invalidations.iter().filter_map(|rule| unguarded(plan, &rule.number, counters));
+    let of_metrics = plan.metrics.iter().filter_map(|metric| unknown_metric(plan, metric, own, counters));
+    let of_rules = plan.invalidations.iter().filter_map(|rule| unguarded(plan, &rule.number, own, counters));
     let lint = |text| Lint { id: "unknown-number".to_owned(), text };
-    of_metrics.chain(of_rules).map(lint).collect()
+    let turned = own_measure::turned_round(plan, own);
+    of_metrics.chain(of_rules).map(lint).chain(turned).collect()
 }
 
-fn unknown_metric(plan: &Plan, metric: &Metric, counters: Option<&BTreeSet<String>>) -> Option<String> {
+fn unknown_metric(
+    plan: &Plan,
+    metric: &Metric,
+    own: &[OwnMeasure],
+    counters: Option<&BTreeSet<String>>,
+) -> Option<String> {
     let name = metric.name.as_str();
-    if metric::find(name).is_some() || name.starts_with("regex:") {
+    if is_measure(name, own) || name.starts_with("regex:") {
         return None;
     }
     if counters.is_some_and(|counters| counters.contains(name)) {
         return Some(format!(
             "'{name}' is a counter of the kernel, and a metric is a measure of the run{}: counters stand beside every claim \
              by themselves, and [[invalidate]] takes them",
-            nearest(name, measures()).map(|meant| format!(", such as {meant}")).unwrap_or_default()
+            nearest(name, measures(own)).map(|meant| format!(", such as {meant}")).unwrap_or_default()
         ));
     }
-    let meant = did_you_mean(name, measures());
+    let meant = did_you_mean(name, measures(own));
     // What a command reports has any name.
     (!meant.is_empty() || plan.workload.name != "command")
         .then(|| format!("there is no measure '{}'{} {UNLESS}, no run has it", name.escape_debug(), or_stop(meant)))
 }
 
-fn unguarded(plan: &Plan, name: &str, counters: Option<&BTreeSet<String>>) -> Option<String> {
+fn unguarded(plan: &Plan, name: &str, own: &[OwnMeasure], counters: Option<&BTreeSet<String>>) -> Option<String> {
     let is_metric = plan.metrics.iter().any(|metric| metric.name == name);
-    if metric::find(name).is_some() || is_metric {
+    if is_measure(name, own) || is_metric {
         return None;
     }
     let is_there = counters.is_some_and(|counters| counters.contains(name));
@@ -68,7 +81,7 @@ fn unguarded(plan: &Plan, name: &str, counters: Option<&BTreeSet<String>>) -> Op
     }
     let known = counters.into_iter().flatten().map(String::as_str).filter(|name| !metric::vmstat_is_level(name));
     let metrics = plan.metrics.iter().map(|metric| metric.name.as_str());
-    let meant = did_you_mean(name, known.chain(measures()).chain(metrics));
+    let meant = did_you_mean(name, known.chain(measures(own)).chain(metrics));
     let here = if counters.is_some() { "no counter of this kernel" } else { "no counter" };
     (!meant.is_empty() || counters.is_some()).then(|| {
         let meant = or_stop(meant);
@@ -115,6 +128,7 @@ mod tests {
     use super::super::source;
     use super::*;
     use crate::experiment::point::PlannedPoint;
+    use crate::metric::Direction;
     use std::collections::BTreeMap;
 
     fn plan(more: &str) -> Plan {
@@ -125,9 +139,12 @@ mod tests {
         source::read(&text, "x.toml").unwrap_or_else(|error| panic!("{error}"))
     }
 
+    const OWN: [OwnMeasure; 1] =
+        [OwnMeasure { name: "rows_per_second", unit: "rows/s", direction: Direction::Higher, meaning: "rows sorted" }];
+
     fn told(more: &str) -> Vec<String> {
         let counters = BTreeSet::from(["oom_kill", "pgmajfault", "nr_free_pages"].map(str::to_owned));
-        unknown(&plan(more), Some(&counters)).into_iter().map(|lint| lint.text).collect()
+        lints(&plan(more), &OWN, Some(&counters)).into_iter().map(|lint| lint.text).collect()
     }
 
     #[test]
@@ -149,10 +166,25 @@ mod tests {
     }
 
     #[test]
+    fn a_measure_of_the_workload_is_known_and_so_is_which_way_is_better() {
+        let metric = |name: &str, more: &str| format!("[metric]\nname = '{name}'\n{more}");
+        let higher = "direction = 'higher'\n";
+        assert_eq!(told(&metric("rows_per_second", higher)), Vec::<String>::new());
+        for (name, more, wanted) in [
+            ("rows_per_seconds", higher, "did you mean rows_per_second?"),
+            ("rows_per_second", "", "of rows_per_second more is better"),
+            ("wall", higher, "of wall less is better"),
+        ] {
+            let found = told(&metric(name, more));
+            assert!(found.len() == 1 && found[0].contains(wanted), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
     fn of_another_host_only_slips_are_told() {
         let guard = |name: &str| plan(&format!("[[invalidate]]\nnumber = '{name}'\nabove = 0\nbecause = 'x'\n"));
-        assert_eq!(unknown(&guard("pgscan_of_tomorrow"), None), vec![]);
-        assert_eq!(unknown(&guard("majorfaults"), None).len(), 1);
+        assert_eq!(lints(&guard("pgscan_of_tomorrow"), &OWN, None), vec![]);
+        assert_eq!(lints(&guard("majorfaults"), &OWN, None).len(), 1);
     }
 
     fn point(outcome: Outcome, measures: &[&str], counters: &[&str]) -> Point {

@@ -2,7 +2,7 @@
 
 use super::super::huge_faults::{as_large, is_on};
 use super::super::look::label;
-use super::super::propose::{Options, set};
+use super::super::propose::set;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 
@@ -89,7 +89,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         for name in &against {
             says.push(format!("{name} is always and ignores that thp.enabled is never"));
             let why = "the size follows thp.enabled again";
-            draft.changes.extend(set(name, "inherit", why, true, look, Options::default()));
+            draft.changes.extend(set(name, "inherit", why, true, look));
         }
         for (size, part, hits) in &refused {
             let share = part.value(hits, windows).map_or_else(|| "most".to_owned(), words::percent);
@@ -98,7 +98,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             let has = |name: &str| look.settings.value(name);
             if has(&name) == Some("always") || (has(&name) == Some("inherit") && global == Some("always")) {
                 let why = "only programs that ask try for this size";
-                draft.changes.extend(set(&name, "madvise", why, true, look, Options::default()));
+                draft.changes.extend(set(&name, "madvise", why, true, look));
             }
         }
         if let Some(hits) = hits {

@@ -1,6 +1,6 @@
 //! Memory is about to run out, or did.
 
-use super::super::propose::{Options, set};
+use super::super::propose::set;
 use super::super::rule::{Step, To};
 use super::groups;
 use super::prelude::*;
@@ -154,8 +154,8 @@ fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
         )),
     );
     let why = "as much may be promised as there is memory, beside swap";
-    let limit = more_promises(look).and_then(|to| set("vm.overcommit_limit", to, why, false, look, Options::default()));
+    let limit = more_promises(look).and_then(|to| set("vm.overcommit_limit", to, why, false, look));
     let why = "the kernel refuses only what could obviously never be had";
-    let guess = set("vm.overcommit_memory", "0", why, false, look, Options::default());
+    let guess = set("vm.overcommit_memory", "0", why, false, look);
     draft.changes.extend(limit.into_iter().chain(guess));
 }

@@ -1,8 +1,10 @@
 //! Findings on the page of a recording: the words of the terminal's, each kind of them set apart.
 
 use super::html::{Item, Row, Said};
-use crate::finding::document::{Diagnosis, Finding, Proposal, Severity};
+use crate::finding::document::{Diagnosis, Finding, Severity};
+use crate::finding::proposal::Proposal;
 use crate::finding::words::sentence;
+use crate::report::command_line::command_line;
 use crate::report::findings::{arrow, causes, effects, evidence_words, ruled_out, when, who};
 
 /// Evidence on the page; `diagnose --json` has all.
@@ -46,7 +48,7 @@ fn finding(finding: &Finding) -> Said {
     add("Try first", finding.change.iter().map(step).collect());
     add("If not enough", finding.alternatives.iter().map(step).collect());
     let proofs = finding.change.iter().flat_map(|change| &change.verify);
-    add("Prove it", proofs.map(|line| Item::command(line.clone())).collect());
+    add("Prove it", proofs.map(|proof| Item::command(command_line(proof))).collect());
     add("Watch out", finding.counterindications.iter().cloned().map(Item::words).collect());
     let evidence = finding.evidence.iter().filter(|line| line.value.is_some()).take(MOST_EVIDENCE);
     add("Evidence", evidence.map(|line| Item::words(evidence_words(line))).collect());
@@ -63,15 +65,15 @@ fn finding(finding: &Finding) -> Said {
 
 fn step(change: &Proposal) -> Item {
     let settings: Vec<String> =
-        change.settings().into_iter().map(|setting| arrow(change, setting)).map(|(from, to)| from + &to).collect();
+        change.settings.iter().map(|setting| arrow(change.scope, setting)).map(|(from, to)| from + &to).collect();
     if settings.is_empty() {
         return Item::words(format!("{}.", sentence(&change.words)));
     }
     let (all, why) = (settings.join(" and "), sentence(&change.words));
     Item {
-        text: Some(format!("{all}. {why}. Takes effect {}.", change.takes_effect)),
-        command: change.apply.clone(),
-        undo: change.undo.clone().filter(|_| change.apply.is_some()),
+        text: Some(format!("{all}. {why}. Takes effect {}.", change.takes_effect.words())),
+        command: change.apply.as_ref().map(command_line),
+        undo: change.undo.as_ref().map(command_line),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of the workload: `rows=1_000_000,jobs=2,heap=512M` and Hadoop's own options by their names.
 
-use super::super::WorkloadError;
+use super::super::{Argument, WorkloadError};
 use super::scale::{self, Sizes};
 use std::collections::BTreeMap;
 
@@ -56,6 +56,22 @@ const RESERVED: [&str; 5] = [
     "fs.defaultFS",
     "fs.default.name",
     "mapreduce.framework.name",
+];
+
+const fn argument(name: &'static str, default: &'static str, about: &'static str) -> Argument {
+    Argument { name, default, about }
+}
+
+/// For people who ask.
+pub(super) const ARGUMENTS: &[Argument] = &[
+    argument("rows", "1,000,000", "rows of 100 bytes that every job sorts"),
+    argument("jobs", "1", "jobs at once"),
+    argument("map_tasks", "CPUs / jobs", "map tasks at once in a job"),
+    argument("reduce_tasks", "as map_tasks", "reduce tasks at once in a job, and how many there are"),
+    argument("heap", "215 bytes a row, at least 128 MiB", "largest heap of a job, such as 512M or 20G"),
+    argument("swap", "off", "on takes 236 bytes of heap a row, the ratio used with swap"),
+    argument("mode", "local", "hadoop runs your own hadoop, on the cluster it is configured for"),
+    argument("a name with a dot", "set by Pagewise", "a Hadoop option, such as mapreduce.task.io.sort.mb=50"),
 ];
 
 const NAMES: &str = "rows, jobs, map_tasks, reduce_tasks, heap, swap, mode, or a Hadoop option by its name \

@@ -12,7 +12,7 @@ const LOCK: &str = include_str!("../../../../../jvm/terasort/artefacts.lock");
 const POM: &str = include_str!("../../../../../jvm/terasort/pom.xml");
 
 /// The version the list holds.
-pub const VERSION: &str = "3.3.6";
+pub(super) const VERSION: &str = "3.3.6";
 
 /// One line of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

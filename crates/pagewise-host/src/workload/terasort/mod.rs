@@ -14,22 +14,60 @@ mod scale;
 mod tools;
 
 pub use arguments::{Arguments, Mode};
-pub use fetch::VERSION as FETCHED_VERSION;
 pub use hadoop::{Hadoop, Places as HadoopPlaces};
 pub use java::Java;
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
-use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use super::{
+    BuiltIn, JobSettings, OwnStep, Place, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError,
+};
 use crate::facts::programs;
-use crate::process::{Command, Ended};
+use crate::process::{Command, Ended, Interrupt, JobEnded};
 use crate::root::Root;
 use crate::source::meminfo;
 use hadoop::Cluster;
 use input::Input;
+use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
+use pagewise_core::metric::Direction;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tools::{Call, Launch, Tool, Tools};
+
+/// What there is to say of TeraSort before it runs.
+pub const BUILT_IN: BuiltIn = BuiltIn {
+    name: "terasort",
+    about: "Apache Hadoop's own TeraSort, each output checked by TeraValidate",
+    arguments: arguments::ARGUMENTS,
+    options: &[
+        Place {
+            name: "hadoop",
+            about: "Your own Hadoop release [default: HADOOP_HOME, PATH, then the fetched one]",
+            is_here: true,
+        },
+        Place {
+            name: "cluster-dir",
+            about: "Where TeraSort's data lie in a cluster's file system, for mode=hadoop [default: pagewise]",
+            is_here: false,
+        },
+    ],
+    measures: &[OwnMeasure {
+        name: JOB_WALL_MEAN,
+        unit: "seconds",
+        direction: Direction::Lower,
+        meaning: "mean of the jobs' own times from start to exit, each by CLOCK_MONOTONIC; of one job its wall time",
+    }],
+    steps: &[OwnStep { name: "fetch", about: "Bring Hadoop into the cache, by a list with checksums", run: fetched }],
+    right: "in order, with the checksum of the input",
+    examples: &["terasort fetch", "terasort run rows=2000000 map_tasks=2", "terasort verify rows=2000000 map_tasks=2"],
+    from_plan: |declared, around| Ok(Box::new(Terasort::from_plan(declared, around)?)),
+};
+
+/// Of jobs that run at once, which is what published benchmarks of several jobs give: `wall` is the time of the last one alone.
+const JOB_WALL_MEAN: &str = "job_wall_mean";
+
+/// Where TeraSort's data lie in a cluster unless the user says so.
+const CLUSTER_DIR: &str = "pagewise";
 
 /// Brings Hadoop into the cache, unless it is there and whole. Gives the folder.
 ///
@@ -39,10 +77,18 @@ pub fn fetch_hadoop(around: &Surroundings, progress: &dyn Progress) -> Result<Pa
     fetch::fetch(&around.cache_dir, &around.interrupt, progress)
 }
 
+fn fetched(around: &Surroundings, progress: &dyn Progress) -> Result<String, WorkloadError> {
+    let folder = fetch_hadoop(around, progress)?;
+    Ok(format!("Hadoop {} is in {}", fetch::VERSION, folder.display()))
+}
+
 /// TeraSort with its arguments, and once prepared with its tools and its input.
 pub struct Terasort {
     arguments: Arguments,
-    around: Surroundings,
+    cache_dir: PathBuf,
+    hadoop: Option<PathBuf>,
+    cluster_dir: String,
+    interrupt: Interrupt,
     cpus: u32,
     ready: Option<Ready>,
 }
@@ -56,15 +102,8 @@ impl Terasort {
     /// With the arguments a plan declares.
     ///
     /// # Errors
-    /// For an unknown argument, a value that cannot be, or commands, which only the workload `command` has.
+    /// For an unknown argument or a value that cannot be.
     pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Self, WorkloadError> {
-        if [&declared.run, &declared.prepare, &declared.verify, &declared.clean].iter().any(|argv| !argv.is_empty()) {
-            return Err(WorkloadError::Usage(
-                "the workload terasort prepares, runs, verifies and cleans by itself; run, prepare, verify and clean \
-                 are for the workload 'command'"
-                    .to_owned(),
-            ));
-        }
         let mut arguments = Arguments::default();
         for (name, value) in &declared.args {
             let text = match value {
@@ -78,28 +117,24 @@ impl Terasort {
 
     /// With these arguments.
     #[must_use]
-    pub fn new(arguments: Arguments, mut around: Surroundings) -> Self {
-        // The jobs start in folders of their own, where a relative path would lead astray.
-        around.cache_dir = absolute(&around.cache_dir);
-        around.hadoop = around.hadoop.as_deref().map(absolute);
-        let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-        Terasort { arguments, around, cpus, ready: None }
-    }
-
-    /// Removes the kept input of every number of rows. Gives the folder it lay in.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
-    pub fn forget_input(around: &Surroundings) -> Result<PathBuf, WorkloadError> {
-        let folder = around.cache_dir.join("terasort");
-        partial::remove(&folder)?;
-        Ok(folder)
+    pub fn new(arguments: Arguments, around: Surroundings) -> Self {
+        let cluster_dir = around.places.get("cluster-dir").map(|dir| dir.to_string_lossy().into_owned());
+        Terasort {
+            arguments,
+            // The jobs start in folders of their own, where a relative path would lead astray.
+            cache_dir: absolute(&around.cache_dir),
+            hadoop: around.places.path("hadoop").map(absolute),
+            cluster_dir: cluster_dir.unwrap_or_else(|| CLUSTER_DIR.to_owned()),
+            interrupt: around.interrupt,
+            cpus: std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+            ready: None,
+        }
     }
 
     fn tools(&self) -> Result<Tools, WorkloadError> {
-        let cache = &self.around.cache_dir;
-        let hadoop = Hadoop::find(&HadoopPlaces::here(self.around.hadoop.clone(), cache.clone()))?;
-        let interrupt = self.around.interrupt.clone();
+        let cache = &self.cache_dir;
+        let hadoop = Hadoop::find(&HadoopPlaces::here(self.hadoop.clone(), cache.clone()))?;
+        let interrupt = self.interrupt.clone();
         if self.arguments.mode == Mode::Local {
             return Tools::in_process(hadoop, Java::choose(&programs::jvms(&Root::live()))?, cache, interrupt);
         }
@@ -214,7 +249,7 @@ impl Terasort {
             Mode::Hadoop => {
                 let scratch = absolute(&run.scratch);
                 let name = blake3::hash(scratch.as_os_str().as_encoded_bytes()).to_hex();
-                format!("{}/terasort/run-{}/{kind}{index}", self.around.cluster_dir, &name[..12])
+                format!("{}/terasort/run-{}/{kind}{index}", self.cluster_dir, &name[..12])
             }
         }
     }
@@ -338,12 +373,11 @@ impl Workload for Terasort {
             refuse_in_cluster(&self.arguments, &JobSettings::default())?;
         }
         if tools.hadoop.has_local_files() {
-            let folder = absolute(Path::new(&self.around.cluster_dir));
-            self.around.cluster_dir = folder.display().to_string();
+            let folder = absolute(Path::new(&self.cluster_dir));
+            self.cluster_dir = folder.display().to_string();
         }
         let Arguments { rows, jobs, .. } = self.arguments;
-        let Surroundings { cache_dir, cluster_dir, .. } = &self.around;
-        let input = input::prepare(&tools, cache_dir, cluster_dir, rows, jobs, progress)?;
+        let input = input::prepare(&tools, &self.cache_dir, &self.cluster_dir, rows, jobs, progress)?;
         self.ready = Some(Ready { tools, input });
         Ok(())
     }
@@ -374,6 +408,20 @@ impl Workload for Terasort {
         tools::reason(ended)
     }
 
+    fn measures(&self) -> &'static [OwnMeasure] {
+        BUILT_IN.measures
+    }
+
+    fn measure(&self, name: &str, _run: &RunContext, ended: &JobEnded) -> Result<f64, String> {
+        match name {
+            JOB_WALL_MEAN if !ended.commands.is_empty() => {
+                Ok(ended.commands.iter().map(|job| job.wall).sum::<f64>() / ended.commands.len() as f64)
+            }
+            JOB_WALL_MEAN => Err("no job was started".to_owned()),
+            other => Err(format!("TeraSort does not measure {other}")),
+        }
+    }
+
     fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
         let jobs = self.arguments_for(&run.job)?.jobs;
         let ready = self.ready()?;
@@ -396,6 +444,13 @@ impl Workload for Terasort {
             ready.tools.remove(&self.output(run, "validated", index))?;
         }
         Ok(())
+    }
+
+    /// The kept input of every number of rows.
+    fn forget(&mut self) -> Result<Option<PathBuf>, WorkloadError> {
+        let folder = self.cache_dir.join("terasort");
+        partial::remove(&folder)?;
+        Ok(Some(folder))
     }
 }
 
@@ -504,7 +559,6 @@ fn thousands(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::Interrupt;
 
     fn terasort(pairs: &[(&str, &str)]) -> Terasort {
         let apply = |arguments: Arguments, (name, value): &(&str, &str)| arguments.with(name, value).unwrap();

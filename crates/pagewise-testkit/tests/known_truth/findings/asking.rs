@@ -1,11 +1,11 @@
 //! How the tests ask.
 
-use pagewise_core::finding::{self, Diagnosis, Finding, Look, NotDecided, Options, Proposal};
+use pagewise_core::finding::{self, Diagnosis, Finding, Look, NotDecided, Proposal};
 use pagewise_core::recording::Recorded;
 
 pub(crate) fn ask(recorded: &impl Recorded<Error = std::convert::Infallible>) -> Diagnosis {
     let Ok(look) = Look::of(recorded);
-    finding::diagnose(&look, "a test", Options { live_proof: true })
+    finding::diagnose(&look, "a test")
 }
 
 pub(crate) fn found<'a>(diagnosis: &'a Diagnosis, id: &str) -> Option<&'a Finding> {
@@ -33,7 +33,7 @@ pub(crate) fn must_not_decide(recorded: &impl Recorded<Error = std::convert::Inf
 /// Steps as `tunable=value`, with a comma where two change together, the one to try first in front. Advice is left out.
 pub(crate) fn steps(finding: &Finding) -> Vec<String> {
     let words = |step: &Proposal| {
-        let settings = step.settings().into_iter().map(|(tunable, _, to)| format!("{tunable}={to}"));
+        let settings = step.settings.iter().map(|one| format!("{}={}", one.tunable, one.to));
         settings.collect::<Vec<String>>().join(",")
     };
     let all = finding.change.iter().chain(&finding.alternatives).map(words);

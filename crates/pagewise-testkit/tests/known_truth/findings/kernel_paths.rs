@@ -78,8 +78,9 @@ impl Host {
 
     fn with(&self, proposal: &Proposal) -> Host {
         let mut host = self.clone();
-        for (tunable, _, to) in proposal.settings() {
-            match tunable {
+        for setting in &proposal.settings {
+            let to = setting.to.as_str();
+            match setting.tunable.as_str() {
                 "thp.enabled" => {
                     assert!(self.enabled_values().contains(&to), "{self:?} has no {to}");
                     to.clone_into(&mut host.enabled);
@@ -167,13 +168,13 @@ fn each_step_changes_the_path_that_the_kernel_takes() {
         let finding = must_find(&storm_on(&host), "compaction-storm");
         // Who can have waited: memory that was asked for, other memory.
         let suspects: Vec<bool> = [true, false].into_iter().filter(|asked| host.path(*asked) == Path::Waits).collect();
-        let settings: Vec<&Proposal> = proposals(&finding).filter(|step| !step.settings().is_empty()).collect();
+        let settings: Vec<&Proposal> = proposals(&finding).filter(|step| !step.settings.is_empty()).collect();
         let first = finding.change.as_ref().unwrap_or_else(|| panic!("{host:?}: something is said"));
         let helps = |step: &Proposal, asked: bool| host.with(step).path(asked) != Path::Waits;
         for step in &settings {
             assert!(suspects.iter().any(|asked| helps(step, *asked)), "{host:?}: no fault changes by {step:#?}");
-            for (tunable, from, to) in step.settings() {
-                assert_ne!(from, Some(to), "{host:?}: {tunable} is {to} already");
+            for one in &step.settings {
+                assert_ne!(one.from.as_ref(), Some(&one.to), "{host:?}: it is so already: {one:?}");
             }
         }
         if suspects.is_empty() {
@@ -182,7 +183,7 @@ fn each_step_changes_the_path_that_the_kernel_takes() {
             seen.0 += 1;
             continue;
         }
-        assert!(!first.settings().is_empty(), "{host:?}: {}", first.words);
+        assert!(!first.settings.is_empty(), "{host:?}: {}", first.words);
         for asked in &suspects {
             assert!(settings.iter().any(|step| helps(step, *asked)), "{host:?}: nothing helps memory asked={asked}");
         }

@@ -1,7 +1,7 @@
 //! Whatever a recording holds, each rule answers.
 
 use super::asking::ask;
-use pagewise_core::finding::{Options, rules, signal};
+use pagewise_core::finding::{rules, signal};
 use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;
 use proptest::prelude::*;
@@ -52,7 +52,6 @@ proptest! {
         let text = findings::text(&diagnosis, Style::default());
         prop_assert!(text.lines().count() > 3);
         serde_json::to_string(&diagnosis).unwrap();
-        let _ = Options::default();
     }
 }
 

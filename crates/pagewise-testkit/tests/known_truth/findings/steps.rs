@@ -3,6 +3,7 @@
 use super::asking::{ask, found, must_find, steps};
 use super::others::cases;
 use pagewise_core::finding::Finding;
+use pagewise_core::finding::proposal::{ActsOn, Proposal, ProposedSetting};
 use pagewise_testkit::RecordingBuilder;
 
 fn healthy() -> RecordingBuilder {
@@ -19,18 +20,18 @@ fn what_was_done_is_not_proposed_again() {
     let mut done = 0;
     for (id, make, _) in cases() {
         let first = must_find(&make(), id);
-        for step in first.change.iter().chain(&first.alternatives).filter(|step| step.scope != "job") {
-            let settings = step.settings();
+        for step in first.change.iter().chain(&first.alternatives).filter(|step| step.scope != ActsOn::Job) {
+            let settings = &step.settings;
             if settings.is_empty() {
                 continue;
             }
-            assert!(settings.iter().all(|(_, from, to)| *from != Some(*to)), "{id}: {settings:?}");
-            let after = settings.iter().fold(make(), |made, (tunable, _, to)| made.setting(tunable, to));
+            assert!(settings.iter().all(|one| one.from.as_ref() != Some(&one.to)), "{id}: {settings:?}");
+            let after = settings.iter().fold(make(), |made, one| made.setting(&one.tunable, &one.to));
             let Some(again) = found(&ask(&after), id).cloned() else { continue };
-            let same = |other: &pagewise_core::finding::Proposal| {
-                let set = other.settings();
-                !set.is_empty()
-                    && set.iter().all(|(tunable, _, to)| settings.iter().any(|(a, _, b)| a == tunable && b == to))
+            let same = |other: &Proposal| {
+                let is_set =
+                    |one: &ProposedSetting| settings.iter().any(|was| was.tunable == one.tunable && was.to == one.to);
+                !other.settings.is_empty() && other.settings.iter().all(is_set)
             };
             assert!(!again.change.iter().chain(&again.alternatives).any(same), "{id}: {settings:?} stands there again");
             done += 1;

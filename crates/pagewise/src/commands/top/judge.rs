@@ -1,7 +1,7 @@
 //! What the rules say of a stretch of time. A recording is read for that by a thread of its own: a day of it takes longer
 //! than a key may.
 
-use pagewise_core::finding::{self, Diagnosis, Look, Options};
+use pagewise_core::finding::{self, Diagnosis, Look};
 use pagewise_core::recording::{Part, Profile, Recorded};
 use std::fmt::Display;
 use std::io;
@@ -19,12 +19,12 @@ pub(super) struct Judged {
 }
 
 /// Asks the rules about a part of a recording, or of a host.
-pub(super) fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str, options: Options) -> Judged
+pub(super) fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str) -> Judged
 where
     R::Error: Display,
 {
     let look = Look::of(part).map_err(|error| error.to_string());
-    Judged { stretch, said: look.map(|look| finding::diagnose(&look, subject, options)) }
+    Judged { stretch, said: look.map(|look| finding::diagnose(&look, subject)) }
 }
 
 /// The thread that reads a recording again for each stretch it is asked about.
@@ -37,12 +37,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn start<R>(
-        recording: R,
-        profile: Option<Arc<Profile>>,
-        subject: String,
-        options: Options,
-    ) -> io::Result<Reader>
+    pub(super) fn start<R>(recording: R, profile: Option<Arc<Profile>>, subject: String) -> io::Result<Reader>
     where
         R: Recorded<Error: Display> + Send + 'static,
     {
@@ -54,7 +49,7 @@ impl Reader {
                 let (from, to) = asked.try_iter().last().unwrap_or(first);
                 let profile = profile.as_ref().map(|profile| profile.part(from, to));
                 let part = Part::new(&recording, from, to, profile);
-                if answer.send(judged(&part, (from, to), &subject, options)).is_err() {
+                if answer.send(judged(&part, (from, to), &subject)).is_err() {
                     return;
                 }
             }

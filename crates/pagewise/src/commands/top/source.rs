@@ -6,10 +6,9 @@ use super::TopArgs;
 use super::judge::{Judged, Reader, judged};
 use super::view::{KEPT, Seen, View};
 use crate::cli::Global;
-use crate::commands::diagnose;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use pagewise_core::finding::{Options, signal};
+use pagewise_core::finding::signal;
 use pagewise_core::recording::{Profile, Recorded};
 use pagewise_core::report::recording::meter::{Input, Meter, each_tick};
 use pagewise_host::record::kept::{Keeping, Kept};
@@ -40,7 +39,6 @@ pub(super) struct Host {
     kept: Kept,
     meter: Meter,
     page_size: f64,
-    options: Options,
     /// Said where nobody looks at stacks, unless the kernel says why.
     no_stacks: &'static str,
     judged: Option<Judged>,
@@ -71,9 +69,8 @@ impl Source {
         let mut seen = Seen::new("this host".to_owned(), true);
         let meter = Meter::new(seen.lines.clone(), kept.series(), page_size);
         let judge_at = Instant::now() + JUDGE_EVERY;
-        let options = diagnose::options();
         let (judged, stood_still) = (None, false);
-        let mut host = Host { kept, meter, page_size, options, no_stacks, judged, stood_still, judge_at };
+        let mut host = Host { kept, meter, page_size, no_stacks, judged, stood_still, judge_at };
         host.measure(&mut seen);
         Ok((Source::Host(Box::new(host)), seen))
     }
@@ -92,8 +89,8 @@ impl Source {
             |why| format!("no stacks were recorded: {why}"),
         );
         let unseen = unseen::list(recording.gaps(), profile.is_none().then_some(&no_stacks));
-        let (subject, options) = (file.display().to_string(), diagnose::options());
-        let reader = Reader::start(recording, profile.clone(), subject, options).map_err(|error| {
+        let subject = file.display().to_string();
+        let reader = Reader::start(recording, profile.clone(), subject).map_err(|error| {
             Failure::NotPossible(anyhow!("cannot start a thread to read {}: {error}", file.display()))
         })?;
         Ok((Source::File(Box::new(File { profile, unseen, reader })), seen))
@@ -188,7 +185,7 @@ impl Host {
             self.judge_at = Instant::now() + JUDGE_EVERY;
             self.stood_still = !view.is_following;
             let (from, to) = stretch;
-            self.judged = Some(judged(&self.kept.part(from, to), stretch, &seen.title, self.options));
+            self.judged = Some(judged(&self.kept.part(from, to), stretch, &seen.title));
             is_new = true;
         }
         is_new

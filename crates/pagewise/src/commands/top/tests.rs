@@ -5,7 +5,6 @@ use super::judge::{Judged, Reader, judged};
 use super::source::{Looked, read};
 use super::view::{Key, Text, Window};
 use super::*;
-use crate::commands::diagnose;
 use crate::screen::draw;
 use pagewise_core::finding::Diagnosis;
 use pagewise_core::recording::{Part, Profile, Recorded, SamplingEvent};
@@ -56,7 +55,7 @@ impl Shown {
     fn judge<R: Recorded<Error = Infallible>>(&mut self, recording: &R) {
         let (from, to) = self.view.of_findings(&self.seen).unwrap();
         let part = Part::new(recording, from, to, self.profile.as_ref().ok().map(|profile| profile.part(from, to)));
-        self.judged = Some(judged(&part, (from, to), "job.pgw", diagnose::options()));
+        self.judged = Some(judged(&part, (from, to), "job.pgw"));
     }
 
     fn found(&self) -> Vec<&str> {
@@ -326,7 +325,7 @@ fn the_newest_question_about_a_recording_is_answered() {
     let shown = Shown::of(&recording);
     let profile = Some(Arc::new(shown.profile.clone().unwrap()));
     let whole = shown.view.of_findings(&shown.seen).unwrap();
-    let mut reader = Reader::start(recording, profile, "job.pgw".to_owned(), diagnose::options()).unwrap();
+    let mut reader = Reader::start(recording, profile, "job.pgw".to_owned()).unwrap();
     assert!(!reader.is_busy() && reader.judged().is_none());
     for to in (whole.0..whole.1).step_by(100_000_000_000) {
         reader.ask((whole.0, to));

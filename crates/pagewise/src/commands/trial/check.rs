@@ -18,6 +18,7 @@ use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::stats::summary;
 use pagewise_core::unit::{self, Fraction};
 use pagewise_host::store::bundle::Bundle;
+use pagewise_host::workload::{self, Places};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -68,12 +69,13 @@ pub(super) struct Checked<'p> {
 
 pub(super) fn run(args: &CheckArgs, global: &Global) -> Result<ExitCode, Failure> {
     let loaded = plans::load(&args.plan)?;
-    let session = Session::open(global, Verb::Trial, None)?.with_data(args.data.clone());
+    let session = Session::open(global, Verb::Trial, &Places::default())?.with_data(args.data.clone());
     loaded.hold_to(&session, !args.elsewhere)?;
     let seed = if loaded.has_seed { Seed::Given } else { Seed::Drawn };
     let plan = loaded.plan;
     let mut lints = lint::lints(&plan);
-    lints.extend(if args.elsewhere { numbers::unknown(&plan, None) } else { session.lints(&plan) });
+    let own = workload::measures_of(&plan.workload);
+    lints.extend(if args.elsewhere { numbers::lints(&plan, own, None) } else { session.lints(&plan) });
     let mut known = Known::from_plan(&plan);
     if let Some(Fraction(cv)) = args.cv {
         (known.cv_otherwise, known.cv) = (Some(cv), BTreeMap::new());

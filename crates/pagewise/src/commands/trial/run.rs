@@ -4,6 +4,7 @@ use super::analyze;
 use crate::cli::Global;
 use crate::failure::Failure;
 use crate::output;
+use crate::places::PlaceArgs;
 use crate::plans;
 use crate::session::{Seed, Session, Verb};
 use anyhow::anyhow;
@@ -28,9 +29,8 @@ pub(crate) struct RunArgs {
     /// The data of a command that come back before every run
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Your own Hadoop instead of the fetched one
-    #[arg(long, value_name = "DIR")]
-    hadoop: Option<PathBuf>,
+    #[command(flatten)]
+    named: PlaceArgs,
     /// Refuse a plan that has a weakness
     #[arg(long)]
     strict: bool,
@@ -53,16 +53,15 @@ pub(crate) struct ResumeArgs {
     /// When another run has this host, wait until it ends, or for this time at most
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     wait: Option<Option<Seconds>>,
-    /// Your own Hadoop instead of the fetched one
-    #[arg(long, value_name = "DIR")]
-    hadoop: Option<PathBuf>,
+    #[command(flatten)]
+    named: PlaceArgs,
 }
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> {
     let loaded = plans::load(&args.plan)?;
     let seed = if args.seed.is_some() || loaded.has_seed { Seed::Given } else { Seed::Drawn };
     let session =
-        Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone()).waiting(args.wait);
+        Session::open(global, Verb::Trial, &args.named.places)?.with_data(args.data.clone()).waiting(args.wait);
     loaded.hold_to(&session, true)?;
     let mut plan = loaded.plan;
     if let Some(name) = &args.name {
@@ -110,6 +109,6 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
 }
 
 pub(super) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let session = Session::open(global, Verb::Trial, args.hadoop.clone())?.with_data(args.data.clone());
+    let session = Session::open(global, Verb::Trial, &args.named.places)?.with_data(args.data.clone());
     analyze::conclude(global, &session.waiting(args.wait).resume(&args.bundle)?)
 }

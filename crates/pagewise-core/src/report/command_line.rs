@@ -1,0 +1,60 @@
+//! The commands of a proposal as lines to be copied to a shell: the one place that quotes them.
+
+use crate::finding::proposal::Command;
+use crate::tunable::policy::Policy;
+
+/// What stands for the user's own command.
+const JOB: &str = "./job";
+
+/// The line that does it.
+#[must_use]
+pub fn command_line(command: &Command) -> String {
+    match command {
+        Command::Set { policy } => format!("pagewise set {}", word(policy)),
+        Command::Revert => "pagewise revert".to_owned(),
+        Command::Prove { a, b, live: true } => format!("pagewise prove --live --a {} --b {}", word(a), word(b)),
+        Command::Prove { a, b, live: false } => format!("pagewise prove --a {} --b {} -- {JOB}", word(a), word(b)),
+    }
+}
+
+/// A policy as a shell takes it for one word.
+fn word(policy: &Policy) -> String {
+    let text = policy.to_string();
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._=+-/:%@".contains(c));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tunable::policy::Setting;
+
+    fn policy(settings: &[(&str, &str)]) -> Policy {
+        let setting = |(tunable, value): &(&str, &str)| {
+            let (tunable, value) = ((*tunable).to_owned(), (*value).to_owned());
+            Setting { tunable, value }
+        };
+        Policy { name: None, settings: settings.iter().map(setting).collect() }
+    }
+
+    #[test]
+    fn a_policy_is_one_word_for_a_shell() {
+        assert_eq!(word(&Policy::default()), "now");
+        assert_eq!(word(&policy(&[("thp.defrag", "defer+madvise")])), "thp.defrag=defer+madvise");
+        assert_eq!(word(&policy(&[("mthp[64k].enabled", "inherit")])), "'mthp[64k].enabled=inherit'");
+        assert_eq!(word(&policy(&[("cgroup[/it's].memory.high", "1")])), "'cgroup[/it'\\''s].memory.high=1'");
+        assert_eq!(word(&policy(&[("env.A", "b,c")])), "'env.A=b\\,c'");
+    }
+
+    #[test]
+    fn every_command_is_a_line() {
+        let two = policy(&[("vm.swappiness", "10"), ("vm.vfs_cache_pressure", "200")]);
+        let set = Command::Set { policy: two.clone() };
+        assert_eq!(command_line(&set), "pagewise set 'vm.swappiness=10,vm.vfs_cache_pressure=200'");
+        assert_eq!(command_line(&Command::Revert), "pagewise revert");
+        let b = policy(&[("vm.swappiness", "10")]);
+        let prove = |live| Command::Prove { a: Policy::default(), b: b.clone(), live };
+        assert_eq!(command_line(&prove(true)), "pagewise prove --live --a now --b vm.swappiness=10");
+        assert_eq!(command_line(&prove(false)), "pagewise prove --a now --b vm.swappiness=10 -- ./job");
+    }
+}
