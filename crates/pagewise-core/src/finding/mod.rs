@@ -19,7 +19,6 @@ pub mod reference;
 mod relations;
 pub mod rule;
 pub mod rules;
-pub mod signal;
 pub mod stalls;
 pub mod words;
 
@@ -31,6 +30,8 @@ pub use document::{
 pub use look::Look;
 pub use propose::Options;
 
+/// What rules ask a recording for.
+pub use crate::counter as signal;
 use crate::recording::SamplingEvent;
 use case::{Case, Draft, Verdict};
 use document::{LookView, TierView};
