@@ -11,6 +11,7 @@ mod quantity;
 mod raw_unit;
 pub mod reference;
 mod shown;
+pub mod tools;
 
 pub use describe::describe;
 pub use quantity::{Form, Name, Part, Printed, Quantity};
@@ -112,7 +113,8 @@ pub const ALL: &[Quantity] = &{
 /// Whether a number is a part of any quantity.
 #[must_use]
 pub fn is_wanted(source: &str, name: &str, labels: &str) -> bool {
-    let is_printed = |quantity: &Quantity| quantity.printed.iter().flat_map(|sum| sum.of).any(|of| *of == (source, name));
+    let is_printed =
+        |quantity: &Quantity| quantity.printed.iter().flat_map(|sum| sum.of).any(|of| *of == (source, name));
     ALL.iter().any(|quantity| quantity.takes(source, name, labels) || (labels.is_empty() && is_printed(quantity)))
 }
 

@@ -1,12 +1,36 @@
 //! The page of all quantities in `docs/reference/counters.md`, made from the catalogue.
 
+use super::tools::{COLUMNS, Column, Table};
 use super::{ALL, FILES, Form, Kind, Name, Quantity};
 
 /// The page's text.
 #[must_use]
 pub fn page() -> String {
     let sections: String = FILES.iter().flat_map(|file| file.iter()).map(section).collect();
-    format!("{HEAD}{sections}\n{} quantities.\n", ALL.len())
+    let columns: String = COLUMNS.iter().map(row).collect();
+    format!("{HEAD}{sections}\n{} quantities.\n{TOOLS}{columns}", ALL.len())
+}
+
+const TOOLS: &str = "\n# What other tools call them\n\n\
+    An import makes these series of the columns of other tools; [imports.md](imports.md) says more. Of collectl the formats are \
+    `brief`, `verbose` and `plot`.\n\n\
+    | series | sar | vmstat | collectl |\n| --- | --- | --- | --- |\n";
+
+fn row(column: &Column) -> String {
+    let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<String>>().join(", ");
+    let collectl = column.collectl.iter().map(|(table, word, _)| {
+        let format = match table {
+            Table::Brief => "brief",
+            Table::VerboseCpu | Table::VerboseMemory => "verbose",
+            Table::Plot => "plot",
+        };
+        format!("{format} `{word}`")
+    });
+    let collectl: Vec<String> = collectl.collect();
+    let vmstat: Vec<&str> = column.vmstat.into_iter().collect();
+    let series = format!("`{}.{}`", column.source, column.name);
+    let cells = [series, quoted(column.sar), quoted(&vmstat), collectl.join(", ")];
+    format!("| {} |\n", cells.map(|cell| if cell.is_empty() { "–".to_owned() } else { cell }).join(" | "))
 }
 
 const HEAD: &str = "# What the kernel counts\n\n\
@@ -32,7 +56,10 @@ fn section(quantity: &Quantity) -> String {
         let kernels = if form.kernels.is_empty() { String::new() } else { format!(", {}", form.kernels) };
         row("from", format!("{}{kernels}", formula(quantity.source, form)));
     }
-    row("is", format!("a {kind} in {}", quantity.unit.word()).replace("a levels", "levels").replace("a totals", "totals"));
+    row(
+        "is",
+        format!("a {kind} in {}", quantity.unit.word()).replace("a levels", "levels").replace("a totals", "totals"),
+    );
     for printed in quantity.printed {
         let sum: Vec<String> = printed.of.iter().map(|(source, name)| format!("`{source}.{name}`")).collect();
         row("or, of another tool", sum.join(" + "));

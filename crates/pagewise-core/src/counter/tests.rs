@@ -69,7 +69,8 @@ fn levels_and_totals_of_a_real_kernel_are_told_apart() {
 fn a_running_total_is_not_taken_for_a_level() {
     let kind = |name: &str| describe("vmstat", name, false).1;
     assert_eq!((kind("nr_free_pages"), kind("nr_dirty_threshold")), (Kind::Gauge, Kind::Gauge));
-    for total in ["nr_dirtied", "nr_written", "pgfault", "compact_stall", "thp_fault_alloc", "workingset_refault_file"] {
+    for total in ["nr_dirtied", "nr_written", "pgfault", "compact_stall", "thp_fault_alloc", "workingset_refault_file"]
+    {
         assert_eq!(kind(total), Kind::Counter, "{total} only grows");
     }
 }

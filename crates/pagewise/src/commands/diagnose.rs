@@ -177,7 +177,6 @@ mod tests {
     use super::*;
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
-    use pagewise_core::finding::rules;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;
 
@@ -242,6 +241,5 @@ mod tests {
             }
         }
         assert!(seen >= 20, "only {seen} lines were seen");
-        assert_eq!(rules::ALL.len(), 25);
     }
 }

@@ -251,7 +251,11 @@ const LATE: i64 = 50_000;
 impl Folding {
     /// For what the catalogue has a quantity for.
     pub(super) fn new(series: &[Series], hz: Option<f64>) -> Folding {
-        let wanted = series.iter().filter(|series| series.is_wanted()).map(|series| (series.clone(), Folded::of(series))).collect();
+        let wanted = series
+            .iter()
+            .filter(|series| series.is_wanted())
+            .map(|series| (series.clone(), Folded::of(series)))
+            .collect();
         let is_import = series.iter().any(|series| series.source == IMPORT);
         Folding { wanted, hz, is_import, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
     }

@@ -21,9 +21,8 @@ pub struct Column {
 pub const TIME: usize = 8;
 
 /// The columns of a terminal of 80 characters: what collectl's `-scm` and `-sB` show, and what they do not.
-const USUAL: [&str; 16] = [
-    "cpu", "sys", "free", "cach", "anon", "dirt", "maj", "kswp", "drct", "st", "cmp", "thp", "fb", "si", "so", "psi",
-];
+const USUAL: [&str; 16] =
+    ["cpu", "sys", "free", "cach", "anon", "dirt", "maj", "kswp", "drct", "st", "cmp", "thp", "fb", "si", "so", "psi"];
 
 /// The usual ones by what they tell of trouble with memory, the most first: a narrow terminal lacks those behind.
 const BY_WEIGHT: [&str; 16] =
@@ -31,8 +30,8 @@ const BY_WEIGHT: [&str; 16] =
 
 /// More, in the order in which a wider terminal takes them. Those that the catalogue has and nobody put in an order come last.
 const MORE: [&str; 20] = [
-    "stall", "cfail", "coll", "huge", "slab", "avail", "wrbk", "rff", "rfa", "flt", "wait", "psif", "psio", "read", "writ",
-    "big", "swap", "migr", "run", "blk",
+    "stall", "cfail", "coll", "huge", "slab", "avail", "wrbk", "rff", "rfa", "flt", "wait", "psif", "psio", "read",
+    "writ", "big", "swap", "migr", "run", "blk",
 ];
 
 static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {

@@ -3,8 +3,8 @@
 //! Lines are what the catalogue of counters shows, and the stalls that were traced. One list for the page, `watch` and
 //! `top`, so that a name means the same everywhere.
 
-pub use crate::counter::{Heading, LineUnit};
 use crate::counter::{self, Quantity};
+pub use crate::counter::{Heading, LineUnit};
 use crate::recording::StallKind;
 use std::sync::LazyLock;
 

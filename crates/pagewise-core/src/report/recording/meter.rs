@@ -216,7 +216,8 @@ fn formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
 
 /// CPU time as a part of all of it.
 fn of_cpu_time(quantity: &Quantity, inputs: &mut Inputs<'_>) -> Formula {
-    let is_time = |one: &Series| one.source == "stat" && one.labels.is_empty() && CPU_TIMES.contains(&one.name.as_str());
+    let is_time =
+        |one: &Series| one.source == "stat" && one.labels.is_empty() && CPU_TIMES.contains(&one.name.as_str());
     let all: Vec<usize> = (0..inputs.series.len()).filter(|at| is_time(&inputs.series[*at])).collect();
     let part = inputs.terms(quantity, false);
     if part.is_empty() || all.len() < 4 {
