@@ -8,6 +8,8 @@
 
 pub mod unit;
 
+pub mod counter;
+
 pub mod metric;
 
 pub mod tunable;

@@ -1,11 +1,13 @@
-//! What every number means: its unit, whether it only grows, and which direction is good.
+//! What is measured of a run: its unit, what it is, and which direction is good.
 //!
-//! One catalogue for the measures of a run and for the kernel's own counters, so that a gauge is never subtracted and a
-//! page count is never shown as bytes.
+//! What is growth of something the kernel counts comes from the catalogue of counters ([`crate::counter`]).
 
+use crate::counter::{self, Kind, Quantity};
+pub use crate::unit::Unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,26 +32,6 @@ impl FromStr for Direction {
     }
 }
 
-/// The unit of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Unit {
-    /// Seconds.
-    Seconds,
-    /// Bytes.
-    Bytes,
-    /// Bytes held for a time: the integral of memory over the run.
-    ByteSeconds,
-    /// Base pages.
-    Pages,
-    /// A count of events.
-    Count,
-    /// A part of a whole, 0 to 1.
-    Fraction,
-    /// The user's own metric, in the unit the user named.
-    Custom,
-}
-
 /// A measure that Pagewise takes of every run.
 #[derive(Clone, Copy, Debug)]
 pub struct Measure {
@@ -67,8 +49,8 @@ const fn measure(name: &'static str, unit: Unit, meaning: &'static str) -> Measu
     Measure { name, unit, direction: Direction::Lower, meaning }
 }
 
-/// Every measure of a run. The first is the default metric.
-pub const MEASURES: &[Measure] = &[
+/// Those of a run that are not growth of something the kernel counts. The first is the default metric.
+const OWN: &[Measure] = &[
     measure("wall", Unit::Seconds, "time from start to exit of the command, CLOCK_MONOTONIC"),
     measure("user", Unit::Seconds, "CPU time in user mode of the command and the children it waited for (wait4)"),
     measure("system", Unit::Seconds, "CPU time in the kernel of the command and the children it waited for (wait4)"),
@@ -114,18 +96,13 @@ pub const MEASURES: &[Measure] = &[
         "share of free memory in pieces too small for a huge page when it started (order 9, /proc/buddyinfo)",
     ),
     measure("unusable_index_after", Unit::Fraction, "that share when it had ended"),
-    measure("host_minor_faults", Unit::Count, "page faults of the whole host without I/O (pgfault less pgmajfault)"),
-    measure("host_major_faults", Unit::Count, "page faults of the whole host with I/O (pgmajfault)"),
-    measure("compact_stalls", Unit::Count, "allocations that had to compact memory themselves (compact_stall)"),
-    measure("alloc_stalls", Unit::Count, "allocations that had to reclaim memory themselves (allocstall, all zones)"),
-    measure("thp_faults", Unit::Count, "huge pages given at a page fault (thp_fault_alloc)"),
-    measure(
-        "thp_fallbacks",
-        Unit::Count,
-        "page faults that got small pages for want of a huge one (thp_fault_fallback)",
-    ),
-    measure("pages_scanned", Unit::Pages, "pages that reclaim looked at (pgscan_kswapd and pgscan_direct)"),
 ];
+
+/// Every measure of a run: the default metric first, then the others, then what the catalogue of counters has.
+pub static MEASURES: LazyLock<Vec<Measure>> = LazyLock::new(|| {
+    let counted = |(name, quantity): (_, &Quantity)| measure(name, quantity.unit.scale().0, quantity.meaning);
+    OWN.iter().copied().chain(counter::measured().map(counted)).collect()
+});
 
 /// The measure of that name, when it is one that Pagewise takes itself.
 #[must_use]
@@ -134,26 +111,9 @@ pub fn find(name: &str) -> Option<&'static Measure> {
 }
 
 /// Whether a `/proc/vmstat` line is a level rather than a running total.
-///
-/// Names that begin with `nr_` are levels except the few that only grow: they are listed as items that are
-/// incremented and never decremented in `include/linux/mmzone.h` and `mm/vmstat.c` (6.12). Thresholds are levels, too.
-/// Everything else in the file is a running total.
 #[must_use]
 pub fn vmstat_is_level(name: &str) -> bool {
-    const GROWING: [&str; 9] = [
-        "nr_dirtied",
-        "nr_written",
-        "nr_throttled_written",
-        "nr_vmscan_write",
-        "nr_vmscan_immediate_reclaim",
-        "nr_foll_pin_acquired",
-        "nr_foll_pin_released",
-        "nr_tlb_remote_flush",
-        "nr_tlb_remote_flush_received",
-    ];
-    const LEVELS_BY_OTHER_NAMES: [&str; 5] =
-        ["workingset_nodes", "balloon_inflated", "zswap_stored", "swap_stored", "memmap_pages"];
-    (name.starts_with("nr_") && !GROWING.contains(&name)) || LEVELS_BY_OTHER_NAMES.contains(&name)
+    counter::describe("vmstat", name, false).1 == Kind::Gauge
 }
 
 #[cfg(test)]
@@ -161,19 +121,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_running_total_is_not_taken_for_a_level() {
-        assert!(vmstat_is_level("nr_free_pages"));
-        assert!(vmstat_is_level("nr_dirty_threshold"));
-        for total in
-            ["nr_dirtied", "nr_written", "pgfault", "compact_stall", "thp_fault_alloc", "workingset_refault_file"]
-        {
-            assert!(!vmstat_is_level(total), "{total} only grows");
-        }
-    }
-
-    #[test]
     fn every_measure_is_found_by_its_name() {
-        for measure in MEASURES {
+        for measure in MEASURES.iter() {
             assert_eq!(find(measure.name).map(|m| m.name), Some(measure.name));
         }
         assert!(find("walll").is_none());

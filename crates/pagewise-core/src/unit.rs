@@ -35,6 +35,26 @@ pub struct Seconds(pub f64);
 #[serde(transparent)]
 pub struct Fraction(pub f64);
 
+/// The unit of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Bytes held for a time: the integral of memory over the run.
+    ByteSeconds,
+    /// Base pages.
+    Pages,
+    /// A count of events.
+    Count,
+    /// A part of a whole, 0 to 1.
+    Fraction,
+    /// The user's own metric, in the unit the user named.
+    Custom,
+}
+
 /// What was typed is not the quantity that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{given}' is not {wanted}; write it like {example}")]

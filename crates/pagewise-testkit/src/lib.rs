@@ -13,6 +13,7 @@ pub mod kills;
 
 pub mod lateness;
 pub mod made_up_day;
+pub mod old_kernels;
 pub mod recordings;
 
 pub mod reports;
@@ -33,5 +34,6 @@ pub use fake_host::FakeHost;
 pub use host_lock::{HostUnchanged, host_lock};
 pub use lateness::Lateness;
 pub use made_up_day::MadeUpDay;
+pub use old_kernels::{OLD_KERNELS, OldKernel};
 pub use recordings::RecordingBuilder;
 pub use terminal::Terminal;

@@ -1,9 +1,9 @@
 //! A day that was never recorded: 24 hours at 1 Hz with a storm in it, a million stack samples, gaps, changes, marks, and
 //! names that try to break what shows them. For what must stay quick and whole with a recording of that size.
 
+use pagewise_core::counter::describe;
 use pagewise_core::recording::block::Tick;
 use pagewise_core::recording::segment::{self, TICKS};
-use pagewise_core::recording::series::describe;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{

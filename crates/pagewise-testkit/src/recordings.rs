@@ -1,9 +1,9 @@
 //! Recordings made of a kernel's documented behaviour: each number as a function of time, in memory.
 
+use pagewise_core::counter::describe;
 use pagewise_core::recording::block::Tick;
 use pagewise_core::recording::note::Setting;
 use pagewise_core::recording::segment::{Column, Segment, TICKS};
-use pagewise_core::recording::series::describe;
 use pagewise_core::recording::stack::KERNEL;
 use pagewise_core::recording::{
     Block, Durations, Frame, Gap, GapReason, Grown, Kind, Mark, ProcessRow, Profile, RawUnit, Recorded, SamplingEvent,

@@ -26,14 +26,11 @@ struct Day {
 fn day() -> Day {
     let mut names: Vec<String> = Vec::new();
     for signal in signal::ALL.iter().filter(|signal| signal.source == "vmstat") {
-        names.extend(signal.names.iter().map(|name| match name {
-            signal::Name::Is(name) => (*name).to_owned(),
-            signal::Name::Begins(start, _) => format!("{start}normal"),
-        }));
+        names.extend(signal.now.of.iter().map(|name| name.example()));
     }
     names.extend((names.len()..SERIES).map(|index| format!("other_{index}")));
     let of = |(column, name): (usize, &String)| {
-        let (unit, kind) = series::describe("vmstat", name, false);
+        let (unit, kind) = signal::describe("vmstat", name, false);
         let (source, name) = ("vmstat".to_owned(), name.clone());
         Series { source, column: column as u32, name, labels: String::new(), unit: Some(unit), kind, first_seen: 0 }
     };

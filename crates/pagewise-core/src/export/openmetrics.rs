@@ -6,6 +6,7 @@
 use super::csv::base_value;
 use super::processes::process_tables;
 use super::{Selection, source_tables};
+use crate::counter;
 use crate::metric::Unit;
 use crate::recording::{Kind, Recorded, Series};
 use std::collections::BTreeMap;
@@ -38,7 +39,15 @@ pub fn write<R: Recorded>(recorded: &R, selection: &Selection) -> Result<String,
         if let Some(unit) = unit_suffix(family.unit) {
             let _ = writeln!(out, "# UNIT {name} {unit}");
         }
-        let _ = writeln!(out, "# HELP {name} {} of {}", escaped(&family.name), escaped(&family.source));
+        let meaning =
+            counter::meaning(&family.source, &family.name).map_or_else(String::new, |meaning| format!(": {meaning}"));
+        let _ = writeln!(
+            out,
+            "# HELP {name} {} of {}{}",
+            escaped(&family.name),
+            escaped(&family.source),
+            escaped(&meaning)
+        );
         for (table, column) in &family.columns {
             let table = &tables[*table];
             let series = &table.series[*column];

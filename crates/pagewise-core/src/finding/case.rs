@@ -7,7 +7,7 @@ use super::look::{Hits, Look, Missing, Track, Windows};
 use super::processes::By;
 use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
-use super::signal::Signal;
+use super::signal;
 use super::stalls::Stalled;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
@@ -182,13 +182,13 @@ impl<'a> Case<'a> {
 
     /// The rate of a signal held against a threshold.
     #[must_use]
-    pub fn rate(&self, name: &'static str, signal: &Signal) -> Clause {
+    pub fn rate(&self, name: &'static str, signal: &signal::Quantity) -> Clause {
         self.clause(name, &self.look.source_of(signal), self.look.rate(signal))
     }
 
     /// The rate of a signal per CPU (of one where their number is not known), which has to be `least` on the whole host.
     #[must_use]
-    pub fn rate_by_cpu(&self, name: &'static str, signal: &Signal, least: f64) -> Clause {
+    pub fn rate_by_cpu(&self, name: &'static str, signal: &signal::Quantity, least: f64) -> Clause {
         let cpus = self.look.cpus().unwrap_or(1.0);
         let mut threshold = self.threshold(name);
         threshold.value = threshold.value.max(least / cpus);

@@ -15,10 +15,11 @@ pub use track::{Hits, Missing, Track};
 
 use super::families::ProfileSeen;
 use super::processes::ProcessesSeen;
-use super::signal::{self, Signal};
+use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::recording::{Gap, Recorded};
 use crate::tunable::swap;
+use std::collections::HashMap;
 
 /// Length of a window where samples are close enough, in nanoseconds.
 pub const WINDOW: u64 = 10_000_000_000;
@@ -99,6 +100,8 @@ pub struct Look {
     /// Which processes used most. `None`: nobody looked.
     pub processes: Option<ProcessesSeen>,
     folded: Vec<Folded>,
+    /// What each quantity of the catalogue is made of: positions among those.
+    parts: HashMap<&'static str, Vec<Part>>,
 }
 
 impl Look {
@@ -111,7 +114,7 @@ impl Look {
         let number = |key: &str| recorded.about(key).and_then(|text| text.trim().parse::<f64>().ok());
         let known = |number: Option<f64>| number.filter(|number| number.is_finite() && *number > 0.0);
         let hz = known(number("hz"));
-        let mut folding = fold::Folding::new(recorded.series(), signal::ALL, hz);
+        let mut folding = fold::Folding::new(recorded.series(), hz);
         for block in recorded.blocks() {
             folding.add(&block?);
         }
@@ -137,59 +140,62 @@ impl Look {
             profile,
             stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),
             processes: recorded.walks()?.map(ProcessesSeen::of),
+            parts: parts(&seen.folded),
             folded: seen.folded,
         })
     }
 
     /// What a signal grew by per second, window by window: pages, bytes, seconds or a count, as its unit says.
     #[must_use]
-    pub fn rate(&self, signal: &Signal) -> Track {
+    pub fn rate(&self, signal: &Quantity) -> Track {
         let own = || self.sum(signal, |folded, window, windows| folded.rate(window, windows));
         self.imported_rate(signal).unwrap_or_else(own)
     }
 
     /// The mean of a level, window by window.
     #[must_use]
-    pub fn level(&self, signal: &Signal) -> Track {
+    pub fn level(&self, signal: &Quantity) -> Track {
         let own = || self.sum(signal, |folded, window, _| folded.mean(window));
         self.imported_level(signal, Folded::mean).unwrap_or_else(own)
     }
 
     /// The least it was.
     #[must_use]
-    pub fn least(&self, signal: &Signal) -> Track {
-        let own = || self.sum(signal, |folded, window, _| folded.least(window));
+    pub fn least(&self, signal: &Quantity) -> Track {
+        // Of a difference the least is no difference of the least.
+        let is_sum = self.parts(signal).all(|(_, weight)| weight > 0.0);
+        let own = || self.sum(signal, |folded, window, _| folded.least(window).filter(|_| is_sum));
         self.imported_level(signal, Folded::least).unwrap_or_else(own)
     }
 
     /// The same for each series of a labelled signal: its labels, and what `of` takes from it.
     #[must_use]
-    pub fn each_rate(&self, signal: &Signal) -> Vec<(&str, Track)> {
+    pub fn each_rate(&self, signal: &Quantity) -> Vec<(&str, Track)> {
         self.each(signal, |folded, window, windows| folded.rate(window, windows))
     }
 
     /// The mean of each series of a labelled signal.
     #[must_use]
-    pub fn each_level(&self, signal: &Signal) -> Vec<(&str, Track)> {
+    pub fn each_level(&self, signal: &Quantity) -> Vec<(&str, Track)> {
         self.each(signal, |folded, window, _| folded.mean(window))
     }
 
     /// What a signal grew by from first to last sample, as far as it was seen. `None`: it was not.
     #[must_use]
-    pub fn growth(&self, signal: &Signal) -> Option<f64> {
-        self.parts(signal).filter_map(Folded::growth).reduce(|a, b| a + b)
+    pub fn growth(&self, signal: &Quantity) -> Option<f64> {
+        self.added(signal, Folded::growth)
     }
 
     /// What a level rose by per second from its first sample to its last; below 0 when it fell.
     #[must_use]
-    pub fn slope(&self, signal: &Signal) -> Option<f64> {
-        self.parts(signal).filter_map(Folded::slope).reduce(|a, b| a + b)
+    pub fn slope(&self, signal: &Quantity) -> Option<f64> {
+        self.added(signal, Folded::slope)
     }
 
     /// The value of a level at the last sample that had it.
     #[must_use]
-    pub fn last(&self, signal: &Signal) -> Option<f64> {
-        self.parts(signal).filter_map(Folded::last).reduce(|a, b| a + b)
+    pub fn last(&self, signal: &Quantity) -> Option<f64> {
+        self.added(signal, Folded::last)
     }
 
     /// How many CPUs there are; `None` where it cannot be told.
@@ -287,49 +293,80 @@ impl Look {
 
     /// Whether the recording has any series of it.
     #[must_use]
-    pub fn has(&self, signal: &Signal) -> bool {
+    pub fn has(&self, signal: &Quantity) -> bool {
         self.parts(signal).next().is_some()
     }
 
     /// What is missing of a signal, and why.
     #[must_use]
-    pub fn missing(&self, signal: &Signal) -> Missing {
-        let gap = self.gaps.iter().find(|gap| gap.source.as_deref() == Some(signal.source));
+    pub fn missing(&self, signal: &Quantity) -> Missing {
+        self.missing_from(signal.source, signal.label(), self.has(signal))
+    }
+
+    fn missing_from(&self, source: &str, what: String, is_there: bool) -> Missing {
+        let gap = self.gaps.iter().find(|gap| gap.source.as_deref() == Some(source));
         let why = match gap {
             Some(gap) if gap.detail.is_empty() => gap.reason.word().replace('_', " "),
             Some(gap) => gap.detail.clone(),
             None if self.ticks == 0 => "there is no sample".to_owned(),
-            None if self.has(signal) => "it was reset, or not seen for long enough".to_owned(),
+            None if is_there => "it was reset, or not seen for long enough".to_owned(),
             None => "it is not in the recording".to_owned(),
         };
-        Missing { what: signal.label(), why }
+        Missing { what, why }
     }
 
-    fn parts<'a>(&'a self, signal: &Signal) -> impl Iterator<Item = &'a Folded> {
-        let signal = *signal;
-        self.folded.iter().filter(move |folded| folded.belongs_to(&signal))
+    /// What it is made of, and how often each counts.
+    fn parts(&self, signal: &Quantity) -> impl Iterator<Item = (&Folded, f64)> {
+        let parts = self.parts.get(signal.id).map_or(&[][..], Vec::as_slice);
+        parts.iter().map(|part| (&self.folded[part.at], part.weight))
     }
 
-    fn sum(&self, signal: &Signal, of: impl Fn(&Folded, usize, &Windows) -> Option<f64>) -> Track {
-        let parts: Vec<&Folded> = self.parts(signal).collect();
+    /// One number of all of it: what is known of a sum, and of a difference only where both halves are.
+    fn added(&self, signal: &Quantity, of: impl Fn(&Folded) -> Option<f64>) -> Option<f64> {
+        let known = |(folded, weight): (&Folded, f64)| Some((of(folded)? * weight, weight));
+        let parts: Vec<(f64, f64)> = self.parts(signal).filter_map(known).collect();
+        let is_whole = parts.len() == self.parts(signal).count();
+        let is_sum = self.parts(signal).all(|(_, weight)| weight > 0.0);
+        parts.into_iter().map(|(value, _)| value).reduce(|a, b| a + b).filter(|_| is_sum || is_whole)
+    }
+
+    fn sum(&self, signal: &Quantity, of: impl Fn(&Folded, usize, &Windows) -> Option<f64>) -> Track {
+        let parts: Vec<(&Folded, f64)> = self.parts(signal).collect();
+        self.sum_of(&parts, || self.missing(signal), of)
+    }
+
+    fn sum_of(
+        &self,
+        parts: &[(&Folded, f64)],
+        missing: impl Fn() -> Missing,
+        of: impl Fn(&Folded, usize, &Windows) -> Option<f64>,
+    ) -> Track {
         if parts.is_empty() {
-            return Track::unknown(self.windows.count, self.missing(signal));
+            return Track::unknown(self.windows.count, missing());
         }
-        let value = |window| parts.iter().map(|part| of(part, window, &self.windows)).sum::<Option<f64>>();
+        let value = |window| {
+            parts.iter().map(|(part, weight)| Some(of(part, window, &self.windows)? * weight)).sum::<Option<f64>>()
+        };
         let values: Vec<Option<f64>> = (0..self.windows.count).map(value).collect();
-        let missing = values.iter().any(Option::is_none).then(|| self.missing(signal));
+        let missing = values.iter().any(Option::is_none).then(missing);
         Track::new(values, missing)
     }
 
-    fn each(&self, signal: &Signal, of: impl Fn(&Folded, usize, &Windows) -> Option<f64>) -> Vec<(&str, Track)> {
+    fn each(&self, signal: &Quantity, of: impl Fn(&Folded, usize, &Windows) -> Option<f64>) -> Vec<(&str, Track)> {
         let track = |part: &Folded| {
             let values: Vec<Option<f64>> =
                 (0..self.windows.count).map(|window| of(part, window, &self.windows)).collect();
             let missing = values.iter().any(Option::is_none).then(|| self.missing(signal));
             Track::new(values, missing)
         };
-        self.parts(signal).map(|part| (part.labels(), track(part))).collect()
+        self.parts(signal).map(|(part, _)| (part.labels(), track(part))).collect()
     }
+}
+
+/// Of every quantity that is there, what it is made of.
+fn parts(folded: &[Folded]) -> HashMap<&'static str, Vec<Part>> {
+    let of = |quantity: &'static Quantity| (quantity.id, quantity.parts(folded.iter().map(Folded::name)));
+    signal::ALL.iter().map(of).filter(|(_, parts)| !parts.is_empty()).collect()
 }
 
 /// The kinds in `vmstat:a.txt, sar:b.txt`, once each. A name of a file can have a comma and a colon in it; a kind is one word.

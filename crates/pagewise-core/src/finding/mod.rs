@@ -20,7 +20,6 @@ pub mod reference;
 mod relations;
 pub mod rule;
 pub mod rules;
-pub mod signal;
 pub mod stalls;
 pub mod words;
 
@@ -32,6 +31,8 @@ pub use document::{
 pub use look::Look;
 pub use proposal::Proposal;
 
+/// What rules ask a recording for.
+pub use crate::counter as signal;
 use crate::recording::SamplingEvent;
 use case::{Case, Draft, Verdict};
 use document::{LookView, TierView};

@@ -3,7 +3,7 @@
 use super::case::{Case, Verdict};
 use super::document::{Compare, OriginView, Quantity, Tier};
 use super::look::{Hits, Look};
-use super::signal::Signal;
+use super::signal;
 
 /// Where a threshold comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ pub struct Rule {
     /// Whether all of a look shorter than that, but of a window at least, is enough.
     pub may_be_shorter: bool,
     /// Signals without which it cannot be decided.
-    pub needs: &'static [&'static Signal],
+    pub needs: &'static [&'static signal::Quantity],
     /// Kinds of evidence that can show it.
     pub tiers: &'static [Tier],
     /// Rules that explain the same symptom.

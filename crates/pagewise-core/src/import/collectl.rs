@@ -10,21 +10,17 @@ use super::merge::Assumed;
 use super::times::{Running, SECOND, day, seconds, time_of_day};
 use super::words::{scaled, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::tools::{self, Column, Counts, Table as Format};
 use crate::recording::{GapReason, RawUnit};
 use std::collections::BTreeSet;
 
 const REMEDY: &str =
     "give the output of `collectl -scm -oT` (or -oD, or -P); a .raw.gz file is made readable with `collectl -p`";
 
-/// The number of a header among those of the same name in its line, from 1, tells `Free` memory from `Free` swap.
-type Header = (&'static str, usize);
-
-/// How a column is understood: where it goes, and how its word becomes a number.
+/// How a column is understood: what it is, and how its word becomes a number.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    header: Header,
-    source: &'static str,
-    name: &'static str,
+    column: &'static Column,
     unit: RawUnit,
     /// What a suffix K stands for; numbers without one are in the unit.
     thousand: f64,
@@ -32,106 +28,20 @@ struct Known {
     is_bytes: bool,
 }
 
-const fn known(header: &'static str, nth: usize, source: &'static str, name: &'static str, unit: RawUnit) -> Known {
-    Known { header: (header, nth), source, name, unit, thousand: 1000.0, is_bytes: false }
+impl Known {
+    /// collectl prints whole numbers, cut to a larger unit with a suffix: of 1024 for sizes, of 1000 for all else. In the plot
+    /// format nothing is cut.
+    fn of((column, table): (&'static Column, Format)) -> Known {
+        let unit = match column.counts {
+            Counts::Size | Counts::SizePerSecond => RawUnit::KiB,
+            Counts::PagesPerSecond => RawUnit::Pages,
+            Counts::EventsPerSecond | Counts::Things => RawUnit::Count,
+            Counts::Share => RawUnit::Percent,
+        };
+        let is_bytes = column.counts == Counts::Size && table != Format::Plot;
+        Known { column, unit, thousand: if is_bytes { 1024.0 } else { 1000.0 }, is_bytes }
+    }
 }
-
-/// Memory: collectl prints KiB, cut to a larger unit of 1024.
-const fn memory(header: &'static str, nth: usize, source: &'static str, name: &'static str) -> Known {
-    Known { header: (header, nth), source, name, unit: RawUnit::KiB, thousand: 1024.0, is_bytes: true }
-}
-
-const fn percent(header: &'static str, name: &'static str) -> Known {
-    known(header, 1, SOURCE, name, RawUnit::Percent)
-}
-
-const BRIEF: [Known; 10] = [
-    percent("cpu", "cpu_busy_percent"),
-    percent("sys", "cpu_system_percent"),
-    known("inter", 1, SOURCE, "interrupts_per_second", RawUnit::Count),
-    known("ctxsw", 1, SOURCE, "context_switches_per_second", RawUnit::Count),
-    memory("Free", 1, "meminfo", "MemFree"),
-    memory("Buff", 1, "meminfo", "Buffers"),
-    memory("Cach", 1, "meminfo", "Cached"),
-    memory("Inac", 1, "meminfo", "Inactive"),
-    memory("Slab", 1, "meminfo", "Slab"),
-    memory("Map", 1, SOURCE, "mapped_and_anon"),
-];
-
-const VERBOSE_CPU: [Known; 11] = [
-    percent("User", "cpu_user_percent"),
-    percent("Nice", "cpu_nice_percent"),
-    percent("Sys", "cpu_kernel_percent"),
-    percent("Wait", "cpu_iowait_percent"),
-    percent("IRQ", "cpu_irq_percent"),
-    percent("Soft", "cpu_softirq_percent"),
-    percent("Steal", "cpu_steal_percent"),
-    percent("Idle", "cpu_idle_percent"),
-    known("Intr", 1, SOURCE, "interrupts_per_second", RawUnit::Count),
-    known("Ctxsw", 1, SOURCE, "context_switches_per_second", RawUnit::Count),
-    known("Run", 1, SOURCE, "procs_running", RawUnit::Count),
-];
-
-const VERBOSE_MEMORY: [Known; 20] = [
-    memory("Total", 1, "meminfo", "MemTotal"),
-    memory("Free", 1, "meminfo", "MemFree"),
-    memory("Buff", 1, "meminfo", "Buffers"),
-    memory("Cached", 1, "meminfo", "Cached"),
-    memory("Slab", 1, "meminfo", "Slab"),
-    memory("Mapped", 1, "meminfo", "Mapped"),
-    memory("Anon", 1, "meminfo", "AnonPages"),
-    memory("AnonH", 1, "meminfo", "AnonHugePages"),
-    memory("Commit", 1, "meminfo", "Committed_AS"),
-    memory("Locked", 1, "meminfo", "Mlocked"),
-    memory("Inact", 1, "meminfo", "Inactive"),
-    memory("Total", 2, "meminfo", "SwapTotal"),
-    memory("Used", 2, SOURCE, "swap_used"),
-    memory("Free", 2, "meminfo", "SwapFree"),
-    known("In", 1, SOURCE, "pswpin_per_second", RawUnit::Pages),
-    known("Out", 1, SOURCE, "pswpout_per_second", RawUnit::Pages),
-    known("Fault", 1, SOURCE, "pgfault_per_second", RawUnit::Count),
-    known("MajFt", 1, SOURCE, "pgmajfault_per_second", RawUnit::Count),
-    known("In", 2, SOURCE, "pgpgin_per_second", RawUnit::KiB),
-    known("Out", 2, SOURCE, "pgpgout_per_second", RawUnit::KiB),
-];
-
-const fn kib(header: &'static str, source: &'static str, name: &'static str) -> Known {
-    known(header, 1, source, name, RawUnit::KiB)
-}
-
-const PLOT: [Known; 31] = [
-    percent("[CPU]User%", "cpu_user_percent"),
-    percent("[CPU]Nice%", "cpu_nice_percent"),
-    percent("[CPU]Sys%", "cpu_kernel_percent"),
-    percent("[CPU]Wait%", "cpu_iowait_percent"),
-    percent("[CPU]Irq%", "cpu_irq_percent"),
-    percent("[CPU]Soft%", "cpu_softirq_percent"),
-    percent("[CPU]Steal%", "cpu_steal_percent"),
-    percent("[CPU]Idle%", "cpu_idle_percent"),
-    known("[CPU]Intrpt/sec", 1, SOURCE, "interrupts_per_second", RawUnit::Count),
-    known("[CPU]Ctx/sec", 1, SOURCE, "context_switches_per_second", RawUnit::Count),
-    known("[CPU]ProcRun", 1, SOURCE, "procs_running", RawUnit::Count),
-    kib("[MEM]Tot", "meminfo", "MemTotal"),
-    kib("[MEM]Free", "meminfo", "MemFree"),
-    kib("[MEM]Shared", "meminfo", "Shmem"),
-    kib("[MEM]Buf", "meminfo", "Buffers"),
-    kib("[MEM]Cached", "meminfo", "Cached"),
-    kib("[MEM]Slab", "meminfo", "Slab"),
-    kib("[MEM]Map", "meminfo", "Mapped"),
-    kib("[MEM]Anon", "meminfo", "AnonPages"),
-    kib("[MEM]AnonH", "meminfo", "AnonHugePages"),
-    kib("[MEM]Commit", "meminfo", "Committed_AS"),
-    kib("[MEM]Locked", "meminfo", "Mlocked"),
-    kib("[MEM]Inactive", "meminfo", "Inactive"),
-    kib("[MEM]SwapTot", "meminfo", "SwapTotal"),
-    kib("[MEM]SwapUsed", SOURCE, "swap_used"),
-    kib("[MEM]SwapFree", "meminfo", "SwapFree"),
-    known("[MEM]SwapIn", 1, SOURCE, "pswpin_per_second", RawUnit::Pages),
-    known("[MEM]SwapOut", 1, SOURCE, "pswpout_per_second", RawUnit::Pages),
-    known("[MEM]PageFlt", 1, SOURCE, "pgfault_per_second", RawUnit::Count),
-    known("[MEM]PageMaj", 1, SOURCE, "pgmajfault_per_second", RawUnit::Count),
-    kib("[MEM]PgIn", SOURCE, "pgpgin_per_second"),
-];
 
 /// A column whose numbers are used, and where.
 #[derive(Clone, Copy, Debug)]
@@ -208,12 +118,12 @@ impl Collectl {
         }
         let is_plot = words.iter().any(|word| word.starts_with('['));
         // Under a verbose heading that is not CPU or memory, `Free` or `In` mean something else.
-        let tables: &[Known] = match self.section.as_str() {
-            _ if is_plot => &PLOT,
-            "CPU SUMMARY" => &VERBOSE_CPU,
-            "MEMORY SUMMARY" => &VERBOSE_MEMORY,
+        let tables: &[Format] = match self.section.as_str() {
+            _ if is_plot => &[Format::Plot],
+            "CPU SUMMARY" => &[Format::VerboseCpu],
+            "MEMORY SUMMARY" => &[Format::VerboseMemory],
             _ if self.is_verbose => &[],
-            _ => &BRIEF,
+            _ => &[Format::Brief],
         };
         if tables.is_empty() && !self.section.is_empty() && self.tables_left.len() < 200 {
             self.tables_left.insert(super::words::quoted(&self.section));
@@ -222,10 +132,10 @@ impl Collectl {
         for (index, word) in words.iter().enumerate().skip(table.clock.len()) {
             names.push(word);
             let nth = names.iter().filter(|name| *name == word).count();
-            match tables.iter().find(|known| known.header == (*word, nth)) {
+            match tools::of_collectl(tables, word, nth).map(Known::of) {
                 Some(known) => {
-                    let column = self.listing.column(known.source, known.name, "", known.unit);
-                    table.used.push(Used { word: index, known: *known, column });
+                    let column = self.listing.column(known.column.source, known.column.name, "", known.unit);
+                    table.used.push(Used { word: index, known, column });
                 }
                 None if !tables.is_empty() && self.columns_left.len() < 200 => {
                     let place = if self.section.is_empty() { String::new() } else { format!("{}: ", self.section) };
@@ -327,7 +237,7 @@ impl Collectl {
         self.last = Some(at);
         self.derive(at, &values)?;
         for (column, known, value) in values {
-            if known.name != "cpu_kernel_percent" {
+            if known.column.name != "cpu_kernel_percent" {
                 self.listing.put(at, column, value)?;
             }
         }
@@ -336,7 +246,7 @@ impl Collectl {
 
     /// Busy and system as the brief format has them.
     fn derive(&mut self, at: i64, values: &[(u32, Known, u64)]) -> Result<(), Problem> {
-        let of = |name: &str| values.iter().find(|(_, known, _)| known.name == name).map(|(.., value)| *value);
+        let of = |name: &str| values.iter().find(|(_, known, _)| known.column.name == name).map(|(.., value)| *value);
         let Some(kernel) = of("cpu_kernel_percent") else { return Ok(()) };
         let others = ["cpu_irq_percent", "cpu_softirq_percent", "cpu_steal_percent"].map(of);
         let user = ["cpu_user_percent", "cpu_nice_percent"].map(of);

@@ -22,8 +22,7 @@ pub use times::utc_instant;
 use std::fmt;
 use std::str::FromStr;
 
-/// The source of series that other tools compute and the kernel has no name for.
-pub const SOURCE: &str = "import";
+pub use crate::counter::IMPORT as SOURCE;
 
 /// What wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

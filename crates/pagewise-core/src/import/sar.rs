@@ -8,6 +8,7 @@ use super::listing::{Listing, ListingClock};
 use super::times::{DAY, Half, SECOND, day, time_of_day};
 use super::words::scaled;
 use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::tools::{self, Column, Counts};
 use crate::recording::{GapReason, RawUnit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,108 +18,32 @@ const REMEDY: &str = "give the output of `LC_ALL=C sar -B -r -W -q MEM -u -w [-f
 /// How a column is understood.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    header: &'static str,
-    source: &'static str,
-    name: &'static str,
+    column: &'static Column,
     unit: RawUnit,
     scale: f64,
 }
 
-const fn kib(header: &'static str, source: &'static str, name: &'static str) -> Known {
-    Known { header, source, name, unit: RawUnit::KiB, scale: 1.0 }
+impl Known {
+    /// sar prints sizes in whole KiB, and everything that is computed with two decimals.
+    fn of(column: &'static Column) -> Known {
+        let (unit, scale) = match column.counts {
+            Counts::Size => (RawUnit::KiB, 1.0),
+            Counts::SizePerSecond => (RawUnit::Bytes, 1024.0),
+            Counts::PagesPerSecond => (RawUnit::PageHundredths, 100.0),
+            Counts::EventsPerSecond => (RawUnit::Hundredths, 100.0),
+            Counts::Share => (RawUnit::PercentHundredths, 100.0),
+            Counts::Things => (RawUnit::Count, 1.0),
+        };
+        Known { column, unit, scale }
+    }
+
+    fn name(&self) -> &'static str {
+        self.column.name
+    }
 }
 
-const fn events(header: &'static str, name: &'static str) -> Known {
-    Known { header, source: SOURCE, name, unit: RawUnit::Hundredths, scale: 100.0 }
-}
-
-const fn pages(header: &'static str, name: &'static str) -> Known {
-    Known { header, source: SOURCE, name, unit: RawUnit::PageHundredths, scale: 100.0 }
-}
-
-const fn percent(header: &'static str, name: &'static str) -> Known {
-    Known { header, source: SOURCE, name, unit: RawUnit::PercentHundredths, scale: 100.0 }
-}
-
-/// The columns that are kept. Kernel names as in sysstat's `rd_stats.c` (12.6): `pgscank` sums `pgscan_kswapd*`, `pgscand`
-/// sums `pgscan_direct*`, `pgsteal` both kinds of `pgsteal_*`.
-const KNOWN: [Known; 67] = [
-    // -B
-    Known { header: "pgpgin/s", source: SOURCE, name: "pgpgin_per_second", unit: RawUnit::Bytes, scale: 1024.0 },
-    Known { header: "pgpgout/s", source: SOURCE, name: "pgpgout_per_second", unit: RawUnit::Bytes, scale: 1024.0 },
-    events("fault/s", "pgfault_per_second"),
-    events("majflt/s", "pgmajfault_per_second"),
-    pages("pgfree/s", "pgfree_per_second"),
-    pages("pgscank/s", "pgscank_per_second"),
-    pages("pgscand/s", "pgscand_per_second"),
-    pages("pgsteal/s", "pgsteal_per_second"),
-    percent("%vmeff", "reclaim_efficiency_percent"),
-    pages("pgprom/s", "pgpromote_per_second"),
-    pages("pgdem/s", "pgdemote_per_second"),
-    // -r
-    kib("kbmemfree", "meminfo", "MemFree"),
-    kib("kbavail", "meminfo", "MemAvailable"),
-    kib("kbmemused", SOURCE, "memory_used"),
-    percent("%memused", "memory_used_percent"),
-    kib("kbbuffers", "meminfo", "Buffers"),
-    kib("kbcached", "meminfo", "Cached"),
-    kib("kbcommit", "meminfo", "Committed_AS"),
-    percent("%commit", "commit_percent"),
-    kib("kbactive", "meminfo", "Active"),
-    kib("kbinact", "meminfo", "Inactive"),
-    kib("kbdirty", "meminfo", "Dirty"),
-    kib("kbanonpg", "meminfo", "AnonPages"),
-    kib("kbslab", "meminfo", "Slab"),
-    kib("kbkstack", "meminfo", "KernelStack"),
-    kib("kbpgtbl", "meminfo", "PageTables"),
-    kib("kbvmused", "meminfo", "VmallocUsed"),
-    // -S
-    kib("kbswpfree", "meminfo", "SwapFree"),
-    kib("kbswpused", SOURCE, "swap_used"),
-    percent("%swpused", "swap_used_percent"),
-    kib("kbswpcad", "meminfo", "SwapCached"),
-    percent("%swpcad", "swap_cached_percent"),
-    // -W
-    pages("pswpin/s", "pswpin_per_second"),
-    pages("pswpout/s", "pswpout_per_second"),
-    // -H
-    kib("kbhugfree", SOURCE, "hugetlb_free"),
-    kib("kbhugused", SOURCE, "hugetlb_used"),
-    percent("%hugused", "hugetlb_used_percent"),
-    kib("kbhugrsvd", SOURCE, "hugetlb_reserved"),
-    kib("kbhugsurp", SOURCE, "hugetlb_surplus"),
-    // -q MEM, -q IO, -q CPU
-    percent("%smem-10", "psi_memory_some_avg10_percent"),
-    percent("%smem-60", "psi_memory_some_avg60_percent"),
-    percent("%smem-300", "psi_memory_some_avg300_percent"),
-    percent("%smem", "psi_memory_some_percent"),
-    percent("%fmem-10", "psi_memory_full_avg10_percent"),
-    percent("%fmem-60", "psi_memory_full_avg60_percent"),
-    percent("%fmem-300", "psi_memory_full_avg300_percent"),
-    percent("%fmem", "psi_memory_full_percent"),
-    percent("%sio", "psi_io_some_percent"),
-    percent("%fio", "psi_io_full_percent"),
-    percent("%scpu", "psi_cpu_some_percent"),
-    // -u, and its names in -u ALL
-    percent("%user", "cpu_user_percent"),
-    percent("%usr", "cpu_user_percent"),
-    percent("%nice", "cpu_nice_percent"),
-    percent("%system", "cpu_kernel_percent"),
-    percent("%sys", "cpu_kernel_percent"),
-    percent("%iowait", "cpu_iowait_percent"),
-    percent("%steal", "cpu_steal_percent"),
-    percent("%irq", "cpu_irq_percent"),
-    percent("%soft", "cpu_softirq_percent"),
-    percent("%guest", "cpu_guest_percent"),
-    percent("%gnice", "cpu_guest_nice_percent"),
-    percent("%idle", "cpu_idle_percent"),
-    // -w, -q
-    events("proc/s", "forks_per_second"),
-    events("cswch/s", "context_switches_per_second"),
-    Known { header: "runq-sz", source: SOURCE, name: "procs_running", unit: RawUnit::Count, scale: 1.0 },
-    Known { header: "blocked", source: SOURCE, name: "procs_blocked", unit: RawUnit::Count, scale: 1.0 },
-    Known { header: "plist-sz", source: SOURCE, name: "tasks", unit: RawUnit::Count, scale: 1.0 },
-];
+/// What it makes of the sum of all interrupts, whose heading is a word of its own.
+const INTERRUPTS: &str = "interrupts_per_second";
 
 /// Sections whose rows are items, and the item that stands for the whole.
 const WHOLE: [(&str, &[&str]); 2] = [("CPU", &["all"]), ("INTR", &["sum"])];
@@ -244,7 +169,7 @@ impl Sar {
         if words.first() == Some(&"INTR") {
             return;
         }
-        let is_known = |word: &str| KNOWN.iter().any(|known| known.header == word);
+        let is_known = |word: &str| tools::of_sar(word).is_some();
         if !words.iter().any(|word| is_known(word)) {
             self.is_left = true;
             if self.tables_left.len() < MOST {
@@ -276,11 +201,11 @@ impl Sar {
         let mut values = Vec::new();
         for (header, word) in self.header.iter().zip(words) {
             let known = match (item, header.as_str()) {
-                (Some(("INTR", _)), "all" | "intr/s") => Some(events("all", "interrupts_per_second")),
+                (Some(("INTR", _)), "all" | "intr/s") => tools::COLUMNS.iter().find(|column| column.name == INTERRUPTS),
                 (Some(("INTR", _)), _) => None,
-                (_, header) => KNOWN.iter().find(|known| known.header == header).copied(),
+                (_, header) => tools::of_sar(header),
             };
-            let Some(known) = known else { continue };
+            let Some(known) = known.map(Known::of) else { continue };
             match scaled(word, known.scale) {
                 Some(value) => values.push((known, value)),
                 None => {
@@ -297,8 +222,8 @@ impl Sar {
         self.derive(at, &values)?;
         self.derive_memory(at, &values)?;
         for (known, value) in values {
-            if known.name != "cpu_kernel_percent" {
-                let column = self.listing.column(known.source, known.name, "", known.unit);
+            if known.name() != "cpu_kernel_percent" {
+                let column = self.listing.column(known.column.source, known.name(), "", known.unit);
                 self.listing.put(at, column, value)?;
             }
         }
@@ -308,7 +233,7 @@ impl Sar {
     /// Busy and system shares. Without columns of their own, `%system` holds interrupts and soft interrupts (sar(1)).
     fn derive(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
         const MOST: u64 = 1 << 40;
-        let of = |name: &str| values.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let of = |name: &str| values.iter().find(|(known, _)| known.name() == name).map(|(_, value)| *value);
         let Some(kernel) = of("cpu_kernel_percent").filter(|value| *value < MOST) else { return Ok(()) };
         let part = |name: &str| of(name).filter(|value| *value < MOST).unwrap_or(0);
         let system = kernel + part("cpu_irq_percent") + part("cpu_softirq_percent");
@@ -326,7 +251,7 @@ impl Sar {
     /// sar prints how much is used and which part of all memory that is, but not all memory. Of a part below a hundredth two
     /// decimals are too few.
     fn derive_memory(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
-        let of = |name: &str| values.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let of = |name: &str| values.iter().find(|(known, _)| known.name() == name).map(|(_, value)| *value);
         let parts = of("memory_used").zip(of("memory_used_percent"));
         let Some((used, percent)) = parts.filter(|(_, percent)| (100..=10_000).contains(percent)) else {
             return Ok(());

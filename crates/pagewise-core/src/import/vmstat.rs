@@ -9,70 +9,38 @@ use super::merge::Assumed;
 use super::times::{Running, SECOND, day, time_of_day};
 use super::words::scaled;
 use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::tools::{self, Column, Counts};
 use crate::recording::{GapReason, RawUnit};
 
 const REMEDY: &str =
     "give the output of `vmstat -t 1` (-a, -w and -S are fine; -d, -D, -m, -p and -s are other tables)";
 
-/// How a column is understood.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    header: &'static str,
-    source: &'static str,
-    name: &'static str,
-    unit: RawUnit,
-    /// An average over the interval before, or since boot in the first row.
-    is_rate: bool,
-}
-
-const fn level(header: &'static str, source: &'static str, name: &'static str, unit: RawUnit) -> Known {
-    Known { header, source, name, unit, is_rate: false }
-}
-
-const fn rate(header: &'static str, name: &'static str, unit: RawUnit) -> Known {
-    Known { header, source: SOURCE, name, unit, is_rate: true }
-}
-
-const KNOWN: [Known; 20] = [
-    level("r", SOURCE, "procs_running", RawUnit::Count),
-    level("b", SOURCE, "procs_blocked", RawUnit::Count),
-    level("swpd", SOURCE, "swap_used", RawUnit::KiB),
-    level("free", "meminfo", "MemFree", RawUnit::KiB),
-    level("buff", "meminfo", "Buffers", RawUnit::KiB),
-    // Cached, and from procps-ng 3.3.10 on reclaimable slab, too: not the kernel's `Cached`.
-    level("cache", SOURCE, "page_cache", RawUnit::KiB),
-    level("inact", "meminfo", "Inactive", RawUnit::KiB),
-    level("active", "meminfo", "Active", RawUnit::KiB),
-    rate("si", "swap_in_per_second", RawUnit::KiB),
-    rate("so", "swap_out_per_second", RawUnit::KiB),
-    rate("bi", "pgpgin_per_second", RawUnit::KiB),
-    rate("bo", "pgpgout_per_second", RawUnit::KiB),
-    rate("in", "interrupts_per_second", RawUnit::Count),
-    rate("cs", "context_switches_per_second", RawUnit::Count),
-    rate("us", "cpu_user_percent", RawUnit::Percent),
-    rate("sy", "cpu_system_percent", RawUnit::Percent),
-    rate("id", "cpu_idle_percent", RawUnit::Percent),
-    rate("wa", "cpu_iowait_percent", RawUnit::Percent),
-    rate("st", "cpu_steal_percent", RawUnit::Percent),
-    rate("gu", "cpu_guest_percent", RawUnit::Percent),
-];
-
 /// KiB of the smallest page there is.
 const SMALLEST_PAGE: u64 = 4;
 
 /// Whether `-S` is about it.
-fn is_memory(known: &Known) -> bool {
-    !known.is_rate && known.unit == RawUnit::KiB
+fn is_memory(column: &Column) -> bool {
+    column.counts == Counts::Size
+}
+
+/// vmstat prints whole numbers; sizes in KiB.
+fn unit(column: &Column) -> RawUnit {
+    match column.counts {
+        Counts::Size | Counts::SizePerSecond => RawUnit::KiB,
+        Counts::PagesPerSecond => RawUnit::Pages,
+        Counts::EventsPerSecond | Counts::Things => RawUnit::Count,
+        Counts::Share => RawUnit::Percent,
+    }
 }
 
 /// What is busy.
-const BUSY: [&str; 3] = ["us", "sy", "gu"];
+const BUSY: [&str; 3] = ["cpu_user_percent", "cpu_system_percent", "cpu_guest_percent"];
 
 #[derive(Debug)]
 pub(super) struct Vmstat {
     listing: Listing,
     running: Running,
-    columns: Vec<(Known, u32)>,
+    columns: Vec<(&'static Column, u32)>,
     busy: u32,
     /// KiB in the unit of the memory columns.
     unit: f64,
@@ -105,13 +73,12 @@ impl Vmstat {
 
     /// A header names its columns; behind them stands the time zone.
     fn header(&mut self, words: &[&str]) {
-        let known: Vec<Known> =
-            words.iter().map_while(|word| KNOWN.iter().find(|known| known.header == *word).copied()).collect();
+        let known: Vec<&Column> = words.iter().map_while(|word| tools::of_vmstat(word)).collect();
         if words.get(known.len()).is_some_and(|zone| matches!(*zone, "UTC" | "GMT")) {
             self.listing.clock = ListingClock::Utc;
         }
         let listing = &mut self.listing;
-        let column = |known: Known| (known, listing.column(known.source, known.name, "", known.unit));
+        let column = |known: &'static Column| (known, listing.column(known.source, known.name, "", unit(known)));
         self.columns = known.into_iter().map(column).collect();
     }
 
@@ -211,16 +178,16 @@ impl Parser for Vmstat {
         self.rows += 1;
         let mut busy = Some(0u64);
         for (index, (known, column)) in self.columns.clone().into_iter().enumerate() {
-            let is_memory = is_memory(&known);
+            let is_memory = is_memory(known);
             let scale = if is_memory { self.unit } else { 1.0 };
             let value = scaled(words[index], scale);
             if is_memory && self.no_pages.is_none() && value.is_some_and(|kib| !kib.is_multiple_of(SMALLEST_PAGE)) {
                 self.no_pages = Some((number, words[index].to_owned()));
             }
-            if BUSY.contains(&known.header) {
+            if BUSY.contains(&known.name) {
                 busy = busy.zip(value).and_then(|(sum, value)| sum.checked_add(value));
             }
-            if let Some(value) = value.filter(|_| !(known.is_rate && is_first)) {
+            if let Some(value) = value.filter(|_| !(known.is_rate() && is_first)) {
                 self.listing.put(at, column, value)?;
             }
         }

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "unit",
+    "counter",
     "metric",
     "tunable",
     "spelling",

@@ -2,12 +2,12 @@
 //! are not, since one instant says nothing of how fast they grow.
 
 use crate::root::Root;
-use crate::source::polled::TEXT_FILES;
 use crate::source::visit::Each;
+use crate::source::{TEXT_FILES, TextFile};
 use crate::tunable;
+use pagewise_core::counter::{self, describe};
 use pagewise_core::import::{Kind, Listing, ListingClock, Problem, utc_instant};
 use pagewise_core::recording::GapReason;
-use pagewise_core::recording::series;
 use std::path::Path;
 
 /// Output of `date`, and of `sysctl -a`, by the names that versions of sos gave them.
@@ -32,7 +32,7 @@ pub(super) fn read(folder: &Path) -> Result<Listing, Problem> {
         listing.note("sosreport: it has no file 'date' that could be read; when it was taken is not known");
     }
     let mut found = 0;
-    for (source, path, parse) in TEXT_FILES {
+    for &TextFile { source, path, parse, .. } in TEXT_FILES {
         let text = match root.read(path) {
             Ok(text) => text,
             Err(error) => {
@@ -43,8 +43,8 @@ pub(super) fn read(folder: &Path) -> Result<Listing, Problem> {
         };
         let (mut levels, mut totals) = (Vec::new(), 0);
         let mut each = Each(|number: crate::source::visit::Number<'_, '_>| {
-            let (unit, kind) = series::describe(source, number.name, number.says_kib);
-            if kind == series::Kind::Counter {
+            let (unit, kind) = describe(source, number.name, number.says_kib);
+            if kind == counter::Kind::Counter {
                 totals += 1;
                 return;
             }

@@ -4,8 +4,10 @@
 
 use super::clock;
 use crate::root::Root;
-use crate::source::polled::{BUFFER, Polled, TEXT_FILES};
-use pagewise_core::recording::{Series, series};
+use crate::source::polled::{BUFFER, Polled};
+use crate::source::{NUMBER_FILES, NumberFiles, TEXT_FILES, TextFile};
+use pagewise_core::counter::describe;
+use pagewise_core::recording::Series;
 use std::collections::BTreeSet;
 
 /// Kernel files that are read when somebody asks.
@@ -30,14 +32,21 @@ impl Live {
     #[must_use]
     pub fn open(root: &Root, wanted: &BTreeSet<&str>) -> Live {
         let mut live = Live { sources: Vec::new(), series: Vec::new(), missing: Vec::new(), buffer: vec![0; BUFFER] };
-        for (name, path, parse) in TEXT_FILES.iter().filter(|(name, _, _)| wanted.contains(name)) {
-            match Polled::text(root, path, *parse) {
-                Ok(polled) => live.sources.push(Source { name, polled, is_read: false }),
-                Err(error) => live.missing.push(((*name).to_owned(), error.to_string())),
-            }
+        for TextFile { source, path, parse, .. } in TEXT_FILES.iter().filter(|file| wanted.contains(file.source)) {
+            live.take(source, Polled::text(root, path, *parse).map_err(|error| error.to_string()));
+        }
+        for NumberFiles { source, find, none, .. } in NUMBER_FILES.iter().filter(|file| wanted.contains(file.source)) {
+            live.take(source, Polled::number_files(root, find(root)).ok_or_else(|| (*none).to_owned()));
         }
         live.read();
         live
+    }
+
+    fn take(&mut self, name: &'static str, polled: Result<Polled, String>) {
+        match polled {
+            Ok(polled) => self.sources.push(Source { name, polled, is_read: false }),
+            Err(why) => self.missing.push((name.to_owned(), why)),
+        }
     }
 
     /// Reads them now. Gives CLOCK_BOOTTIME in nanoseconds right before the first, and whether a number was seen that was
@@ -52,7 +61,7 @@ impl Live {
             }
             let name = source.name;
             for new in source.polled.columns().take_new() {
-                let (unit, kind) = series::describe(name, &new.name, new.says_kib);
+                let (unit, kind) = describe(name, &new.name, new.says_kib);
                 self.series.push(Series {
                     source: name.to_owned(),
                     column: new.column,

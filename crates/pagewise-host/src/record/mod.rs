@@ -27,15 +27,16 @@ pub use looking::{FLIGHT_HZ, Looking, STACKS};
 
 use crate::root::Root;
 use crate::source::cgroup::Group;
-use crate::source::polled::{NumberFile, Polled, TEXT_FILES};
-use crate::source::{boot_id, cgroup, kernel_threads, process, thp};
+use crate::source::polled::{NumberFile, Polled};
+use crate::source::{NUMBER_FILES, NumberFiles, Pace, TEXT_FILES, TextFile, boot_id, cgroup, process};
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
 use looking::Lookers;
-use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk, series};
+use pagewise_core::counter::describe;
+use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk};
 use pagewise_core::unit::Bytes;
 use redaction::Redaction;
 use ring::Ring;
-use sampler::{Counts, SLOW_PERIOD, Sampler};
+use sampler::{Counts, Sampler};
 use schedule::Schedule;
 use settings::Settings;
 use std::io;
@@ -220,8 +221,8 @@ impl Recorder {
     pub fn start(root: &Root, file: &Path, options: &Options) -> Result<Recorder, RecordError> {
         let mut sources = open_sources(root, &options.groups);
         if options.tlb {
-            let (name, polled, period) = (pmu::SOURCE.to_owned(), pmu::open(root), pmu::PERIOD);
-            sources.push(Opened { name, polled, period });
+            let pace = sampler::Period { busy: pmu::PERIOD, calm: pmu::PERIOD };
+            sources.push(Opened { name: pmu::SOURCE.to_owned(), polled: pmu::open(root), pace });
         }
         Recorder::start_with(root, file, options, sources)
     }
@@ -387,43 +388,31 @@ fn wait_until(is_over: impl Fn() -> bool, mut tell: impl FnMut()) {
 struct Opened {
     name: String,
     polled: Result<Polled, String>,
-    /// Read no more often than this, in nanoseconds; 0: at every tick.
-    period: u64,
+    /// Read no more often than this.
+    pace: sampler::Period,
 }
-
-/// Sources that cost the kernel more to print, or change seldom: read once a second at most, whatever the rate.
-const SLOW: [&str; 4] = ["zoneinfo", "buddyinfo", "swaps", "dentries"];
-
-/// Statistics of huge pages, a file each.
-const THP: &str = "thp";
-
-/// CPU time of kswapd, kcompactd and khugepaged.
-const THREADS: &str = "threads";
 
 fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
     let mut opened: Vec<Opened> = Vec::new();
-    for (name, path, parse) in TEXT_FILES {
-        let polled = Polled::text(root, path, parse).map_err(|error| error.to_string());
-        let period = if SLOW.contains(&name) { SLOW_PERIOD } else { 0 };
-        opened.push(Opened { name: name.to_owned(), polled, period });
+    for TextFile { source, path, parse, pace } in TEXT_FILES {
+        let polled = Polled::text(root, path, *parse).map_err(|error| error.to_string());
+        opened.push(Opened { name: (*source).to_owned(), polled, pace: sampler::pace(*pace) });
     }
-    let numbers = |name: &str, files: Vec<NumberFile>, none: &str, period: u64| {
+    let numbers = |name: &str, files: Vec<NumberFile>, none: &str, pace: Pace| {
         let polled = Polled::number_files(root, files).ok_or_else(|| none.to_owned());
-        Opened { name: name.to_owned(), polled, period }
+        Opened { name: name.to_owned(), polled, pace: sampler::pace(pace) }
     };
-    let none = "this kernel has no statistics of transparent huge pages that we may read";
-    opened.push(numbers(THP, thp::number_files(root), none, SLOW_PERIOD));
-    let none =
-        "kswapd, kcompactd and khugepaged cannot be seen from here, or the kernel does not say how long they ran";
-    opened.push(numbers(THREADS, kernel_threads::number_files(root), none, 0));
+    for NumberFiles { source, find, none, pace } in NUMBER_FILES {
+        opened.push(numbers(source, find(root), none, *pace));
+    }
     for group in groups {
         let name = |source: &str| format!("{source}[{}]", group.path);
         for (source, path, parse) in group.texts(root) {
             let polled = Polled::labelled_text(root, &path, parse, group.label()).map_err(|error| error.to_string());
-            opened.push(Opened { name: name(source), polled, period: 0 });
+            opened.push(Opened { name: name(source), polled, pace: sampler::pace(Pace::EveryTick) });
         }
         let none = "the group has none of these files, or we may not read them";
-        opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, 0));
+        opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, Pace::EveryTick));
     }
     opened
 }
@@ -432,7 +421,7 @@ fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
 fn own_series(now: u64) -> Vec<Series> {
     let of = |source: &'static str, names: &'static [&str]| {
         names.iter().zip(0..).map(move |(name, column)| {
-            let (unit, kind) = series::describe(source, name, false);
+            let (unit, kind) = describe(source, name, false);
             let (source, name, labels) = (source.to_owned(), (*name).to_owned(), String::new());
             Series { source, column, name, labels, unit: Some(unit), kind, first_seen: now }
         })

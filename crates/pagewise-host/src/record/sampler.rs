@@ -4,24 +4,39 @@ use super::ring::Ring;
 use super::schedule::{Due, Schedule};
 use super::settings::{self, Settings};
 use super::{Event, FINISH, Opened, RUN, Shared, clock, open_gap, writing};
-use crate::source::SourceError;
 use crate::source::polled::{BUFFER, Polled};
+use crate::source::{Pace, SourceError};
 use crate::sys::lock_memory;
+use pagewise_core::counter::describe;
 use pagewise_core::recording::tick::{Reading, TickEncoder};
-use pagewise_core::recording::{Gap, GapReason, Series, series};
+use pagewise_core::recording::{Gap, GapReason, Series};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// How often a slow source is read, in nanoseconds; a little less than a second, so that a tick that comes early by the
-/// precision of the clock is not left out.
-pub(super) const SLOW_PERIOD: u64 = 950_000_000;
+/// No more often than this a source is read, in nanoseconds; 0: at every tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Period {
+    /// After a reading that brought something new.
+    pub(super) busy: u64,
+    /// After one that did not, where that is known.
+    pub(super) calm: u64,
+}
 
-/// The same for a source of many files whose last reading brought nothing new: the statistics of huge pages are 150 files
-/// on 6.18, which cost twice as much as all others together and stand still on most hosts.
-const CALM_PERIOD: u64 = 9_950_000_000;
+/// A little less than what it says, so that a tick that comes early by the precision of the clock is not left out. The
+/// statistics of huge pages are 150 files on 6.18, which cost twice as much as all others together and stand still on most
+/// hosts.
+pub(super) fn pace(pace: Pace) -> Period {
+    const SECOND: u64 = 950_000_000;
+    const TEN_SECONDS: u64 = 9_950_000_000;
+    match pace {
+        Pace::EveryTick => Period { busy: 0, calm: 0 },
+        Pace::EverySecond => Period { busy: SECOND, calm: SECOND },
+        Pace::WhileItChanges => Period { busy: SECOND, calm: TEN_SECONDS },
+    }
+}
 
 /// Suspended for longer than this between two ticks, the gap is the suspension's.
 const SUSPENSION: u64 = 500_000_000;
@@ -40,7 +55,8 @@ pub(super) struct Counts {
 struct Source {
     name: String,
     polled: Option<Polled>,
-    /// Read no more often than this, in nanoseconds; 0: at every tick.
+    pace: Period,
+    /// What of it holds now.
     period: u64,
     last_read: Option<u64>,
     has_open_gap: bool,
@@ -100,7 +116,7 @@ impl Sampler {
             suspended: clock::boot().saturating_sub(clock::awake()),
             counts: Counts::default(),
         };
-        for Opened { name, polled, period } in opened {
+        for Opened { name, polled, pace } in opened {
             let polled = match polled {
                 Ok(polled) => Some(polled),
                 Err(why) => {
@@ -108,7 +124,8 @@ impl Sampler {
                     None
                 }
             };
-            sampler.sources.push(Source { name, polled, period, last_read: None, has_open_gap: false });
+            let (period, last_read, has_open_gap) = (pace.busy, None, false);
+            sampler.sources.push(Source { name, polled, pace, period, last_read, has_open_gap });
         }
         sampler
     }
@@ -257,11 +274,9 @@ impl Sampler {
             let _ = self.events.send(Event::GapEnds(source.name.clone(), begin));
         }
         let columns = polled.columns();
-        if source.name == super::THP {
-            source.period = if columns.changed { SLOW_PERIOD } else { CALM_PERIOD };
-        }
+        source.period = if columns.changed { source.pace.busy } else { source.pace.calm };
         for new in columns.take_new() {
-            let (unit, kind) = series::describe(&source.name, &new.name, new.says_kib);
+            let (unit, kind) = describe(&source.name, &new.name, new.says_kib);
             // Told before the row is in the ring, so that no row is written before its series.
             let _ = self.events.send(Event::Series(Series {
                 source: source.name.clone(),

@@ -143,11 +143,11 @@ fn counters_that_appear_vanish_and_are_reset_are_kept_as_they_were() {
     let mut seen = values(&recording, "vmstat", "new");
     seen.dedup();
     assert_eq!(seen, [u64::MAX, 2]);
-    assert_eq!(series::growth(seen[0], seen[1]), Some(3), "it passed 2^64");
+    assert_eq!(pagewise_core::recording::series::growth(seen[0], seen[1]), Some(3), "it passed 2^64");
     let mut seen = values(&recording, "vmstat", "pgfault");
     seen.dedup();
     assert_eq!(seen, [10, 3, 4, 5]);
-    assert_eq!(series::growth(seen[0], seen[1]), None, "it was reset");
+    assert_eq!(pagewise_core::recording::series::growth(seen[0], seen[1]), None, "it was reset");
     let mut seen = values(&recording, "vmstat", "nr_free_pages");
     seen.dedup();
     assert_eq!(seen, [5, 1]);
@@ -176,7 +176,7 @@ fn a_source_that_is_slow_to_read_makes_late_ticks_and_counted_gaps() {
     let host = Host::new();
     host.set("/proc/slow", "");
     let polled = Polled::text(&host.root(), "/proc/slow", dawdle).map_err(|error| error.to_string());
-    let sources = vec![Opened { name: "vmstat".to_owned(), polled, period: 0 }];
+    let sources = vec![Opened { name: "vmstat".to_owned(), polled, pace: sampler::pace(Pace::EveryTick) }];
     let recorder = Recorder::start_with(&host.root(), &host.file(), &fast(), sources).unwrap();
     thread::sleep(Duration::from_millis(900));
     let summary = recorder.finish().unwrap();
@@ -209,8 +209,8 @@ fn a_full_ring_is_a_gap_and_the_row_after_it_builds_on_nothing_lost() {
     let ring = Arc::new(ring);
     let (events, received) = mpsc::channel();
     let shared = Arc::new(Shared::default());
-    let names: Vec<&str> =
-        [CLOCK].into_iter().chain(TEXT_FILES.iter().map(|file| file.0)).chain([THP, THREADS, OWN]).collect();
+    let names: Vec<&str> = [CLOCK].into_iter().chain(TEXT_FILES.iter().map(|file| file.source)).collect();
+    let names = [&names[..], &NUMBER_FILES.iter().map(|files| files.source).collect::<Vec<_>>(), &[OWN]].concat();
     let writer = Writer::create(&host.file(), &names, &[], None).unwrap();
     let schedule = Schedule::new(clock::boot(), 1);
     let mut sampler = Sampler::new(

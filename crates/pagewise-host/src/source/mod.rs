@@ -3,6 +3,8 @@
 //! What a file does not say is absent with a reason, never zero.
 
 use crate::root::{FileError, Root};
+use polled::NumberFile;
+use visit::Parse;
 
 pub mod buddyinfo;
 pub mod cgroup;
@@ -21,6 +23,77 @@ pub mod tracefs;
 pub mod visit;
 pub mod vmstat;
 pub mod zoneinfo;
+
+/// How often a source is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// At every tick.
+    EveryTick,
+    /// Once a second at most, whatever the rate: it costs the kernel more to print, or changes seldom.
+    EverySecond,
+    /// Likewise, and every ten seconds while nothing of it changes: it is many files.
+    WhileItChanges,
+}
+
+/// A kernel file of text that is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct TextFile {
+    /// The name of the source in a recording.
+    pub source: &'static str,
+    /// Where it is.
+    pub path: &'static str,
+    /// How it is parsed.
+    pub parse: Parse,
+    /// How often it is recorded.
+    pub pace: Pace,
+}
+
+const fn text(source: &'static str, path: &'static str, parse: Parse, pace: Pace) -> TextFile {
+    TextFile { source, path, parse, pace }
+}
+
+/// Every kernel file of text that is recorded, in the order they are read.
+pub const TEXT_FILES: &[TextFile] = &[
+    text("vmstat", vmstat::PATH, vmstat::visit, Pace::EveryTick),
+    text("meminfo", meminfo::PATH, meminfo::visit, Pace::EveryTick),
+    text("stat", cpu::PATH, cpu::visit, Pace::EveryTick),
+    text("zoneinfo", zoneinfo::PATH, zoneinfo::visit, Pace::EverySecond),
+    text("buddyinfo", buddyinfo::PATH, buddyinfo::visit, Pace::EverySecond),
+    text("psi_memory", "/proc/pressure/memory", psi::visit, Pace::EveryTick),
+    text("psi_io", "/proc/pressure/io", psi::visit, Pace::EveryTick),
+    text("psi_cpu", "/proc/pressure/cpu", psi::visit, Pace::EveryTick),
+    text("swaps", swaps::PATH, swaps::visit, Pace::EverySecond),
+    text("dentries", dentries::PATH, dentries::visit, Pace::EverySecond),
+];
+
+/// Files with one number each that are recorded as one source, such as those of sysfs.
+#[derive(Clone, Copy, Debug)]
+pub struct NumberFiles {
+    /// The name of the source in a recording.
+    pub source: &'static str,
+    /// Those that this host has.
+    pub find: fn(&Root) -> Vec<NumberFile>,
+    /// Why there are none.
+    pub none: &'static str,
+    /// How often they are recorded.
+    pub pace: Pace,
+}
+
+/// Every source of that kind, in the order they are read; they come behind the files of text.
+pub const NUMBER_FILES: &[NumberFiles] = &[
+    NumberFiles {
+        source: "thp",
+        find: thp::number_files,
+        none: "this kernel has no statistics of transparent huge pages that we may read",
+        pace: Pace::WhileItChanges,
+    },
+    NumberFiles {
+        source: "threads",
+        find: kernel_threads::number_files,
+        none: "kswapd, kcompactd and khugepaged cannot be seen from here, or the kernel does not say how long they ran",
+        pace: Pace::EveryTick,
+    },
+];
 
 /// A kernel file that cannot be understood, or not be read at all.
 #[derive(Debug, thiserror::Error)]

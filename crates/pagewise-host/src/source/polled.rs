@@ -7,7 +7,7 @@
 //! for its neighbour.
 
 use super::visit::{Number, Parse, Visit};
-use super::{SourceError, buddyinfo, cpu, dentries, format_error, meminfo, psi, swaps, vmstat, zoneinfo};
+use super::{SourceError, format_error};
 use crate::root::{FileError, Root};
 use crate::sys::perf_event::Group;
 use std::collections::HashMap;
@@ -100,20 +100,6 @@ struct Counting {
 
 /// Time for which counters of processors were to count, and for which they did: others want them, too.
 const COUNTING: [&str; 2] = ["enabled", "running"];
-
-/// Every kernel file of text that is recorded: name of the source, path, parser. In the order they are read.
-pub const TEXT_FILES: [(&str, &str, Parse); 10] = [
-    ("vmstat", vmstat::PATH, vmstat::visit),
-    ("meminfo", meminfo::PATH, meminfo::visit),
-    ("stat", cpu::PATH, cpu::visit),
-    ("zoneinfo", zoneinfo::PATH, zoneinfo::visit),
-    ("buddyinfo", buddyinfo::PATH, buddyinfo::visit),
-    ("psi_memory", "/proc/pressure/memory", psi::visit),
-    ("psi_io", "/proc/pressure/io", psi::visit),
-    ("psi_cpu", "/proc/pressure/cpu", psi::visit),
-    ("swaps", swaps::PATH, swaps::visit),
-    ("dentries", dentries::PATH, dentries::visit),
-];
 
 /// Large enough for the files of a host with 32 CPUs; it grows where that is not enough.
 pub const BUFFER: usize = 128 << 10;
@@ -413,6 +399,7 @@ impl TrimBlanks for [u8] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{TEXT_FILES, TextFile};
     use super::*;
     use proptest::prelude::*;
     use std::fs;
@@ -427,7 +414,7 @@ mod tests {
     impl Host {
         fn with(source: &str, text: &str) -> Host {
             let folder = tempfile::tempdir().unwrap();
-            let (_, path, parse) = *TEXT_FILES.iter().find(|(name, ..)| *name == source).unwrap();
+            let TextFile { path, parse, .. } = *TEXT_FILES.iter().find(|file| file.source == source).unwrap();
             let root = Root::at(folder.path());
             fs::create_dir_all(root.path(path).parent().unwrap()).unwrap();
             fs::write(root.path(path), text).unwrap();
@@ -546,8 +533,8 @@ mod tests {
     #[test]
     fn the_second_reading_of_every_file_of_this_host_follows_the_layout() {
         let mut buffer = vec![0; BUFFER];
-        for (_, path, parse) in TEXT_FILES {
-            let Ok(mut polled) = Polled::text(&Root::live(), path, parse) else { continue };
+        for TextFile { path, parse, .. } in TEXT_FILES {
+            let Ok(mut polled) = Polled::text(&Root::live(), path, *parse) else { continue };
             polled.read(&mut buffer).unwrap();
             let From::Text { layout, file, .. } = &polled.from else { panic!("a text") };
             let mut values = polled.columns.values.clone();

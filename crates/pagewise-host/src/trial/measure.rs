@@ -7,6 +7,7 @@ use crate::source::cpu::CpuTimes;
 use crate::source::diskstats::Moved;
 use crate::source::psi::Pressure;
 use crate::source::{SourceError, buddyinfo, cpu, diskstats, process, psi, vmstat};
+use pagewise_core::counter::{self, Quantity};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -164,36 +165,26 @@ fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
 pub fn signals(before: &Totals, after: &Totals) -> Measures {
     let mut measures = Measures::default();
     put_host(&mut measures, before, after);
-    let grown = |wanted: &dyn Fn(&str) -> bool, what: &str| -> Result<f64, String> {
-        let (before, after) = match (&before.vmstat, &after.vmstat) {
-            (Ok(before), Ok(after)) => (before, after),
-            (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
-        };
-        let both =
-            after.iter().filter(|(name, _)| wanted(name)).filter_map(|(name, now)| Some(now - before.get(name)?));
-        let growths: Vec<i64> = both.collect();
-        // The kernel lacks the counter, or was built without huge pages or compaction.
-        if growths.is_empty() {
-            return Err(format!("this kernel does not count {what} in /proc/vmstat"));
-        }
-        Ok(growths.iter().sum::<i64>().max(0) as f64)
-    };
-    let one = |name: &'static str| grown(&|counter| counter == name, name);
-    measures.put_or_miss("host_major_faults", one("pgmajfault"));
-    let minor = one("pgfault").and_then(|all| Ok((all - one("pgmajfault")?).max(0.0)));
-    measures.put_or_miss("host_minor_faults", minor);
-    measures.put_or_miss("compact_stalls", one("compact_stall"));
-    // One counter per zone since 4.10, one in all before.
-    measures.put_or_miss("alloc_stalls", grown(&|counter| counter.starts_with("allocstall"), "allocstall"));
-    measures.put_or_miss("thp_faults", one("thp_fault_alloc"));
-    measures.put_or_miss("thp_fallbacks", one("thp_fault_fallback"));
-    // One counter each since 4.8, one per zone before. Throttling counts tasks, not pages.
-    let scanned = |counter: &str| {
-        (counter.starts_with("pgscan_kswapd") || counter.starts_with("pgscan_direct"))
-            && counter != "pgscan_direct_throttle"
-    };
-    measures.put_or_miss("pages_scanned", grown(&scanned, "pgscan"));
+    for (name, quantity) in counter::measured() {
+        measures.put_or_miss(name, grown(quantity, before, after));
+    }
     measures
+}
+
+/// By how much a quantity of `/proc/vmstat` grew.
+fn grown(quantity: &Quantity, before: &Totals, after: &Totals) -> Result<f64, String> {
+    let (before, after) = match (&before.vmstat, &after.vmstat) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
+    };
+    let both: Vec<(&str, i64)> =
+        after.iter().filter_map(|(name, now)| Some((name.as_str(), now - before.get(name)?))).collect();
+    let parts = quantity.parts(both.iter().map(|(name, _)| ("vmstat", *name, "")));
+    // The kernel lacks the counter, or was built without huge pages or compaction.
+    if parts.is_empty() {
+        return Err(format!("this kernel does not count {} in /proc/vmstat", quantity.base()));
+    }
+    Ok(parts.iter().map(|part| both[part.at].1 as f64 * part.weight).sum::<f64>().max(0.0))
 }
 
 /// How soon the processes of a run without a cgroup are looked up again: often at first, when a job starts its

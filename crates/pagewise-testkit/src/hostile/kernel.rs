@@ -1,17 +1,16 @@
 //! What the kernel tells, and what programs leave for those that name addresses.
 
 use pagewise_host::source::perf_record::{Layout, records};
-use pagewise_host::source::polled::TEXT_FILES;
 use pagewise_host::source::tracefs::Format;
 use pagewise_host::source::visit::Each;
-use pagewise_host::source::{buddyinfo, cpu, diskstats, meminfo, process, psi, swaps, vmstat, zoneinfo};
+use pagewise_host::source::{TEXT_FILES, buddyinfo, cpu, diskstats, meminfo, process, psi, swaps, vmstat, zoneinfo};
 
 /// Every parser reads every text: none may rely on being given its own file.
 pub(super) fn files(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    for (_, _, visit) in TEXT_FILES {
+    for file in TEXT_FILES {
         let mut numbers = 0u64;
-        let _ = visit(&text, &mut Each(|_: pagewise_host::source::visit::Number<'_, '_>| numbers += 1));
+        let _ = (file.parse)(&text, &mut Each(|_: pagewise_host::source::visit::Number<'_, '_>| numbers += 1));
     }
     let _ = (vmstat::parse(&text), meminfo::parse(&text), psi::parse(&text, "/proc/pressure/memory"));
     if let Ok(zones) = buddyinfo::parse(&text) {
@@ -149,11 +148,11 @@ mod tests {
         let of_whom = |text: &[u8]| {
             TEXT_FILES
                 .iter()
-                .filter(|(_, _, visit)| {
+                .filter(|file| {
                     let text = std::str::from_utf8(text).unwrap();
                     let mut numbers = 0;
                     let mut each = Each(|_: pagewise_host::source::visit::Number<'_, '_>| numbers += 1);
-                    visit(text, &mut each).is_ok() && numbers > 1
+                    (file.parse)(text, &mut each).is_ok() && numbers > 1
                 })
                 .count()
         };

@@ -237,6 +237,5 @@ mod tests {
             }
         }
         assert!(seen >= 20, "only {seen} lines were seen");
-        assert_eq!(rules::ALL.len(), 25);
     }
 }

@@ -95,7 +95,7 @@ impl Printer {
             Some(list) => columns::named(list).map_err(|error| Failure::Usage(error.into()))?,
             None => columns::fitting(size.unwrap_or(USUAL_SIZE).0.into()),
         };
-        let shown = columns.iter().filter_map(|column| columns::line_of(column));
+        let shown = columns.iter().map(|column| column.line);
         let recorded = lines::lines().filter(|line| !matches!(line.reads, Reads::Stalled(_)));
         let lines = if form == Form::Columns { shown.collect() } else { recorded.collect() };
         let heading_every =
@@ -228,17 +228,7 @@ fn has_reader() -> bool {
 
 /// The sources that lines come from.
 pub(super) fn sources(lines: &[&'static Line]) -> BTreeSet<&'static str> {
-    let of = |line: &&'static Line| match line.reads {
-        Reads::Level(source, _)
-        | Reads::Difference(source, _)
-        | Reads::Rate(source, _)
-        | Reads::RateOfAll(source, _)
-        | Reads::Time(source, _) => Some(source),
-        Reads::OfCpu(_) => Some("stat"),
-        Reads::LargeBlocks => Some("buddyinfo"),
-        Reads::Stalled(_) => None,
-    };
-    lines.iter().filter_map(of).collect()
+    lines.iter().filter_map(|line| line.source()).collect()
 }
 
 /// A recording, tick by tick; what was not seen is said where it was not.

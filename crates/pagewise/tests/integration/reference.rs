@@ -65,6 +65,25 @@ fn the_page_of_findings_in_the_reference_is_that_of_the_rules() {
 }
 
 #[test]
+fn every_rule_that_has_a_file_is_asked() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../pagewise-core/src/finding/rules");
+    let texts = fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let declared = texts.filter(|text| text.contains("const RULE: Rule = ")).count();
+    assert_eq!(finding::rules::ALL.len(), declared, "a rule in no list is never asked");
+}
+
+#[test]
+fn the_page_of_counters_in_the_reference_is_that_of_the_catalogue() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/counters.md");
+    let text = pagewise_core::counter::reference::page();
+    if std::env::var_os("PAGEWISE_BLESS").is_some() {
+        fs::write(&file, &text).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    assert!(committed == text, "{} is not what the catalogue says; `make docs` writes it again", file.display());
+}
+
+#[test]
 fn an_analysis_has_no_field_that_its_reference_lacks() {
     let report = pagewise_testkit::reports::out_of_memory();
     let written = serde_json::to_value(&report.analysis).unwrap();

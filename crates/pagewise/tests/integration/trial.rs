@@ -436,7 +436,7 @@ fn messages_are_as_wide_as_the_terminal_and_no_wider() {
 fn the_guide_names_every_measure_of_a_run() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/trial.md");
     let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
-    for measure in pagewise_core::metric::MEASURES {
+    for measure in pagewise_core::metric::MEASURES.iter() {
         assert!(page.contains(&format!("`{}`", measure.name)), "{} is not in the guide", measure.name);
     }
 }

@@ -7,25 +7,24 @@
 //! | `rate:COMMAND` | growth per second of the counter that the command prints at both ends of the block |
 //! | `regex:PATTERN:FILE` | mean of what the pattern's group matches in the lines the file grew by; the last colon divides |
 
+use crate::counter;
 use crate::metric::{self, Measure};
+use std::sync::LazyLock;
 
-/// Signals of the whole host, by their names in the catalogue of measures. All are taken in every block.
-pub const SIGNALS: [&str; 14] = [
+/// Signals of the whole host that are not growth of something the kernel counts.
+const OWN: [&str; 7] = [
     "system_share",
     "system_share_of_all",
     "psi_memory_some",
     "psi_memory_full",
     "psi_io_some",
-    "host_minor_faults",
-    "host_major_faults",
-    "compact_stalls",
-    "alloc_stalls",
-    "thp_faults",
-    "thp_fallbacks",
-    "pages_scanned",
     "disk_read",
     "disk_written",
 ];
+
+/// Signals of the whole host, by their names in the catalogue of measures. All are taken in every block.
+pub static SIGNALS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| OWN.into_iter().chain(counter::measured().map(|(name, _)| name)).collect());
 
 /// The metric of a live proof whose user names none.
 pub const DEFAULT: &str = "system_share";
@@ -172,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_signal_is_a_measure_of_the_catalogue() {
-        for name in SIGNALS {
+        for &name in SIGNALS.iter() {
             assert_eq!(LiveMetric::parse(name), Ok(LiveMetric::Signal(name)), "{name}");
         }
         assert!(signal(DEFAULT).is_some());

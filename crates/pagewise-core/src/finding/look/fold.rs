@@ -1,10 +1,11 @@
 //! From samples to windows: one pass over the blocks of a recording, for the series that are wanted.
 
 use super::{MOST_WINDOWS, WINDOW, Windows};
-use crate::finding::signal::{self, Signal};
+use crate::counter::IMPORT;
 use crate::recording::block::Tick;
 use crate::recording::series::growth;
 use crate::recording::{Block, Column, Kind, Series};
+use crate::unit::Unit;
 
 /// What a counter did in a window. `covered` is not a number when it was reset.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +42,7 @@ pub struct Folded {
     source: String,
     name: String,
     labels: String,
+    unit: Option<Unit>,
     scale: f64,
     cells: Cells,
     /// When it was first read, and its value then.
@@ -64,6 +66,7 @@ impl Folded {
             source: series.source.clone(),
             name: series.name.clone(),
             labels: series.labels.clone(),
+            unit: series.unit.map(|unit| unit.scale().0),
             scale: series.unit.map_or(1.0, |unit| unit.scale().1),
             cells,
             first: None,
@@ -73,8 +76,14 @@ impl Folded {
         }
     }
 
-    pub(super) fn belongs_to(&self, signal: &Signal) -> bool {
-        signal.takes(&self.source, &self.name, &self.labels)
+    /// Source, name and labels.
+    pub(super) fn name(&self) -> (&str, &str, &str) {
+        (&self.source, &self.name, &self.labels)
+    }
+
+    /// Whether it is in bytes once it is scaled.
+    pub(super) fn is_bytes(&self) -> bool {
+        self.unit == Some(Unit::Bytes)
     }
 
     pub(super) fn labels(&self) -> &str {
@@ -240,11 +249,14 @@ pub(super) struct Folding {
 const LATE: i64 = 50_000;
 
 impl Folding {
-    pub(super) fn new(series: &[Series], signals: &[Signal], hz: Option<f64>) -> Folding {
-        let is_wanted =
-            |series: &&Series| signals.iter().any(|signal| signal.takes(&series.source, &series.name, &series.labels));
-        let wanted = series.iter().filter(is_wanted).map(|series| (series.clone(), Folded::of(series))).collect();
-        let is_import = series.iter().any(|series| series.source == signal::IMPORTED_BUSY.source);
+    /// For what the catalogue has a quantity for.
+    pub(super) fn new(series: &[Series], hz: Option<f64>) -> Folding {
+        let wanted = series
+            .iter()
+            .filter(|series| series.is_wanted())
+            .map(|series| (series.clone(), Folded::of(series)))
+            .collect();
+        let is_import = series.iter().any(|series| series.source == IMPORT);
         Folding { wanted, hz, is_import, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
     }
 

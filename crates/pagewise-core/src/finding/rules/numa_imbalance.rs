@@ -51,7 +51,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// Of the windows: free memory of the node that has most, where another is below its low watermark.
 fn lopsided(look: &Look) -> Track {
-    let by_node = |signal: &signal::Signal| {
+    let by_node = |signal: &signal::Quantity| {
         let mut nodes: BTreeMap<String, Track> = BTreeMap::new();
         for (labels, track) in look.each_level(signal) {
             let node = label(labels, "node").unwrap_or("").to_owned();

@@ -137,7 +137,7 @@ fn judge(case: &Case<'_>) -> Verdict {
 fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
     let look = case.look;
     let windows = case.windows();
-    let mean = |signal: &signal::Signal| look.level(signal).mean(&draft.hits, windows);
+    let mean = |signal: &signal::Quantity| look.level(signal).mean(&draft.hits, windows);
     let (now, limit) = (mean(&signal::COMMITTED), mean(&signal::COMMIT_LIMIT));
     let left = look.share_of_memory(&look.available()).mean(&draft.hits, windows);
     draft.other = Some(REFUSED);

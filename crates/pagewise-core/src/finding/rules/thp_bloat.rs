@@ -119,7 +119,7 @@ fn judge(case: &Case<'_>) -> Verdict {
 
 /// The part of large folios some pages of which are unmapped.
 fn partly_unmapped(look: &Look) -> Option<f64> {
-    let sum = |signal: &signal::Signal| {
+    let sum = |signal: &signal::Quantity| {
         let each = look.each_level(signal);
         each.iter().filter_map(|(_, track)| track.mean_of_all(&look.windows)).reduce(|a, b| a + b)
     };

@@ -171,7 +171,7 @@ fn thread(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
 /// too short to call it swap-thrash.
 fn swaps(case: &Case<'_>, hits: &Hits) -> Option<Vec<Evidence>> {
     let look = case.look;
-    let weighed = |name: &'static str, signal: &signal::Signal| {
+    let weighed = |name: &'static str, signal: &signal::Quantity| {
         case.whole(name, &look.source_of(signal), look.rate(signal).mean(hits, case.windows()))
     };
     let both = [weighed("read from swap", &signal::SWAP_IN), weighed("written to swap", &signal::SWAP_OUT)];

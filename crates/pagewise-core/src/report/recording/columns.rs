@@ -2,8 +2,9 @@
 //!
 //! What people paste into a mail is 80 columns wide, and each line stands for itself.
 
-use super::lines::{Line, LineUnit, find};
+use super::lines::{Heading, Line, LineUnit, lines};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// A column of `watch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,63 +14,33 @@ pub struct Column {
     /// Characters without the space before it.
     pub width: usize,
     /// The line it shows.
-    pub line: &'static str,
-}
-
-const fn column(name: &'static str, width: usize, line: &'static str) -> Column {
-    Column { name, width, line }
+    pub line: &'static Line,
 }
 
 /// Width of the time at the beginning of each line, `HH:MM:SS`.
 pub const TIME: usize = 8;
 
 /// The columns of a terminal of 80 characters: what collectl's `-scm` and `-sB` show, and what they do not.
-pub const USUAL: &[Column] = &[
-    column("cpu", 3, "cpu_busy"),
-    column("sys", 3, "cpu_system"),
-    column("free", 4, "free"),
-    column("cach", 4, "cache"),
-    column("anon", 4, "anon"),
-    column("dirt", 4, "dirty"),
-    column("maj", 3, "major_faults"),
-    column("kswp", 4, "scan_kswapd"),
-    column("drct", 4, "scan_direct"),
-    column("st", 2, "cpu_steal"),
-    column("cmp", 3, "compact_stall"),
-    column("thp", 4, "thp_fault"),
-    column("fb", 3, "thp_fallback"),
-    column("si", 4, "swap_in"),
-    column("so", 4, "swap_out"),
-    column("psi", 3, "psi_memory_some"),
-];
+const USUAL: [&str; 16] =
+    ["cpu", "sys", "free", "cach", "anon", "dirt", "maj", "kswp", "drct", "st", "cmp", "thp", "fb", "si", "so", "psi"];
 
 /// The usual ones by what they tell of trouble with memory, the most first: a narrow terminal lacks those behind.
 const BY_WEIGHT: [&str; 16] =
     ["cpu", "sys", "free", "psi", "drct", "cmp", "si", "so", "kswp", "thp", "fb", "maj", "anon", "cach", "dirt", "st"];
 
-/// More, in the order in which a wider terminal takes them.
-pub const MORE: &[Column] = &[
-    column("stall", 5, "allocstall"),
-    column("cfail", 5, "compact_fail"),
-    column("coll", 4, "thp_collapse"),
-    column("huge", 4, "anon_huge"),
-    column("slab", 4, "slab"),
-    column("avail", 5, "available"),
-    column("wrbk", 4, "writeback"),
-    column("rff", 4, "refault_file"),
-    column("rfa", 4, "refault_anon"),
-    column("flt", 4, "faults"),
-    column("wait", 4, "cpu_iowait"),
-    column("psif", 4, "psi_memory_full"),
-    column("psio", 4, "psi_io_some"),
-    column("read", 4, "disk_read"),
-    column("writ", 4, "disk_written"),
-    column("big", 4, "large_free"),
-    column("swap", 4, "swap_used"),
-    column("migr", 4, "migrated"),
-    column("run", 3, "running"),
-    column("blk", 3, "blocked"),
+/// More, in the order in which a wider terminal takes them. Those that the catalogue has and nobody put in an order come last.
+const MORE: [&str; 20] = [
+    "stall", "cfail", "coll", "huge", "slab", "avail", "wrbk", "rff", "rfa", "flt", "wait", "psif", "psio", "read",
+    "writ", "big", "swap", "migr", "run", "blk",
 ];
+
+static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
+    let column = |line: &'static Line| line.heading.map(|Heading { name, width }| Column { name, width, line });
+    let mut columns: Vec<Column> = lines().filter_map(column).collect();
+    let place = |column: &Column| USUAL.iter().chain(&MORE).position(|name| *name == column.name);
+    columns.sort_by_key(|column| place(column).unwrap_or(usize::MAX));
+    columns
+});
 
 /// Columns that were asked for and are none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,13 +53,7 @@ fn names() -> String {
 
 /// Every column.
 pub fn all() -> impl Iterator<Item = &'static Column> {
-    USUAL.iter().chain(MORE)
-}
-
-/// What a column shows.
-#[must_use]
-pub fn line_of(column: &Column) -> Option<&'static Line> {
-    find(column.line)
+    COLUMNS.iter()
 }
 
 /// Those that fit into so many characters, one at least: the usual ones, fewer where there is no room for all, and more
@@ -101,15 +66,16 @@ pub fn fitting(width: usize) -> Vec<&'static Column> {
         room = if is_taken { room - column.width - 1 } else { 0 };
         is_taken
     };
-    let by_weight = BY_WEIGHT.iter().filter_map(|name| USUAL.iter().position(|column| column.name == *name));
-    let mut places: Vec<usize> = by_weight.take_while(|place| take(&USUAL[*place])).collect();
+    let (usual, more) = COLUMNS.split_at(USUAL.len());
+    let by_weight = BY_WEIGHT.iter().filter_map(|name| usual.iter().position(|column| column.name == *name));
+    let mut places: Vec<usize> = by_weight.take_while(|place| take(&usual[*place])).collect();
     if places.is_empty() {
         places.push(0);
     }
     places.sort_unstable();
-    let mut chosen: Vec<&Column> = places.into_iter().map(|place| &USUAL[place]).collect();
-    if chosen.len() == USUAL.len() {
-        chosen.extend(MORE.iter().take_while(|column| take(column)));
+    let mut chosen: Vec<&Column> = places.into_iter().map(|place| &usual[place]).collect();
+    if chosen.len() == usual.len() {
+        chosen.extend(more.iter().take_while(|column| take(column)));
     }
     chosen
 }
@@ -145,8 +111,7 @@ pub fn head(columns: &[&Column]) -> String {
 pub fn row(time: &str, columns: &[&Column], values: &[Option<f64>]) -> String {
     let mut row = format!("{time:<TIME$}");
     for (column, value) in columns.iter().zip(values) {
-        let unit = line_of(column).map_or(LineUnit::Count, |line| line.unit);
-        let text = value.map_or_else(|| "-".to_owned(), |value| fit(value, unit, column.width));
+        let text = value.map_or_else(|| "-".to_owned(), |value| fit(value, column.line.unit, column.width));
         let _ = write!(row, " {text:>width$}", width = column.width);
     }
     row
@@ -189,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_usual_columns_fit_a_terminal_of_eighty_a_narrow_one_lacks_some_and_a_wide_one_takes_more() {
-        assert_eq!(fitting(80), USUAL.iter().collect::<Vec<_>>());
+        assert_eq!(fitting(80).iter().map(|column| column.name).collect::<Vec<_>>(), USUAL);
         assert_eq!(head(&fitting(40)), "#time    cpu sys free drct cmp   si psi");
         assert!(fitting(140).len() > USUAL.len());
         assert_eq!(fitting(300).len(), all().count());
@@ -197,7 +162,8 @@ mod tests {
             assert!(head(&fitting(width)).len() <= width, "{width}: {}", head(&fitting(width)));
         }
         assert_eq!(head(&fitting(0)), "#time    cpu", "a time alone says nothing");
-        assert!(all().all(|column| line_of(column).is_some()), "every column shows a line");
+        let names: Vec<&str> = all().map(|column| column.name).collect();
+        assert_eq!(names[..USUAL.len() + MORE.len()], [&USUAL[..], &MORE[..]].concat(), "each of them is a column");
     }
 
     #[test]

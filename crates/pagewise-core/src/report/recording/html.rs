@@ -1,7 +1,7 @@
 //! The page of a recording: its data as JSON and the scripts that draw them, in one file that loads nothing.
 
 use super::View;
-use super::lines::{LineUnit, PANELS};
+use super::lines::{LineUnit, panels};
 use super::sections::{GapRow, Instant, Sections};
 use super::{decimate::Timeline, flame::Flame};
 use crate::report::TemplateError;
@@ -172,7 +172,7 @@ pub fn html(view: &View, against: Option<&View>, findings: &[Said]) -> Result<St
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
-    let panels = PANELS.iter().map(|panel| PanelData {
+    let panels = panels().iter().map(|panel| PanelData {
         id: panel.id,
         title: panel.title,
         hint: panel.hint,

@@ -1,7 +1,8 @@
 //! The value of each line at each tick, from the recorded numbers: the same for a recording that is read and for a host
 //! that is watched.
 
-use super::lines::{Line, Name, Reads, imported};
+use super::lines::{Line, LineUnit, Reads};
+use crate::counter::{Part, Printed, Quantity};
 use crate::recording::block::{Block, Tick};
 use crate::recording::series::growth;
 use crate::recording::{Column, Kind, RawUnit, Series};
@@ -29,9 +30,8 @@ struct Term {
 
 #[derive(Debug)]
 enum Formula {
-    /// Sum of levels, or of growths per second.
+    /// Sum of levels, or of growths per second, each as often as its scale says.
     Sum(Vec<Term>),
-    Difference(Term, Term),
     /// The first few of all terms, as a part of all.
     Share(Vec<Term>, Vec<Term>),
     /// Nothing here says it.
@@ -51,48 +51,48 @@ pub struct Meter {
 
 struct Inputs<'a> {
     series: &'a [Series],
-    by_name: HashMap<(&'a str, &'a str), Vec<usize>>,
     page_size: f64,
     inputs: Vec<Input>,
     numbers: HashMap<usize, usize>,
 }
 
 impl Inputs<'_> {
-    fn term(&mut self, series: usize, in_bytes: bool) -> Term {
+    fn term(&mut self, part: Part, in_bytes: bool, blocks: bool) -> Term {
         let inputs = &mut self.inputs;
-        let of = &self.series[series];
-        let input = *self.numbers.entry(series).or_insert_with(|| {
+        let of = &self.series[part.at];
+        let input = *self.numbers.entry(part.at).or_insert_with(|| {
             inputs.push(Input { source: of.source.clone(), column: of.column });
             inputs.len() - 1
         });
         let scale = match of.unit {
             Some(RawUnit::Pages) if in_bytes => self.page_size,
+            // Blocks are counted, and weigh as many pages as they have.
+            Some(RawUnit::Count) if in_bytes && blocks => self.page_size,
             Some(RawUnit::PageHundredths) if in_bytes => self.page_size * 1e-2,
             Some(unit) => unit.scale().1,
             None => 1.0,
         };
-        Term { input, scale, kind: of.kind }
+        Term { input, scale: scale * part.weight, kind: of.kind }
     }
 
-    fn plain(&mut self, source: &str, name: &str, in_bytes: bool) -> Option<Term> {
-        let found = self.by_name.get(&(source, name))?;
-        let series = found.iter().copied().find(|at| self.series[*at].labels.is_empty())?;
-        Some(self.term(series, in_bytes))
+    fn parts(&self, quantity: &Quantity) -> Vec<Part> {
+        quantity.parts(self.series.iter().map(|one| (one.source.as_str(), one.name.as_str(), one.labels.as_str())))
     }
 
-    fn has(&self, source: &str, name: &str) -> bool {
-        let found = self.by_name.get(&(source, name));
-        found.is_some_and(|found| found.iter().any(|at| self.series[*at].labels.is_empty()))
+    fn terms(&mut self, quantity: &Quantity, in_bytes: bool) -> Vec<Term> {
+        let blocks = quantity.unit == RawUnit::Pages;
+        self.parts(quantity).into_iter().map(|part| self.term(part, in_bytes, blocks)).collect()
     }
 
-    /// The sum of all of these numbers.
-    fn of_all(&mut self, names: &[Name], in_bytes: bool) -> Option<Formula> {
-        let has_all = names.iter().all(|(source, name)| self.has(source, name));
-        has_all.then(|| sum(names.iter().filter_map(|(source, name)| self.plain(source, name, in_bytes)).collect()))
-    }
-
-    fn of_names(&mut self, source: &str, names: &[&str], in_bytes: bool) -> Formula {
-        sum(names.iter().filter_map(|name| self.plain(source, name, in_bytes)).collect())
+    /// The sum of all of what another tool printed.
+    fn printed(&mut self, printed: &Printed, in_bytes: bool) -> Option<Formula> {
+        let place = |(source, name): &(&str, &str)| {
+            let is_it = |one: &Series| one.source == *source && one.name == *name && one.labels.is_empty();
+            self.series.iter().position(is_it)
+        };
+        let places: Vec<usize> = printed.of.iter().map(place).collect::<Option<_>>()?;
+        let terms = places.into_iter().map(|at| self.term(Part { at, weight: 1.0 }, in_bytes, false));
+        Some(sum(terms.collect()))
     }
 }
 
@@ -100,30 +100,12 @@ fn sum(terms: Vec<Term>) -> Formula {
     if terms.is_empty() { Formula::Absent } else { Formula::Sum(terms) }
 }
 
-/// `node=0,zone=Normal,order=9`: the order, unless it is the zone that no job gets memory from.
-fn order(labels: &str) -> Option<i32> {
-    if labels.split(',').any(|label| label == "zone=DMA") {
-        return None;
-    }
-    labels.split(',').find_map(|label| label.strip_prefix("order="))?.parse().ok()
-}
-
 impl Meter {
     /// For these lines, from these series. `page_size` in bytes.
     #[must_use]
     pub fn new(lines: Vec<&'static Line>, series: &[Series], page_size: f64) -> Meter {
-        let mut by_name: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
-        for (at, one) in series.iter().enumerate() {
-            by_name.entry((&one.source, &one.name)).or_default().push(at);
-        }
-        let mut inputs = Inputs { series, by_name, page_size, inputs: Vec::new(), numbers: HashMap::new() };
-        let formulas = lines
-            .iter()
-            .map(|line| match own_formula(line, &mut inputs) {
-                Formula::Absent => imported_formula(line, &mut inputs),
-                own => own,
-            })
-            .collect();
+        let mut inputs = Inputs { series, page_size, inputs: Vec::new(), numbers: HashMap::new() };
+        let formulas = lines.iter().map(|line| formula(line, &mut inputs)).collect();
         let count = inputs.inputs.len();
         Meter { lines, formulas, inputs: inputs.inputs, before: vec![None; count], grown: vec![None; count] }
     }
@@ -173,7 +155,6 @@ impl Meter {
         out.extend(self.formulas.iter().map(|formula| match formula {
             Formula::Absent => None,
             Formula::Sum(terms) => terms.iter().map(now).sum(),
-            Formula::Difference(a, b) => Some(now(a)? - now(b)?),
             Formula::Share(part, all) => {
                 let all: f64 = all.iter().map(ticks).sum::<Option<f64>>()?;
                 let part: f64 = part.iter().map(ticks).sum::<Option<f64>>()?;
@@ -212,70 +193,44 @@ pub fn each_tick(block: &Block, meter: &mut Meter, mut to: impl FnMut(&Tick, &mu
     }
 }
 
-fn is_in_bytes(line: &Line) -> bool {
-    use super::lines::LineUnit::{Bytes, BytesPerSecond};
-    matches!(line.unit, Bytes | BytesPerSecond)
-}
-
-/// From what another tool printed.
-fn imported_formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
-    let found = imported(line).iter().find_map(|names| inputs.of_all(names, is_in_bytes(line)));
-    found.unwrap_or(Formula::Absent)
-}
-
-/// From the kernel's own numbers.
-fn own_formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
-    let in_bytes = is_in_bytes(line);
-    match line.reads {
-        // Without its first part it is another level.
-        Reads::Level(source, [first, ..]) if !inputs.has(source, first) => Formula::Absent,
-        Reads::Level(source, names) => inputs.of_names(source, names, in_bytes),
-        Reads::Rate(source, names) => {
-            // A later name is the older one of the same thing.
-            let found = names.iter().find_map(|name| inputs.plain(source, name, in_bytes));
-            found.map_or(Formula::Absent, |term| Formula::Sum(vec![term]))
-        }
-        Reads::Time(source, names) => inputs.of_names(source, names, in_bytes),
-        Reads::Difference(source, [a, b]) => {
-            match (inputs.plain(source, a, in_bytes), inputs.plain(source, b, in_bytes)) {
-                (Some(a), Some(b)) => Formula::Difference(a, b),
-                _ => Formula::Absent,
-            }
-        }
-        Reads::RateOfAll(source, prefix) => {
-            let is_wanted =
-                |one: &Series| one.source == source && one.name.starts_with(prefix) && one.labels.is_empty();
-            let found: Vec<usize> = (0..inputs.series.len()).filter(|at| is_wanted(&inputs.series[*at])).collect();
-            sum(found.into_iter().map(|at| inputs.term(at, in_bytes)).collect())
-        }
-        Reads::OfCpu(names) => {
-            let mut of = |names: &[&str]| -> Vec<Term> {
-                names.iter().filter_map(|name| inputs.plain("stat", name, false)).collect()
-            };
-            let (part, all) = (of(names), of(&CPU_TIMES));
-            if part.is_empty() || all.len() < 4 { Formula::Absent } else { Formula::Share(part, all) }
-        }
-        Reads::LargeBlocks => {
-            let mut terms = Vec::new();
-            for at in 0..inputs.series.len() {
-                let one = &inputs.series[at];
-                let order = (one.source == "buddyinfo").then(|| order(&one.labels)).flatten();
-                let Some(order) = order.filter(|order| (9..=20).contains(order)) else { continue };
-                let term = inputs.term(at, false);
-                terms.push(Term { scale: f64::from(1u32 << order) * inputs.page_size, ..term });
-            }
-            sum(terms)
-        }
+/// From the kernel's own numbers, or from what another tool printed where those are not.
+fn formula(line: &Line, inputs: &mut Inputs<'_>) -> Formula {
+    let in_bytes = matches!(line.unit, LineUnit::Bytes | LineUnit::BytesPerSecond);
+    let quantity = match line.reads {
+        Reads::Counted(quantity) => quantity,
         // Stalls stand beside the ticks.
-        Reads::Stalled(_) => Formula::Absent,
+        Reads::Stalled(_) => return Formula::Absent,
+    };
+    let own = if quantity.unit == RawUnit::Ticks {
+        of_cpu_time(quantity, inputs)
+    } else {
+        sum(inputs.terms(quantity, in_bytes))
+    };
+    match own {
+        Formula::Absent => {
+            quantity.printed.iter().find_map(|printed| inputs.printed(printed, in_bytes)).unwrap_or(Formula::Absent)
+        }
+        own => own,
     }
+}
+
+/// CPU time as a part of all of it.
+fn of_cpu_time(quantity: &Quantity, inputs: &mut Inputs<'_>) -> Formula {
+    let is_time =
+        |one: &Series| one.source == "stat" && one.labels.is_empty() && CPU_TIMES.contains(&one.name.as_str());
+    let all: Vec<usize> = (0..inputs.series.len()).filter(|at| is_time(&inputs.series[*at])).collect();
+    let part = inputs.terms(quantity, false);
+    if part.is_empty() || all.len() < 4 {
+        return Formula::Absent;
+    }
+    Formula::Share(part, all.into_iter().map(|at| inputs.term(Part { at, weight: 1.0 }, false, false)).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::lines::find;
     use super::*;
-    use crate::recording::series::describe;
+    use crate::counter::describe;
 
     fn series(source: &str, column: u32, name: &str) -> Series {
         let (unit, kind) = describe(source, name, source == "meminfo");

@@ -8,6 +8,7 @@ mod compaction_storm;
 mod kernel_paths;
 mod listings_of_2012;
 mod nothing_panics;
+mod old_kernels;
 mod others;
 mod parts;
 mod steps;

@@ -6,14 +6,11 @@ use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;
 use proptest::prelude::*;
 
-fn name(signal: &signal::Signal) -> String {
-    match signal.names[0] {
-        signal::Name::Is(name) => name.to_owned(),
-        signal::Name::Begins(start, _) => format!("{start}x"),
-    }
+fn name(signal: &signal::Quantity) -> String {
+    signal.now.of[0].example()
 }
 
-fn labels(signal: &signal::Signal) -> &'static str {
+fn labels(signal: &signal::Quantity) -> &'static str {
     match (signal.labelled, signal.source) {
         (false, _) => "",
         (_, "buddyinfo") => "node=0,zone=Normal,order=0",

@@ -8,8 +8,7 @@ use super::view::{KEPT, Seen, View};
 use crate::cli::Global;
 use crate::failure::Failure;
 use anyhow::anyhow;
-use pagewise_core::finding::signal;
-use pagewise_core::recording::{Profile, Recorded};
+use pagewise_core::recording::{Profile, Recorded, Series};
 use pagewise_core::report::recording::meter::{Input, Meter, each_tick};
 use pagewise_host::record::kept::{Keeping, Kept};
 use pagewise_host::store::recording::Recording;
@@ -63,7 +62,7 @@ impl Source {
             hz => (Some(hz), "not looked at"),
         };
         let stalls = global.root.is_none() && !args.no_stalls;
-        let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: signal::is_wanted };
+        let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted };
         let kept = Kept::start(&root, keeping)?;
         let page_size = rustix::param::page_size() as f64;
         let mut seen = Seen::new("this host".to_owned(), true);

@@ -1,0 +1,21 @@
+//! Page faults of the whole host.
+
+use super::prelude::*;
+
+catalogue! {
+    /// Page faults.
+    FAULTS = Quantity::total("vmstat", &[Is("pgfault")], Count)
+        .printed(&[Printed::sum(&[(IMPORT, "pgfault_per_second")])])
+        .line(Panel::Faults, "faults", "all", PerSecond)
+        .column("flt", 4);
+    /// Page faults of the whole host without I/O (pgfault less pgmajfault).
+    MINOR_FAULTS = Quantity::total("vmstat", &[Is("pgfault")], Count)
+        .less(&[Is("pgmajfault")])
+        .measure("host_minor_faults");
+    /// Page faults of the whole host with I/O (pgmajfault).
+    MAJOR_FAULTS = Quantity::total("vmstat", &[Is("pgmajfault")], Count)
+        .printed(&[Printed::sum(&[(IMPORT, "pgmajfault_per_second")])])
+        .line(Panel::Faults, "major_faults", "from disk", PerSecond)
+        .column("maj", 3)
+        .measure("host_major_faults");
+}

@@ -1,0 +1,75 @@
+//! What memory is used for, as `/proc/meminfo` has it, and free blocks.
+
+use super::prelude::*;
+
+catalogue! {
+    /// All memory.
+    MEM_TOTAL = Quantity::level("meminfo", &[Is("MemTotal")], KiB);
+    /// Memory in no use.
+    MEM_FREE = Quantity::level("meminfo", &[Is("MemFree")], KiB)
+        .line(Panel::Memory, "free", "free", Bytes)
+        .column("free", 4);
+    /// Page cache and shared memory.
+    CACHED = Quantity::level("meminfo", &[Is("Cached")], KiB);
+    /// Cached blocks of devices.
+    BUFFERS = Quantity::level("meminfo", &[Is("Buffers")], KiB);
+    /// Page cache with shared memory and blocks of devices.
+    PAGE_CACHE = Quantity::level("meminfo", &[Is("Cached"), Is("Buffers")], KiB)
+        .printed(&[
+            Printed::sum(&[(IMPORT, "page_cache"), ("meminfo", "Buffers")]),
+            Printed::sum(&[(IMPORT, "page_cache")]),
+        ])
+        .line(Panel::Memory, "cache", "page cache", Bytes)
+        .column("cach", 4);
+    /// Anonymous memory.
+    ANON_PAGES = Quantity::level("meminfo", &[Is("AnonPages")], KiB)
+        .line(Panel::Memory, "anon", "anonymous", Bytes)
+        .column("anon", 4);
+    /// Anonymous memory on huge pages.
+    ANON_HUGE = Quantity::level("meminfo", &[Is("AnonHugePages")], KiB)
+        .since("2.6.38 (fs/proc/meminfo.c); Red Hat's 2.6.32")
+        .line(Panel::Memory, "anon_huge", "of it huge", Bytes)
+        .column("huge", 4);
+    /// Memory that programs could still get without swapping.
+    MEM_AVAILABLE = Quantity::level("meminfo", &[Is("MemAvailable")], KiB)
+        .since("3.14 (fs/proc/meminfo.c)")
+        .aside(Panel::Memory, "available", "available", Bytes)
+        .column("avail", 5);
+    /// Memory of the kernel's object caches.
+    SLAB = Quantity::level("meminfo", &[Is("Slab")], KiB)
+        .aside(Panel::Memory, "slab", "slab", Bytes)
+        .column("slab", 4);
+    /// Of the object caches, what reclaim can get back.
+    SLAB_RECLAIMABLE = Quantity::level("meminfo", &[Is("SReclaimable")], KiB);
+    /// Of the object caches, what reclaim cannot get back.
+    SLAB_UNRECLAIMABLE = Quantity::level("meminfo", &[Is("SUnreclaim")], KiB);
+    /// Memory that may not be reclaimed.
+    UNEVICTABLE = Quantity::level("meminfo", &[Is("Unevictable")], KiB)
+        .aside(Panel::Memory, "unevictable", "unevictable", Bytes);
+    /// Memory that programs locked.
+    MLOCKED = Quantity::level("meminfo", &[Is("Mlocked")], KiB);
+    /// Free memory in blocks of at least 2 MiB, where pages have 4 KiB.
+    LARGE_FREE = Quantity::level("buddyinfo", &[BlocksFrom("free_blocks", 9)], Pages)
+        .aside(Panel::Memory, "large_free", "free in blocks of 2 MiB and more", Bytes)
+        .column("big", 4);
+    /// Swap in use.
+    SWAP_USED = Quantity::level("meminfo", &[Is("SwapTotal")], KiB)
+        .less(&[Is("SwapFree")])
+        .printed(&[Printed::sum(&[(IMPORT, "swap_used")])])
+        .aside(Panel::Memory, "swap_used", "swap used", Bytes)
+        .column("swap", 4);
+    /// Size of all swap.
+    SWAP_TOTAL = Quantity::level("meminfo", &[Is("SwapTotal")], KiB);
+    /// Swap in no use.
+    SWAP_FREE = Quantity::level("meminfo", &[Is("SwapFree")], KiB);
+    /// What programs were promised.
+    COMMITTED = Quantity::level("meminfo", &[Is("Committed_AS")], KiB);
+    /// The most that may be promised where overcommit is refused.
+    COMMIT_LIMIT = Quantity::level("meminfo", &[Is("CommitLimit")], KiB);
+    /// Free blocks by zone and order.
+    FREE_BLOCKS = Quantity::level("buddyinfo", &[Is("free_blocks")], Count).each();
+    /// All memory, worked out from what another tool says is used, and which part that is.
+    IMPORTED_MEM_TOTAL = Quantity::level(IMPORT, &[Is("memory_total")], KiB);
+    /// Swap in use, as another tool wrote it down.
+    IMPORTED_SWAP_USED = Quantity::level(IMPORT, &[Is("swap_used")], KiB);
+}

@@ -1,0 +1,83 @@
+//! Reclaim: pages looked at, pages freed, and pages that came back soon after.
+//!
+//! Who looked and who freed is counted for kswapd and for the tasks that allocate apart. Until 4.7 each had a name per zone;
+//! 4.8 moved the lists of pages from zones to nodes, and the names with them (`include/linux/vm_event_item.h`). Until 3.3
+//! `pgsteal_ZONE` was what all reclaim freed and `kswapd_steal` the part of kswapd, so that what direct reclaim freed is
+//! their difference; 3.4 gave both a name (`mm/vmstat.c`; Red Hat's 2.6.32 is older than that).
+//! khugepaged's part was counted with direct reclaim until 6.1, that of `memory.reclaim` until 6.14.
+
+use super::prelude::*;
+
+const UNTIL_4_7: &str = "3.4 to 4.7 (include/linux/vm_event_item.h)";
+const UNTIL_3_3: &str = "to 3.3 (include/linux/vm_event_item.h, mm/vmscan.c)";
+const PER_ZONE: &str = "to 4.7 (include/linux/vm_event_item.h)";
+const SINCE_4_8: &str = "4.8 (include/linux/vm_event_item.h)";
+
+catalogue! {
+    /// Pages kswapd looked at.
+    SCAN_KSWAPD = Quantity::total("vmstat", &[Is("pgscan_kswapd")], Pages)
+        .since(SINCE_4_8)
+        .formerly(&[Form { of: &[PerZone("pgscan_kswapd")], less: &[], kernels: PER_ZONE }])
+        .printed(&[Printed::sum(&[(IMPORT, "pgscank_per_second")])])
+        .line(Panel::Reclaim, "scan_kswapd", "scanned by kswapd", PagesPerSecond)
+        .column("kswp", 4);
+    /// Pages allocations looked at.
+    SCAN_DIRECT = Quantity::total("vmstat", &[Is("pgscan_direct")], Pages)
+        .since(SINCE_4_8)
+        .formerly(&[Form { of: &[PerZone("pgscan_direct")], less: &[], kernels: PER_ZONE }])
+        .printed(&[Printed::sum(&[(IMPORT, "pgscand_per_second")])])
+        .line(Panel::Reclaim, "scan_direct", "scanned directly", PagesPerSecond)
+        .column("drct", 4);
+    /// Pages kswapd freed.
+    STEAL_KSWAPD = Quantity::total("vmstat", &[Is("pgsteal_kswapd")], Pages)
+        .since(SINCE_4_8)
+        .formerly(&[
+            Form { of: &[PerZone("pgsteal_kswapd")], less: &[], kernels: UNTIL_4_7 },
+            Form { of: &[Is("kswapd_steal")], less: &[], kernels: UNTIL_3_3 },
+        ])
+        .aside(Panel::Reclaim, "steal_kswapd", "freed by kswapd", PagesPerSecond);
+    /// Pages allocations freed.
+    STEAL_DIRECT = Quantity::total("vmstat", &[Is("pgsteal_direct")], Pages)
+        .since(SINCE_4_8)
+        .formerly(&[
+            Form { of: &[PerZone("pgsteal_direct")], less: &[], kernels: UNTIL_4_7 },
+            Form { of: &[PerZone("pgsteal")], less: &[Is("kswapd_steal")], kernels: UNTIL_3_3 },
+        ])
+        .aside(Panel::Reclaim, "steal_direct", "freed directly", PagesPerSecond);
+    /// Pages that reclaim looked at (pgscan_kswapd and pgscan_direct).
+    SCANNED = Quantity::total(
+        "vmstat",
+        &[Is("pgscan_kswapd"), Is("pgscan_direct"), Is("pgscan_khugepaged"), Is("pgscan_proactive")],
+        Pages,
+    )
+    .since(SINCE_4_8)
+    .formerly(&[Form { of: &[PerZone("pgscan_kswapd"), PerZone("pgscan_direct")], less: &[], kernels: PER_ZONE }])
+    .measure("pages_scanned");
+    /// Anonymous pages reclaim looked at.
+    SCAN_ANON = Quantity::total("vmstat", &[Is("pgscan_anon")], Pages).since("5.8 (include/linux/vm_event_item.h)");
+    /// Pages of files reclaim looked at.
+    SCAN_FILE = Quantity::total("vmstat", &[Is("pgscan_file")], Pages).since("5.8 (include/linux/vm_event_item.h)");
+    /// kswapd was woken again right after it had reached the low watermark.
+    LOW_HIT_QUICKLY = Quantity::total("vmstat", &[Is("kswapd_low_wmark_hit_quickly")], Count);
+    /// File pages that came back soon after they had been reclaimed.
+    REFAULT_FILE = Quantity::total("vmstat", &[Is("workingset_refault_file")], Pages)
+        .since("5.9 (mm/vmstat.c)")
+        .formerly(&[Form { of: &[Is("workingset_refault")], less: &[], kernels: "3.15 to 5.8 (mm/vmstat.c)" }])
+        .line(Panel::Reclaim, "refault_file", "refaults, file", PagesPerSecond)
+        .column("rff", 4);
+    /// Anonymous pages that came back soon after they had been swapped out.
+    REFAULT_ANON = Quantity::total("vmstat", &[Is("workingset_refault_anon")], Pages)
+        .since("5.9 (mm/vmstat.c)")
+        .line(Panel::Reclaim, "refault_anon", "refaults, anonymous", PagesPerSecond)
+        .column("rfa", 4);
+    /// File pages that came back and had been in use.
+    ACTIVATE_FILE = Quantity::total("vmstat", &[Is("workingset_activate_file")], Pages)
+        .since("5.9 (mm/vmstat.c)")
+        .formerly(&[Form { of: &[Is("workingset_activate")], less: &[], kernels: "3.15 to 5.8 (mm/vmstat.c)" }]);
+    /// Reclaim of a node's own memory before another's was used, that helped.
+    ZONE_RECLAIM_SUCCESS = Quantity::total("vmstat", &[Is("zone_reclaim_success")], Count);
+    /// Reclaim of a node's own memory before another's was used, that did not help.
+    ZONE_RECLAIM_FAILED = Quantity::total("vmstat", &[Is("zone_reclaim_failed")], Count);
+    /// Unlocked pages left on the list of unevictable ones.
+    UNEVICTABLE_STRANDED = Quantity::total("vmstat", &[Is("unevictable_pgs_stranded")], Pages);
+}

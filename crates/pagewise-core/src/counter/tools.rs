@@ -1,0 +1,298 @@
+//! What other tools call the numbers that they print: the column of each tool, and the series that an import makes of it.
+//!
+//! What the kernel has a name for goes under that name; what a tool computes itself is in source `import`. How precisely a
+//! tool prints is known to its parser in `import/`.
+
+use super::IMPORT;
+
+/// What a number counts, whoever prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// An amount of memory, now.
+    Size,
+    /// An amount of memory in a second.
+    SizePerSecond,
+    /// Base pages in a second.
+    PagesPerSecond,
+    /// Events in a second.
+    EventsPerSecond,
+    /// A part of a whole, over the time before.
+    Share,
+    /// Things, now.
+    Things,
+}
+
+/// Which of collectl's tables; in one of them the same heading can stand twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// `-scm`.
+    Brief,
+    /// `--verbose`, under `CPU SUMMARY`.
+    VerboseCpu,
+    /// `--verbose`, under `MEMORY SUMMARY`.
+    VerboseMemory,
+    /// `-P`.
+    Plot,
+}
+
+use Table::{Brief, Plot, VerboseCpu, VerboseMemory};
+
+/// A number that other tools print.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The source of the series an import makes of it.
+    pub source: &'static str,
+    /// Its name there.
+    pub name: &'static str,
+    /// What it counts.
+    pub counts: Counts,
+    /// Headings of sar (sysstat 10 to 12; `rd_stats.c` of 12.6 says which counters stand behind them).
+    pub sar: &'static [&'static str],
+    /// Heading of vmstat (procps-ng).
+    pub vmstat: Option<&'static str>,
+    /// Headings of collectl (4.3), and which of those of the same word in its line, from 1.
+    pub collectl: &'static [(Table, &'static str, usize)],
+}
+
+const fn column(source: &'static str, name: &'static str, counts: Counts) -> Column {
+    Column { source, name, counts, sar: &[], vmstat: None, collectl: &[] }
+}
+
+const fn memory(name: &'static str) -> Column {
+    column("meminfo", name, Counts::Size)
+}
+
+const fn size(name: &'static str) -> Column {
+    column(IMPORT, name, Counts::Size)
+}
+
+const fn sizes(name: &'static str) -> Column {
+    column(IMPORT, name, Counts::SizePerSecond)
+}
+
+const fn pages(name: &'static str) -> Column {
+    column(IMPORT, name, Counts::PagesPerSecond)
+}
+
+const fn events(name: &'static str) -> Column {
+    column(IMPORT, name, Counts::EventsPerSecond)
+}
+
+const fn share(name: &'static str) -> Column {
+    column(IMPORT, name, Counts::Share)
+}
+
+const fn things(name: &'static str) -> Column {
+    column(IMPORT, name, Counts::Things)
+}
+
+impl Column {
+    const fn sar(self, sar: &'static [&'static str]) -> Column {
+        Column { sar, ..self }
+    }
+
+    const fn vmstat(self, vmstat: &'static str) -> Column {
+        Column { vmstat: Some(vmstat), ..self }
+    }
+
+    const fn collectl(self, collectl: &'static [(Table, &'static str, usize)]) -> Column {
+        Column { collectl, ..self }
+    }
+
+    /// Whether it is about the time before, not about now.
+    #[must_use]
+    pub const fn is_rate(&self) -> bool {
+        !matches!(self.counts, Counts::Size | Counts::Things)
+    }
+}
+
+/// Every number that is taken from other tools.
+pub const COLUMNS: &[Column] = &[
+    // Disks and faults: sar -B, vmstat's bi and bo.
+    sizes("pgpgin_per_second")
+        .sar(&["pgpgin/s"])
+        .vmstat("bi")
+        .collectl(&[(VerboseMemory, "In", 2), (Plot, "[MEM]PgIn", 1)]),
+    sizes("pgpgout_per_second").sar(&["pgpgout/s"]).vmstat("bo").collectl(&[(VerboseMemory, "Out", 2)]),
+    events("pgfault_per_second").sar(&["fault/s"]).collectl(&[(VerboseMemory, "Fault", 1), (Plot, "[MEM]PageFlt", 1)]),
+    events("pgmajfault_per_second")
+        .sar(&["majflt/s"])
+        .collectl(&[(VerboseMemory, "MajFt", 1), (Plot, "[MEM]PageMaj", 1)]),
+    pages("pgfree_per_second").sar(&["pgfree/s"]),
+    pages("pgscank_per_second").sar(&["pgscank/s"]),
+    pages("pgscand_per_second").sar(&["pgscand/s"]),
+    // From 5.8 to sysstat 12.7 about twice what was freed: the kernel counts each page by who freed it and by what it was.
+    pages("pgsteal_per_second").sar(&["pgsteal/s"]),
+    share("reclaim_efficiency_percent").sar(&["%vmeff"]),
+    pages("pgpromote_per_second").sar(&["pgprom/s"]),
+    pages("pgdemote_per_second").sar(&["pgdem/s"]),
+    // Memory: sar -r, vmstat, collectl -sm.
+    memory("MemTotal").collectl(&[(VerboseMemory, "Total", 1), (Plot, "[MEM]Tot", 1)]),
+    memory("MemFree").sar(&["kbmemfree"]).vmstat("free").collectl(&[
+        (Brief, "Free", 1),
+        (VerboseMemory, "Free", 1),
+        (Plot, "[MEM]Free", 1),
+    ]),
+    memory("MemAvailable").sar(&["kbavail"]),
+    size("memory_used").sar(&["kbmemused"]),
+    share("memory_used_percent").sar(&["%memused"]),
+    memory("Buffers").sar(&["kbbuffers"]).vmstat("buff").collectl(&[
+        (Brief, "Buff", 1),
+        (VerboseMemory, "Buff", 1),
+        (Plot, "[MEM]Buf", 1),
+    ]),
+    memory("Cached").sar(&["kbcached"]).collectl(&[
+        (Brief, "Cach", 1),
+        (VerboseMemory, "Cached", 1),
+        (Plot, "[MEM]Cached", 1),
+    ]),
+    // Cached, and from procps-ng 3.3.10 on reclaimable slab, too: not the kernel's `Cached`.
+    size("page_cache").vmstat("cache"),
+    memory("Committed_AS").sar(&["kbcommit"]).collectl(&[(VerboseMemory, "Commit", 1), (Plot, "[MEM]Commit", 1)]),
+    share("commit_percent").sar(&["%commit"]),
+    memory("Active").sar(&["kbactive"]).vmstat("active"),
+    memory("Inactive").sar(&["kbinact"]).vmstat("inact").collectl(&[
+        (Brief, "Inac", 1),
+        (VerboseMemory, "Inact", 1),
+        (Plot, "[MEM]Inactive", 1),
+    ]),
+    memory("Dirty").sar(&["kbdirty"]),
+    memory("AnonPages").sar(&["kbanonpg"]).collectl(&[(VerboseMemory, "Anon", 1), (Plot, "[MEM]Anon", 1)]),
+    memory("AnonHugePages").collectl(&[(VerboseMemory, "AnonH", 1), (Plot, "[MEM]AnonH", 1)]),
+    memory("Mapped").collectl(&[(VerboseMemory, "Mapped", 1), (Plot, "[MEM]Map", 1)]),
+    // Mapped and anonymous memory together: not the kernel's `Mapped`.
+    size("mapped_and_anon").collectl(&[(Brief, "Map", 1)]),
+    memory("Mlocked").collectl(&[(VerboseMemory, "Locked", 1), (Plot, "[MEM]Locked", 1)]),
+    memory("Shmem").collectl(&[(Plot, "[MEM]Shared", 1)]),
+    memory("Slab").sar(&["kbslab"]).collectl(&[(Brief, "Slab", 1), (VerboseMemory, "Slab", 1), (Plot, "[MEM]Slab", 1)]),
+    memory("KernelStack").sar(&["kbkstack"]),
+    memory("PageTables").sar(&["kbpgtbl"]),
+    memory("VmallocUsed").sar(&["kbvmused"]),
+    // Swap: sar -S and -W, vmstat.
+    memory("SwapTotal").collectl(&[(VerboseMemory, "Total", 2), (Plot, "[MEM]SwapTot", 1)]),
+    memory("SwapFree").sar(&["kbswpfree"]).collectl(&[(VerboseMemory, "Free", 2), (Plot, "[MEM]SwapFree", 1)]),
+    size("swap_used")
+        .sar(&["kbswpused"])
+        .vmstat("swpd")
+        .collectl(&[(VerboseMemory, "Used", 2), (Plot, "[MEM]SwapUsed", 1)]),
+    share("swap_used_percent").sar(&["%swpused"]),
+    memory("SwapCached").sar(&["kbswpcad"]),
+    share("swap_cached_percent").sar(&["%swpcad"]),
+    pages("pswpin_per_second").sar(&["pswpin/s"]).collectl(&[(VerboseMemory, "In", 1), (Plot, "[MEM]SwapIn", 1)]),
+    pages("pswpout_per_second").sar(&["pswpout/s"]).collectl(&[(VerboseMemory, "Out", 1), (Plot, "[MEM]SwapOut", 1)]),
+    sizes("swap_in_per_second").vmstat("si"),
+    sizes("swap_out_per_second").vmstat("so"),
+    // The pool of huge pages: sar -H.
+    size("hugetlb_free").sar(&["kbhugfree"]),
+    size("hugetlb_used").sar(&["kbhugused"]),
+    share("hugetlb_used_percent").sar(&["%hugused"]),
+    size("hugetlb_reserved").sar(&["kbhugrsvd"]),
+    size("hugetlb_surplus").sar(&["kbhugsurp"]),
+    // Pressure: sar -q MEM, -q IO, -q CPU.
+    share("psi_memory_some_avg10_percent").sar(&["%smem-10"]),
+    share("psi_memory_some_avg60_percent").sar(&["%smem-60"]),
+    share("psi_memory_some_avg300_percent").sar(&["%smem-300"]),
+    share("psi_memory_some_percent").sar(&["%smem"]),
+    share("psi_memory_full_avg10_percent").sar(&["%fmem-10"]),
+    share("psi_memory_full_avg60_percent").sar(&["%fmem-60"]),
+    share("psi_memory_full_avg300_percent").sar(&["%fmem-300"]),
+    share("psi_memory_full_percent").sar(&["%fmem"]),
+    share("psi_io_some_percent").sar(&["%sio"]),
+    share("psi_io_full_percent").sar(&["%fio"]),
+    share("psi_cpu_some_percent").sar(&["%scpu"]),
+    // CPU time: sar -u and its names in -u ALL, vmstat, collectl -sc.
+    share("cpu_busy_percent").collectl(&[(Brief, "cpu", 1)]),
+    share("cpu_system_percent").vmstat("sy").collectl(&[(Brief, "sys", 1)]),
+    share("cpu_user_percent")
+        .sar(&["%user", "%usr"])
+        .vmstat("us")
+        .collectl(&[(VerboseCpu, "User", 1), (Plot, "[CPU]User%", 1)]),
+    share("cpu_nice_percent").sar(&["%nice"]).collectl(&[(VerboseCpu, "Nice", 1), (Plot, "[CPU]Nice%", 1)]),
+    // With or without interrupts, as the parser finds out.
+    share("cpu_kernel_percent").sar(&["%system", "%sys"]).collectl(&[(VerboseCpu, "Sys", 1), (Plot, "[CPU]Sys%", 1)]),
+    share("cpu_iowait_percent")
+        .sar(&["%iowait"])
+        .vmstat("wa")
+        .collectl(&[(VerboseCpu, "Wait", 1), (Plot, "[CPU]Wait%", 1)]),
+    share("cpu_irq_percent").sar(&["%irq"]).collectl(&[(VerboseCpu, "IRQ", 1), (Plot, "[CPU]Irq%", 1)]),
+    share("cpu_softirq_percent").sar(&["%soft"]).collectl(&[(VerboseCpu, "Soft", 1), (Plot, "[CPU]Soft%", 1)]),
+    share("cpu_steal_percent")
+        .sar(&["%steal"])
+        .vmstat("st")
+        .collectl(&[(VerboseCpu, "Steal", 1), (Plot, "[CPU]Steal%", 1)]),
+    share("cpu_guest_percent").sar(&["%guest"]).vmstat("gu"),
+    share("cpu_guest_nice_percent").sar(&["%gnice"]),
+    share("cpu_idle_percent")
+        .sar(&["%idle"])
+        .vmstat("id")
+        .collectl(&[(VerboseCpu, "Idle", 1), (Plot, "[CPU]Idle%", 1)]),
+    // Tasks: sar -w and -q.
+    events("forks_per_second").sar(&["proc/s"]),
+    events("context_switches_per_second").sar(&["cswch/s"]).vmstat("cs").collectl(&[
+        (Brief, "ctxsw", 1),
+        (VerboseCpu, "Ctxsw", 1),
+        (Plot, "[CPU]Ctx/sec", 1),
+    ]),
+    events("interrupts_per_second").vmstat("in").collectl(&[
+        (Brief, "inter", 1),
+        (VerboseCpu, "Intr", 1),
+        (Plot, "[CPU]Intrpt/sec", 1),
+    ]),
+    things("procs_running")
+        .sar(&["runq-sz"])
+        .vmstat("r")
+        .collectl(&[(VerboseCpu, "Run", 1), (Plot, "[CPU]ProcRun", 1)]),
+    things("procs_blocked").sar(&["blocked"]).vmstat("b"),
+    things("tasks").sar(&["plist-sz"]),
+];
+
+/// What sar prints under a heading.
+#[must_use]
+pub fn of_sar(header: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| column.sar.contains(&header))
+}
+
+/// What vmstat prints under a heading.
+#[must_use]
+pub fn of_vmstat(header: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| column.vmstat == Some(header))
+}
+
+/// What collectl prints under the `nth` heading of that word in one of these tables, and in which.
+#[must_use]
+pub fn of_collectl(tables: &[Table], header: &str, nth: usize) -> Option<(&'static Column, Table)> {
+    let of = |column: &'static Column| {
+        let found =
+            column.collectl.iter().find(|(table, word, at)| tables.contains(table) && (*word, *at) == (header, nth));
+        found.map(|(table, ..)| (column, *table))
+    };
+    COLUMNS.iter().find_map(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counter::ALL;
+
+    #[test]
+    fn a_heading_of_a_tool_means_one_thing() {
+        let mut seen: Vec<String> = Vec::new();
+        for column in COLUMNS {
+            let sar = column.sar.iter().map(|header| format!("sar {header}"));
+            let vmstat = column.vmstat.map(|header| format!("vmstat {header}"));
+            let collectl =
+                column.collectl.iter().map(|(table, header, nth)| format!("collectl {table:?} {header} {nth}"));
+            let headers: Vec<String> = sar.chain(vmstat).chain(collectl).collect();
+            assert!(!headers.is_empty() && headers.iter().all(|header| !seen.contains(header)), "{headers:?}");
+            seen.extend(headers);
+        }
+        assert_eq!(seen.len(), 67 + 20 + 10 + 11 + 20 + 31);
+    }
+
+    #[test]
+    fn what_stands_in_for_a_quantity_is_printed_by_some_tool() {
+        for (source, name) in ALL.iter().flat_map(|quantity| quantity.printed).flat_map(|sum| sum.of) {
+            assert!(COLUMNS.iter().any(|column| (column.source, column.name) == (*source, *name)), "{source}.{name}");
+        }
+    }
+}
