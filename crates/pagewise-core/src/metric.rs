@@ -100,7 +100,7 @@ const OWN: &[Measure] = &[
 
 /// Every measure of a run: the default metric first, then the others, then what the catalogue of counters has.
 pub static MEASURES: LazyLock<Vec<Measure>> = LazyLock::new(|| {
-    let counted = |(name, quantity): (_, &Quantity)| measure(name, quantity.unit.scale().0, quantity.meaning);
+    let counted = |(name, quantity): (_, &Quantity)| measure(name, quantity.unit.scale().0, quantity.meaning.trim());
     OWN.iter().copied().chain(counter::measured().map(counted)).collect()
 });
 

@@ -3,48 +3,48 @@
 use super::prelude::*;
 
 catalogue! {
-    /// Time all CPUs together spent in programs.
+    /// CPU time in programs of usual priority.
     CPU_USER = Quantity::total("stat", &[Is("user")], Ticks);
-    /// The same of programs with lowered priority.
+    /// CPU time in programs with lowered priority.
     CPU_NICE = Quantity::total("stat", &[Is("nice")], Ticks);
-    /// In programs of any priority.
+    /// CPU time in programs of any priority.
     CPU_PROGRAMS = Quantity::total("stat", &[Is("user"), Is("nice")], Ticks)
         .printed(&[
             Printed::sum(&[(IMPORT, "cpu_user_percent"), (IMPORT, "cpu_nice_percent")]),
             Printed::sum(&[(IMPORT, "cpu_user_percent")]),
         ])
         .line(Panel::Cpu, "cpu_user", "user", Share);
-    /// In the kernel on behalf of programs and in kernel threads.
+    /// CPU time in the kernel, on behalf of programs and in kernel threads.
     CPU_SYSTEM = Quantity::total("stat", &[Is("system")], Ticks)
         .printed(&[Printed::sum(&[(IMPORT, "cpu_system_percent")])])
         .line(Panel::Cpu, "cpu_system", "system", Share)
         .column("sys", 3);
-    /// In programs, in the kernel and in interrupts.
+    /// CPU time in programs, in the kernel and in interrupts.
     CPU_BUSY = Quantity::total("stat", &[Is("user"), Is("nice"), Is("system"), Is("irq"), Is("softirq")], Ticks)
         .printed(&[Printed::sum(&[(IMPORT, "cpu_busy_percent")])])
         .aside(Panel::Cpu, "cpu_busy", "all but idle", Share)
         .column("cpu", 3);
-    /// In nothing.
+    /// CPU time in nothing.
     CPU_IDLE = Quantity::total("stat", &[Is("idle")], Ticks);
-    /// In interrupts.
+    /// CPU time in interrupts.
     CPU_IRQ = Quantity::total("stat", &[Is("irq")], Ticks);
-    /// In what interrupts left to do.
+    /// CPU time in what interrupts left to do.
     CPU_SOFTIRQ = Quantity::total("stat", &[Is("softirq")], Ticks);
-    /// In interrupts and in what they left to do.
+    /// CPU time in interrupts and in what they left to do.
     CPU_INTERRUPTS = Quantity::total("stat", &[Is("irq"), Is("softirq")], Ticks)
         .printed(&[Printed::sum(&[(IMPORT, "cpu_irq_percent"), (IMPORT, "cpu_softirq_percent")])])
         .aside(Panel::Cpu, "cpu_interrupts", "interrupts", Share);
-    /// In nothing, with I/O under way.
+    /// CPU time in nothing, with I/O under way.
     CPU_IOWAIT = Quantity::total("stat", &[Is("iowait")], Ticks)
         .printed(&[Printed::sum(&[(IMPORT, "cpu_iowait_percent")])])
         .aside(Panel::Cpu, "cpu_iowait", "waiting for I/O", Share)
         .column("wait", 4);
-    /// Taken by the hypervisor.
+    /// CPU time taken by the hypervisor.
     CPU_STEAL = Quantity::total("stat", &[Is("steal")], Ticks)
         .printed(&[Printed::sum(&[(IMPORT, "cpu_steal_percent")])])
         .line(Panel::Cpu, "cpu_steal", "stolen", Share)
         .column("st", 2);
-    /// In nothing, per CPU; tells how many there are.
+    /// CPU time in nothing, per CPU; tells how many there are.
     CPU_EACH_IDLE = Quantity::total("stat", &[Is("idle")], Ticks).each();
     /// Switches between tasks.
     CONTEXT_SWITCHES = Quantity::total("stat", &[Is("ctxt")], Count);
@@ -60,6 +60,6 @@ catalogue! {
         .column("blk", 3);
     /// The part of all CPU time that was busy, as another tool wrote it down.
     IMPORTED_BUSY = Quantity::level(IMPORT, &[Is("cpu_busy_percent")], PercentHundredths);
-    /// The part that was spent in the kernel, likewise.
+    /// The part of all CPU time that was spent in the kernel, as another tool wrote it down.
     IMPORTED_SYSTEM = Quantity::level(IMPORT, &[Is("cpu_system_percent")], PercentHundredths);
 }

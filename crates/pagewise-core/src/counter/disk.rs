@@ -19,12 +19,12 @@ catalogue! {
         ])
         .line(Panel::Disk, "swap_out", "swapped out", BytesPerSecond)
         .column("so", 4);
-    /// Read from disks.
+    /// What was read from disks.
     PAGE_IN = Quantity::total("vmstat", &[Is("pgpgin")], KiB)
         .printed(&[Printed::sum(&[(IMPORT, "pgpgin_per_second")])])
         .line(Panel::Disk, "disk_read", "read", BytesPerSecond)
         .column("read", 4);
-    /// Written to disks.
+    /// What was written to disks.
     PAGE_OUT = Quantity::total("vmstat", &[Is("pgpgout")], KiB)
         .printed(&[Printed::sum(&[(IMPORT, "pgpgout_per_second")])])
         .line(Panel::Disk, "disk_written", "written", BytesPerSecond)

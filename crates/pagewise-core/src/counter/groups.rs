@@ -9,7 +9,7 @@ catalogue! {
     CGROUP_HIGH = Quantity::total("cgroup_events", &[Is("high")], Count).each();
     /// How often a control group met its `memory.max`.
     CGROUP_MAX = Quantity::total("cgroup_events", &[Is("max")], Count).each();
-    /// The same by version 1: allocations that met the limit.
+    /// Allocations of a control group that met its limit (version 1).
     CGROUP_FAILCNT = Quantity::total("cgroup_memory", &[Is("failcnt")], Count).each();
     /// Processes killed within a control group.
     CGROUP_OOM = Quantity::total("cgroup_events", &[Is("oom_kill")], Count).each();

@@ -118,9 +118,23 @@ pub fn is_wanted(source: &str, name: &str, labels: &str) -> bool {
     ALL.iter().any(|quantity| quantity.takes(source, name, labels) || (labels.is_empty() && is_printed(quantity)))
 }
 
+/// Measures of a host in the order in which reports list them. Those that nobody put in an order come last.
+const MEASURES: [&str; 7] = [
+    "host_minor_faults",
+    "host_major_faults",
+    "compact_stalls",
+    "alloc_stalls",
+    "thp_faults",
+    "thp_fallbacks",
+    "pages_scanned",
+];
+
 /// What is a measure of a host between two instants, by its name as one.
 pub fn measured() -> impl Iterator<Item = (&'static str, &'static Quantity)> {
-    ALL.iter().filter_map(|quantity| Some((quantity.measure?, quantity)))
+    let mut measured: Vec<(&str, &Quantity)> =
+        ALL.iter().filter_map(|quantity| Some((quantity.measure?, quantity))).collect();
+    measured.sort_by_key(|(name, _)| MEASURES.iter().position(|known| known == name).unwrap_or(MEASURES.len()));
+    measured.into_iter()
 }
 
 /// What was counted of a number by that name, for people: the meaning of the quantity it is all of.

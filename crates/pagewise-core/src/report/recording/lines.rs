@@ -183,14 +183,6 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn what_is_imported_stands_in_the_reference() {
-        let reference = include_str!("../../../../../docs/reference/imports.md");
-        for (_, name) in counter::ALL.iter().flat_map(|quantity| quantity.printed).flat_map(|sum| sum.of) {
-            assert!(reference.contains(name) || name.starts_with("cpu_") || name.starts_with("psi_"), "{name}");
-        }
-    }
-
-    #[test]
     fn there_are_at_most_sixty_lines_each_with_an_id_of_its_own_and_a_panel_has_one_unit() {
         assert!(lines().count() <= MOST_LINES, "{}", lines().count());
         let ids: HashSet<&str> = lines().map(|line| line.id).collect();
