@@ -11,6 +11,7 @@ pub mod kills;
 
 pub mod lateness;
 pub mod made_up_day;
+pub mod oracles;
 pub mod recordings;
 
 pub mod reports;
