@@ -14,6 +14,7 @@ pub mod kills;
 pub mod lateness;
 pub mod made_up_day;
 pub mod old_kernels;
+pub mod oracles;
 pub mod recordings;
 
 pub mod reports;

@@ -10,8 +10,8 @@
 //!
 //! When the estimate of the intercepts' variance is zero, a contrast has the standard error and the residual degrees of
 //! freedom of ordinary least squares. lme4 calls this fit singular and lmerTest gives the same numbers. It takes runs
-//! of one group for independent; where groups are whole plots of a balanced design, [`super::split_plot`] keeps the
-//! strata apart.
+//! of one group for independent; where groups are whole plots of a balanced design, the closed form that tests hold it
+//! against (`split_plot` of the testkit's oracles) keeps the strata apart.
 
 pub(super) mod cholesky;
 

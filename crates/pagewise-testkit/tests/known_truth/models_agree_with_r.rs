@@ -6,7 +6,7 @@
 use pagewise_core::stats::contrast::Contrast;
 use pagewise_core::stats::mixed_model::{self, Design};
 use pagewise_core::stats::spending::{self, Progress, Rule, Spending};
-use pagewise_core::stats::split_plot;
+use pagewise_testkit::oracles::split_plot;
 use pagewise_testkit::requires;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};

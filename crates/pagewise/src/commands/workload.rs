@@ -227,11 +227,15 @@ fn described(workload: &BuiltIn) -> String {
     text
 }
 
-/// A name, and what it means beside it.
+/// A name, and what it means beside it, or below a name that is too long for that.
 fn row(name: &str, meaning: &str) -> String {
     const NAME: usize = 20;
     let lines = output::wrapped(meaning, 78 - NAME, 0);
-    let indented = lines.lines().collect::<Vec<&str>>().join(&format!("\n{}", " ".repeat(NAME)));
+    let below = format!("\n{}", " ".repeat(NAME));
+    let indented = lines.lines().collect::<Vec<&str>>().join(&below);
+    if name.len() + 3 > NAME {
+        return format!("  {name}{below}{indented}\n");
+    }
     format!("  {name:<width$}{indented}\n", width = NAME - 2)
 }
 

@@ -40,6 +40,26 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
 }
 
 #[test]
+fn what_there_is_is_listed_with_what_it_takes_and_measures() {
+    let cache = tempfile::tempdir().unwrap();
+    let said = |words: &[&str]| {
+        let output = workload(cache.path(), words).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said(&[]).starts_with("terasort "), "{}", said(&[]));
+    for words in [&["terasort"][..], &["terasort", "--help"]] {
+        let text = said(words);
+        assert!(
+            ["map_tasks", "job_wall_mean", "pagewise workload terasort fetch"].iter().all(|one| text.contains(one))
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+    let listed: serde_json::Value = serde_json::from_str(&said(&["--json"])).unwrap();
+    assert_eq!(listed["workloads"][0]["measures"][0]["unit"], "seconds", "{listed}");
+}
+
+#[test]
 fn without_hadoop_the_message_says_how_to_bring_it() {
     requires!(java);
     let cache = tempfile::tempdir().unwrap();

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Lint {
     /// Which one: `levels-differ-in-more`, `duplicate-cells`, `unused-cell`, `no-contrast`, `no-primary`, `too-few-boots`,
-    /// `cannot-reach-alpha`, `nested-order`, `unknown-number`; from a host also `changes-nothing`, `out-of-reach`,
+    /// `cannot-reach-alpha`, `nested-order`, `unknown-number`, `turned-round`; from a host also `changes-nothing`, `out-of-reach`,
     /// `not-possible-here`, `too-large-here`.
     pub id: String,
     /// What it means here and what would be better.

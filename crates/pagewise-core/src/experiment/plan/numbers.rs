@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 const UNLESS: &str = "Unless the job itself reports such a number in $PAGEWISE_METRICS";
 
 /// Of every run, and of the workload.
-fn measures<'a>(own: &'a [OwnMeasure]) -> impl Iterator<Item = &'a str> {
+fn measures(own: &[OwnMeasure]) -> impl Iterator<Item = &str> {
     MEASURES.iter().map(|measure| measure.name).chain(own.iter().map(|measure| measure.name))
 }
 

@@ -559,6 +559,7 @@ fn thousands(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Status;
 
     fn terasort(pairs: &[(&str, &str)]) -> Terasort {
         let apply = |arguments: Arguments, (name, value): &(&str, &str)| arguments.with(name, value).unwrap();
@@ -632,6 +633,30 @@ mod tests {
         assert!(said(&[("rows", "20_000")]).contains("ratio"));
         assert!(said(&[("jobs", "2"), ("heap", "5G")]).contains("10.0 GiB"));
         assert!(said(&[("mapreduce.job.heap.memory-mb.ratio", "0.8")]).contains("does nothing"));
+    }
+
+    #[test]
+    fn the_mean_of_the_jobs_own_times_is_a_measure() {
+        let ended = |walls: &[f64]| {
+            let job = |wall: &f64| Ended {
+                status: Status::Exited(0),
+                wall: *wall,
+                user: 0.0,
+                system: 0.0,
+                minor_faults: 0,
+                major_faults: 0,
+                stdout: String::new(),
+                stderr: String::new(),
+            };
+            let commands = walls.iter().map(job).collect();
+            JobEnded { wall: 9.5, noticed_late: 0.0, commands, stopped: None }
+        };
+        let workload = terasort(&[("jobs", "3")]);
+        let names: Vec<&str> = workload.measures().iter().map(|measure| measure.name).collect();
+        assert_eq!(names, ["job_wall_mean"]);
+        let run = RunContext::new("/nonexistent", JobSettings::default());
+        assert_eq!(workload.measure("job_wall_mean", &run, &ended(&[6.0, 7.0, 9.5])), Ok(7.5));
+        assert!(workload.measure("job_wall_mean", &run, &ended(&[])).is_err());
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Tails and quantiles.
 
 use super::claim::{Claim, assert_r_agrees};
-use pagewise_core::stats::{distribution, noncentral_t, normal, student_t, two_sample_power};
+use pagewise_core::stats::{distribution, noncentral_t, normal, student_t};
+use pagewise_testkit::oracles::two_sample_power;
 use pagewise_testkit::requires;
 
 #[test]

@@ -3,9 +3,9 @@
 //! From the noncentral t distribution. The numbers are those of R's `power.t.test` with its default `strict = FALSE`:
 //! the probability of a significant difference on the side where the true one is. `strict = TRUE` adds that of one on
 //! the wrong side, which matters only for powers near alpha. The source of the distribution is in
-//! [`super::noncentral_t`].
+//! [`noncentral_t`].
 
-use super::{noncentral_t, student_t};
+use pagewise_core::stats::{noncentral_t, student_t};
 
 /// No arm is asked to be larger than this; R stops there, too.
 pub const MOST: f64 = 1e7;

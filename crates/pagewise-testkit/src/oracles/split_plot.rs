@@ -7,7 +7,8 @@
 //! alike. Sources: Cochran and Cox, "Experimental Designs" (1957), ch. 7; for combined errors Satterthwaite, Biometrics
 //! Bulletin 2 (1946), 110–114.
 
-use super::contrast::Contrast;
+use pagewise_core::stats::contrast::Contrast;
+use std::fmt;
 
 /// Values by block, whole-plot level and sub-plot level.
 pub type Table = [Vec<Vec<f64>>];
@@ -34,16 +35,14 @@ pub struct MeanSquare {
 }
 
 /// Why there is no analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplitPlotError {
-    /// Some cell is empty or of another size: [`super::mixed_model`] takes that.
-    #[error("block {block} has other whole plots or runs than the first; use the mixed model")]
+    /// Some cell is empty or of another size: [`pagewise_core::stats::mixed_model`] takes that.
     NotBalanced {
         /// Index of the block, from 0.
         block: usize,
     },
     /// A stratum has no degree of freedom.
-    #[error("{blocks} blocks of {whole} whole-plot and {sub} sub-plot levels; it takes at least 2 of each")]
     TooSmall {
         /// Blocks.
         blocks: usize,
@@ -53,12 +52,32 @@ pub enum SplitPlotError {
         sub: usize,
     },
     /// A value that is no finite number.
-    #[error("block {block} has a value that is not a finite number; use the mixed model without that run")]
     NotFinite {
         /// Index of the block, from 0.
         block: usize,
     },
 }
+
+impl fmt::Display for SplitPlotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SplitPlotError::NotBalanced { block } => {
+                write!(f, "block {block} has other whole plots or runs than the first; use the mixed model")
+            }
+            SplitPlotError::TooSmall { blocks, whole, sub } => {
+                write!(
+                    f,
+                    "{blocks} blocks of {whole} whole-plot and {sub} sub-plot levels; it takes at least 2 of each"
+                )
+            }
+            SplitPlotError::NotFinite { block } => {
+                write!(f, "block {block} has a value that is not a finite number; use the mixed model without that run")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SplitPlotError {}
 
 /// Analyses a complete table.
 ///
