@@ -6,7 +6,7 @@ use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping;
-use pagewise_core::experiment::study::{Study, analyze};
+use pagewise_core::experiment::analysis::{Analysis, analyze};
 use pagewise_core::stats::confidence_sequence::ConfidenceSequence;
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ fn scattered(block: u32, cell: &str) -> f64 {
     1.0 + 0.05 * f64::from(block % 3) + 0.01 * ((seed >> 33) % 1000) as f64 / 1000.0
 }
 
-fn study(points: &[Point]) -> Study {
+fn study(points: &[Point]) -> Analysis {
     let plan = plan();
     analyze(&plan, &draw(&plan).unwrap(), points, &[]).unwrap()
 }
@@ -353,7 +353,7 @@ fn too_few_blocks_say_nothing_and_failures_end_a_trial_all_the_same() {
     let why = study.comparisons[0].no_effect_because.as_deref().unwrap();
     assert!(why.contains("4 complete blocks are too few for its confidence sequence"), "{why}");
     let json = serde_json::to_string(&study).unwrap();
-    assert!(serde_json::from_str::<Study>(&json).is_ok(), "an interval without bounds got into a document: {json}");
+    assert!(serde_json::from_str::<Analysis>(&json).is_ok(), "an interval without bounds got into a document: {json}");
 
     for point in points.iter_mut().filter(|point| point.planned.cell.starts_with("on")) {
         point.outcome = Outcome::Oom;

@@ -5,7 +5,7 @@
 mod browser;
 
 use browser::visit;
-use pagewise_core::report::{html, study};
+use pagewise_core::report::html;
 use pagewise_testkit::{reports, requires, studies};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ const WINDOWS: [(u32, u32); 2] = [(1280, 2600), (390, 5200)];
 fn pages() -> Vec<(String, String)> {
     let pairs = reports::all().into_iter().map(|(name, report)| (name.to_owned(), html(&report).unwrap()));
     let matrices =
-        studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), study::html(&report).unwrap()));
+        studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), html(&report).unwrap()));
     pairs.chain(matrices).collect()
 }
 
@@ -129,7 +129,7 @@ fn every_claim_of_a_matrix_has_its_flame_graph() {
         if (said() === first) console.log('the other claim looks the same: ' + first);
         if (document.querySelectorAll('#flame-chart g.frame').length < 10) console.log('nothing is drawn');
         console.log('came to the end');";
-    let page = asked(&study::html(&studies::stacked()).unwrap(), question);
+    let page = asked(&html(&studies::stacked()).unwrap(), question);
     let seen = browser::visit_with(folder.path(), "claims", &page, WINDOWS[0], false, &WAIT);
     assert!(seen.console.len() == 1 && seen.console[0].contains("came to the end"), "{:?}", seen.console);
 }

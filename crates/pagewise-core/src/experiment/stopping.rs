@@ -9,7 +9,7 @@
 use super::order::Order;
 use super::plan::{Plan, StoppingRule};
 use super::point::Point;
-use super::study::{CountedValues as Values, Declared, Estimated, compare_all};
+use super::analysis::{CountedValues as Values, Declared, Estimated, compare_all};
 use crate::comparison::rule::Conclusion;
 use crate::stats::spending::futility::{self, Outlook};
 use crate::stats::spending::{self, Progress, Rule, Spending};

@@ -13,7 +13,7 @@ use crate::experiment::plan::Plan;
 use crate::experiment::plan::cells::cells;
 use crate::experiment::point::Point;
 use crate::experiment::stacks::{CellStacks, Kept, LEAST_SHARE};
-use crate::experiment::study::{Asked, asked};
+use crate::experiment::analysis::{Asked, asked};
 use crate::recording::StackId;
 use crate::recording::stack::with_callees;
 use serde::Serialize;
