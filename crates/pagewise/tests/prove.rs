@@ -95,7 +95,7 @@ fn json_goes_to_stdout_and_fail_on_sets_the_exit_code() {
     let output = desk.run(&sleeper(&args));
     assert_exit(&output, 1);
     let analysis: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(analysis["pairs_complete"], 4);
+    assert_eq!(analysis["comparisons"][0]["blocks"], 4);
     assert_eq!(analysis["points"].as_array().unwrap().len(), 8);
 }
 
@@ -336,7 +336,7 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
         let output = desk.run(&["--resume", "x.trial"]);
         assert_exit(&output, 0);
         let analysis = desk.analysis("x.trial");
-        assert_eq!(analysis["pairs_complete"], 5);
+        assert_eq!(analysis["comparisons"][0]["blocks"], 5);
         let points = analysis["points"].as_array().unwrap();
         let of_index = |index: u64, ok: bool| {
             points.iter().filter(|p| p["index"] == index && (p["outcome"] == "ok") == ok).count()
