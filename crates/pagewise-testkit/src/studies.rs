@@ -2,11 +2,11 @@
 
 use crate::reports::{facts, stacked_cpus};
 use crate::scripted::point;
+use pagewise_core::experiment::analysis::analyze;
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping;
-use pagewise_core::experiment::analysis::analyze;
 use pagewise_core::report::Report;
 
 /// Every report below with its name.

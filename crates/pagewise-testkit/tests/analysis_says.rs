@@ -119,11 +119,7 @@ fn noise_leaves_it_open_and_says_what_a_new_trial_needs() {
     assert_eq!(found.one.conclusion, Conclusion::Inconclusive);
     assert_eq!(found.one.decided_by, "none");
     let needed = found.one.blocks_needed.unwrap();
-    assert!(
-        found.one.sentence.starts_with("No difference found: wall under `b` is "),
-        "{}",
-        found.one.sentence
-    );
+    assert!(found.one.sentence.starts_with("No difference found: wall under `b` is "), "{}", found.one.sentence);
     let new_trial = format!("A new trial needs {needed} pairs to see a difference of 2 % nine times in ten.");
     assert!(found.one.sentence.ends_with(&new_trial), "{}", found.one.sentence);
     assert!(warning(&found, "noise-against-margin").is_some());
@@ -249,7 +245,7 @@ fn drift_is_noticed_and_does_not_move_the_estimate() {
         point.measures.entry("wall".to_owned()).and_modify(|wall| *wall *= growth);
     }
     let found = analyze(&plan, &points).unwrap();
-    assert!(warning(&found, "drift").is_some_and(|text| text.contains("+21.")), "{:?}", found.analysis.warnings);
+    assert!(warning(&found, "drift").is_some_and(|text| text.contains("+20.8 %")), "{:?}", found.analysis.warnings);
     let ratio = found.effect().ratio;
     assert!((ratio - 0.9).abs() < 0.002, "{ratio}");
 }
@@ -330,7 +326,10 @@ fn counters_that_differ_are_listed_most_significant_first_and_noise_is_not() {
     let names: Vec<&str> = found.one.counters.iter().map(|counter| counter.name.as_str()).collect();
     assert_eq!(names, ["thp_fault_alloc", "compact_stall"]);
     assert_eq!(found.one.counters_compared, 3, "a level is no counter, and what never moved is not compared");
-    assert_eq!((found.one.counters[0].a_mean, found.one.counters[0].b_mean, found.one.counters[0].difference), (0.0, 512.0, 512.0));
+    assert_eq!(
+        (found.one.counters[0].a_mean, found.one.counters[0].b_mean, found.one.counters[0].difference),
+        (0.0, 512.0, 512.0)
+    );
 }
 
 #[test]
@@ -475,4 +474,32 @@ fn a_host_that_someone_changed_between_runs_is_not_passed_over() {
     // Both levels set it: what the host had in between reaches no run.
     found_before(&mut points, "a", "60", "1");
     assert_eq!(warning(&analyze(&plan, &points).unwrap(), "host-changed"), None);
+}
+
+#[test]
+fn what_matrices_hear_trials_of_two_levels_hear_too() {
+    let (plan, mut points) = trial(20, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 + wobble(pair + 2) });
+    for point in points.iter_mut().filter(|point| point.planned.index > 25) {
+        point.measures.entry("wall".to_owned()).and_modify(|wall| *wall *= 1.3);
+    }
+    let found = analyze(&plan, &points).unwrap();
+    assert!(warning(&found, "change-point").is_some(), "{:?}", found.analysis.warnings);
+    assert!(warning(&found, "autocorrelation").is_some(), "{:?}", found.analysis.warnings);
+
+    let (plan, points) = trial(10, |pair, b| match (pair, b) {
+        (3, true) => 14.0,
+        (_, true) => 9.0 + wobble(pair),
+        _ => 10.0 + wobble(pair + 2),
+    });
+    assert!(warning(&analyze(&plan, &points).unwrap(), "outliers").is_some_and(|text| text.contains("1 of 10 in 'b'")));
+}
+
+#[test]
+fn a_trial_without_a_contrast_makes_no_claim_and_says_so() {
+    let (mut plan, points) = trial(6, |pair, _| 10.0 + wobble(pair));
+    let order = order::draw(&plan).unwrap();
+    plan.contrasts.clear();
+    let found = analysis::analyze(&plan, &order, &points, &[]).unwrap();
+    assert_eq!(found.comparisons, []);
+    assert!(found.warnings.iter().any(|warning| warning.id == "no-contrast"), "{:?}", found.warnings);
 }

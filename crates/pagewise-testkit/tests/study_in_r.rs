@@ -2,7 +2,7 @@
 
 use pagewise_core::experiment::analysis::{Comparison, Design};
 use pagewise_core::report::Report;
-use pagewise_core::report::study::{r_script};
+use pagewise_core::report::study::r_script;
 use pagewise_testkit::{requires, studies};
 use std::process::{Command, Output};
 
@@ -25,8 +25,12 @@ fn r_agrees_with_every_study() {
         let in_base_r = |one: &&Comparison| one.effect.is_some() && one.method != Design::MixedModel;
         let estimated = report.analysis.comparisons.iter().filter(in_base_r).count();
         assert_eq!(said.matches("interval at its level").count(), estimated, "{name}");
-        let randomised =
-            report.analysis.comparisons.iter().filter_map(|one| one.effect.as_ref()?.randomisation_exact).filter(|e| *e);
+        let randomised = report
+            .analysis
+            .comparisons
+            .iter()
+            .filter_map(|one| one.effect.as_ref()?.randomisation_exact)
+            .filter(|e| *e);
         assert_eq!(said.matches("p (randomisation)").count(), randomised.count(), "{name}");
     }
 }
@@ -35,8 +39,7 @@ fn r_agrees_with_every_study() {
 fn the_rare_studies_are_what_they_are_for() {
     let rare = studies::rare();
     let of = |wanted: &str| &rare.iter().find(|(name, _)| *name == wanted).unwrap().1.analysis;
-    let (high, methods) =
-        (&of("failing").comparisons[2], of("mixed").comparisons.iter().map(|one| one.method.word()));
+    let (high, methods) = (&of("failing").comparisons[2], of("mixed").comparisons.iter().map(|one| one.method.word()));
     assert_eq!((high.decided_by.as_str(), high.level_of_failures.is_some()), ("outcomes", true), "{high:?}");
     let methods: std::collections::BTreeSet<&str> = methods.collect();
     assert!(methods.contains("mixed-model") && methods.contains("blocks"), "{methods:?}");

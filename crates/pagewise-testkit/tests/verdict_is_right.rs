@@ -42,7 +42,8 @@ fn concludes(analyses: &[Comparison], word: Conclusion) -> f64 {
 /// Rejections of a true null by the t test and by the randomisation test.
 fn rejections(analyses: &[Comparison]) -> (f64, f64) {
     let t = share(analyses, |a| a.effect.as_ref().is_some_and(|effect| effect.p <= ALPHA));
-    let randomisation = share(analyses, |a| a.effect.as_ref().is_some_and(|effect| effect.randomisation_p.is_some_and(|p| p <= ALPHA)));
+    let randomisation =
+        share(analyses, |a| a.effect.as_ref().is_some_and(|effect| effect.randomisation_p.is_some_and(|p| p <= ALPHA)));
     (t, randomisation)
 }
 
@@ -129,7 +130,8 @@ fn heavy_tails_make_no_false_alarms() {
 fn being_second_is_not_taken_for_an_effect() {
     let world = World { sd: 0.05, period_ratio: 1.2, ..World::default() };
     let analyses = false_alarms_stay_within_the_bound("no effect but a period effect", &world, 30_000_000);
-    let logs: f64 = analyses.iter().filter_map(|a| a.effect.as_ref()).map(|effect| effect.period_ratio.unwrap().ln()).sum();
+    let logs: f64 =
+        analyses.iter().filter_map(|a| a.effect.as_ref()).map(|effect| effect.period_ratio.unwrap().ln()).sum();
     let period = (logs / analyses.len() as f64).exp();
     assert!((period - 1.2).abs() < 0.005, "period ratio {period}");
 }

@@ -114,8 +114,12 @@ fn a_host_is_switched_judged_and_left_as_it_was() {
     assert_eq!(a["mean"].as_f64().unwrap().floor().to_string(), swappiness());
     assert!([37.0, 38.0].contains(&b["mean"].as_f64().unwrap().floor()), "{b}");
     assert_ne!(analysis["comparisons"][0]["conclusion"], "inconclusive", "hardly any noise");
-    let measures: Vec<&str> =
-        analysis["comparisons"][0]["measures"].as_array().unwrap().iter().filter_map(|measure| measure["name"].as_str()).collect();
+    let measures: Vec<&str> = analysis["comparisons"][0]["measures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|measure| measure["name"].as_str())
+        .collect();
     // Not among them: the system share of busy CPU, which a host that is idle for a whole block does not have.
     for signal in ["system_share_of_all", "host_minor_faults"] {
         assert!(measures.contains(&signal), "{signal} is always taken: {measures:?}");

@@ -68,7 +68,8 @@ fn the_same_policy_twice_on_terasort_is_rarely_called_different() {
             (interval["high"].as_f64().unwrap() / interval["low"].as_f64().unwrap()).ln() / 2.0
         })
         .collect();
-    let ratios: Vec<f64> = trials.iter().map(|analysis| analysis["comparisons"][0]["effect"]["ratio"].as_f64().unwrap()).collect();
+    let ratios: Vec<f64> =
+        trials.iter().map(|analysis| analysis["comparisons"][0]["effect"]["ratio"].as_f64().unwrap()).collect();
     let figures = json!({
         "schema": "pagewise.bench/1",
         "what": "prove --aa now, terasort rows=20000, 4 pairs",

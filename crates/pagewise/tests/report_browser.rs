@@ -16,8 +16,7 @@ const WINDOWS: [(u32, u32); 2] = [(1280, 2600), (390, 5200)];
 /// Every report of two arms and of a matrix with its name, as HTML.
 fn pages() -> Vec<(String, String)> {
     let pairs = reports::all().into_iter().map(|(name, report)| (name.to_owned(), html(&report).unwrap()));
-    let matrices =
-        studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), html(&report).unwrap()));
+    let matrices = studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), html(&report).unwrap()));
     pairs.chain(matrices).collect()
 }
 

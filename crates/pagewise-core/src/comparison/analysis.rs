@@ -6,10 +6,10 @@
 use super::cells::{self, Cell};
 use super::counters::{self, CounterContrast};
 use super::effects::{Absent, Effects};
-use super::estimate::Design;
 pub use super::effects::{
     Bca, Blocked, HodgesLehmann, LogRatio, MannWhitney, Percent, PercentInterval, ShapiroP, Tost, Welch,
 };
+use super::estimate::Design;
 use super::notes;
 use super::outcome::Outcome;
 use super::question::{Question, QuestionError};

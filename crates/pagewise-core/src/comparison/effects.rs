@@ -277,6 +277,7 @@ impl Effects {
             Some(blocked) => (Some(blocked.effect()), blocked.method),
             None => (log_ratio.clone(), Design::Independent),
         };
+        let effect = absent.unless("effect", effect, no_logs);
         let bca = bca(question, cell).map_err(|reason| absent.0.insert("bca".to_owned(), reason)).ok();
         Effects {
             means: tested
@@ -374,7 +375,8 @@ fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, S
         _ => None,
     };
     let are_pairs = both.iter().all(|(_, of_a, of_b)| first(of_a, of_b).is_some());
-    let log_mean = |placed: &[Placed]| summary::mean(&placed.iter().map(|one| libm::log(one.value)).collect::<Vec<_>>());
+    let log_mean =
+        |placed: &[Placed]| summary::mean(&placed.iter().map(|one| libm::log(one.value)).collect::<Vec<_>>());
     let difference = |(block, of_a, of_b): &(u32, &Vec<Placed>, &Vec<Placed>)| {
         let difference = log_mean(of_b)? - log_mean(of_a)?;
         Some(BlockDifference { block: *block, a_first: first(of_a, of_b), difference })
@@ -384,9 +386,11 @@ fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, S
     // Pairs of one order only say nothing of what running second costs: they are compared as blocks.
     let found = by(Design::Pairs).filter(|_| are_pairs).or_else(|| by(Design::Blocks));
     let (method, found) =
-        found.filter(|(_, found)| found.contrast.standard_error >= LEAST_SPREAD).ok_or_else(|| match differences.len() {
-            0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
-            _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
+        found.filter(|(_, found)| found.contrast.standard_error >= LEAST_SPREAD).ok_or_else(|| {
+            match differences.len() {
+                0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
+                _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
+            }
         })?;
     let (low, high) = found.contrast.interval(question.rule.alpha);
     let (equivalence_low, equivalence_high) = found.contrast.interval(2.0 * question.rule.alpha);

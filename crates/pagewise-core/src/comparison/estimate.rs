@@ -111,8 +111,11 @@ mod tests {
     use super::*;
 
     fn blocks(differences: &[f64], a_first: impl Fn(usize) -> Option<bool>) -> Vec<BlockDifference> {
-        let block =
-            |(at, difference): (usize, &f64)| BlockDifference { block: at as u32, a_first: a_first(at), difference: *difference };
+        let block = |(at, difference): (usize, &f64)| BlockDifference {
+            block: at as u32,
+            a_first: a_first(at),
+            difference: *difference,
+        };
         differences.iter().enumerate().map(block).collect()
     }
 

@@ -403,7 +403,8 @@ fn bimodal(question: &Question, cell: &Cell, comparison: &Comparison) -> Option<
             continue;
         }
         // On logarithms where there are such, as in a trial.
-        let logs = side.values.iter().map(|value| if comparison.log_ratio.is_some() { libm::log(*value) } else { *value });
+        let logs =
+            side.values.iter().map(|value| if comparison.log_ratio.is_some() { libm::log(*value) } else { *value });
         let values = evenly(&logs.collect::<Vec<f64>>());
         let p = dip::p_value(dip::dip(&values)?, values.len(), &mut rng);
         if p < LOOKED_FOR_EVERY_TIME {

@@ -250,7 +250,8 @@ fn contrasts_are_declared(plan: &Plan) -> Result<(), AnalysisError> {
 }
 
 fn margin_of(metric: &Metric) -> Result<f64, AnalysisError> {
-    let bad = |why: String| AnalysisError::BadNumber(format!("metric.smallest_effect of the plan ({}): {why}", metric.name));
+    let bad =
+        |why: String| AnalysisError::BadNumber(format!("metric.smallest_effect of the plan ({}): {why}", metric.name));
     let Fraction(margin) =
         metric.smallest_effect.parse().map_err(|error: crate::unit::UnitError| bad(error.to_string()))?;
     if (0.0..1.0).contains(&margin) {

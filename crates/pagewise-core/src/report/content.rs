@@ -317,9 +317,11 @@ fn effect_lines(two: &TwoArms<'_>, effect: &Effect) -> Vec<Line> {
         lines.push(line("p (randomisation)", said));
         lines.push(line("what decides", words::WHICH_TEST_DECIDES));
     }
-    lines.extend(effect.period_ratio.map(|ratio| {
-        line("running second", format!("{} against running first in a pair", number::change(ratio)))
-    }));
+    lines.extend(
+        effect
+            .period_ratio
+            .map(|ratio| line("running second", format!("{} against running first in a pair", number::change(ratio)))),
+    );
     lines
 }
 
@@ -460,11 +462,7 @@ fn live_design(two: &TwoArms<'_>, live: &Live) -> Vec<Line> {
         line("live, on", what),
         line(
             "metric",
-            format!(
-                "{} of a block, {} is better",
-                printable(&plan.metric().name),
-                better(two.metric.metric.direction)
-            ),
+            format!("{} of a block, {} is better", printable(&plan.metric().name), better(two.metric.metric.direction)),
         ),
         line("pairs", format!("{} of adjacent blocks, after {}", plan.design.blocks, warmup(plan.design.warmup))),
         line(

@@ -62,7 +62,9 @@ pub(super) fn remedy(id: &str) -> &'static str {
              what is missing, give the job more memory or time, or see that every run reports the metric."
         }
         "one-point-decides" => "Look at those runs. Repeat the trial with another seed before you act on the verdict.",
-        "noise-against-margin" => "Plan more pairs or blocks, a longer job or a quieter host; or accept a wider margin.",
+        "noise-against-margin" => {
+            "Plan more pairs or blocks, a longer job or a quieter host; or accept a wider margin."
+        }
         "host-changed" => {
             "Repeat the trial on a host that nobody and nothing else tunes; see 'pagewise doctor' for who may."
         }
@@ -103,7 +105,10 @@ mod tests {
         ];
         let warnings: Vec<&str> = sources.into_iter().flat_map(|source| ids(source, "warning(")).collect();
         let lints = ids(include_str!("../experiment/plan/lint.rs"), "lint(");
-        assert!(warnings.len() >= 18 && lints.len() >= 7, "the sources are written differently now: {warnings:?} {lints:?}");
+        assert!(
+            warnings.len() >= 18 && lints.len() >= 7,
+            "the sources are written differently now: {warnings:?} {lints:?}"
+        );
         let unknown = remedy("no such id");
         for id in warnings.into_iter().chain(lints) {
             assert_ne!(remedy(id), unknown, "'{id}' has no remedy");

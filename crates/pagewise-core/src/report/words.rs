@@ -61,9 +61,9 @@ fn is_held_back(two: &TwoArms<'_>) -> bool {
 }
 
 /// Which of the two tests decides, and why that was settled before there was anything to choose by.
-pub(super) const WHICH_TEST_DECIDES: &str = "the t test, through its interval. That was fixed before the first run: only an interval \
-     can be held against the margin, too, and choosing between two tests afterwards would add false alarms. The randomisation p \
-     needs no bell curve and stands beside it as a check";
+pub(super) const WHICH_TEST_DECIDES: &str = "the t test, by its interval. Fixed before the first run: only an interval can be held \
+     against the margin, and choosing a test afterwards adds false alarms. The randomisation p, which needs no bell curve, is a \
+     check";
 
 /// What is special about blocks on a host that goes on working.
 pub(super) fn live_method(live: &Live) -> String {

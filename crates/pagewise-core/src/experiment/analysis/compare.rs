@@ -265,14 +265,15 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         estimated.estimate = Err(why);
         return estimated;
     }
-    estimated.estimate = estimate::within(estimated.design, &estimated.differences).map_err(|why| match estimated.design {
-        Design::Pairs => format!("{why} ({} were planned)", declared.plan.design.blocks),
-        _ => format!(
-            "only {} of {} blocks have every run it needs, and it takes two",
-            estimated.differences.len(),
-            declared.plan.design.blocks
-        ),
-    });
+    estimated.estimate =
+        estimate::within(estimated.design, &estimated.differences).map_err(|why| match estimated.design {
+            Design::Pairs => format!("{why} ({} were planned)", declared.plan.design.blocks),
+            _ => format!(
+                "only {} of {} blocks have every run it needs, and it takes two",
+                estimated.differences.len(),
+                declared.plan.design.blocks
+            ),
+        });
     // A confidence sequence is one of blocks' differences: the model that takes over where runs are missing has none, and a
     // randomisation test beside it would redraw orders for one look, at the end.
     if declared.sequence.is_none() {

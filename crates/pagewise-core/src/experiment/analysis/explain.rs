@@ -88,8 +88,11 @@ impl<'p> Sides<'_, 'p> {
     fn measure(&self, name: &str, runs: &[&Point]) -> MeasureContrast {
         let value = |block: u32, cell: &str| self.values.value(block, cell, name);
         let is_positive = runs.iter().all(|point| point.measures.get(name).is_some_and(|value| *value > 0.0));
-        let estimate =
-            if is_positive { self.estimated.estimate_of(|block, cell| value(block, cell).map(libm::log)) } else { None };
+        let estimate = if is_positive {
+            self.estimated.estimate_of(|block, cell| value(block, cell).map(libm::log))
+        } else {
+            None
+        };
         let interval = |found: estimate::Estimate| {
             let (low, high) = found.contrast.interval(self.alpha());
             Interval { low: libm::exp(low), high: libm::exp(high) }

@@ -132,7 +132,8 @@ pub(super) fn host_changed(declared: &Declared<'_>, values: &Values<'_>) -> Opti
             let bystanders: Vec<String> = bystanders.map(|cell| format!("`{}`", cell.label)).collect();
             let found: Texts<'_> = read.before[name].values().flatten().copied().collect();
             let found: Vec<&str> = found.into_iter().collect();
-            (!bystanders.is_empty()).then(|| format!("{name} ({} under {})", found.join(" and "), bystanders.join(", ")))
+            (!bystanders.is_empty())
+                .then(|| format!("{name} ({} under {})", found.join(" and "), bystanders.join(", ")))
         })
         .collect();
     if changed.is_empty() {

@@ -9,7 +9,7 @@ use super::{CarryOver, Conclusion, Declared, Design, Warning, carry_over, host_c
 use crate::comparison::estimate::{self, Estimate};
 use crate::comparison::rule::Reason;
 use crate::comparison::words::p_value;
-use crate::experiment::plan::{lint, numbers};
+use crate::experiment::plan::{StoppingRule, lint, numbers};
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::leave_one_out::each_left_out;
 use crate::stats::{autocorrelation, dip, outliers, randomisation, summary, trend};
@@ -60,8 +60,11 @@ pub(super) fn all(
     found.extend(carried.and_then(carry_over::told).and_then(|text| warning("carry-over", text)));
     found.extend(outliers(declared, &placed));
     found.extend(bimodal(declared, values));
-    let lint_said_so = found.iter().any(|warning| warning.id == "cannot-reach-alpha");
-    found.extend(trial.few_sequences().filter(|_| !lint_said_so));
+    if let Some(few) = trial.few_sequences() {
+        // The same of the runs that there are, where its lint knew only the plan.
+        found.retain(|warning| warning.id != "cannot-reach-alpha");
+        found.push(few);
+    }
     found.extend(trial.tests_disagree());
     found.extend(trial.noise_against_margin());
     found.extend(trial.one_point_decides());
@@ -121,8 +124,7 @@ impl<'a> Trial<'a, '_> {
         if told.is_empty() {
             return None;
         }
-        let text =
-            format!("{} are zero or negative, so there is no ratio and no verdict on it.", told.join(" and "));
+        let text = format!("{} are zero or negative, so there is no ratio and no verdict on it.", told.join(" and "));
         warning("not-positive", text)
     }
 
@@ -133,9 +135,8 @@ impl<'a> Trial<'a, '_> {
             let complete = self.comparisons.first()?.differences.len() as u32;
             let missing = planned.saturating_sub(complete);
             let metric = self.metric(self.comparisons.first()?);
-            let is_good = |block: u32| {
-                self.declared.cells.iter().all(|cell| self.values.good(block, &cell.label).is_some())
-            };
+            let is_good =
+                |block: u32| self.declared.cells.iter().all(|cell| self.values.good(block, &cell.label).is_some());
             let lacks = |block: u32| {
                 self.declared.cells.iter().any(|cell| self.values.value(block, &cell.label, metric).is_none())
             };
@@ -227,8 +228,12 @@ impl<'a> Trial<'a, '_> {
         warning("noise-against-margin", text)
     }
 
-    /// Claims whose verdict is another one without one of their blocks.
+    /// Claims whose verdict is another one without one of their blocks. A trial that ends as soon as it is decided always has such
+    /// a block, its last.
     fn one_point_decides(&self) -> Option<Warning> {
+        if self.declared.plan.stopping.rule != StoppingRule::Fixed {
+            return None;
+        }
         let deciding = |one: &'a Estimated| -> Option<(&'a Estimated, u32, Conclusion, usize)> {
             let concluded = one.concluded(self.declared);
             // Of a mixed model no single block can be left out: its runs hang together by boots.

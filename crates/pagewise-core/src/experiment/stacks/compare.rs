@@ -154,7 +154,11 @@ impl Stacked<'_, '_> {
     ) -> Result<Contrast, String> {
         let difference = |block: &u32| {
             let difference = contrast_in(*block, &asked.groups, &number)?;
-            Some(BlockDifference { block: *block, a_first: a_first(self.declared, self.values, asked, *block), difference })
+            Some(BlockDifference {
+                block: *block,
+                a_first: a_first(self.declared, self.values, asked, *block),
+                difference,
+            })
         };
         let differences: Vec<BlockDifference> = blocks.iter().filter_map(difference).collect();
         Ok(estimate::within(self.declared.design(), &differences)?.contrast)

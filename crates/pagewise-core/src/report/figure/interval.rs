@@ -147,7 +147,10 @@ pub(in crate::report) fn interval_drawing(two: &TwoArms<'_>, columns: usize, uni
     let rows = [
         (format!("±{} margin", number::percent(two.metric.margin)), background()),
         (format!("{} interval", number::percent(1.0 - two.analysis.alpha)), interval(effect.interval)),
-        (format!("{} interval", number::percent(1.0 - 2.0 * two.analysis.alpha)), interval(effect.interval_equivalence)),
+        (
+            format!("{} interval", number::percent(1.0 - 2.0 * two.analysis.alpha)),
+            interval(effect.interval_equivalence),
+        ),
         (String::new(), rule),
         ("B against A".to_owned(), tick_row(&ticks, width)),
     ];

@@ -2,8 +2,8 @@
 
 use super::Report;
 use super::words::{confidence, listed};
-use crate::experiment::plan::{Factor, OrderKind, StoppingRule};
 use crate::experiment::analysis::CarryOver;
+use crate::experiment::plan::{Factor, OrderKind, StoppingRule};
 use crate::report::content::{Line, better, job, line, page_cache};
 use crate::report::number;
 use crate::report::printable::printable;

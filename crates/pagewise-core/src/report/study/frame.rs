@@ -1,9 +1,9 @@
 //! A study beside the plan it came from: which contrast a comparison belongs to, and which cells it holds for.
 
 use super::Report;
+use crate::experiment::analysis::{Asked, Comparison, JudgedMetric, asked};
 use crate::experiment::plan::Contrast;
 use crate::experiment::plan::cells::{Cell, cells};
-use crate::experiment::analysis::{Asked, Comparison, JudgedMetric, asked};
 use crate::report::printable::printable;
 
 /// The tunable whose values say what state memory was in.

@@ -7,8 +7,8 @@
 use super::Report;
 use super::csv::{Columns, level, points};
 use super::frame::{Frame, Placed};
-use crate::experiment::plan::StoppingRule;
 use crate::experiment::analysis::Summary;
+use crate::experiment::plan::StoppingRule;
 use crate::metric::Direction;
 use crate::report::printable::{ascii, printable};
 use std::fmt::Write;

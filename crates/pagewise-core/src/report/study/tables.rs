@@ -3,9 +3,9 @@
 use super::Report;
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, kind, span, verdict};
+use crate::experiment::analysis::{Analysis, CellSummary, Comparison, Effect, JudgedMetric};
 use crate::experiment::point::Outcome;
 use crate::experiment::stopping::{Look, spent_in_words};
-use crate::experiment::analysis::{CellSummary, Comparison, Analysis, Effect, JudgedMetric};
 use crate::report::content::Table;
 use crate::report::number::{self, NONE};
 use crate::report::printable::printable;

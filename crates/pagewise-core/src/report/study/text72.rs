@@ -9,8 +9,8 @@ use super::content::{Content, heading};
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, counts, listed};
 use crate::comparison::rule::Conclusion;
-use crate::experiment::analysis::Interval;
 use crate::experiment::analysis::Comparison;
+use crate::experiment::analysis::Interval;
 use crate::report::comparisons::layout::capitalised;
 use crate::report::comparisons::text72::{Mail, fixed, grid, most_columns, named};
 use crate::report::number;
@@ -113,8 +113,11 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
     let unit = frame.metric(first).map_or("", |metric| &metric.metric.unit);
     let (value, _) = value_name(&first.metric, unit);
     let members: Vec<&Comparison> = group.members.iter().map(|placed| placed.comparison).collect();
-    let simultaneous =
-        if frame.report.analysis.comparisons.iter().filter(|one| one.primary).count() > 1 { "simultaneous " } else { "" };
+    let simultaneous = if frame.report.analysis.comparisons.iter().filter(|one| one.primary).count() > 1 {
+        "simultaneous "
+    } else {
+        ""
+    };
     let comparing = format!("Comparing {}", heading(&group.first));
     let under = |one: &Comparison| {
         let conditions = conditions(one);

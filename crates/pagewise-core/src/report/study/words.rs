@@ -3,9 +3,9 @@
 use super::frame::Group;
 use crate::comparison::rule::{Conclusion, HELD_BACK, OUTCOMES};
 use crate::experiment::analysis::Interval;
+use crate::experiment::analysis::{Analysis, Comparison};
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::stopping::spent_in_words;
-use crate::experiment::analysis::{Comparison, Analysis};
 pub(super) use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;

@@ -1,9 +1,9 @@
 //! Every run in the order it ran, a lane per cell: each value against the median of its cell, so that drift, outliers,
 //! warm-up, bad ends and replaced attempts are seen whatever differs between cells.
 
+use crate::experiment::analysis::{Analysis, PointMark};
 use crate::experiment::plan::OrderKind;
 use crate::experiment::point::Outcome;
-use crate::experiment::analysis::{Analysis, PointMark};
 use crate::report::figure::{Mark, Tick, round};
 use crate::report::number;
 use crate::report::printable::printable;
