@@ -143,11 +143,12 @@ fn report(plan: Plan, world: &World, change: impl Fn(&mut Vec<Point>, &Plan)) ->
         add_what_was_seen(point, point.planned.cell == plan.contrasts[0].b);
     }
     change(&mut points, &plan);
-    let mut analysis = analyze(&plan, &points).expect("the plan's contrast fits its factor");
+    let mut analysis = analyze(&plan, &order, &points, &[]).expect("the plan's contrast fits its factor");
     let cpus = stacked_cpus(&plan, &order, &points, &[]);
-    analysis.stacks = cpus.contrasts.into_iter().next().flatten();
+    for (comparison, contrast) in analysis.comparisons.iter_mut().zip(cpus.contrasts) {
+        comparison.stacks = contrast;
+    }
     Report {
-        order_seed: order.seed,
         facts: facts(),
         commands: vec![
             "pagewise workload terasort prepare --rows 1000000".to_owned(),

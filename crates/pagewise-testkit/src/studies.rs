@@ -2,16 +2,16 @@
 
 use crate::reports::{facts, stacked_cpus};
 use crate::scripted::point;
+use pagewise_core::experiment::analysis::analyze;
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping;
-use pagewise_core::experiment::study::analyze;
-use pagewise_core::report::study::StudyReport;
+use pagewise_core::report::Report;
 
 /// Every report below with its name.
 #[must_use]
-pub fn all() -> Vec<(&'static str, StudyReport)> {
+pub fn all() -> Vec<(&'static str, Report)> {
     vec![
         ("swap", swap()),
         ("seed", seed()),
@@ -70,7 +70,7 @@ b = "high"
 
 /// Four cells: swap costs under high load alone. A run that ran out of memory, one that failed, one that was replaced.
 #[must_use]
-pub fn swap() -> StudyReport {
+pub fn swap() -> Report {
     let plan = plan(SWAP);
     let order = order(&plan);
     let mut points = points(&order, |planned| {
@@ -86,7 +86,7 @@ pub fn swap() -> StudyReport {
 
 /// The first matrix with runs that kept stacks: two claims, each with a flame graph. The run that failed keeps its block out.
 #[must_use]
-pub fn stacked() -> StudyReport {
+pub fn stacked() -> Report {
     let plan = plan(&format!("{SWAP}[recording]\nstacks = 49\n"));
     let order = order(&plan);
     let mut points = points(&order, |planned| if planned.cell == "on·high" { 33.0 } else { 30.0 });
@@ -97,7 +97,7 @@ pub fn stacked() -> StudyReport {
 /// The seed's matrix: kernels, swap and concurrency in twelve cells, twelve primary comparisons, boots as whole plots. One
 /// cell never ended well, so two comparisons have no data.
 #[must_use]
-pub fn seed() -> StudyReport {
+pub fn seed() -> Report {
     let Seed { plan, order, mut points } = seeds_points();
     for block in 0..plan.design.blocks {
         end_badly(&mut points, "patched·off·high", block, Outcome::Timeout, "did not end within 10 minutes");
@@ -170,12 +170,12 @@ primary = true
 /// Reports that are rare, for what computes their numbers again: failures that end a sequential trial, claims estimated by
 /// different methods, values as large as a float holds.
 #[must_use]
-pub fn rare() -> Vec<(&'static str, StudyReport)> {
+pub fn rare() -> Vec<(&'static str, Report)> {
     vec![("failing", failing()), ("mixed", mixed()), ("huge", huge())]
 }
 
 /// Swap fails under high load in all but the last two of the blocks there are when the trial ends.
-fn failing() -> StudyReport {
+fn failing() -> Report {
     let plan = plan(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"));
     let order = order(&plan);
     let mut all = points(&order, |_| 95.0);
@@ -186,7 +186,7 @@ fn failing() -> StudyReport {
 }
 
 /// The seed's matrix with a few runs lost, on a host where each boot has a speed of its own: those claims need the mixed model.
-fn mixed() -> StudyReport {
+fn mixed() -> Report {
     let Seed { plan, order, mut points } = seeds_points();
     for point in &mut points {
         let boot = f64::from(point.planned.boot.unwrap_or(0) % 7);
@@ -199,7 +199,7 @@ fn mixed() -> StudyReport {
 }
 
 /// Values whose squares no float holds.
-fn huge() -> StudyReport {
+fn huge() -> Report {
     let plan = plan(SWAP);
     let order = order(&plan);
     let points = points(&order, |planned| if planned.cell == "on·high" { 9e305 } else { 1e301 });
@@ -208,7 +208,7 @@ fn huge() -> StudyReport {
 
 /// Two cells in pairs: the crossover estimate. One pair has lost a run.
 #[must_use]
-pub fn pairs() -> StudyReport {
+pub fn pairs() -> Report {
     let text = r#"
 name = "thp-pairs"
 [workload]
@@ -245,12 +245,12 @@ primary = true
 
 /// A sequential trial that ended before its last look.
 #[must_use]
-pub fn stopped() -> StudyReport {
+pub fn stopped() -> Report {
     stopped_by(&format!("{SWAP}[stopping]\nrule = \"obrien-fleming\"\n"))
 }
 
 /// Swap costs a sixth under high load and nothing under low load; the trial ends when its rule says so.
-fn stopped_by(text: &str) -> StudyReport {
+fn stopped_by(text: &str) -> Report {
     let plan = plan(text);
     let order = order(&plan);
     let all = points(&order, |planned| if planned.cell == "on·high" { 111.0 } else { 95.0 });
@@ -258,7 +258,7 @@ fn stopped_by(text: &str) -> StudyReport {
 }
 
 /// The report of a trial that is looked at as its plan says, until it ends.
-fn looked_at(plan: Plan, order: &Order, all: &[Point]) -> StudyReport {
+fn looked_at(plan: Plan, order: &Order, all: &[Point]) -> Report {
     let until = |blocks: u32| -> Vec<Point> {
         all.iter().filter(|point| point.planned.block.is_none_or(|block| block < blocks)).cloned().collect()
     };
@@ -276,14 +276,14 @@ fn looked_at(plan: Plan, order: &Order, all: &[Point]) -> StudyReport {
 
 /// The same without a planned end: looked at after every block.
 #[must_use]
-pub fn open_ended() -> StudyReport {
+pub fn open_ended() -> Report {
     let text = SWAP.replace("blocks = 10", "blocks = 40");
     stopped_by(&format!("{text}[stopping]\nrule = \"open-ended\"\nshortest_at = 12\n"))
 }
 
 /// Four cells in Williams squares on a host that carries a part of each run over to the next.
 #[must_use]
-pub fn carried() -> StudyReport {
+pub fn carried() -> Report {
     let plan = plan(&SWAP.replace("blocks = 10", "blocks = 8\norder = \"williams\""));
     let order = order(&plan);
     let effect = |cell: &str| match cell {
@@ -301,7 +301,7 @@ pub fn carried() -> StudyReport {
 
 /// The question whether huge pages cost or save, on fresh and on aged memory. Levels with names that are too long.
 #[must_use]
-pub fn memory() -> StudyReport {
+pub fn memory() -> Report {
     let text = r#"
 name = "terasort-thp-on-fresh-and-on-aged-memory"
 [workload]
@@ -355,7 +355,7 @@ interaction = { factor = "memory", a = "fresh", b = "aged" }
 
 /// Names that are markup, commands, escape sequences, direction marks, or far too long.
 #[must_use]
-pub fn hostile() -> StudyReport {
+pub fn hostile() -> Report {
     let text = r#"
 name = "x"
 [workload]
@@ -491,14 +491,14 @@ fn replace(points: &mut Vec<Point>, at: usize, reason: &str) {
     points.insert(at, first);
 }
 
-fn report(plan: Plan, order: &Order, points: &[Point], looks: &[stopping::Look]) -> StudyReport {
-    let mut study = analyze(&plan, order, points, looks).expect("the plan's numbers can be used");
+fn report(plan: Plan, order: &Order, points: &[Point], looks: &[stopping::Look]) -> Report {
+    let mut analysis = analyze(&plan, order, points, looks).expect("the plan's numbers can be used");
     let cpus = stacked_cpus(&plan, order, points, looks);
-    for (comparison, contrast) in study.comparisons.iter_mut().zip(cpus.contrasts) {
+    for (comparison, contrast) in analysis.comparisons.iter_mut().zip(cpus.contrasts) {
         comparison.stacks = contrast;
     }
-    StudyReport {
-        study,
+    Report {
+        analysis,
         facts: facts(),
         commands: vec![
             "pagewise workload terasort prepare --rows 2000000".to_owned(),

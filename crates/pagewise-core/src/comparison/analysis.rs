@@ -9,6 +9,7 @@ use super::effects::{Absent, Effects};
 pub use super::effects::{
     Bca, Blocked, HodgesLehmann, LogRatio, MannWhitney, Percent, PercentInterval, ShapiroP, Tost, Welch,
 };
+use super::estimate::Design;
 use super::notes;
 use super::outcome::Outcome;
 use super::question::{Question, QuestionError};
@@ -23,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Identifies it in JSON.
-pub const SCHEMA: &str = "pagewise.comparisons/1";
+pub const SCHEMA: &str = "pagewise.comparisons/2";
 
 /// What a table says about the question it was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +76,12 @@ pub struct Comparison {
     /// Change of the mean in percent of mean(a), b relative to a, with Fieller's interval. Null where mean(a) is not above
     /// zero.
     pub percent: Option<Percent>,
-    /// ln(b / a) of the geometric means: what the verdict rests on.
+    /// How the values hang together, and so what [`Comparison::effect`] is: `pairs` and `blocks` where the table has blocks that
+    /// hold both levels, `independent` elsewhere.
+    pub method: Design,
+    /// ln(b / a) by that method: what the verdict rests on.
+    pub effect: Option<LogRatio>,
+    /// ln(b / a) of the geometric means of all values, whatever ties them together.
     pub log_ratio: Option<LogRatio>,
     /// Welch's p adjusted by Holm over all comparisons of the call.
     pub holm_p: Option<f64>,
@@ -126,7 +132,7 @@ pub struct Arm {
 /// What is worth knowing and no reason to doubt, with a stable id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
-    /// Which one: `read-as`, `columns-used`, `levels-not-used`, `changes-together`, `no-counters`,
+    /// Which one: `read-as`, `columns-used`, `compared-within`, `levels-not-used`, `changes-together`, `no-counters`,
     /// `counters-without-spread`.
     pub id: String,
     /// What it means here, with numbers.
@@ -188,7 +194,7 @@ pub fn analyze(table: &Table, question: &Question) -> Result<Comparisons, Compar
         comparison.warnings = warnings::of(table, question, cell, comparison);
     }
     let counters = counters::contrasts(table, question, &cells);
-    let notes = notes::of(table, question, &cells, &counters);
+    let notes = notes::of(table, question, &cells, &counters, &comparisons);
     let mut warnings = warnings::of_table(table, question);
     warnings.extend(warnings::without_order(table, &comparisons));
     Ok(Comparisons {
@@ -224,6 +230,8 @@ fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
         welch: effects.welch,
         percent_r: effects.percent_r,
         percent: effects.percent,
+        method: effects.method,
+        effect: effects.effect,
         log_ratio: effects.log_ratio,
         holm_p: None,
         bh_p: None,
@@ -243,7 +251,7 @@ fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
 }
 
 fn conclude(question: &Question, effects: &Effects, outcomes: Option<&OutcomeTest>) -> Concluded {
-    let intervals = effects.log_ratio.as_ref().map(LogRatio::intervals);
+    let intervals = effects.effect.as_ref().map(LogRatio::intervals);
     let none_failed = OutcomeTest::of((0, 0), (0, 0));
     question.rule.conclude(intervals, outcomes.unwrap_or(&none_failed))
 }

@@ -2,10 +2,12 @@
 //! nothing.
 
 use super::cells::{Cell, Side};
+use super::estimate::{self, Design};
+use super::found::BlockDifference;
 use super::question::{BLOCK, Question};
-use super::rule::LogIntervals;
+use super::rule::{LEAST_SPREAD, LogIntervals};
 use super::table::Table;
-use crate::stats::{bootstrap, equivalence, hedges_g, hodges_lehmann, mann_whitney, paired, percent};
+use crate::stats::{bootstrap, equivalence, hedges_g, hodges_lehmann, mann_whitney, percent};
 use crate::stats::{shapiro_wilk, summary, welch};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,7 +48,8 @@ pub struct Percent {
     pub high: f64,
 }
 
-/// ln(b / a) with its interval at 1 − alpha: natural logarithms, 0 is no difference.
+/// ln(b / a) with its interval at 1 − alpha: natural logarithms, 0 is no difference. Of all values together, or of those within
+/// blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LogRatio {
     /// The estimate.
@@ -118,15 +121,50 @@ pub struct ShapiroP {
 pub struct Blocked {
     /// Blocks in which both levels have a value.
     pub blocks: u32,
-    /// Mean of ln(b / a) within blocks.
+    /// `pairs` where each of them has one value of either level and the table says which came first: the crossover estimate.
+    /// `blocks` elsewhere: the mean of their differences.
+    pub method: Design,
+    /// Estimate of ln(b / a) within blocks.
     pub log_ratio: f64,
     /// Low end of its interval at 1 − alpha.
     pub low: f64,
     /// High end.
     pub high: f64,
-    /// Two-sided p-value of the paired t test.
+    /// Two-sided p-value of the t test.
     pub p: f64,
+    /// Low end of the interval at 1 − 2·alpha, which is held against the margin.
+    pub equivalence_low: f64,
+    /// High end of it.
+    pub equivalence_high: f64,
+    /// Of pairs: ratio of the second run of a pair to the first, all else equal.
+    pub period_ratio: Option<f64>,
+    /// Share of the values that stand in a block with both levels.
+    pub share: f64,
 }
+
+impl Blocked {
+    /// The same as the effect that a verdict goes by.
+    fn effect(&self) -> LogRatio {
+        LogRatio {
+            estimate: self.log_ratio,
+            low: self.low,
+            high: self.high,
+            p: self.p,
+            equivalence_low: self.equivalence_low,
+            equivalence_high: self.equivalence_high,
+        }
+    }
+
+    /// Whether levels recur within blocks, so that these are what the verdict goes by. A block that is a level's own, or holds
+    /// one by accident, ties nothing together.
+    fn is_design(&self) -> bool {
+        self.share >= LEAST_SHARE_IN_BLOCKS
+    }
+}
+
+/// At least so much of the values must stand in a block with both levels. More than half, so that runs that were lost do not
+/// turn a blocked trial into an unblocked one, and few enough that a column that only numbers stretches of a file is none.
+const LEAST_SHARE_IN_BLOCKS: f64 = 0.5;
 
 /// A bias-corrected and accelerated bootstrap interval of the change of the mean, b relative to a.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -161,6 +199,9 @@ pub(super) struct Effects {
     pub(super) percent_r: Option<PercentInterval>,
     pub(super) percent: Option<Percent>,
     pub(super) log_ratio: Option<LogRatio>,
+    /// What the verdict goes by, and by which design.
+    pub(super) effect: Option<LogRatio>,
+    pub(super) method: Design,
     pub(super) tost: Option<Tost>,
     pub(super) hodges_lehmann: Option<HodgesLehmann>,
     pub(super) mann_whitney: Option<MannWhitney>,
@@ -223,6 +264,20 @@ impl Effects {
             ShapiroP { a: shapiro(&mut absent, "shapiro_p.a", a), b: shapiro(&mut absent, "shapiro_p.b", b) };
         let blocked =
             blocked(table, question, cell).map_err(|reason| absent.0.insert("blocked".to_owned(), reason)).ok();
+        let log_ratio = ratio.map(|(ratio, wide)| LogRatio {
+            estimate: libm::log(ratio.ratio),
+            low: libm::log(ratio.low),
+            high: libm::log(ratio.high),
+            p: ratio.p,
+            equivalence_low: libm::log(wide.low),
+            equivalence_high: libm::log(wide.high),
+        });
+        let within = blocked.as_ref().filter(|blocked| question.uses_blocks && blocked.is_design());
+        let (effect, method) = match within {
+            Some(blocked) => (Some(blocked.effect()), blocked.method),
+            None => (log_ratio.clone(), Design::Independent),
+        };
+        let effect = absent.unless("effect", effect, no_logs);
         let bca = bca(question, cell).map_err(|reason| absent.0.insert("bca".to_owned(), reason)).ok();
         Effects {
             means: tested
@@ -235,14 +290,9 @@ impl Effects {
                 low: low.max(lowest) * 100.0,
                 high: high * 100.0,
             }),
-            log_ratio: ratio.map(|(ratio, wide)| LogRatio {
-                estimate: libm::log(ratio.ratio),
-                low: libm::log(ratio.low),
-                high: libm::log(ratio.high),
-                p: ratio.p,
-                equivalence_low: libm::log(wide.low),
-                equivalence_high: libm::log(wide.high),
-            }),
+            log_ratio,
+            effect,
+            method,
             tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
             welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
             hodges_lehmann: shift.map(|h| HodgesLehmann {
@@ -308,7 +358,7 @@ fn why_no_shapiro(values: &[f64]) -> String {
     }
 }
 
-/// From each block the difference of the two levels' means, on logarithms.
+/// From each block the difference of the two levels' means, on logarithms, by the estimator that a trial of that design has.
 fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, String> {
     if table.blocks.is_empty() {
         return Err(format!("the table has no column '{BLOCK}'"));
@@ -317,27 +367,63 @@ fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, S
         return Err(why_no_logs(cell));
     }
     let (a, b) = (by_block(table, &cell.a), by_block(table, &cell.b));
-    let log_mean = |values: &[f64]| summary::mean(&values.iter().map(|value| libm::log(*value)).collect::<Vec<_>>());
-    let difference = |(block, of_a): (&u32, &Vec<f64>)| Some(log_mean(b.get(block)?)? - log_mean(of_a)?);
-    let differences: Vec<f64> = a.iter().filter_map(difference).collect();
-    let found = paired::test(&differences, question.rule.alpha).ok_or_else(|| match differences.len() {
-        0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
-        _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
-    })?;
+    let both: Vec<(u32, &Vec<Placed>, &Vec<Placed>)> =
+        a.iter().filter_map(|(block, of_a)| Some((*block, of_a, b.get(block)?))).collect();
+    // A pair is one value of either level, of which one is known to have come first.
+    let first = |of_a: &[Placed], of_b: &[Placed]| match (of_a, of_b) {
+        ([a], [b]) if a.place.is_finite() && b.place.is_finite() && a.place != b.place => Some(a.place < b.place),
+        _ => None,
+    };
+    let are_pairs = both.iter().all(|(_, of_a, of_b)| first(of_a, of_b).is_some());
+    let log_mean =
+        |placed: &[Placed]| summary::mean(&placed.iter().map(|one| libm::log(one.value)).collect::<Vec<_>>());
+    let difference = |(block, of_a, of_b): &(u32, &Vec<Placed>, &Vec<Placed>)| {
+        let difference = log_mean(of_b)? - log_mean(of_a)?;
+        Some(BlockDifference { block: *block, a_first: first(of_a, of_b), difference })
+    };
+    let differences: Vec<BlockDifference> = both.iter().filter_map(difference).collect();
+    let by = |design| estimate::within(design, &differences).ok().map(|found| (design, found));
+    // Pairs of one order only say nothing of what running second costs: they are compared as blocks.
+    let found = by(Design::Pairs).filter(|_| are_pairs).or_else(|| by(Design::Blocks));
+    let (method, found) =
+        found.filter(|(_, found)| found.contrast.standard_error >= LEAST_SPREAD).ok_or_else(|| {
+            match differences.len() {
+                0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
+                _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
+            }
+        })?;
+    let (low, high) = found.contrast.interval(question.rule.alpha);
+    let (equivalence_low, equivalence_high) = found.contrast.interval(2.0 * question.rule.alpha);
+    if ![low, high].iter().all(|end| end.is_finite()) {
+        return Err("the values spread too far for an interval".to_owned());
+    }
+    let in_both: usize = both.iter().map(|(_, of_a, of_b)| of_a.len() + of_b.len()).sum();
     Ok(Blocked {
         blocks: differences.len() as u32,
-        log_ratio: found.difference,
-        low: found.low,
-        high: found.high,
-        p: found.p,
+        method,
+        log_ratio: found.contrast.estimate,
+        low,
+        high,
+        p: found.contrast.p,
+        equivalence_low,
+        equivalence_high,
+        period_ratio: found.period.map(libm::exp),
+        share: in_both as f64 / (cell.a.values.len() + cell.b.values.len()) as f64,
     })
 }
 
-fn by_block(table: &Table, side: &Side) -> BTreeMap<u32, Vec<f64>> {
-    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+/// A value, and its place in time where the table has it.
+struct Placed {
+    value: f64,
+    place: f64,
+}
+
+fn by_block(table: &Table, side: &Side) -> BTreeMap<u32, Vec<Placed>> {
+    let mut blocks: BTreeMap<u32, Vec<Placed>> = BTreeMap::new();
     for (row, value) in side.good.iter().zip(&side.values) {
         if let Some(Some(block)) = table.blocks.get(*row) {
-            blocks.entry(*block).or_default().push(*value);
+            let place = table.order.get(*row).copied().unwrap_or(f64::NAN);
+            blocks.entry(*block).or_default().push(Placed { value: *value, place });
         }
     }
     blocks

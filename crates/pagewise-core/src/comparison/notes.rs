@@ -1,9 +1,10 @@
 //! What is worth knowing about how a table was read, and no reason to doubt what was found in it.
 
-use super::analysis::Note;
+use super::analysis::{Comparison, Note};
 use super::cells::Cell;
 use super::confounding;
 use super::counters::{self, CounterContrast};
+use super::estimate::Design;
 use super::question::{Counters, Question};
 use super::table::{Recognised, Table};
 use super::words::number;
@@ -12,7 +13,13 @@ use super::words::number;
 const MOST_LEVELS: usize = 5;
 
 /// All that apply, in a fixed order. `compared` are the contrasts of counters.
-pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: &[CounterContrast]) -> Vec<Note> {
+pub(super) fn of(
+    table: &Table,
+    question: &Question,
+    cells: &[Cell],
+    compared: &[CounterContrast],
+    comparisons: &[Comparison],
+) -> Vec<Note> {
     let still = counters_without_spread(table, cells, compared);
     let is_empty = question.counters != Counters::None && compared.is_empty() && still.is_none();
     let no_counters = is_empty.then(|| {
@@ -23,6 +30,7 @@ pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], compared: &
     });
     let recognised = &table.recognised;
     let mut all: Vec<Note> = [read_as(recognised), columns_used(recognised)].into_iter().flatten().collect();
+    all.extend(compared_within(comparisons));
     all.extend(levels_not_used(table, question));
     all.extend(confounding::changes_together(table, question, cells));
     all.extend(no_counters);
@@ -61,6 +69,32 @@ fn columns_used(recognised: &Recognised) -> Option<Note> {
         .filter_map(|(what, column, more)| Some(format!("{what} from column '{}'{more}", column.as_ref()?)))
         .collect();
     (!said.is_empty()).then(|| note("columns-used", format!("Taken: {}.", said.join(", "))))
+}
+
+/// What ties values of the two levels together, where a verdict goes by it.
+fn compared_within(comparisons: &[Comparison]) -> Option<Note> {
+    let by = |method| comparisons.iter().filter(|one| one.method == method).count();
+    let (pairs, blocks) = (by(Design::Pairs), by(Design::Blocks));
+    let of_all = |count: usize| match (count, comparisons.len()) {
+        (_, 1) => String::new(),
+        (count, all) if count == all => String::new(),
+        (count, all) => format!(" ({count} of {all} comparisons)"),
+    };
+    let said: Vec<String> = [
+        (pairs, "pairs in the order they ran: the crossover estimate, which takes out what running second costs"),
+        (blocks, "differences within blocks"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{what}{}", of_all(count)))
+    .collect();
+    let text = || {
+        format!(
+            "Verdicts go by {}. What blocks have in common is gone from it, a drift among it. --block none leaves blocks alone.",
+            said.join("; and by ")
+        )
+    };
+    (!said.is_empty()).then(|| note("compared-within", text()))
 }
 
 /// A row of another level belongs to no comparison. Levels that look like a slip have a warning of their own.

@@ -49,6 +49,8 @@ pub struct Question {
     pub by: Vec<String>,
     /// Margin, level and direction.
     pub rule: Rule,
+    /// Whether blocks that hold both levels are used for the verdict.
+    pub uses_blocks: bool,
     /// What else is compared.
     pub counters: Counters,
     /// Resamples of the bootstrap; `None` for no bootstrap.
@@ -153,6 +155,7 @@ impl Question {
             contrasts,
             by,
             rule: Rule { margin: 0.02, alpha: 0.05, direction: Direction::Lower },
+            uses_blocks: true,
             counters: Counters::None,
             resamples: None,
             seed: 1,

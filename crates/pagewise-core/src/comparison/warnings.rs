@@ -3,6 +3,7 @@
 use super::analysis::{Comparison, Warning};
 use super::cells::{Cell, Side};
 use super::confounding;
+use super::estimate::Design;
 use super::notes;
 use super::question::{ORDER, Question};
 use super::rule::{Conclusion, EFFECT, HELD_BACK, OUTCOMES};
@@ -48,7 +49,7 @@ pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &C
         order_decides(table, cell),
         drift(table, cell, comparison),
         autocorrelated(table, cell, comparison),
-        bimodal(question, cell),
+        bimodal(question, cell, comparison),
         outliers(table, cell),
         ties(cell, comparison),
         tests_disagree(question, comparison),
@@ -189,7 +190,7 @@ fn fails_more_often(question: &Question, comparison: &Comparison) -> Option<Warn
 
 /// What the values alone would have said, where that was not said. Empty elsewhere.
 fn held_back(question: &Question, comparison: &Comparison) -> String {
-    let Some(ratio) = comparison.log_ratio.as_ref().filter(|_| comparison.decided_by == HELD_BACK) else {
+    let Some(ratio) = comparison.effect.as_ref().filter(|_| comparison.decided_by == HELD_BACK) else {
         return String::new();
     };
     let said = match question.rule.by_effect(ratio.intervals()).word {
@@ -381,15 +382,19 @@ fn autocorrelated(table: &Table, cell: &Cell, comparison: &Comparison) -> Option
     }
     let text = format!(
         "Runs that follow each other resemble each other (lag-one correlation {:.2}, Ljung-Box p = {}), so {} values say \
-         less than as many independent ones and the intervals are too narrow.",
+         less than as many independent ones{}",
         autocorrelation::lag_one(&in_order)?,
         p_value(p),
-        in_order.len()
+        in_order.len(),
+        match comparison.method {
+            Design::Independent => " and the intervals are too narrow.",
+            _ => ". Differences within blocks cancel most of it.",
+        }
     );
     warning("autocorrelation", text)
 }
 
-fn bimodal(question: &Question, cell: &Cell) -> Option<Warning> {
+fn bimodal(question: &Question, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
     let mut rng = ChaCha20Rng::seed_from_u64(question.seed);
     rng.set_stream(DIP_STREAM);
     let mut heaps = Vec::new();
@@ -397,7 +402,10 @@ fn bimodal(question: &Question, cell: &Cell) -> Option<Warning> {
         if side.values.len() < FEWEST_FOR_DIP {
             continue;
         }
-        let values = evenly(&side.values);
+        // On logarithms where there are such, as in a trial.
+        let logs =
+            side.values.iter().map(|value| if comparison.log_ratio.is_some() { libm::log(*value) } else { *value });
+        let values = evenly(&logs.collect::<Vec<f64>>());
         let p = dip::p_value(dip::dip(&values)?, values.len(), &mut rng);
         if p < LOOKED_FOR_EVERY_TIME {
             heaps.push(format!("`{level}` (p = {})", p_value(p)));
@@ -456,7 +464,9 @@ fn ties(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
 }
 
 fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warning> {
-    let (welch, ranks) = (comparison.welch.as_ref()?, comparison.mann_whitney.as_ref()?);
+    // Neither of them knows of blocks.
+    let ties_nothing = comparison.method == Design::Independent;
+    let (welch, ranks) = (comparison.welch.as_ref().filter(|_| ties_nothing)?, comparison.mann_whitney.as_ref()?);
     let alpha = question.rule.alpha;
     let reachable = 2.0 / ways_to_choose(comparison.a.n as usize, comparison.b.n as usize) <= alpha;
     if !reachable || (welch.p <= alpha) == (ranks.p <= alpha) {
@@ -474,7 +484,9 @@ fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warnin
 /// The verdict goes by the ratio of geometric means, the columns beside it by the means. Where they part, the row seems to
 /// contradict itself.
 fn means_disagree(question: &Question, comparison: &Comparison) -> Option<Warning> {
-    let (welch, ratio) = (comparison.welch.as_ref()?, comparison.log_ratio.as_ref()?);
+    // Of blocks the test of the means knows nothing: that it says another thing is what blocks are for.
+    let ties_nothing = comparison.method == Design::Independent;
+    let (welch, ratio) = (comparison.welch.as_ref().filter(|_| ties_nothing)?, comparison.effect.as_ref()?);
     let alpha = question.rule.alpha;
     // Equivalence goes by the margin, and failures by no value.
     let goes_by_ratio = comparison.verdict != Conclusion::Equivalent

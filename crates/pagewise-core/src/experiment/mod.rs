@@ -14,4 +14,3 @@ pub mod plan;
 pub mod point;
 pub mod stacks;
 pub mod stopping;
-pub mod study;

@@ -6,10 +6,10 @@
 //! looks and spends nothing. All of it is a function of the plan, the order and the points, so that a resumed trial has
 //! spent what it had spent before.
 
+use super::analysis::{CountedValues as Values, Declared, Estimated, compare_all};
 use super::order::Order;
 use super::plan::{Plan, StoppingRule};
 use super::point::Point;
-use super::study::{CountedValues as Values, Declared, Estimated, compare_all};
 use crate::comparison::rule::Conclusion;
 use crate::stats::spending::futility::{self, Outlook};
 use crate::stats::spending::{self, Progress, Rule, Spending};

@@ -9,11 +9,11 @@ use super::flame_tree::{Function, MOST_COUNTS, MOST_NODES, ends_at, function, he
 use super::number;
 use super::printable::printable;
 use super::script::{FLAME, FLAME_GRAPH, Script};
+use crate::experiment::analysis::{Asked, asked};
 use crate::experiment::plan::Plan;
 use crate::experiment::plan::cells::cells;
 use crate::experiment::point::Point;
 use crate::experiment::stacks::{CellStacks, Kept, LEAST_SHARE};
-use crate::experiment::study::{Asked, asked};
 use crate::recording::StackId;
 use crate::recording::stack::with_callees;
 use serde::Serialize;

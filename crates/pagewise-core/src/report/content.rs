@@ -1,12 +1,12 @@
 //! What a report says, as words and tables. Text, Markdown and HTML lay the same content out.
 
-use super::Report;
 use super::facts::HostFacts;
 use super::functions::{self, Functions};
 use super::number;
 use super::printable::printable;
+use super::two_arms::{Arm, TwoArms};
 use super::words;
-use crate::experiment::analysis::{Analysis, Arm, CounterContrast, Effect, Interval, MeasureContrast, PointMark};
+use crate::experiment::analysis::{CounterContrast, Effect, Interval, MeasureContrast, POWER, PointMark};
 use crate::experiment::live::{Live, WHATEVER_RUNS};
 use crate::experiment::plan::{DropCaches, Workload};
 use crate::experiment::point::Outcome;
@@ -99,34 +99,34 @@ pub(super) fn line(label: impl Into<String>, value: impl Into<String>) -> Line {
 }
 
 impl Content {
-    pub(super) fn of(report: &Report) -> Content {
-        let analysis = &report.analysis;
+    pub(super) fn of(two: &TwoArms<'_>) -> Content {
+        let report = two.report;
         Content {
-            name: printable(&analysis.name),
-            verdict: verdict(analysis),
-            headline: headline(analysis),
-            arms: arms(analysis),
-            effect: effect(analysis),
-            incidents: incidents(analysis),
-            measures: measures(analysis),
+            name: printable(&two.analysis.name),
+            verdict: verdict(two),
+            headline: headline(two),
+            arms: arms(two),
+            effect: effect(two),
+            incidents: incidents(two),
+            measures: measures(two),
             measures_note: MEASURES_NOTE,
-            counters: counters(analysis),
-            counters_note: counters_note(analysis),
-            functions: functions_of(analysis),
-            warnings: warnings(analysis),
+            counters: counters(two),
+            counters_note: counters_note(two),
+            functions: functions_of(two),
+            warnings: warnings(two),
             notes: report.notes.iter().map(|note| printable(note)).collect(),
-            design: design(report),
+            design: design(two),
             host: host(&report.facts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
-            method: words::method(analysis)
+            method: words::method(two)
                 .into_iter()
                 .chain(report.plan.live.as_ref().map(words::live_method))
-                .chain(analysis.stacks.as_ref().map(|_| functions::METHOD.to_owned()))
+                .chain(two.one.stacks.as_ref().map(|_| functions::METHOD.to_owned()))
                 .collect(),
             origin: format!(
                 "Pagewise {}, analysis version {}, from {}, run {}.",
                 printable(&report.pagewise),
-                analysis.version,
+                two.analysis.version,
                 printable(&report.bundle),
                 printable(&report.created)
             ),
@@ -168,11 +168,11 @@ impl Content {
 }
 
 /// `A: never`, or just `A` when the level is called so.
-pub(super) fn arm_name(letter: &str, arm: &Arm) -> String {
+pub(super) fn arm_name(letter: &str, arm: &Arm<'_>) -> String {
     if arm.level.eq_ignore_ascii_case(letter) {
         letter.to_owned()
     } else {
-        format!("{letter}: {}", printable(&arm.level))
+        format!("{letter}: {}", printable(arm.level))
     }
 }
 
@@ -184,9 +184,9 @@ fn interval_as_change(interval: Interval) -> String {
     format!("{} to {}", number::change(interval.low), number::change(interval.high))
 }
 
-fn verdict(analysis: &Analysis) -> Verdict {
-    let word = words::verdict_word(analysis.verdict.conclusion);
-    let sentence = printable(&analysis.verdict.sentence);
+fn verdict(two: &TwoArms<'_>) -> Verdict {
+    let word = words::verdict_word(two.one.conclusion);
+    let sentence = printable(&two.one.sentence);
     let (first, rest) = first_sentence(pieces(&sentence));
     Verdict {
         word: word.to_owned(),
@@ -194,7 +194,7 @@ fn verdict(analysis: &Analysis) -> Verdict {
         first,
         rest,
         sentence,
-        meaning: words::verdict_meaning(analysis),
+        meaning: words::verdict_meaning(two),
     }
 }
 
@@ -219,7 +219,7 @@ pub(super) fn first_sentence(mut pieces: Vec<String>) -> (Vec<String>, Vec<Strin
     (pieces, rest)
 }
 
-fn outcomes(arm: &Arm) -> String {
+fn outcomes(arm: &Arm<'_>) -> String {
     let known = Outcome::ALL.iter().filter_map(|outcome| {
         let word = outcome.word();
         arm.outcomes.get(word).filter(|count| **count > 0).map(|count| format!("{count} {word}"))
@@ -228,102 +228,105 @@ fn outcomes(arm: &Arm) -> String {
     if text.is_empty() { number::NONE.to_owned() } else { text }
 }
 
-fn policy(arm: &Arm) -> String {
+fn policy(arm: &Arm<'_>) -> String {
     match arm.policy.trim() {
         "" | "now" => "now (host left as it was)".to_owned(),
         policy => printable(policy),
     }
 }
 
-fn arms(analysis: &Analysis) -> Table {
-    let (a, b) = (&analysis.arms.a, &analysis.arms.b);
-    let unit = &printable(&analysis.metric.unit);
+fn arms(two: &TwoArms<'_>) -> Table {
+    let (a, b) = (&two.a, &two.b);
+    let unit = &printable(two.unit());
     let value = |value: Option<f64>| value.map_or(number::NONE.to_owned(), |v| number::with_unit(v, unit));
     let row = |label: &str, a: String, b: String| vec![label.to_owned(), a, b];
-    let metric = printable(&analysis.metric.name);
+    let metric = printable(&two.metric.metric.name);
     Table {
         head: vec![String::new(), arm_name("A", a), arm_name("B", b)],
         rows: vec![
             row("policy", policy(a), policy(b)),
             row("outcomes", outcomes(a), outcomes(b)),
-            row("n", a.n.to_string(), b.n.to_string()),
-            row(&format!("{metric}, mean"), value(a.mean), value(b.mean)),
-            row("median", value(a.median), value(b.median)),
-            row("SD", value(a.sd), value(b.sd)),
+            row("n", a.values.n.to_string(), b.values.n.to_string()),
+            row(&format!("{metric}, mean"), value(a.values.mean), value(b.values.mean)),
+            row("median", value(a.values.median), value(b.values.median)),
+            row("SD", value(a.values.sd), value(b.values.sd)),
         ],
     }
 }
 
-fn headline(analysis: &Analysis) -> Vec<Line> {
+fn headline(two: &TwoArms<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
-    if let Some(effect) = &analysis.effect {
+    if let Some(effect) = &two.one.effect {
         lines.push(line("B against A", number::change(effect.ratio)));
-        let confidence = number::percent(1.0 - analysis.alpha);
+        let confidence = number::percent(1.0 - two.analysis.alpha);
         lines.push(line(format!("{confidence} interval"), interval_as_change(effect.interval)));
-        lines.push(line("randomisation p", number::p_value(effect.randomisation_p)));
+        lines.extend(effect.randomisation_p.map(|p| line("randomisation p", number::p_value(p))));
     }
-    lines.push(line("complete pairs", format!("{} of {}", analysis.pairs_complete, analysis.pairs_planned)));
-    let bad = analysis.outcomes.a_bad + analysis.outcomes.b_bad;
+    lines.push(line("complete pairs", format!("{} of {}", two.one.blocks, two.analysis.blocks_planned)));
+    let bad = two.one.outcomes.a_bad + two.one.outcomes.b_bad;
     if bad > 0 {
-        lines.push(line("ended badly", format!("A {}, B {}", analysis.outcomes.a_bad, analysis.outcomes.b_bad)));
+        lines.push(line("ended badly", format!("A {}, B {}", two.one.outcomes.a_bad, two.one.outcomes.b_bad)));
     }
     lines
 }
 
-fn effect(analysis: &Analysis) -> Vec<Line> {
+fn effect(two: &TwoArms<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
-    match (&analysis.effect, &analysis.no_effect_because) {
-        (Some(effect), _) => lines.extend(effect_lines(analysis, effect)),
+    match (&two.one.effect, &two.one.no_effect_because) {
+        (Some(effect), _) => lines.extend(effect_lines(two, effect)),
         (None, Some(reason)) => lines.push(line("ratio B / A", format!("none: {}", printable(reason)))),
         (None, None) => lines.push(line("ratio B / A", "none")),
     }
-    lines.push(line("complete pairs", format!("{} of {}", analysis.pairs_complete, analysis.pairs_planned)));
-    lines.extend(failures(analysis));
-    if let Some(needed) = &analysis.pairs_needed {
+    lines.push(line("complete pairs", format!("{} of {}", two.one.blocks, two.analysis.blocks_planned)));
+    lines.extend(failures(two));
+    if let Some(pairs) = two.one.blocks_needed {
         lines.push(line(
             "pairs needed",
             format!(
                 "a new trial with {} pairs would find a difference of {} with {} power",
-                number::count(f64::from(needed.pairs)),
-                number::percent(needed.difference),
-                number::percent(needed.power)
+                number::count(f64::from(pairs)),
+                number::percent(two.metric.margin),
+                number::percent(POWER)
             ),
         ));
     }
     lines
 }
 
-fn effect_lines(analysis: &Analysis, effect: &Effect) -> Vec<Line> {
-    let sampled = if effect.randomisation_exact { "every possible order" } else { "a seeded sample of orders" };
-    vec![
+fn effect_lines(two: &TwoArms<'_>, effect: &Effect) -> Vec<Line> {
+    let mut lines = vec![
         line("ratio B / A", format!("{} ({})", number::significant(effect.ratio, 4), number::change(effect.ratio))),
         line(
-            format!("{} interval", number::percent(1.0 - analysis.alpha)),
+            format!("{} interval", number::percent(1.0 - two.analysis.alpha)),
             format!("{} ({})", interval_of_ratio(effect.interval), interval_as_change(effect.interval)),
         ),
         line(
-            format!("{} interval", number::percent(1.0 - 2.0 * analysis.alpha)),
+            format!("{} interval", number::percent(1.0 - 2.0 * two.analysis.alpha)),
             format!(
                 "{}; must lie in ±{} to be equivalent",
                 interval_of_ratio(effect.interval_equivalence),
-                number::percent(analysis.margin)
+                number::percent(two.metric.margin)
             ),
         ),
         line("p (t test)", format!("{}, {} degrees of freedom", number::p_value(effect.p), number::count(effect.df))),
-        line(
-            "p (randomisation)",
-            format!(
-                "{} over {sampled}; smallest attainable {}",
-                number::p_value(effect.randomisation_p),
-                number::p_value(effect.smallest_randomisation_p)
-            ),
-        ),
-        line("running second", format!("{} against running first in a pair", number::change(effect.period_ratio))),
-    ]
+    ];
+    if let (Some(p), Some(smallest)) = (effect.randomisation_p, effect.smallest_randomisation_p) {
+        let is_exact = effect.randomisation_exact == Some(true);
+        let orders = if is_exact { "every possible order" } else { "a seeded sample of orders" };
+        let said = format!("{} over {orders}; smallest attainable {}", number::p_value(p), number::p_value(smallest));
+        lines.push(line("p (randomisation)", said));
+        lines.push(line("what decides", words::WHICH_TEST_DECIDES));
+    }
+    lines.extend(
+        effect
+            .period_ratio
+            .map(|ratio| line("running second", format!("{} against running first in a pair", number::change(ratio)))),
+    );
+    lines
 }
 
-fn failures(analysis: &Analysis) -> Option<Line> {
-    let test = &analysis.outcomes;
+fn failures(two: &TwoArms<'_>) -> Option<Line> {
+    let test = &two.one.outcomes;
     if test.a_bad == 0 && test.b_bad == 0 {
         return None;
     }
@@ -338,8 +341,8 @@ fn failures(analysis: &Analysis) -> Option<Line> {
     Some(line("ended badly", value))
 }
 
-fn incidents(analysis: &Analysis) -> Vec<String> {
-    let unhappy: Vec<_> = analysis.points.iter().filter(|point| point.outcome != Outcome::Ok).collect();
+fn incidents(two: &TwoArms<'_>) -> Vec<String> {
+    let unhappy: Vec<_> = two.analysis.points.iter().filter(|point| point.outcome != Outcome::Ok).collect();
     let mut told: Vec<String> = unhappy
         .iter()
         .take(MOST_INCIDENTS)
@@ -350,7 +353,7 @@ fn incidents(analysis: &Analysis) -> Vec<String> {
             };
             let attempt = if point.attempt > 1 { format!(", attempt {}", point.attempt) } else { String::new() };
             let reason = point.reason.as_deref().map_or(String::new(), |reason| format!(": {}", printable(reason)));
-            let arm = point.arm.to_uppercase();
+            let arm = two.arm_of(point).to_uppercase();
             format!("run {} ({place}, {arm}{attempt}) {}{reason}", point.index + 1, point.outcome.word())
         })
         .collect();
@@ -364,10 +367,10 @@ fn incidents(analysis: &Analysis) -> Vec<String> {
 const MEASURES_NOTE: &str = "The means are of the runs; B against A is the mean ratio within pairs, as for the metric \
                              above. A few large runs move the means more than the ratio. A dash: a value is zero.";
 
-fn measures(analysis: &Analysis) -> Table {
-    let confidence = number::percent(1.0 - analysis.alpha);
+fn measures(two: &TwoArms<'_>) -> Table {
+    let confidence = number::percent(1.0 - two.analysis.alpha);
     let head = ["measure, mean of", "A", "B", "B against A", &format!("{confidence} interval")];
-    Table { head: head.map(str::to_owned).to_vec(), rows: analysis.measures.iter().map(measure_row).collect() }
+    Table { head: head.map(str::to_owned).to_vec(), rows: two.one.measures.iter().map(measure_row).collect() }
 }
 
 fn measure_row(measure: &MeasureContrast) -> Vec<String> {
@@ -381,12 +384,12 @@ fn measure_row(measure: &MeasureContrast) -> Vec<String> {
     ]
 }
 
-fn counters(analysis: &Analysis) -> Table {
-    let confidence = number::percent(1.0 - analysis.alpha);
+fn counters(two: &TwoArms<'_>) -> Table {
+    let confidence = number::percent(1.0 - two.analysis.alpha);
     let head = ["counter, per run", "A", "B", "B − A", &format!("{confidence} interval of B − A"), "q"];
     Table {
         head: head.map(str::to_owned).to_vec(),
-        rows: analysis.counters.iter().take(MOST_COUNTERS).map(counter_row).collect(),
+        rows: two.one.counters.iter().take(MOST_COUNTERS).map(counter_row).collect(),
     }
 }
 
@@ -401,9 +404,9 @@ pub(super) fn counter_row(counter: &CounterContrast) -> Vec<String> {
     ]
 }
 
-fn counters_note(analysis: &Analysis) -> String {
-    let compared = analysis.counters_compared;
-    match analysis.counters.len() {
+fn counters_note(two: &TwoArms<'_>) -> String {
+    let compared = two.one.counters_compared;
+    match two.one.counters.len() {
         0 if compared == 0 => "No kernel counter was compared.".to_owned(),
         0 => format!("None of the {compared} kernel counters compared stands out."),
         found if found > MOST_COUNTERS => {
@@ -414,42 +417,42 @@ fn counters_note(analysis: &Analysis) -> String {
     }
 }
 
-fn functions_of(analysis: &Analysis) -> Option<Functions> {
-    let stacks = analysis.stacks.as_ref()?;
-    Some(Functions::of(stacks, ("A", "B"), "pairs", analysis.alpha, MOST_FUNCTIONS))
+fn functions_of(two: &TwoArms<'_>) -> Option<Functions> {
+    let stacks = two.one.stacks.as_ref()?;
+    Some(Functions::of(stacks, ("A", "B"), "pairs", two.analysis.alpha, MOST_FUNCTIONS))
 }
 
-fn warnings(analysis: &Analysis) -> Vec<Warning> {
+fn warnings(two: &TwoArms<'_>) -> Vec<Warning> {
     let warning = |warning: &crate::experiment::analysis::Warning| Warning {
         id: printable(&warning.id),
         text: printable(&warning.text),
-        remedy: words::remedy(&warning.id).to_owned(),
+        remedy: super::remedy::remedy(&warning.id).to_owned(),
     };
-    analysis.warnings.iter().map(warning).collect()
+    two.analysis.warnings.iter().map(warning).collect()
 }
 
-fn design(report: &Report) -> Vec<Line> {
-    let plan = &report.plan;
+fn design(two: &TwoArms<'_>) -> Vec<Line> {
+    let plan = &two.report.plan;
     let design = &plan.design;
     if let Some(live) = &plan.live {
-        return live_design(report, live);
+        return live_design(two, live);
     }
     vec![
         line("job", job(&plan.workload)),
         line(
             "metric",
-            format!("{}, {} is better", printable(&plan.metric().name), better(report.analysis.metric.direction)),
+            format!("{}, {} is better", printable(&plan.metric().name), better(two.metric.metric.direction)),
         ),
         line("pairs", format!("{}, after {}", design.blocks, warmup(design.warmup))),
-        line("order", format!("drawn from seed {}", report.order_seed)),
+        line("order", format!("drawn from seed {}", two.analysis.seed)),
         line("page cache", page_cache(design.drop_caches)),
         line("time limit", format!("{} a run", Seconds(design.timeout_seconds))),
     ]
 }
 
 /// How a proof on a host that went on working ran.
-fn live_design(report: &Report, live: &Live) -> Vec<Line> {
-    let plan = &report.plan;
+fn live_design(two: &TwoArms<'_>, live: &Live) -> Vec<Line> {
+    let plan = &two.report.plan;
     let what = match live.pid {
         Some(pid) => format!("whatever ran on this host, while process {pid} did"),
         None if plan.workload.name == WHATEVER_RUNS => "whatever ran on this host".to_owned(),
@@ -459,11 +462,7 @@ fn live_design(report: &Report, live: &Live) -> Vec<Line> {
         line("live, on", what),
         line(
             "metric",
-            format!(
-                "{} of a block, {} is better",
-                printable(&plan.metric().name),
-                better(report.analysis.metric.direction)
-            ),
+            format!("{} of a block, {} is better", printable(&plan.metric().name), better(two.metric.metric.direction)),
         ),
         line("pairs", format!("{} of adjacent blocks, after {}", plan.design.blocks, warmup(plan.design.warmup))),
         line(
@@ -473,7 +472,7 @@ fn live_design(report: &Report, live: &Live) -> Vec<Line> {
                 live.settle_seconds, live.washout_seconds, live.block_seconds
             ),
         ),
-        line("order", format!("drawn from seed {}", report.order_seed)),
+        line("order", format!("drawn from seed {}", two.analysis.seed)),
     ];
     lines.extend(live.stop_if.as_deref().map(|bound| line("stop if", printable(bound))));
     lines
@@ -555,21 +554,21 @@ pub(super) fn host(facts: &HostFacts) -> Vec<Line> {
 }
 
 /// Every run as a row, for readers who do not see the figures.
-pub(super) fn runs(analysis: &Analysis) -> Table {
-    let unit = printable(&analysis.metric.unit);
+pub(super) fn runs(two: &TwoArms<'_>) -> Table {
+    let unit = printable(two.unit());
     let row = |point: &PointMark| {
         vec![
             (point.index + 1).to_string(),
             point.block.map_or("warm-up".to_owned(), |block| (block + 1).to_string()),
-            point.arm.to_uppercase(),
+            two.arm_of(point).to_uppercase(),
             point.attempt.to_string(),
             point.outcome.word().to_owned(),
-            point.value.map_or(number::NONE.to_owned(), |value| number::with_unit(value, &unit)),
+            two.value(point).map_or(number::NONE.to_owned(), |value| number::with_unit(value, &unit)),
             point.reason.as_deref().map_or(String::new(), printable),
         ]
     };
-    let head = ["run", "pair", "arm", "attempt", "outcome", &printable(&analysis.metric.name), "reason"];
-    Table { head: head.map(str::to_owned).to_vec(), rows: analysis.points.iter().map(row).collect() }
+    let head = ["run", "pair", "arm", "attempt", "outcome", &printable(&two.metric.metric.name), "reason"];
+    Table { head: head.map(str::to_owned).to_vec(), rows: two.analysis.points.iter().map(row).collect() }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::content::{self, Content, Table};
 use super::figure::{IntervalPlot, PairSlopes, RunOrder};
 use super::number;
 use super::script::Script;
+use super::two_arms::TwoArms;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
@@ -66,20 +67,20 @@ pub(super) fn environment() -> Result<Environment<'static>, TemplateError> {
 /// # Errors
 /// When a template is broken, which the tests of this crate rule out.
 pub fn html(report: &Report) -> Result<String, TemplateError> {
+    let Some(two) = TwoArms::of(report) else { return super::study::html(report) };
     let environment = environment()?;
-    let analysis = &report.analysis;
     // A line must not begin with a percent sign.
-    let content = Content::of(report).map(|text| text.replace(" %", "\u{a0}%"));
+    let content = Content::of(&two).map(|text| text.replace(" %", "\u{a0}%"));
     let page = Page {
         content,
-        interval: IntervalPlot::of(analysis),
-        run_order: RunOrder::of(analysis),
-        pairs: PairSlopes::of(analysis),
-        runs: content::runs(analysis),
-        a: content::arm_name("A", &analysis.arms.a),
-        b: content::arm_name("B", &analysis.arms.b),
-        unit: number::custom_unit(&super::printable::printable(&analysis.metric.unit)).to_owned(),
-        metric: super::printable::printable(&analysis.metric.name),
+        interval: IntervalPlot::of(&two),
+        run_order: RunOrder::of(&two),
+        pairs: PairSlopes::of(&two),
+        runs: content::runs(&two),
+        a: content::arm_name("A", &two.a),
+        b: content::arm_name("B", &two.b),
+        unit: number::custom_unit(&super::printable::printable(two.unit())).to_owned(),
+        metric: super::printable::printable(&two.metric.metric.name),
         script: report.flames.as_ref().map(arms::script).transpose()?,
         flame_note: report.flames.as_ref().map_or_else(String::new, arms::note),
     };

@@ -4,12 +4,14 @@ use super::Report;
 use super::content::{Content, Line, Table};
 use super::figure::interval_drawing;
 use super::functions::Functions;
+use super::two_arms::TwoArms;
 use std::fmt::Write;
 
 /// The report as Markdown, ending in a newline.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
-    let content = Content::of(report);
+    let Some(two) = TwoArms::of(report) else { return super::study::markdown(report) };
+    let content = Content::of(&two);
     let mut out = String::new();
     let mut put = |text: String| out.push_str(&text);
     put(format!("# {}\n\n", escape(&content.name)));
@@ -20,7 +22,7 @@ pub fn markdown(report: &Report) -> String {
     put(format!("{}\n\n", escape(&content.verdict.meaning)));
     put(table(&content.arms, ":---"));
     put(lines(&content.effect));
-    let drawing = interval_drawing(&report.analysis, 80, true);
+    let drawing = interval_drawing(&two, 80, true);
     if !drawing.is_empty() {
         put(format!("```text\n{drawing}```\n\n"));
     }

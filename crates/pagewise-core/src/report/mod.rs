@@ -29,8 +29,10 @@ mod html;
 mod markdown;
 mod number;
 pub mod printable;
+mod remedy;
 mod script;
 mod text;
+mod two_arms;
 mod words;
 
 pub use command_line::command_line;
@@ -49,15 +51,13 @@ pub struct Report {
     pub analysis: Analysis,
     /// What was declared before the first run.
     pub plan: Plan,
-    /// The seed the order was drawn from.
-    pub order_seed: u64,
     /// Where it ran.
     pub facts: HostFacts,
     /// Command lines that repeat the trial, in order.
     pub commands: Vec<String>,
     /// What was said about workload and policies before the first run.
     pub notes: Vec<String>,
-    /// Where CPUs were in the runs of both arms, where they kept stacks.
+    /// Where CPUs were in the runs of every cell, where they kept stacks.
     pub flames: Option<arms::Flames>,
     /// Name of the bundle the report was made from.
     pub bundle: String,

@@ -5,6 +5,7 @@ use super::content::{Content, Line, Table, Warning};
 use super::figure::interval_drawing;
 use super::functions::Functions;
 use super::printable::ascii;
+use super::two_arms::TwoArms;
 use comfy_table::{CellAlignment, ContentArrangement};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -52,14 +53,15 @@ pub(super) fn colour_of(tone: &str) -> &'static str {
 /// The report as text, ending in a newline.
 #[must_use]
 pub fn text(report: &Report, style: Style) -> String {
-    let content = Content::of(report);
+    let Some(two) = TwoArms::of(report) else { return super::study::text(report, style) };
+    let content = Content::of(&two);
     let content = if style.unicode { content } else { content.map(ascii) };
     let mut page = Page { style, out: String::new() };
     page.verdict(&content);
     page.table(&content.arms, &[CellAlignment::Left; 3]);
     page.out.push('\n');
     page.lines(&content.effect);
-    page.drawing(report);
+    page.drawing(&two);
     page.list("Runs that did not end well", &content.incidents);
     page.warnings(&content.warnings);
     if !content.measures.rows.is_empty() {
@@ -175,8 +177,8 @@ impl Page {
         self.paragraph(&functions.note, indent, indent);
     }
 
-    fn drawing(&mut self, report: &Report) {
-        let drawing = interval_drawing(&report.analysis, self.style.columns(), self.style.unicode);
+    fn drawing(&mut self, two: &TwoArms<'_>) {
+        let drawing = interval_drawing(two, self.style.columns(), self.style.unicode);
         if !drawing.is_empty() {
             self.out.push('\n');
             self.out.push_str(&drawing);

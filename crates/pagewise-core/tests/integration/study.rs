@@ -2,11 +2,11 @@
 
 use pagewise_core::comparison;
 use pagewise_core::comparison::rule::Conclusion;
+use pagewise_core::experiment::analysis::{Analysis, analyze};
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
-use pagewise_core::experiment::point::{Outcome, Point};
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, Point};
 use pagewise_core::experiment::stopping;
-use pagewise_core::experiment::study::{Study, analyze};
 use pagewise_core::stats::confidence_sequence::ConfidenceSequence;
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ fn scattered(block: u32, cell: &str) -> f64 {
     1.0 + 0.05 * f64::from(block % 3) + 0.01 * ((seed >> 33) % 1000) as f64 / 1000.0
 }
 
-fn study(points: &[Point]) -> Study {
+fn study(points: &[Point]) -> Analysis {
     let plan = plan();
     analyze(&plan, &draw(&plan).unwrap(), points, &[]).unwrap()
 }
@@ -353,7 +353,7 @@ fn too_few_blocks_say_nothing_and_failures_end_a_trial_all_the_same() {
     let why = study.comparisons[0].no_effect_because.as_deref().unwrap();
     assert!(why.contains("4 complete blocks are too few for its confidence sequence"), "{why}");
     let json = serde_json::to_string(&study).unwrap();
-    assert!(serde_json::from_str::<Study>(&json).is_ok(), "an interval without bounds got into a document: {json}");
+    assert!(serde_json::from_str::<Analysis>(&json).is_ok(), "an interval without bounds got into a document: {json}");
 
     for point in points.iter_mut().filter(|point| point.planned.cell.starts_with("on")) {
         point.outcome = Outcome::Oom;
@@ -379,4 +379,38 @@ fn one_wild_run_is_told_with_its_cell_and_noise_is_not() {
     *wild.unwrap().measures.get_mut("wall").unwrap() *= 1.5;
     let text = told(&points).unwrap();
     assert!(text.contains("1 of 8 in 'off·low'") && text.contains("They are kept"), "{text}");
+}
+
+fn warned<'s>(study: &'s Analysis, id: &str) -> Option<&'s str> {
+    study.warnings.iter().find(|warning| warning.id == id).map(|warning| warning.text.as_str())
+}
+
+#[test]
+fn what_trials_of_two_levels_hear_matrices_hear_too() {
+    let applied = |tunable: &str, before: &str, requested: Option<&str>, after: &str| {
+        let [tunable, before, after] = [tunable, before, after].map(str::to_owned);
+        AppliedSetting { tunable, before, requested: requested.map(str::to_owned), after }
+    };
+    let order = draw(&plan()).unwrap();
+    let mut points = points(&order, scattered);
+    for point in points.iter_mut().filter(|point| point.planned.cell.starts_with("on")) {
+        let before = if point.planned.index < 20 { "60" } else { "1" };
+        point.applied.push(applied("vm.swappiness", before, Some("10"), "10"));
+        point.applied.push(applied("vm.min_free_kbytes", "8192", None, "67584"));
+    }
+    let found = study(&points);
+    assert!(
+        warned(&found, "host-changed").is_some_and(|text| text.contains("vm.swappiness (1 and 60 under `off·low`"))
+    );
+    let coupled = warned(&found, "levels-differ-in-more").unwrap();
+    assert!(coupled.contains("vm.min_free_kbytes (8192 under `off`, 67584 under `on`)"), "{coupled}");
+
+    // Half as long again now and then, where the margin is a fiftieth.
+    let noisy = |index: u32, cell: &str| {
+        let is_slow = (index + u32::from(cell.starts_with("on"))).is_multiple_of(3);
+        scattered(index, cell) * if is_slow { 1.5 } else { 1.0 }
+    };
+    let found = study(&self::points(&order, noisy));
+    let noise = warned(&found, "noise-against-margin").unwrap();
+    assert!(noise.contains("for swap: off → on, load"), "{noise}");
 }

@@ -5,10 +5,10 @@
 //! use. Seeds are fixed. `PAGEWISE_LONG` runs ten times as many; the figures go into `$PAGEWISE_RECORD_DIR/host-changes` when that
 //! is set. `PAGEWISE_BLESS` writes the table of `docs/method/change-points.md` from the committed figures.
 
+use pagewise_core::experiment::analysis::{Analysis, analyze};
 use pagewise_core::experiment::order::draw;
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::Point;
-use pagewise_core::experiment::study::{Study, analyze};
 use pagewise_core::stats::change_points::{self, Change};
 use pagewise_core::stats::e_divisive::{self, Search};
 use pagewise_core::stats::normal;
@@ -171,7 +171,7 @@ fn plan(order: &str) -> Plan {
     source::read(&text, "host.toml").unwrap()
 }
 
-fn study(plan: &Plan, world: &World, seed: u64, change: impl Fn(&mut Point)) -> Study {
+fn study(plan: &Plan, world: &World, seed: u64, change: impl Fn(&mut Point)) -> Analysis {
     let mut plan = plan.clone();
     plan.design.seed = seed;
     let order = draw(&plan).unwrap();

@@ -9,7 +9,7 @@ use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::experiment::order::{Order, draw};
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::Point;
-use pagewise_core::experiment::{stopping, study};
+use pagewise_core::experiment::{analysis, stopping};
 use pagewise_core::stats::crossover::{self, PairDifference};
 use pagewise_testkit::scripted::{Noise, World, true_world};
 use serde::{Deserialize, Serialize};
@@ -101,7 +101,7 @@ fn trial(scenario: &Scenario, seed: u64) -> Ended {
     let truth = scenario.world.ratio;
     let covers = {
         // The rest of a study (counters, health) is not needed for each of thousands of trials.
-        let study = study::analyze(&without_first_metric(&plan), &order, &points, &looks).unwrap();
+        let study = analysis::analyze(&without_first_metric(&plan), &order, &points, &looks).unwrap();
         let of_wall = study.comparisons.iter().find(|one| one.metric == "wall").unwrap();
         of_wall.effect.as_ref().map(|effect| effect.interval.low <= truth && truth <= effect.interval.high)
     };

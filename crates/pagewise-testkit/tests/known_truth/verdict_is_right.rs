@@ -3,7 +3,7 @@
 //! Every figure is printed, and written as JSON into `$PAGEWISE_RECORD_DIR/verdict` when that is set. Seeds are fixed: a
 //! failure is a change in the code, never bad luck. `PAGEWISE_LONG` runs five times as many trials.
 
-use pagewise_core::experiment::analysis::{Analysis, Conclusion, analyze};
+use pagewise_core::experiment::analysis::{Comparison, Conclusion, analyze};
 use pagewise_core::experiment::order;
 use pagewise_core::stats::{power, student_t};
 use pagewise_testkit::scripted::{Noise, World, true_world, two_level_plan};
@@ -17,36 +17,37 @@ fn count() -> u32 {
     if std::env::var_os("PAGEWISE_LONG").is_some() { 20_000 } else { 4000 }
 }
 
-fn trials(world: &World, first_seed: u64) -> Vec<Analysis> {
+fn trials(world: &World, first_seed: u64) -> Vec<Comparison> {
     trials_of(PAIRS, world, first_seed)
 }
 
-fn trials_of(pairs: u32, world: &World, first_seed: u64) -> Vec<Analysis> {
+fn trials_of(pairs: u32, world: &World, first_seed: u64) -> Vec<Comparison> {
     let one = |trial: u64| {
         let plan = two_level_plan(pairs, first_seed + trial);
         let order = order::draw(&plan).unwrap();
         let points = true_world(&plan, &order, world, first_seed + 1_000_000 + trial);
-        analyze(&plan, &points).unwrap()
+        analyze(&plan, &order, &points, &[]).unwrap().comparisons.remove(0)
     };
     (0..u64::from(count())).map(one).collect()
 }
 
-fn share(analyses: &[Analysis], holds: impl Fn(&Analysis) -> bool) -> f64 {
+fn share(analyses: &[Comparison], holds: impl Fn(&Comparison) -> bool) -> f64 {
     analyses.iter().filter(|analysis| holds(analysis)).count() as f64 / analyses.len() as f64
 }
 
-fn concludes(analyses: &[Analysis], word: Conclusion) -> f64 {
-    share(analyses, |analysis| analysis.verdict.conclusion == word)
+fn concludes(analyses: &[Comparison], word: Conclusion) -> f64 {
+    share(analyses, |analysis| analysis.conclusion == word)
 }
 
 /// Rejections of a true null by the t test and by the randomisation test.
-fn rejections(analyses: &[Analysis]) -> (f64, f64) {
+fn rejections(analyses: &[Comparison]) -> (f64, f64) {
     let t = share(analyses, |a| a.effect.as_ref().is_some_and(|effect| effect.p <= ALPHA));
-    let randomisation = share(analyses, |a| a.effect.as_ref().is_some_and(|effect| effect.randomisation_p <= ALPHA));
+    let randomisation =
+        share(analyses, |a| a.effect.as_ref().is_some_and(|effect| effect.randomisation_p.is_some_and(|p| p <= ALPHA)));
     (t, randomisation)
 }
 
-fn coverage(analyses: &[Analysis], truth: f64) -> f64 {
+fn coverage(analyses: &[Comparison], truth: f64) -> f64 {
     share(analyses, |a| {
         a.effect.as_ref().is_some_and(|effect| effect.interval.low <= truth && truth <= effect.interval.high)
     })
@@ -75,13 +76,13 @@ fn record(scenario: &str, figures: &[(&str, f64)]) {
     std::fs::write(file, format!("{json:#}\n")).unwrap();
 }
 
-fn false_alarms_stay_within_the_bound(scenario: &str, world: &World, seed: u64) -> Vec<Analysis> {
+fn false_alarms_stay_within_the_bound(scenario: &str, world: &World, seed: u64) -> Vec<Comparison> {
     let analyses = trials(world, seed);
     assert_few_false_alarms(scenario, &analyses);
     analyses
 }
 
-fn assert_few_false_alarms(scenario: &str, analyses: &[Analysis]) {
+fn assert_few_false_alarms(scenario: &str, analyses: &[Comparison]) {
     let (t, randomisation) = rejections(analyses);
     let decided = concludes(analyses, Conclusion::Better) + concludes(analyses, Conclusion::Worse);
     let bound = binomial_bound();
@@ -98,7 +99,7 @@ fn assert_few_false_alarms(scenario: &str, analyses: &[Analysis]) {
     assert!(decided <= bound, "better or worse in {decided}");
 }
 
-fn assert_covers(analyses: &[Analysis], truth: f64) {
+fn assert_covers(analyses: &[Comparison], truth: f64) {
     let covered = coverage(analyses, truth);
     assert!((0.935..=0.965).contains(&covered), "coverage {covered}");
 }
@@ -129,7 +130,8 @@ fn heavy_tails_make_no_false_alarms() {
 fn being_second_is_not_taken_for_an_effect() {
     let world = World { sd: 0.05, period_ratio: 1.2, ..World::default() };
     let analyses = false_alarms_stay_within_the_bound("no effect but a period effect", &world, 30_000_000);
-    let logs: f64 = analyses.iter().filter_map(|a| a.effect.as_ref()).map(|effect| effect.period_ratio.ln()).sum();
+    let logs: f64 =
+        analyses.iter().filter_map(|a| a.effect.as_ref()).map(|effect| effect.period_ratio.unwrap().ln()).sum();
     let period = (logs / analyses.len() as f64).exp();
     assert!((period - 1.2).abs() < 0.005, "period ratio {period}");
 }
@@ -156,7 +158,7 @@ fn a_true_effect_is_detected_as_often_as_the_design_promises_and_covered() {
     let world = World { sd, ratio: effect.exp(), drift_in_sd: 2.0, period_ratio: 0.97, ..World::default() };
     let analyses = trials(&world, 40_000_000);
     // At this noise a real effect may also be shown to lie below the margin; that is a detection, too.
-    let detected = share(&analyses, |a| a.verdict.conclusion == Conclusion::Worse || a.verdict.real_but_below_margin);
+    let detected = share(&analyses, |a| a.conclusion == Conclusion::Worse || a.real_but_below_margin);
     let theory = student_t::critical_value(ALPHA, f64::from(PAIRS) - 2.0) * pair_sd / f64::from(PAIRS).sqrt();
     let half_width = median_half_width(&analyses) / theory;
     let figures = [
@@ -181,7 +183,7 @@ fn effect_with_power(wanted: f64, pair_sd: f64) -> f64 {
     high
 }
 
-fn median_half_width(analyses: &[Analysis]) -> f64 {
+fn median_half_width(analyses: &[Comparison]) -> f64 {
     let mut widths: Vec<f64> = analyses
         .iter()
         .filter_map(|analysis| analysis.effect.as_ref())
@@ -214,9 +216,9 @@ fn an_arm_that_is_killed_more_often_never_wins() {
     // b is much faster when it survives.
     let world = World { sd: 0.02, ratio: 0.8, oom: (0.02, 0.3), ..World::default() };
     let analyses = trials(&world, 70_000_000);
-    let b_has_more = |analysis: &&Analysis| analysis.outcomes.b_bad > analysis.outcomes.a_bad;
-    let judged: Vec<&Analysis> = analyses.iter().filter(b_has_more).collect();
-    let won = |a: &&&Analysis| matches!(a.verdict.conclusion, Conclusion::Better | Conclusion::Equivalent);
+    let b_has_more = |analysis: &&Comparison| analysis.outcomes.b_bad > analysis.outcomes.a_bad;
+    let judged: Vec<&Comparison> = analyses.iter().filter(b_has_more).collect();
+    let won = |a: &&&Comparison| matches!(a.conclusion, Conclusion::Better | Conclusion::Equivalent);
     let wins = judged.iter().filter(won).count();
     let figures = [
         ("trials in which b was killed more often", judged.len() as f64),

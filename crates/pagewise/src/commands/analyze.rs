@@ -35,6 +35,9 @@ pub(crate) struct AnalyzeArgs {
     /// Factors whose levels are kept apart (a comparison leaves out its own)
     #[arg(long, value_name = "FACTOR,…")]
     by: Option<String>,
+    /// Whether blocks that hold both levels are used for the verdict: auto, or none
+    #[arg(long, value_enum, default_value = "auto")]
+    block: Blocks,
     /// What separates the fields: a character, or comma, semicolon, tab, space or pipe [default: as the header says]
     #[arg(long, value_name = "DELIMITER")]
     delimiter: Option<Delimiter>,
@@ -81,6 +84,15 @@ const EXAMPLES: &str = "Examples:\n  \
     pagewise analyze points.csv --value seconds --compare kernel=baseline,patched --by swap,concurrency --format text72\n  \
     pagewise analyze points.csv --value seconds --compare kernel=baseline,patched --compare swap=off,on \
     --by kernel,swap,concurrency --json";
+
+/// Whether blocks are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Blocks {
+    /// Where a column `block` says that levels recur within blocks; with a column `order`, pairs by the crossover
+    Auto,
+    /// Values are compared as if nothing tied them together
+    None,
+}
 
 /// What comparisons can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -172,6 +184,7 @@ impl AnalyzeArgs {
         let Fraction(margin) = self.margin;
         let question = Question {
             rule: Rule { margin, alpha: self.alpha, direction: self.direction },
+            uses_blocks: self.block == Blocks::Auto,
             counters,
             resamples: self.bootstrap,
             seed: self.seed,

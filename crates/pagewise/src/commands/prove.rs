@@ -7,12 +7,12 @@ use crate::commands::trial::resume_line;
 use crate::failure::Failure;
 use crate::output;
 use crate::places::PlaceArgs;
-use crate::rendering::{self, Found};
+use crate::rendering;
 use crate::session::{Seed, Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use indexmap::IndexMap;
-use pagewise_core::experiment::analysis::{Analysis, Conclusion};
+use pagewise_core::experiment::analysis::{Comparison, Conclusion};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
@@ -422,31 +422,31 @@ fn value_word(value: &serde_json::Value) -> String {
 
 /// Analyses, writes the reports, says the verdict.
 fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<ExitCode, Failure> {
-    let found = rendering::found(bundle)?;
-    let html = rendering::write_all(bundle, &found)?;
-    let Found::TwoArms { report, .. } = &found else {
+    let report = rendering::found(bundle)?;
+    let html = rendering::write_all(bundle, &report)?;
+    let ([one], true) = (report.analysis.comparisons.as_slice(), report.plan.is_two_arms()) else {
         let go_on = resume_line(bundle);
         return Err(Failure::Usage(anyhow!("{} holds a matrix; go on with:\n  {go_on}", bundle.path().display())));
     };
     if global.json {
         output::json(&report.analysis);
     } else {
-        output::data(&report::text(report, output::style(&global.color)));
+        output::data(&report::text(&report, output::style(&global.color)));
         let html = std::path::absolute(&html).unwrap_or(html);
-        let word = conclusion_word(report.analysis.verdict.conclusion).to_uppercase();
+        let word = conclusion_word(one.conclusion).to_uppercase();
         output::note(&format!("\n{word}; the whole report: {}", html.display()));
-        if let Some(floor) = noise_floor(&report.analysis) {
+        if let Some(floor) = noise_floor(&report.plan, one) {
             output::note(&floor);
         }
     }
-    let word = conclusion_word(report.analysis.verdict.conclusion);
+    let word = conclusion_word(one.conclusion);
     if fail_on.iter().any(|verdict| verdict == word) {
         return Ok(ExitCode::from(1));
     }
     if let Some(ended) = &report.analysis.ended_early {
         return Err(Failure::Partial(anyhow!("the proof ended before its plan did: {}", ended.reason)));
     }
-    if found.is_empty() {
+    if rendering::is_empty(&report) {
         return Err(Failure::NotPossible(anyhow!(
             "no pair of runs is complete, so there is nothing to compare; the outcomes above say why"
         )));
@@ -455,15 +455,16 @@ fn conclude(global: &Global, bundle: &Bundle, fail_on: &[String]) -> Result<Exit
 }
 
 /// For a trial of one policy against itself: what this host can tell apart.
-fn noise_floor(analysis: &Analysis) -> Option<String> {
-    if analysis.arms.a.policy != analysis.arms.b.policy {
+fn noise_floor(plan: &Plan, one: &Comparison) -> Option<String> {
+    let levels = &plan.factor(&one.factor)?.levels;
+    if levels.get(&one.a) != levels.get(&one.b) {
         return None;
     }
-    let interval = analysis.effect.as_ref()?.interval;
+    let interval = one.effect.as_ref()?.interval;
     let half_width = (interval.high / interval.low).sqrt() - 1.0;
     Some(format!(
         "noise floor: with {} pairs of this job this host cannot tell differences below {:.1} % from none",
-        analysis.pairs_complete,
+        one.blocks,
         half_width * 100.0
     ))
 }

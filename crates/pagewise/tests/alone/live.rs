@@ -110,12 +110,16 @@ fn a_host_is_switched_judged_and_left_as_it_was() {
         err(&output).lines().filter(|line| line.ends_with("s to settle, 0.1 s to wash out, 1 s measured")).count();
     assert_eq!(begun, 8, "each block says what it waits for: {}", err(&output));
     let analysis = desk.analysis("x.trial");
-    let (a, b) = (&analysis["arms"]["a"], &analysis["arms"]["b"]);
+    let (a, b) = (&analysis["comparisons"][0]["a_values"], &analysis["comparisons"][0]["b_values"]);
     assert_eq!(a["mean"].as_f64().unwrap().floor().to_string(), swappiness());
     assert!([37.0, 38.0].contains(&b["mean"].as_f64().unwrap().floor()), "{b}");
-    assert_ne!(analysis["verdict"]["conclusion"], "inconclusive", "hardly any noise");
-    let measures: Vec<&str> =
-        analysis["measures"].as_array().unwrap().iter().filter_map(|measure| measure["name"].as_str()).collect();
+    assert_ne!(analysis["comparisons"][0]["conclusion"], "inconclusive", "hardly any noise");
+    let measures: Vec<&str> = analysis["comparisons"][0]["measures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|measure| measure["name"].as_str())
+        .collect();
     // Not among them: the system share of busy CPU, which a host that is idle for a whole block does not have.
     for signal in ["system_share_of_all", "host_minor_faults"] {
         assert!(measures.contains(&signal), "{signal} is always taken: {measures:?}");
@@ -205,7 +209,7 @@ fn the_end_of_the_command_ends_the_proof_and_a_proof_ends_its_command() {
     assert_exit(&output, 5);
     let analysis = desk.analysis("short.trial");
     assert_eq!(analysis["ended_early"]["by"], "job");
-    assert_eq!(analysis["verdict"]["conclusion"], "inconclusive");
+    assert_eq!(analysis["comparisons"][0]["conclusion"], "inconclusive");
     assert!(out(&output).contains("ended-early"), "{}", out(&output));
     let again = desk.pagewise("prove", &["--resume", "short.trial"]).output().unwrap();
     assert_exit(&again, 5);
@@ -264,7 +268,7 @@ fn ctrl_c_restores_the_host_and_leaves_a_proof_that_can_go_on() {
     let output = desk.pagewise("prove", &["--resume", "x.trial"]).output().unwrap();
     assert_exit(&output, 0);
     let analysis = desk.analysis("x.trial");
-    assert_eq!(analysis["pairs_complete"], 4);
+    assert_eq!(analysis["comparisons"][0]["blocks"], 4);
     assert!(analysis.get("ended_early").is_none());
 }
 

@@ -57,18 +57,19 @@ fn the_same_policy_twice_on_terasort_is_rarely_called_different() {
     let different = trials
         .iter()
         .filter(|analysis| {
-            let interval = &analysis["effect"]["interval"];
+            let interval = &analysis["comparisons"][0]["effect"]["interval"];
             interval["low"].as_f64().unwrap() > 1.0 || interval["high"].as_f64().unwrap() < 1.0
         })
         .count();
     let half_widths: Vec<f64> = trials
         .iter()
         .map(|analysis| {
-            let interval = &analysis["effect"]["interval"];
+            let interval = &analysis["comparisons"][0]["effect"]["interval"];
             (interval["high"].as_f64().unwrap() / interval["low"].as_f64().unwrap()).ln() / 2.0
         })
         .collect();
-    let ratios: Vec<f64> = trials.iter().map(|analysis| analysis["effect"]["ratio"].as_f64().unwrap()).collect();
+    let ratios: Vec<f64> =
+        trials.iter().map(|analysis| analysis["comparisons"][0]["effect"]["ratio"].as_f64().unwrap()).collect();
     let figures = json!({
         "schema": "pagewise.bench/1",
         "what": "prove --aa now, terasort rows=20000, 4 pairs",
@@ -92,9 +93,9 @@ fn a_job_that_sleeps_five_percent_longer_is_measured_right() {
     // The truth is the ratio of the sleeps; starting a process adds a few milliseconds to both,
     // which moves the ratio by 0.02 %.
     let truth = 1.05;
-    let of = |analysis: &Value, end: &str| analysis["effect"]["interval"][end].as_f64().unwrap();
+    let of = |analysis: &Value, end: &str| analysis["comparisons"][0]["effect"]["interval"][end].as_f64().unwrap();
     let covered = trials.iter().filter(|a| of(a, "low") <= truth && truth <= of(a, "high")).count();
-    let found = trials.iter().filter(|analysis| analysis["verdict"]["conclusion"] == "worse").count();
+    let found = trials.iter().filter(|analysis| analysis["comparisons"][0]["conclusion"] == "worse").count();
     let intervals: Vec<[f64; 2]> = trials.iter().map(|analysis| [of(analysis, "low"), of(analysis, "high")]).collect();
     let figures = json!({
         "schema": "pagewise.bench/1",

@@ -77,8 +77,8 @@ fn a_difference_that_is_there_is_found_and_reported_in_every_form() {
     assert!(text.contains("worse"), "{text}");
     let analysis = desk.analysis("x.trial");
     assert_eq!(analysis["schema"], "pagewise.analysis/1");
-    assert_eq!(analysis["verdict"]["conclusion"], "worse");
-    let interval = &analysis["effect"]["interval"];
+    assert_eq!(analysis["comparisons"][0]["conclusion"], "worse");
+    let interval = &analysis["comparisons"][0]["effect"]["interval"];
     let (low, high) = (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());
     assert!(low < 2.0 && 1.5 < high, "the ratio of the sleeps is near 2: {low} to {high}");
     for file in ["report.html", "report.md", "plan.toml", "points.sqlite"] {
@@ -95,7 +95,7 @@ fn json_goes_to_stdout_and_fail_on_sets_the_exit_code() {
     let output = desk.run(&sleeper(&args));
     assert_exit(&output, 1);
     let analysis: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(analysis["pairs_complete"], 4);
+    assert_eq!(analysis["comparisons"][0]["blocks"], 4);
     assert_eq!(analysis["points"].as_array().unwrap().len(), 8);
 }
 
@@ -129,8 +129,8 @@ fn a_metric_of_the_users_own_is_compared() {
         ]);
         assert_exit(&output, 0);
         let analysis = desk.analysis(&format!("{name}.trial"));
-        assert_eq!(analysis["verdict"]["conclusion"], "better", "{metric}: {analysis}");
-        assert_eq!(analysis["arms"]["a"]["mean"].as_f64().unwrap().floor(), 10.0);
+        assert_eq!(analysis["comparisons"][0]["conclusion"], "better", "{metric}: {analysis}");
+        assert_eq!(analysis["comparisons"][0]["a_values"]["mean"].as_f64().unwrap().floor(), 10.0);
     }
 }
 
@@ -157,9 +157,9 @@ fn a_job_that_fails_in_one_arm_cannot_win_there() {
     // Not one pair is complete, and yet that is an answer.
     assert_exit(&output, 0);
     let analysis = desk.analysis("x.trial");
-    assert_eq!(analysis["verdict"]["conclusion"], "worse", "{analysis}");
-    assert_eq!(analysis["verdict"]["decided_by"], "outcomes");
-    assert_eq!(analysis["arms"]["b"]["outcomes"]["failed"], 4);
+    assert_eq!(analysis["comparisons"][0]["conclusion"], "worse", "{analysis}");
+    assert_eq!(analysis["comparisons"][0]["decided_by"], "outcomes");
+    assert_eq!(analysis["cells"][1]["outcomes"]["failed"], 4);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_run_that_takes_too_long_and_an_output_that_is_wrong_are_results() {
         "late",
     ]));
     assert_exit(&output, 0);
-    assert_eq!(desk.analysis("late.trial")["arms"]["b"]["outcomes"]["timeout"], 4);
+    assert_eq!(desk.analysis("late.trial")["cells"][1]["outcomes"]["timeout"], 4);
     let output = desk.run(&[
         "--aa",
         "now",
@@ -196,7 +196,7 @@ fn a_run_that_takes_too_long_and_an_output_that_is_wrong_are_results() {
         "true",
     ]);
     assert_exit(&output, 3);
-    assert_eq!(desk.analysis("wrong.trial")["arms"]["a"]["outcomes"]["wrong"], 4);
+    assert_eq!(desk.analysis("wrong.trial")["cells"][0]["outcomes"]["wrong"], 4);
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn prepare_verify_and_clean_run_around_each_run_and_are_not_timed() {
     ]);
     assert_exit(&output, 0);
     assert_eq!(fs::read_to_string(desk.path("log")).unwrap().replace('\n', ""), "prvc".repeat(8));
-    let mean = desk.analysis("x.trial")["arms"]["a"]["mean"].as_f64().unwrap();
+    let mean = desk.analysis("x.trial")["comparisons"][0]["a_values"]["mean"].as_f64().unwrap();
     assert!(mean < 0.25, "the preparation was timed: {mean}");
 }
 
@@ -336,7 +336,7 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
         let output = desk.run(&["--resume", "x.trial"]);
         assert_exit(&output, 0);
         let analysis = desk.analysis("x.trial");
-        assert_eq!(analysis["pairs_complete"], 5);
+        assert_eq!(analysis["comparisons"][0]["blocks"], 5);
         let points = analysis["points"].as_array().unwrap();
         let of_index = |index: u64, ok: bool| {
             points.iter().filter(|p| p["index"] == index && (p["outcome"] == "ok") == ok).count()
@@ -428,8 +428,8 @@ fn a_job_over_its_memory_limit_is_oom_and_never_the_winner() {
         &format!("set -o pipefail; {script}"),
     ]);
     let analysis = desk.analysis("x.trial");
-    assert_eq!(analysis["arms"]["b"]["outcomes"]["oom"], 4, "{analysis}\n{}", stderr(&output));
-    assert_eq!(analysis["verdict"]["conclusion"], "worse");
+    assert_eq!(analysis["cells"][1]["outcomes"]["oom"], 4, "{analysis}\n{}", stderr(&output));
+    assert_eq!(analysis["comparisons"][0]["conclusion"], "worse");
 }
 
 #[test]
@@ -478,7 +478,7 @@ fn a_metric_that_is_no_number_does_not_cost_the_bundle() {
     let output = desk.run(&[&args[..], &job[..]].concat());
     assert_exit(&output, 3);
     assert!(stderr(&output).contains("no pair of runs is complete"), "{}", stderr(&output));
-    assert_eq!(desk.analysis("x.trial")["arms"]["b"]["outcomes"]["ok"], 4);
+    assert_eq!(desk.analysis("x.trial")["cells"][1]["outcomes"]["ok"], 4);
 }
 
 #[test]
@@ -499,7 +499,7 @@ fn a_job_stopped_in_the_middle_of_a_metric_is_a_timeout_and_decides_the_verdict(
     let job = ["--fail-on", "worse", "--", "sh", "-c", script];
     let output = desk.run(&[&args[..], &job[..]].concat());
     assert_exit(&output, 1);
-    assert_eq!(desk.analysis("x.trial")["arms"]["b"]["outcomes"]["timeout"], 4);
+    assert_eq!(desk.analysis("x.trial")["cells"][1]["outcomes"]["timeout"], 4);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use pagewise_core::comparison::analysis::{self as comparisons, Comparisons};
 use pagewise_core::experiment::analysis::{self, Analysis};
 use pagewise_core::experiment::plan::{self, Plan};
-use pagewise_core::experiment::study::{self, Study};
 use pagewise_core::finding::{self, Diagnosis};
 use pagewise_core::report::changes::{self, ChangesReport};
 use pagewise_core::report::doctor::{self, DoctorReport};
@@ -21,7 +20,6 @@ fn documents() -> Vec<(&'static str, Schema)> {
         (doctor::SCHEMA, schema_for!(DoctorReport)),
         (finding::SCHEMA, schema_for!(Diagnosis)),
         (plan::SCHEMA, schema_for!(Plan)),
-        (study::SCHEMA, schema_for!(Study)),
         (tunables::SCHEMA, schema_for!(TunablesReport)),
     ]
 }

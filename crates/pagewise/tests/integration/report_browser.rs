@@ -2,7 +2,7 @@
 //!
 //! `PAGEWISE_SCREENSHOTS=DIR` keeps the screenshots, for eyes.
 
-use pagewise_core::report::{html, study};
+use pagewise_core::report::html;
 use pagewise_testkit::browser::visit;
 use pagewise_testkit::{reports, requires, studies};
 use std::fs;
@@ -14,8 +14,7 @@ const WINDOWS: [(u32, u32); 2] = [(1280, 2600), (390, 5200)];
 /// Every report of two arms and of a matrix with its name, as HTML.
 fn pages() -> Vec<(String, String)> {
     let pairs = reports::all().into_iter().map(|(name, report)| (name.to_owned(), html(&report).unwrap()));
-    let matrices =
-        studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), study::html(&report).unwrap()));
+    let matrices = studies::all().into_iter().map(|(name, report)| (format!("study-{name}"), html(&report).unwrap()));
     pairs.chain(matrices).collect()
 }
 
@@ -127,7 +126,7 @@ fn every_claim_of_a_matrix_has_its_flame_graph() {
         if (said() === first) console.log('the other claim looks the same: ' + first);
         if (document.querySelectorAll('#flame-chart g.frame').length < 10) console.log('nothing is drawn');
         console.log('came to the end');";
-    let page = asked(&study::html(&studies::stacked()).unwrap(), question);
+    let page = asked(&html(&studies::stacked()).unwrap(), question);
     let seen = pagewise_testkit::browser::visit_with(folder.path(), "claims", &page, WINDOWS[0], false, &WAIT);
     assert!(seen.console.len() == 1 && seen.console[0].contains("came to the end"), "{:?}", seen.console);
 }

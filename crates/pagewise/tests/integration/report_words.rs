@@ -90,7 +90,7 @@ fn markup(page: &str) -> String {
 
 #[test]
 fn the_page_of_runs_that_kept_stacks_loads_nothing_and_names_every_licence() {
-    for page in [html(&reports::stacked()).unwrap(), pagewise_core::report::study::html(&studies::stacked()).unwrap()] {
+    for page in [html(&reports::stacked()).unwrap(), html(&studies::stacked()).unwrap()] {
         let markup = markup(&page);
         for way in ["<link", "<img", "<iframe", "<object", "@import", "url(", "onerror=\""] {
             assert!(!markup.contains(way), "{way} loads something");

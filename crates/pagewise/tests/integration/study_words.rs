@@ -3,12 +3,12 @@
 use pagewise_core::comparison::analysis::{Comparison, analyze};
 use pagewise_core::comparison::question::{Contrast, Question};
 use pagewise_core::comparison::table::Table;
-use pagewise_core::report::Style;
-use pagewise_core::report::study::{StudyReport, csv, html, latex, markdown, r_script, text, text72};
+use pagewise_core::report::study::{csv, latex, r_script, text72};
+use pagewise_core::report::{Report, Style, html, markdown, text};
 use pagewise_testkit::studies;
 
 /// Every rendition with its name.
-fn renditions(report: &StudyReport) -> Vec<(&'static str, String)> {
+fn renditions(report: &Report) -> Vec<(&'static str, String)> {
     vec![
         ("text", text(report, Style::default())),
         ("markdown", markdown(report)),
@@ -93,7 +93,7 @@ fn a_trial_that_stopped_early_says_at_which_look_and_whose_interval_it_is() {
 #[test]
 fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_sequence() {
     let report = studies::open_ended();
-    let blocks = report.study.looks.last().unwrap().blocks;
+    let blocks = report.analysis.looks.last().unwrap().blocks;
     for (kind, said) in renditions(&report).into_iter().filter(|(kind, _)| *kind != "csv") {
         let words = said.replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("confidence sequence"), "{kind}");
@@ -101,7 +101,7 @@ fn an_open_ended_trial_says_in_every_form_that_its_intervals_are_a_confidence_se
         assert!(!words.contains("t test p") && !words.contains("repeated"), "{kind}: nothing else stands beside it");
     }
     let rows = text(&report, Style::default()).matches("equivalent").count();
-    assert!(rows > 0 && report.study.looks.len() as u32 == blocks - 3, "a look after every block is kept");
+    assert!(rows > 0 && report.analysis.looks.len() as u32 == blocks - 3, "a look after every block is kept");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn analyze_reads_the_csv_and_finds_the_good_runs_of_the_trial() {
     let table = Table::read(csv(&report).as_bytes(), "study.csv", &question).unwrap();
     let found = analyze(&table, &question).unwrap();
     assert_eq!(found.comparisons.len(), 2);
-    for ours in report.study.comparisons.iter().filter(|one| one.primary) {
+    for ours in report.analysis.comparisons.iter().filter(|one| one.primary) {
         let same = |one: &&Comparison| one.by.get("concurrency") == ours.by.get("concurrency");
         let theirs = found.comparisons.iter().find(same).unwrap();
         assert_eq!((theirs.a.n, theirs.b.n), (ours.a_values.n, ours.b_values.n));

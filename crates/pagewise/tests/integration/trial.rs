@@ -465,8 +465,11 @@ fn a_level_that_fails_every_time_is_a_result_and_the_good_runs_of_the_other_are_
     assert!(!told(&ran).contains("nothing to compare"), "{}", told(&ran));
     let analysis = fs::read_to_string(desk.0.path().join("x.trial/analysis.json")).expect("an analysis");
     let analysis: serde_json::Value = serde_json::from_str(&analysis).expect("JSON");
-    assert_eq!((analysis["arms"]["a"]["n"].as_u64(), analysis["arms"]["b"]["n"].as_u64()), (Some(6), Some(0)));
-    assert!(analysis["arms"]["a"]["mean"].is_f64(), "{}", analysis["arms"]["a"]);
+    assert_eq!(
+        (analysis["comparisons"][0]["a_values"]["n"].as_u64(), analysis["comparisons"][0]["b_values"]["n"].as_u64()),
+        (Some(6), Some(0))
+    );
+    assert!(analysis["comparisons"][0]["a_values"]["mean"].is_f64(), "{}", analysis["comparisons"][0]["a_values"]);
 
     // As a matrix, too.
     let more = format!("{FAILS}[[metric]]\nname = 'wall'\n[[metric]]\nname = 'user'\n");

@@ -1,112 +1,161 @@
-//! What else differed: the other measures of a run, and the kernel counters behind the difference.
+//! What else differed between the two sides of a comparison: the other measures of a run, kernel counters, and time stalled for
+//! memory. All of it by the estimator of the comparison itself.
 
-use super::effect::ratio_interval;
-use super::pairs::{Pair, Side, Trial};
-use super::{CounterContrast, Interval, MeasureContrast, Question};
+use super::compare::Estimated;
+use super::values::Values;
+use super::{CounterContrast, Declared, Interval, MeasureContrast, Stall};
+use crate::comparison::estimate::{self, FALSE_DISCOVERY_RATE};
 use crate::experiment::point::Point;
 use crate::metric::{self, MEASURES};
-use crate::stats::crossover::{self, Estimate, PairDifference};
-use crate::stats::{benjamini_hochberg, summary};
-
-/// Counters are listed up to this false-discovery rate.
-const FALSE_DISCOVERY_RATE: f64 = 0.1;
+use crate::stats::summary;
+use std::collections::BTreeSet;
 
 /// More than this is not read.
 const MOST_COUNTERS: usize = 12;
 
-/// The other measures: those of the catalogue in its order, then the user's own by name.
-pub(super) fn measures(question: &Question, trial: &Trial) -> Vec<MeasureContrast> {
-    let common = trial.common_measures();
-    let own = common.iter().copied().filter(|name| metric::find(name).is_none());
-    MEASURES
-        .iter()
-        .map(|measure| measure.name)
-        .filter(|name| common.contains(name))
-        .chain(own)
-        .filter(|name| *name != question.metric.name)
-        .map(|name| measure(question, trial, name))
-        .collect()
-}
+/// Time in which at least one task waited for memory.
+const STALL: &str = "psi_memory_some";
 
-fn measure(question: &Question, trial: &Trial, name: &str) -> MeasureContrast {
-    let value = |point: &Point| point.measures.get(name).copied().unwrap_or(f64::NAN);
-    let of = |side: Side| -> Vec<f64> { trial.pairs.iter().map(|pair| value(pair.run(side).point)).collect() };
-    let (a, b) = (of(Side::A), of(Side::B));
-    let positive = a.iter().chain(&b).all(|value| *value > 0.0);
-    let estimate = if positive { contrast(trial, |point| libm::log(value(point))) } else { None };
-    let first = trial.pairs.first().map(|pair| pair.a.point);
-    MeasureContrast {
-        name: name.to_owned(),
-        unit: first.map(|point| unit(name, point)).unwrap_or_default(),
-        a_mean: summary::mean(&a).unwrap_or_default(),
-        b_mean: summary::mean(&b).unwrap_or_default(),
-        ratio: estimate.map(|estimate| libm::exp(estimate.effect)),
-        interval: estimate.map(|estimate| ratio_interval(&estimate, question.alpha)),
-    }
-}
-
-fn unit(name: &str, point: &Point) -> String {
-    match metric::find(name) {
-        Some(known) => super::unit_text(known.unit),
-        None => point.custom_units.get(name).cloned().unwrap_or_default(),
-    }
-}
-
-/// What the counters show.
-pub(super) struct Counters {
-    pub(super) most_different: Vec<CounterContrast>,
+/// What was found beside the effect.
+#[derive(Default)]
+pub(super) struct Explained {
+    pub(super) measures: Vec<MeasureContrast>,
+    pub(super) counters: Vec<CounterContrast>,
     pub(super) compared: u32,
+    pub(super) stall: Option<Stall>,
 }
 
-/// Compares the growth of every counter that moved at all. Differences, not ratios: growth is often zero in one arm.
-pub(super) fn counters(question: &Question, trial: &Trial) -> Counters {
-    let moved = |name: &&str| {
-        let grew = |pair: &Pair| growth(pair.a.point, name) != 0.0 || growth(pair.b.point, name) != 0.0;
-        !metric::vmstat_is_level(name) && trial.pairs.iter().any(grew)
-    };
-    let mut compared: Vec<CounterContrast> = trial
-        .common_counters()
-        .into_iter()
-        .filter(moved)
-        .filter_map(|name| Some(counter(question, trial, name, &contrast(trial, |point| growth(point, name))?)))
-        .collect();
-    let count = compared.len() as u32;
-    let p_values: Vec<f64> = compared.iter().map(|counter| counter.p).collect();
-    for (counter, q) in compared.iter_mut().zip(benjamini_hochberg::adjusted(&p_values)) {
-        counter.q = q;
+/// Explains a comparison. Counters and other measures stand beside the first metric alone: the others have the same.
+pub(super) fn of(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated) -> Explained {
+    if estimated.differences.is_empty() {
+        return Explained::default();
     }
-    compared.retain(|counter| counter.q <= FALSE_DISCOVERY_RATE);
-    // Stable: counters that are equally significant stay in the order of their names.
-    compared.sort_by(|one, other| one.q.total_cmp(&other.q).then(one.p.total_cmp(&other.p)));
-    compared.truncate(MOST_COUNTERS);
-    Counters { most_different: compared, compared: count }
-}
-
-fn counter(question: &Question, trial: &Trial, name: &str, estimate: &Estimate) -> CounterContrast {
-    let mean = |side: Side| {
-        let values: Vec<f64> = trial.pairs.iter().map(|pair| growth(pair.run(side).point, name)).collect();
-        summary::mean(&values).unwrap_or_default()
-    };
-    let (low, high) = estimate.interval(question.alpha);
-    CounterContrast {
-        name: name.to_owned(),
-        a_mean: mean(Side::A),
-        b_mean: mean(Side::B),
-        difference: estimate.effect,
-        interval: Interval { low, high },
-        p: estimate.p(),
-        q: 1.0,
+    let sides = Sides { declared, values, estimated };
+    let stall = sides.stall();
+    if estimated.asked.metric != 0 {
+        return Explained { stall, ..Explained::default() };
     }
+    let (counters, compared) = sides.counters();
+    Explained { measures: sides.measures(), counters, compared, stall }
 }
 
-fn growth(point: &Point, counter: &str) -> f64 {
-    point.counters.get(counter).copied().unwrap_or_default() as f64
+/// The runs of a comparison.
+struct Sides<'a, 'p> {
+    declared: &'a Declared<'a>,
+    values: &'a Values<'p>,
+    estimated: &'a Estimated,
 }
 
-/// The crossover estimate of any number that every run has. `None` when the pairs allow no estimate.
-fn contrast(trial: &Trial, value: impl Fn(&Point) -> f64) -> Option<Estimate> {
-    let difference =
-        |pair: &Pair| PairDifference { a_first: pair.a_first, difference: value(pair.b.point) - value(pair.a.point) };
-    let differences: Vec<PairDifference> = trial.pairs.iter().map(difference).collect();
-    crossover::estimate(&differences).ok()
+impl<'p> Sides<'_, 'p> {
+    fn alpha(&self) -> f64 {
+        self.declared.plan.design.alpha
+    }
+
+    /// Every run of every block that counts.
+    fn runs(&self) -> Vec<&'p Point> {
+        let of_block = |block: u32| self.estimated.cells().filter_map(move |cell| self.values.good(block, cell));
+        self.estimated.differences.iter().flat_map(|one| of_block(one.block)).collect()
+    }
+
+    /// The mean of a number over the runs of one side.
+    fn mean(&self, sign: f64, number: &impl Fn(u32, &str) -> Option<f64>) -> f64 {
+        let cells = self.estimated.cells_of(sign);
+        let blocks = self.estimated.differences.iter();
+        let all: Vec<f64> =
+            blocks.flat_map(|one| cells.iter().filter_map(move |cell| number(one.block, cell))).collect();
+        summary::mean(&all).unwrap_or_default()
+    }
+
+    /// The other measures that every run has: those of the catalogue in its order, then the user's own by name.
+    fn measures(&self) -> Vec<MeasureContrast> {
+        let runs = self.runs();
+        let names = |point: &&'p Point| -> BTreeSet<&'p str> {
+            point.measures.iter().filter(|(_, value)| value.is_finite()).map(|(name, _)| name.as_str()).collect()
+        };
+        let common = runs.iter().map(names).reduce(|common, next| &common & &next).unwrap_or_default();
+        let own = common.iter().copied().filter(|name| metric::find(name).is_none());
+        let compared = |name: &str| self.declared.metrics.iter().any(|metric| metric.metric.name == name);
+        MEASURES
+            .iter()
+            .map(|measure| measure.name)
+            .filter(|name| common.contains(name))
+            .chain(own)
+            .filter(|name| !compared(name))
+            .map(|name| self.measure(name, &runs))
+            .collect()
+    }
+
+    fn measure(&self, name: &str, runs: &[&Point]) -> MeasureContrast {
+        let value = |block: u32, cell: &str| self.values.value(block, cell, name);
+        let is_positive = runs.iter().all(|point| point.measures.get(name).is_some_and(|value| *value > 0.0));
+        let estimate = if is_positive {
+            self.estimated.estimate_of(|block, cell| value(block, cell).map(libm::log))
+        } else {
+            None
+        };
+        let interval = |found: estimate::Estimate| {
+            let (low, high) = found.contrast.interval(self.alpha());
+            Interval { low: libm::exp(low), high: libm::exp(high) }
+        };
+        MeasureContrast {
+            name: name.to_owned(),
+            unit: super::unit_of(name, runs.iter().copied()),
+            a_mean: self.mean(-1.0, &value),
+            b_mean: self.mean(1.0, &value),
+            ratio: estimate.map(|found| libm::exp(found.contrast.estimate)),
+            interval: estimate.map(interval),
+        }
+    }
+
+    /// Compares the growth of every counter that moved at all. Differences, not ratios: growth is often zero on one side.
+    fn counters(&self) -> (Vec<CounterContrast>, u32) {
+        let runs = self.runs();
+        let names = |point: &&'p Point| -> BTreeSet<&'p str> { point.counters.keys().map(String::as_str).collect() };
+        let common = runs.iter().map(names).reduce(|common, next| &common & &next).unwrap_or_default();
+        let moved = |name: &&str| runs.iter().any(|point| point.counters.get(*name).is_some_and(|growth| *growth != 0));
+        let compared = common.into_iter().filter(|name| !metric::vmstat_is_level(name)).filter(moved);
+        let mut found: Vec<CounterContrast> = compared.filter_map(|name| self.counter(name)).collect();
+        let compared = found.len() as u32;
+        estimate::adjust(&mut found);
+        found.retain(|counter| counter.q <= FALSE_DISCOVERY_RATE);
+        // Stable: counters that are equally significant stay in the order of their names.
+        found.sort_by(|one, other| one.q.total_cmp(&other.q).then(one.p.total_cmp(&other.p)));
+        found.truncate(MOST_COUNTERS);
+        (found, compared)
+    }
+
+    fn counter(&self, name: &str) -> Option<CounterContrast> {
+        let growth = |block: u32, cell: &str| -> Option<f64> {
+            self.values.good(block, cell)?.counters.get(name).map(|growth| *growth as f64)
+        };
+        let found = self.estimated.estimate_of(growth)?;
+        Some(CounterContrast {
+            name: name.to_owned(),
+            a_mean: self.mean(-1.0, &growth),
+            b_mean: self.mean(1.0, &growth),
+            difference: found.contrast.estimate,
+            interval: found.contrast.interval(self.alpha()).into(),
+            p: found.contrast.p,
+            q: 1.0,
+        })
+    }
+
+    /// How much of a difference in seconds goes with seconds stalled for memory.
+    fn stall(&self) -> Option<Stall> {
+        let metric = &self.declared.metrics[self.estimated.asked.metric].metric;
+        if metric.unit != "seconds" || metric.name == STALL {
+            return None;
+        }
+        let of = |name: &str| self.estimated.estimate_of(|block, cell| self.values.value(block, cell, name));
+        let (time, stalled) = (of(&metric.name)?.contrast, of(STALL)?.contrast);
+        let (time_low, time_high) = time.interval(self.alpha());
+        let time_differs = time_low > 0.0 || time_high < 0.0;
+        Some(Stall {
+            measure: STALL.to_owned(),
+            time: time.estimate,
+            stalled: stalled.estimate,
+            stalled_interval: stalled.interval(self.alpha()).into(),
+            share: time_differs.then(|| stalled.estimate / time.estimate),
+        })
+    }
 }

@@ -1,21 +1,20 @@
 //! What is special about a proof on a host that goes on working: it may end early, and a switch may act slowly.
 
-use super::pairs::Trial;
-use super::sentence::{change, p_value};
+use super::compare::Estimated;
+use super::pair_sentence::{change, p_value};
+use super::values::Values;
 use super::warnings::{LOOKED_FOR_EVERY_TIME, warning};
-use super::{Question, Warning};
+use super::{BlockDifference, Declared, Warning};
 use crate::experiment::live::{EndedBy, half_of};
 use crate::experiment::order::FEWEST_PAIRS;
-use crate::experiment::point::Point;
-use crate::stats::crossover::{self, PairDifference};
 
 /// Each order must occur this often, or its spread cannot be told from the period effect.
 const EACH_ORDER: usize = 2;
 
 /// Why a live proof that ended early carries no verdict. The plan it was begun with could have; what was run of it could not.
-pub(super) fn too_little(question: &Question, pairs: &[PairDifference]) -> Option<String> {
-    question.ended.as_ref()?;
-    let a_first = pairs.iter().filter(|pair| pair.a_first).count();
+pub(super) fn too_little(declared: &Declared<'_>, pairs: &[BlockDifference]) -> Option<String> {
+    declared.ended?;
+    let a_first = pairs.iter().filter(|pair| pair.a_first == Some(true)).count();
     let rarer = a_first.min(pairs.len() - a_first);
     if pairs.len() >= FEWEST_PAIRS as usize && rarer >= EACH_ORDER {
         return None;
@@ -24,13 +23,13 @@ pub(super) fn too_little(question: &Question, pairs: &[PairDifference]) -> Optio
         "the proof ended early with {} complete of {} pairs, of which A went first in {a_first}, and a verdict needs \
          {FEWEST_PAIRS} with each order {EACH_ORDER} times",
         pairs.len(),
-        question.pairs_planned
+        declared.plan.design.blocks
     ))
 }
 
 /// That the plan did not come to its end, and why.
-pub(super) fn ended_early(question: &Question, trial: &Trial) -> Option<Warning> {
-    let ended = question.ended.as_ref()?;
+pub(super) fn ended_early(declared: &Declared<'_>, comparisons: &[Estimated]) -> Option<Warning> {
+    let ended = declared.ended?;
     let what = match ended.by {
         EndedBy::Job => "the job ended",
         EndedBy::Bound => "a bound was crossed",
@@ -45,42 +44,34 @@ pub(super) fn ended_early(question: &Question, trial: &Trial) -> Option<Warning>
         "The proof ended before its plan because {what}: {}. The {} of {} pairs that were complete are analysed, the cut \
          one is not.{consequence}",
         ended.reason,
-        trial.pairs.len(),
-        question.pairs_planned
+        comparisons.first().map_or(0, |one| one.differences.len()),
+        declared.plan.design.blocks
     );
     warning("ended-early", text)
 }
 
 /// Whether the difference between the arms is still growing or shrinking inside the blocks: then the old policy's traces, or
 /// the new one's slow start, are part of what was measured. Compares the difference in second halves with that in first halves.
-pub(super) fn still_changing(question: &Question, trial: &Trial) -> Option<Warning> {
-    if !question.is_live {
-        return None;
-    }
-    let value = |point: &Point, second: bool| {
-        point.measures.get(&half_of(&question.metric.name, second)).copied().filter(|value| *value > 0.0)
+pub(super) fn still_changing(declared: &Declared<'_>, values: &Values<'_>, one: &Estimated) -> Option<Warning> {
+    declared.plan.live.as_ref()?;
+    let metric = &declared.metrics[one.asked.metric].metric.name;
+    let log = |block: u32, cell: &str, second: bool| {
+        values.value(block, cell, &half_of(metric, second)).filter(|value| *value > 0.0).map(libm::log)
     };
-    let (mut first, mut second, mut growth) = (Vec::new(), Vec::new(), Vec::new());
-    for pair in &trial.pairs {
-        let log_ratio = |half| Some(libm::log(value(pair.b.point, half)?) - libm::log(value(pair.a.point, half)?));
-        let (one, two) = (log_ratio(false)?, log_ratio(true)?);
-        let a_first = pair.a_first;
-        first.push(PairDifference { a_first, difference: one });
-        second.push(PairDifference { a_first, difference: two });
-        growth.push(PairDifference { a_first, difference: two - one });
-    }
-    let p = crossover::estimate(&growth).ok()?.p();
+    let p = one.estimate_of(|block, cell| Some(log(block, cell, true)? - log(block, cell, false)?))?.contrast.p;
     if p >= LOOKED_FOR_EVERY_TIME {
         return None;
     }
-    let effect = |pairs: &[PairDifference]| crossover::estimate(pairs).ok().map(|found| libm::exp(found.effect));
+    let effect = |second: bool| {
+        let found = one.estimate_of(|block, cell| log(block, cell, second))?;
+        Some(change(libm::exp(found.contrast.estimate)))
+    };
     let text = format!(
-        "The difference is still changing inside the blocks: {} under `{}` is {} in their first halves and {} in their second \
-         halves (p = {}). What one policy leaves behind reaches into the other's block.",
-        question.metric.name,
-        question.b,
-        change(effect(&first)?),
-        change(effect(&second)?),
+        "The difference is still changing inside the blocks: {metric} under `{}` is {} in their first halves and {} in their \
+         second halves (p = {}). What one policy leaves behind reaches into the other's block.",
+        declared.plan.contrasts[one.asked.contrast].b,
+        effect(false)?,
+        effect(true)?,
         p_value(p)
     );
     warning("still-changing", text)

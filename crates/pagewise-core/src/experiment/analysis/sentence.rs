@@ -1,204 +1,207 @@
-//! The verdict in words: outcome first, then the numbers, rounded to what they can carry.
+//! A comparison in words: outcome first, then the numbers, rounded to what they can carry.
 
-use super::effect::Found;
-use super::pairs::{Side, Trial};
-use super::verdict::{Concluded, Reason};
-use super::{Conclusion, Interval, OutcomeTest, PairsNeeded, Question};
-pub(super) use crate::comparison::words::p_value;
-use crate::experiment::point::Outcome;
-use crate::stats::power::MOST_PAIRS;
+use super::{Comparison, Effect, Interval, JudgedMetric};
+use crate::comparison::rule::{Conclusion, Reason};
+use crate::comparison::words::p_value;
+use crate::experiment::plan::Interaction;
 
-/// One or two sentences for a person.
 pub(super) fn verdict(
-    question: &Question,
-    trial: &Trial,
-    concluded: &Concluded,
-    found: &Result<Found, String>,
-    outcomes: &OutcomeTest,
-    pairs_needed: Option<&PairsNeeded>,
+    comparison: &Comparison,
+    metric: &JudgedMetric,
+    reason: Reason,
+    other: Option<&Interaction>,
 ) -> String {
-    match (concluded.reason, found) {
-        (Reason::Outcomes, _) => decided_by_outcomes(question, trial, concluded, outcomes),
-        (_, Err(why)) => format!("No verdict: {why}."),
-        (Reason::HeldBackByOutcomes { instead_of }, Ok(found)) => {
-            held_back(question, trial, instead_of, found, outcomes)
+    let place = place(comparison, other);
+    if let (Some(other), Some(effect)) = (other, &comparison.effect)
+        && matches!(reason, Reason::NotDecided | Reason::Effect)
+        && matches!(comparison.conclusion, Conclusion::Inconclusive | Conclusion::Equivalent)
+    {
+        return same_step(comparison, metric, other, effect);
+    }
+    match (reason, &comparison.effect) {
+        (Reason::Outcomes, _) => {
+            let outcomes = &comparison.outcomes;
+            format!(
+                "{}{place}: {} of {} runs of `{}` ended badly, against {} of {} of `{}` (Fisher's exact test, p = {}). \
+                 Failures are compared before times.",
+                judged(comparison, other),
+                outcomes.b_bad,
+                outcomes.b_total,
+                comparison.b,
+                outcomes.a_bad,
+                outcomes.a_total,
+                comparison.a,
+                p_value(outcomes.p)
+            )
         }
-        (Reason::NotDecided | Reason::NoEffect, Ok(found)) => not_decided(question, found, pairs_needed),
-        (Reason::Effect, Ok(found)) if concluded.word == Conclusion::Equivalent => {
-            equivalent(question, found, concluded.real_but_below_margin)
+        (_, None) => {
+            let why = comparison.no_effect_because.as_deref().unwrap_or("nothing was measured");
+            format!("No verdict on `{}` against `{}`{place}: {why}.", comparison.b, comparison.a)
         }
-        (Reason::Effect, Ok(found)) => format!(
-            "{}: {} is {} ({}).",
-            judged(question, concluded.word),
-            question.metric.name,
-            change(found.effect.ratio),
-            at_level(question.alpha, &found.effect.interval, found)
+        (Reason::HeldBackByOutcomes { .. }, Some(effect)) => format!(
+            "No verdict on `{}` against `{}`{place}: {} is {}, but the level that this favours has more failed runs, and the \
+             times of its survivors say nothing about those.",
+            comparison.b,
+            comparison.a,
+            metric.metric.name,
+            change(effect.ratio)
         ),
-    }
-}
-
-/// "`always` is better than `never`".
-fn judged(question: &Question, word: Conclusion) -> String {
-    let word = if word == Conclusion::Better { "better" } else { "worse" };
-    format!("`{}` is {word} than `{}`", question.b, question.a)
-}
-
-fn decided_by_outcomes(question: &Question, trial: &Trial, concluded: &Concluded, outcomes: &OutcomeTest) -> String {
-    format!(
-        "{}: {} (Fisher's exact test, p = {}). Failures are compared before times.",
-        judged(question, concluded.word),
-        failures(question, trial, outcomes),
-        p_value(outcomes.p)
-    )
-}
-
-/// "5 of 10 runs of `always` ended badly (4 oom, 1 timeout), against 0 of 10 of `never`".
-fn failures(question: &Question, trial: &Trial, outcomes: &OutcomeTest) -> String {
-    format!(
-        "{} of {} runs of `{}` ended badly{}, against {} of {} of `{}`{}",
-        outcomes.b_bad,
-        outcomes.b_total,
-        question.b,
-        kinds(trial, Side::B),
-        outcomes.a_bad,
-        outcomes.a_total,
-        question.a,
-        kinds(trial, Side::A)
-    )
-}
-
-/// " (4 oom, 1 timeout)", or nothing.
-fn kinds(trial: &Trial, side: Side) -> String {
-    let counts = trial.outcomes(side);
-    let kinds: Vec<String> = Outcome::ALL
-        .iter()
-        .filter(|outcome| outcome.is_bad())
-        .filter_map(|outcome| Some(format!("{} {}", counts.get(outcome.word())?, outcome.word())))
-        .collect();
-    if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) }
-}
-
-fn held_back(
-    question: &Question,
-    trial: &Trial,
-    instead_of: Conclusion,
-    found: &Found,
-    outcomes: &OutcomeTest,
-) -> String {
-    let claim = match instead_of {
-        Conclusion::Better => format!("`{}` looks better on the runs that ended well", question.b),
-        Conclusion::Worse => format!("`{}` looks better on the runs that ended well", question.a),
-        _ => "the runs that ended well are equivalent".to_owned(),
-    };
-    format!(
-        "No verdict: {claim} ({} is {}), but {}, and what fails more often is never called better or equivalent.",
-        question.metric.name,
-        change(found.effect.ratio),
-        failures(question, trial, outcomes)
-    )
-}
-
-fn not_decided(question: &Question, found: &Found, pairs_needed: Option<&PairsNeeded>) -> String {
-    let remedy = match pairs_needed {
-        None => String::new(),
-        Some(needed) if needed.pairs >= MOST_PAIRS => format!(
-            " This noise is too large: even {MOST_PAIRS} pairs would not show a difference of {}.",
-            percent(needed.difference)
+        (Reason::Effect, Some(effect)) if comparison.conclusion == Conclusion::Equivalent => format!(
+            "`{}` and `{}` are equivalent in {}{place}: the difference lies between {} ({}), inside ±{}{}.",
+            comparison.a,
+            comparison.b,
+            metric.metric.name,
+            span(&effect.interval_equivalence, "and"),
+            interval(effect, 2.0 * comparison.level),
+            percent(metric.margin),
+            if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
         ),
-        Some(needed) => format!(
-            " A new trial needs {} pairs to see a difference of {} nine times in ten.",
-            needed.pairs,
-            percent(needed.difference)
+        (Reason::Effect, Some(effect)) => format!(
+            "{}{place}: {} is {} ({}: {}; {} blocks).",
+            judged(comparison, other),
+            metric.metric.name,
+            change(effect.ratio),
+            interval(effect, comparison.level),
+            span(&effect.interval, "to"),
+            comparison.blocks
         ),
-    };
+        (Reason::NotDecided | Reason::NoEffect, Some(effect)) => {
+            let next = match comparison.blocks_needed {
+                Some(blocks) if blocks >= crate::stats::power::MOST_PAIRS => {
+                    " More blocks than anyone would run are needed to see the margin here.".to_owned()
+                }
+                Some(blocks) => format!(
+                    " A new trial {}needs {blocks} blocks to see a difference of {} nine times in ten.",
+                    if effect.evidence.is_some() { "of fixed length " } else { "" },
+                    percent(metric.margin)
+                ),
+                None => String::new(),
+            };
+            format!(
+                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {} blocks).{next}",
+                comparison.a,
+                comparison.b,
+                metric.metric.name,
+                change(effect.ratio),
+                interval(effect, comparison.level),
+                span(&effect.interval, "to"),
+                comparison.blocks
+            )
+        }
+    }
+}
+
+/// No difference between two steps, or one inside the margin.
+fn same_step(comparison: &Comparison, metric: &JudgedMetric, other: &Interaction, effect: &Effect) -> String {
+    let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!(", {factor} {level}")).collect();
+    let step = format!(
+        "the step from `{}` to `{}` under {} {} and under {}{}",
+        comparison.a,
+        comparison.b,
+        other.factor,
+        other.a,
+        other.b,
+        levels.concat()
+    );
+    let name = &metric.metric.name;
+    if comparison.conclusion == Conclusion::Equivalent {
+        let (interval, margin) = (interval(effect, 2.0 * comparison.level), percent(metric.margin));
+        let span = span(&effect.interval_equivalence, "and");
+        return format!("Equivalent in {name}: {step} differ by between {span} ({interval}), inside ±{margin}.");
+    }
     format!(
-        "No difference found: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({}).{remedy}",
-        question.metric.name,
-        question.b,
-        change(found.effect.ratio),
-        question.a,
-        range(&found.effect.interval, "from "),
-        level_and_pairs(question.alpha, found),
+        "No difference found in {name} between {step}: the second is {} ({}: {}; {} blocks).",
+        change(effect.ratio),
+        interval(effect, comparison.level),
+        span(&effect.interval, "to"),
+        comparison.blocks
     )
 }
 
-fn equivalent(question: &Question, found: &Found, real_but_below_margin: bool) -> String {
-    let real = if real_but_below_margin {
-        format!(
-            " There is a real difference, but below your margin: {} is {} ({}).",
-            question.metric.name,
-            change(found.effect.ratio),
-            at_level(question.alpha, &found.effect.interval, found)
-        )
-    } else {
-        String::new()
+fn judged(comparison: &Comparison, other: Option<&Interaction>) -> String {
+    let word = if comparison.conclusion == Conclusion::Better { "better" } else { "worse" };
+    match other {
+        Some(_) => format!("The step from `{}` to `{}` does {word}", comparison.a, comparison.b),
+        None => format!("`{}` is {word} than `{}`", comparison.b, comparison.a),
+    }
+}
+
+/// " with swap on, load high", or nothing; for an interaction between which levels the step is compared.
+fn place(comparison: &Comparison, other: Option<&Interaction>) -> String {
+    let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+    let with = if levels.is_empty() { String::new() } else { format!(" with {}", levels.join(", ")) };
+    match other {
+        Some(other) => format!("{with} under {} {} than under {}", other.factor, other.b, other.a),
+        None => with,
+    }
+}
+
+fn change(ratio: f64) -> String {
+    if ratio >= TENFOLD {
+        return format!("{} times as high", multiple(ratio));
+    }
+    let percents = (ratio - 1.0) * 100.0;
+    if percents.abs() < 0.05 {
+        return "the same to 0.1 %".to_owned();
+    }
+    format!("{:.1} % {}", percents.abs(), if percents < 0.0 { "lower" } else { "higher" })
+}
+
+/// From here on a change is said as a multiple, as tables say it.
+const TENFOLD: f64 = 10.0;
+
+/// `12.0`, `971,883`: three digits, or all whole ones.
+fn multiple(ratio: f64) -> String {
+    if ratio < 0.0005 {
+        return "0".to_owned();
+    }
+    let decimals = (2 - libm::floor(libm::log10(ratio)) as i32).clamp(0, 3) as usize;
+    let text = format!("{ratio:.decimals$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let digits = whole.len();
+    let grouped = whole.chars().enumerate().flat_map(|(place, digit)| {
+        let comma = (place > 0 && (digits - place) % 3 == 0).then_some(',');
+        comma.into_iter().chain([digit])
+    });
+    format!("{}{fraction}", grouped.collect::<String>())
+}
+
+/// Both ends of an interval, with the word that its sentence has between them: `−4.6 to +0.9 %`, "between −2 and +1 %".
+fn span(interval: &Interval, word: &str) -> String {
+    if interval.high >= TENFOLD {
+        return format!("×{} {word} ×{}", multiple(interval.low), multiple(interval.high));
+    }
+    let signed = |ratio: f64| {
+        let percents = (ratio - 1.0) * 100.0;
+        let rounded = format!("{:.1}", percents.abs());
+        let sign = if rounded == "0.0" {
+            ""
+        } else if percents < 0.0 {
+            "−"
+        } else {
+            "+"
+        };
+        format!("{sign}{rounded}")
     };
-    format!(
-        "`{}` and `{}` are equivalent: {} differs by less than {} ({}).{real}",
-        question.b,
-        question.a,
-        question.metric.name,
-        percent(question.margin),
-        at_level(2.0 * question.alpha, &found.effect.interval_equivalence, found),
-    )
+    format!("{} {word} {} %", signed(interval.low), signed(interval.high))
 }
 
-/// "95 % interval 5.1 to 9.6 % lower, n = 10 pairs".
-fn at_level(alpha: f64, interval: &Interval, found: &Found) -> String {
-    format!("{} % interval {}, n = {} pairs", level(alpha), range(interval, ""), found.differences.len())
+/// `95 % interval`, or `95 % confidence sequence`: which of the two it is decides what may be done with it.
+fn interval(effect: &Effect, alpha: f64) -> String {
+    let kind = if effect.evidence.is_some() { "confidence sequence" } else { "interval" };
+    format!("{} {kind}", level(alpha))
 }
 
-fn level_and_pairs(alpha: f64, found: &Found) -> String {
-    format!("{} % interval, n = {} pairs", level(alpha), found.differences.len())
+/// `95 %`; levels that are shared get the digits they need.
+fn level(alpha: f64) -> String {
+    let percents = (1.0 - alpha) * 100.0;
+    let text = format!("{percents:.2}");
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// The level of an interval in percent, without the digits that 1 − 0.05 leaves behind.
-fn level(alpha: f64) -> f64 {
-    ((1.0 - alpha) * 1e6).round() / 1e4
-}
-
-/// A ratio as a person says it: "7.4 % lower", "2.3 times as high".
-pub(super) fn change(ratio: f64) -> String {
-    if ratio >= 2.0 {
-        return format!("{ratio:.1} times as high");
-    }
-    let (percent, word) = side_of_one(ratio);
-    if percent == 0.0 {
-        return "the same".to_owned();
-    }
-    format!("{percent:.*} % {word}", decimals(&[percent]))
-}
-
-/// An interval of a ratio: "5.1 to 9.6 % lower", or "from 1.2 % lower to 3.4 % higher" when it holds one.
-fn range(interval: &Interval, from: &str) -> String {
-    let ((low, low_word), (high, high_word)) = (side_of_one(interval.low), side_of_one(interval.high));
-    if low_word == high_word && interval.high < 2.0 {
-        let (near, far) = if low < high { (low, high) } else { (high, low) };
-        let digits = decimals(&[near, far]);
-        return format!("{from}{near:.digits$} to {far:.digits$} % {low_word}");
-    }
-    format!("{from}{} to {}", change(interval.low), change(interval.high))
-}
-
-/// How far a ratio is from one, in percent, and on which side.
-fn side_of_one(ratio: f64) -> (f64, &'static str) {
-    if ratio < 1.0 { ((1.0 - ratio) * 100.0, "lower") } else { ((ratio - 1.0) * 100.0, "higher") }
-}
-
-/// Enough digits after the point that no end of an interval is rounded to zero, one at least, four at most.
-fn decimals(percents: &[f64]) -> usize {
-    let smallest = percents.iter().copied().filter(|percent| *percent > 0.0).fold(f64::INFINITY, f64::min);
-    match smallest {
-        s if s >= 0.05 => 1,
-        s if s >= 0.005 => 2,
-        s if s >= 0.0005 => 3,
-        _ => 4,
-    }
-}
-
-/// A fraction as a percentage without needless zeros: "2 %", "0.5 %".
-pub(super) fn percent(fraction: f64) -> String {
-    format!("{} %", (fraction * 1e6).round() / 1e4)
+fn percent(fraction: f64) -> String {
+    let text = format!("{:.2}", fraction * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -206,29 +209,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_read_as_people_say_them() {
-        for (ratio, words) in [
-            (0.926, "7.4 % lower"),
-            (1.05, "5.0 % higher"),
-            (2.31, "2.3 times as high"),
-            (1.0, "the same"),
-            (1.0002, "0.02 % higher"),
+    fn what_is_tenfold_and_more_is_a_multiple() {
+        for (ratio, text) in [
+            (12.04, "12.0"),
+            (107.3, "107"),
+            (971_883.146, "971,883"),
+            (9_999.7, "10,000"),
+            (0.001, "0.001"),
+            (1e-7, "0"),
         ] {
-            assert_eq!(change(ratio), words);
+            assert_eq!(multiple(ratio), text);
         }
+        assert_eq!(change(54.2), "54.2 times as high");
+        assert_eq!(change(2.5), "150.0 % higher");
     }
 
     #[test]
-    fn intervals_name_their_side_once_when_they_have_one() {
-        assert_eq!(range(&Interval { low: 0.904, high: 0.949 }, ""), "5.1 to 9.6 % lower");
-        assert_eq!(range(&Interval { low: 1.012, high: 1.034 }, ""), "1.2 to 3.4 % higher");
-        assert_eq!(range(&Interval { low: 0.988, high: 1.034 }, ""), "1.2 % lower to 3.4 % higher");
-        assert_eq!(range(&Interval { low: 0.9, high: 0.9999 }, ""), "0.01 to 10.00 % lower");
-    }
-
-    #[test]
-    fn levels_and_margins_have_no_stray_digits() {
-        assert_eq!((level(0.05), level(0.1)), (95.0, 90.0));
-        assert_eq!((percent(0.02), percent(0.005)), ("2 %".to_owned(), "0.5 %".to_owned()));
+    fn both_ends_of_an_interval_are_in_one_unit() {
+        assert_eq!(span(&Interval { low: 0.9, high: 1.1 }, "and"), "−10.0 and +10.0 %");
+        assert_eq!(span(&Interval { low: 1e-7, high: 971_883.146 }, "to"), "×0 to ×971,883");
+        assert_eq!(span(&Interval { low: 0.5, high: 20.0 }, "to"), "×0.500 to ×20.0");
     }
 }

@@ -1,97 +1,280 @@
-//! What a careful reader must know before believing the verdict.
+//! What a careful reader must know before believing a trial. A warning never changes a verdict. It names what was seen, with
+//! numbers, and what it means.
 //!
-//! A warning never changes the verdict. It names what was seen, with numbers, and what to do about it.
+//! One list of rules for every kind of trial: each says by itself where its question makes no sense.
 
-use super::effect::Found;
-use super::live;
-use super::pairs::{Side, Trial};
-use super::sentence::{p_value, percent};
-use super::verdict::{self, Concluded, Reason};
-use super::{Conclusion, Question, Warning};
-use crate::experiment::point::AppliedSetting;
+use super::compare::Estimated;
+use super::values::Values;
+use super::{CarryOver, Conclusion, Declared, Design, Warning, carry_over, host_change, live, read_back};
+use crate::comparison::estimate::{self, Estimate};
+use crate::comparison::rule::Reason;
+use crate::comparison::words::p_value;
+use crate::experiment::plan::{StoppingRule, lint, numbers};
+use crate::experiment::point::{Outcome, Point};
 use crate::stats::leave_one_out::each_left_out;
-use crate::stats::{crossover, dip, randomisation, summary, trend};
-use crate::tunable::policy::Policy;
+use crate::stats::{autocorrelation, dip, outliers, randomisation, summary, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Drift and bimodality are looked for in every trial; a stricter level keeps false alarms rare.
+/// What is looked for in every trial; a stricter level keeps false alarms rare.
 pub(super) const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
 
-/// See [`super::effect`]: stream 0 drew the order, stream 1 the randomisation test.
-const DIP_STREAM: u64 = 2;
+/// Streams 0 and 1 and the next few draw orders; [`host_change`] has the next.
+pub(super) const DIP_STREAM: u64 = 1 << 32;
 
-/// Fewer values than this form no heaps.
-const FEWEST_FOR_DIP: usize = 6;
+/// Fewer values than this form no heaps, and fewer runs have no drift.
+pub(super) const FEWEST: usize = 6;
 
-/// All that apply, in a fixed order.
+/// As many comparisons as a warning names.
+const MOST_NAMED: usize = 4;
+
+/// All that apply, in a fixed order: what was run, then what the runs show, then how far the verdicts carry.
 pub(super) fn all(
-    question: &Question,
-    trial: &Trial,
-    found: &Result<Found, String>,
-    concluded: &Concluded,
+    declared: &Declared<'_>,
+    values: &Values<'_>,
+    comparisons: &[Estimated],
+    carried: Option<&CarryOver>,
 ) -> Vec<Warning> {
-    let mut warnings = vec![
-        live::ended_early(question, trial),
-        not_positive(question, trial),
-        incomplete_pairs(question, trial),
-        attempts_replaced(trial),
-        policy_changes_nothing(question, trial),
-        levels_differ_in_more(question, trial),
-        host_changed(question, trial),
-    ];
-    if let Ok(found) = found {
-        warnings.extend([
-            few_sequences(question, found),
-            tests_disagree(question, found),
-            noise_against_margin(question, found),
-            one_point_decides(question, trial, found, concluded),
-            live::still_changing(question, trial),
-            drift(question, trial),
-            bimodal(question, trial),
-        ]);
+    let trial = Trial { declared, values, comparisons };
+    let placed = residuals(declared, values);
+    let residuals: Vec<f64> = placed.iter().map(|(_, residual)| *residual).collect();
+    let mut found = Vec::new();
+    found.extend(live::ended_early(declared, comparisons));
+    found.extend(trial.not_positive());
+    found.extend(trial.incomplete());
+    found.extend(replaced(values));
+    found.extend(cut_blocks(values));
+    // That a trial makes no claim is what its report begins with.
+    for one in lint::lints(declared.plan).into_iter().filter(|one| one.id != "no-primary") {
+        found.push(Warning { id: one.id, text: one.text + "." });
     }
-    warnings.into_iter().flatten().collect()
+    found.extend(numbers::warning(declared.plan, values.points.iter().copied()));
+    found.extend(read_back::policy_changes_nothing(declared, values));
+    found.extend(read_back::levels_differ_in_more(declared, values, comparisons));
+    found.extend(read_back::host_changed(declared, values));
+    found.extend(trial.claims().filter_map(|one| live::still_changing(declared, values, one)));
+    found.extend(drift(&residuals));
+    found.extend(host_change::told(declared, &residuals).and_then(|text| warning("change-point", text)));
+    found.extend(goes_together(&residuals));
+    found.extend(carried.and_then(carry_over::told).and_then(|text| warning("carry-over", text)));
+    found.extend(outliers(declared, &placed));
+    found.extend(bimodal(declared, values));
+    if let Some(few) = trial.few_sequences() {
+        // The same of the runs that there are, where its lint knew only the plan.
+        found.retain(|warning| warning.id != "cannot-reach-alpha");
+        found.push(few);
+    }
+    found.extend(trial.tests_disagree());
+    found.extend(trial.noise_against_margin());
+    found.extend(trial.one_point_decides());
+    found
+}
+
+/// A trial as the rules look at it.
+struct Trial<'a, 'p> {
+    declared: &'a Declared<'a>,
+    values: &'a Values<'p>,
+    comparisons: &'a [Estimated],
+}
+
+impl<'a> Trial<'a, '_> {
+    /// Comparisons that carry a claim: only of those is it told how far their verdict carries, or a matrix would drown in it.
+    fn claims(&self) -> impl Iterator<Item = &'a Estimated> {
+        self.comparisons.iter().filter(|one| one.asked.primary)
+    }
+
+    fn metric(&self, one: &Estimated) -> &'a str {
+        &self.declared.metrics[one.asked.metric].metric.name
+    }
+
+    fn margin(&self, one: &Estimated) -> f64 {
+        self.declared.metrics[one.asked.metric].margin
+    }
+
+    /// " for swap: off → on (wall)", or nothing where a trial has one comparison.
+    fn named(&self, told: &[&Estimated]) -> String {
+        if self.comparisons.len() == 1 {
+            return String::new();
+        }
+        let name = |one: &&Estimated| format!("{} ({})", one.asked.name, self.metric(one));
+        let mut names: Vec<String> = told.iter().take(MOST_NAMED).map(name).collect();
+        if told.len() > MOST_NAMED {
+            names.push(format!("{} more", told.len() - MOST_NAMED));
+        }
+        format!(" for {}", names.join("; "))
+    }
+
+    /// Whether blocks are pairs, and go by that name.
+    fn is_pairs(&self) -> bool {
+        self.declared.design() == Design::Pairs
+    }
+
+    fn not_positive(&self) -> Option<Warning> {
+        let not_positive = |metric: &str| {
+            let cells = self.declared.cells.iter();
+            cells.flat_map(|cell| self.values.of_cell(&cell.label, metric)).filter(|value| *value <= 0.0).count()
+        };
+        let metrics = self.declared.metrics.iter().map(|metric| metric.metric.name.as_str());
+        let told: Vec<String> = metrics
+            .map(|metric| (metric, not_positive(metric)))
+            .filter(|(_, count)| *count > 0)
+            .map(|(metric, count)| format!("{count} values of {metric}"))
+            .collect();
+        if told.is_empty() {
+            return None;
+        }
+        let text = format!("{} are zero or negative, so there is no ratio and no verdict on it.", told.join(" and "));
+        warning("not-positive", text)
+    }
+
+    /// Blocks that have not run to their end; of pairs those, too, whose runs did not both end well.
+    fn incomplete(&self) -> Option<Warning> {
+        let planned = self.values.blocks().len() as u32;
+        if self.is_pairs() {
+            let complete = self.comparisons.first()?.differences.len() as u32;
+            let missing = planned.saturating_sub(complete);
+            let metric = self.metric(self.comparisons.first()?);
+            let is_good =
+                |block: u32| self.declared.cells.iter().all(|cell| self.values.good(block, &cell.label).is_some());
+            let lacks = |block: u32| {
+                self.declared.cells.iter().any(|cell| self.values.value(block, &cell.label, metric).is_none())
+            };
+            let without_metric = match self.values.blocks().filter(|block| is_good(*block) && lacks(*block)).count() {
+                0 => String::new(),
+                count => format!(" In {count} of them {metric} was not measured."),
+            };
+            let text = format!(
+                "{missing} of {planned} pairs have no two good runs to compare and are left out of the \
+                 estimate.{without_metric}"
+            );
+            return warning("incomplete-pairs", text).filter(|_| missing > 0);
+        }
+        let complete = self.values.complete_blocks();
+        let text = format!(
+            "{} of {planned} blocks have not run to their end; comparisons use the blocks in which every run they need is \
+             good.",
+            planned.saturating_sub(complete)
+        );
+        warning("incomplete-blocks", text).filter(|_| complete < planned)
+    }
+
+    /// Claims with a randomisation test that cannot reach their level.
+    fn few_sequences(&self) -> Option<Warning> {
+        let cannot = |one: &&Estimated| {
+            one.estimate.is_ok() && one.randomisation.is_some_and(|found| found.smallest_p > one.level)
+        };
+        let told: Vec<&Estimated> = self.claims().filter(cannot).collect();
+        let first = told.first()?;
+        let smallest = first.randomisation?.smallest_p;
+        let how_few = match smallest {
+            ..0.995 => format!("so few orders that the randomisation test cannot go below p = {}", p_value(smallest)),
+            _ => "no other order, and the randomisation test says nothing".to_owned(),
+        };
+        let (what, fewest) = match first.design {
+            Design::Pairs => ("pairs", randomisation::fewest_pairs(first.level)),
+            // The sign of each block's difference is a coin: p cannot go below 2 / 2ⁿ.
+            _ => ("blocks", libm::ceil(1.0 - libm::log2(first.level)) as usize),
+        };
+        let text = format!(
+            "So few complete {what} allow {how_few}{}. The verdict rests on the t interval alone, which assumes normal noise. \
+             Run {fewest} {what} or more.",
+            self.named(&told)
+        );
+        warning("few-sequences", text)
+    }
+
+    /// Where the t test and the randomisation test fall on different sides of the level.
+    fn tests_disagree(&self) -> Option<Warning> {
+        let sides = |one: &Estimated| {
+            let (estimate, randomised) = (one.estimate.as_ref().ok()?, one.randomisation?);
+            (randomised.smallest_p <= one.level).then(|| (one.p_of(estimate), randomised.p))
+        };
+        let disagrees = |one: &&Estimated| sides(one).is_some_and(|(t, r)| (t <= one.level) != (r <= one.level));
+        let told: Vec<&Estimated> = self.comparisons.iter().filter(disagrees).collect();
+        let (t, randomised) = sides(told.first()?)?;
+        let which = if told.len() == 1 {
+            format!(
+                "The t test (p = {}) and the randomisation test (p = {}) fall on different sides of {}",
+                p_value(t),
+                p_value(randomised),
+                told[0].level
+            )
+        } else {
+            "The t test and the randomisation test fall on different sides of their level".to_owned()
+        };
+        let text = format!("{which}{}: take the verdict as a close call.", self.named(&told));
+        warning("tests-disagree", text)
+    }
+
+    /// An interval so wide that a difference of the margin is lost in it.
+    fn noise_against_margin(&self) -> Option<Warning> {
+        let half_width = |one: &Estimated| {
+            let (low, high) = one.interval(one.estimate.as_ref().ok()?, one.level);
+            let half_width = (high - low) / 2.0;
+            // Where the interval excludes no difference the noise did not stand in the way.
+            let is_lost = half_width > libm::log1p(self.margin(one)) && low <= 0.0 && high >= 0.0;
+            is_lost.then_some(half_width)
+        };
+        let told: Vec<&Estimated> = self.claims().filter(|one| half_width(one).is_some()).collect();
+        let first = told.first()?;
+        let text = format!(
+            "The interval{} reaches {:.1} % to either side of the estimate, more than your margin of {}: in this noise a \
+             difference of that size can hardly be told from none.",
+            self.named(&told),
+            libm::expm1(half_width(first)?) * 100.0,
+            super::pair_sentence::percent(self.margin(first))
+        );
+        warning("noise-against-margin", text)
+    }
+
+    /// Claims whose verdict is another one without one of their blocks. A trial that ends as soon as it is decided always has such
+    /// a block, its last.
+    fn one_point_decides(&self) -> Option<Warning> {
+        if self.declared.plan.stopping.rule != StoppingRule::Fixed {
+            return None;
+        }
+        let deciding = |one: &'a Estimated| -> Option<(&'a Estimated, u32, Conclusion, usize)> {
+            let concluded = one.concluded(self.declared);
+            // Of a mixed model no single block can be left out: its runs hang together by boots.
+            let can_tell = matches!(concluded.reason, Reason::Effect | Reason::NotDecided);
+            if !can_tell || one.design == Design::MixedModel {
+                return None;
+            }
+            let word = |estimate: &Estimate| one.by_effect(self.declared, estimate).word;
+            let without_one = each_left_out(&one.differences).filter_map(|(left_out, others)| {
+                let word = word(&estimate::within(one.design, &others).ok()?);
+                (word != concluded.word).then_some((left_out, word))
+            });
+            let without_one: Vec<(usize, Conclusion)> = without_one.collect();
+            let (first, word) = *without_one.first()?;
+            Some((one, one.differences.get(first)?.block + 1, word, without_one.len()))
+        };
+        let told: Vec<_> = self.claims().filter_map(deciding).collect();
+        let (what, several) = if self.is_pairs() { ("pair", "pairs") } else { ("block", "blocks") };
+        let sentence = |(one, block, word, count): &(&Estimated, u32, Conclusion, usize)| {
+            let others = match count {
+                1 => String::new(),
+                count => format!(" The same holds for {} other {several}.", count - 1),
+            };
+            format!("Without {what} {block} the verdict{} would be {}.{others}", self.named(&[*one]), word.word())
+        };
+        let mut text: Vec<String> = told.iter().take(MOST_NAMED).map(sentence).collect();
+        if told.len() > MOST_NAMED {
+            text.push(format!("So it is with {} more comparisons.", told.len() - MOST_NAMED));
+        }
+        warning("one-point-decides", text.join(" ")).filter(|_| !told.is_empty())
+    }
 }
 
 pub(super) fn warning(id: &str, text: String) -> Option<Warning> {
     Some(Warning { id: id.to_owned(), text })
 }
 
-fn not_positive(question: &Question, trial: &Trial) -> Option<Warning> {
-    let values = Side::BOTH.into_iter().flat_map(|side| trial.values(side));
-    let count = values.filter(|value| *value <= 0.0).count();
-    if count == 0 {
-        return None;
-    }
-    let text = format!(
-        "{count} values of {} are zero or negative, so there is no ratio and no verdict on it.",
-        question.metric.name
-    );
-    warning("not-positive", text)
-}
-
-fn incomplete_pairs(question: &Question, trial: &Trial) -> Option<Warning> {
-    let missing = question.pairs_planned.saturating_sub(trial.pairs.len() as u32);
-    if missing == 0 {
-        return None;
-    }
-    let without_metric = match trial.without_metric {
-        0 => String::new(),
-        count => format!(" In {count} of them {} was not measured.", question.metric.name),
-    };
-    let text = format!(
-        "{missing} of {} pairs have no two good runs to compare and are left out of the estimate.{without_metric}",
-        question.pairs_planned
-    );
-    warning("incomplete-pairs", text)
-}
-
-fn attempts_replaced(trial: &Trial) -> Option<Warning> {
-    let invalid = trial.invalid();
-    let first = invalid.first()?;
-    let reason = first.reason.as_deref().unwrap_or("no reason recorded");
+fn replaced(values: &Values<'_>) -> Option<Warning> {
+    let is_replaced = |point: &&&Point| !point.planned.is_warmup() && point.outcome == Outcome::Invalid;
+    let invalid: Vec<&&Point> = values.points.iter().filter(is_replaced).collect();
+    let reason = invalid.first()?.reason.as_deref().unwrap_or("no reason recorded");
     let text = match invalid.len() {
         1 => format!("One run was invalid and does not count: {reason}."),
         count => format!("{count} runs were invalid and do not count; the first: {reason}."),
@@ -99,233 +282,136 @@ fn attempts_replaced(trial: &Trial) -> Option<Warning> {
     warning("attempts-replaced", text)
 }
 
-/// What the points of each arm read back, by tunable.
-struct ReadBack<'p> {
-    of_a: BTreeMap<&'p str, BTreeSet<&'p str>>,
-    of_b: BTreeMap<&'p str, BTreeSet<&'p str>>,
-    /// Values found before a write, whichever arm wrote.
-    before: BTreeMap<&'p str, BTreeSet<&'p str>>,
-}
-
-impl<'p> ReadBack<'p> {
-    fn of(trial: &Trial<'p>, wanted: impl Fn(&AppliedSetting) -> bool) -> ReadBack<'p> {
-        let mut read = ReadBack { of_a: BTreeMap::new(), of_b: BTreeMap::new(), before: BTreeMap::new() };
-        for (side, point) in trial.results() {
-            let values = if side == Side::A { &mut read.of_a } else { &mut read.of_b };
-            for setting in point.applied.iter().filter(|setting| wanted(setting)) {
-                values.entry(&setting.tunable).or_default().insert(&setting.after);
-                read.before.entry(&setting.tunable).or_default().insert(&setting.before);
-            }
+/// A block that holds runs of two boots, or in which Pagewise ended, is less of a block than it should be.
+fn cut_blocks(values: &Values<'_>) -> Option<Warning> {
+    let mut boots: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+    let mut cut: BTreeSet<u32> = BTreeSet::new();
+    for point in &values.points {
+        let Some(block) = point.planned.block else { continue };
+        if point.planned.boot.is_none() && point.outcome != Outcome::Invalid {
+            boots.entry(block).or_default().insert(&point.boot_id);
         }
-        read
+        // As the engine words a kill, and Ctrl-C.
+        let ended = |reason: &str| reason.starts_with("Pagewise ended") || reason == "interrupted";
+        if point.reason.as_deref().is_some_and(ended) {
+            cut.insert(block);
+        }
     }
-
-    fn tunables(&self) -> impl Iterator<Item = &'p str> {
-        self.before.keys().copied()
-    }
-
-    /// Values a tunable had in one arm. An arm that does not write it runs with what the other found before its write.
-    fn values(&self, side: Side, tunable: &str) -> Option<&BTreeSet<&'p str>> {
-        let written = if side == Side::A { &self.of_a } else { &self.of_b };
-        written.get(tunable).or_else(|| self.before.get(tunable))
-    }
-
-    fn differs(&self, tunable: &str) -> bool {
-        self.values(Side::A, tunable) != self.values(Side::B, tunable)
-    }
-}
-
-fn policy_changes_nothing(question: &Question, trial: &Trial) -> Option<Warning> {
-    // The same policy in both arms is a question about noise: nothing is meant to change.
-    if question.a_policy == question.b_policy {
+    cut.extend(boots.iter().filter(|(_, ids)| ids.len() > 1).map(|(block, _)| *block));
+    if cut.is_empty() {
         return None;
     }
-    let requested = ReadBack::of(trial, |setting| setting.requested.is_some());
-    let tunables: Vec<&str> = requested.tunables().collect();
-    if tunables.is_empty() || !names_all(question, &tunables) || tunables.iter().any(|name| requested.differs(name)) {
-        return None;
-    }
+    let blocks: Vec<String> = cut.iter().map(|block| (block + 1).to_string()).collect();
+    let (what, whose) = if blocks.len() == 1 { ("block", "its") } else { ("the blocks", "their") };
     let text = format!(
-        "Both levels ran with the same values of {}, so the host gave nothing to compare.",
-        tunables.join(", ")
+        "A pause or a boot cut {what} {}: {whose} runs are further apart in time than those of other blocks.",
+        blocks.join(", ")
     );
-    warning("policy-changes-nothing", text)
+    warning("cut-blocks", text)
 }
 
-/// Whether everything the two policies name was read back. A setting that leaves no value to read, such as an
-/// environment variable, may be what differs.
-fn names_all(question: &Question, read_back: &[&str]) -> bool {
-    [&question.a_policy, &question.b_policy].into_iter().all(|policy| {
-        let Ok(policy) = policy.parse::<Policy>() else { return false };
-        policy.settings.iter().all(|setting| read_back.contains(&setting.tunable.as_str()))
-    })
-}
-
-fn levels_differ_in_more(question: &Question, trial: &Trial) -> Option<Warning> {
-    let coupled = ReadBack::of(trial, |setting| setting.requested.is_none());
-    let requested = ReadBack::of(trial, |setting| setting.requested.is_some());
-    let on_purpose = |name: &str| question.also.iter().any(|also| also == name) || requested.before.contains_key(name);
-    let listed = |values: Option<&BTreeSet<&str>>| {
-        values.map(|values| values.iter().copied().collect::<Vec<_>>().join(" or ")).unwrap_or_default()
-    };
-    let differing: Vec<String> = coupled
-        .tunables()
-        .filter(|name| !on_purpose(name) && coupled.differs(name))
-        .map(|name| {
-            let (a, b) = (listed(coupled.values(Side::A, name)), listed(coupled.values(Side::B, name)));
-            format!("{name} ({a} under `{}`, {b} under `{}`)", question.a, question.b)
-        })
-        .collect();
-    if differing.is_empty() {
-        return None;
-    }
-    let text = format!(
-        "The kernel moved more than was asked: {}. The effect is that of all of it together; set it in both levels to \
-         tell them apart.",
-        differing.join(", ")
-    );
-    warning("levels-differ-in-more", text)
-}
-
-/// A level that leaves a tunable alone runs with what the host has. When the other level found several values before its
-/// writes, someone changed the host between runs, and that level's runs are of several kinds.
-fn host_changed(question: &Question, trial: &Trial) -> Option<Warning> {
-    let read = ReadBack::of(trial, |_| true);
-    let changed: Vec<String> = read
-        .before
+/// ln(value) of every good run of the first metric less its cell's mean, in run order, with the cell.
+fn residuals<'p>(declared: &Declared<'_>, values: &Values<'p>) -> Vec<(&'p str, f64)> {
+    let Some(metric) = declared.metrics.first().map(|metric| metric.metric.name.as_str()) else { return Vec::new() };
+    let log = |point: &Point| point.measures.get(metric).copied().filter(|v| *v > 0.0 && v.is_finite()).map(libm::log);
+    let means: BTreeMap<&str, f64> = declared
+        .cells
         .iter()
-        .filter(|(name, found)| found.len() > 1 && !(read.of_a.contains_key(*name) && read.of_b.contains_key(*name)))
-        .map(|(name, found)| {
-            let bystander = if read.of_a.contains_key(name) { &question.b } else { &question.a };
-            let values: Vec<&str> = found.iter().copied().collect();
-            format!("{name} ({} under `{bystander}`)", values.join(" and "))
+        .filter_map(|cell| {
+            let logs: Vec<f64> =
+                values.blocks().filter_map(|block| values.good(block, &cell.label).and_then(log)).collect();
+            Some((cell.label.as_str(), summary::mean(&logs)?))
         })
         .collect();
-    if changed.is_empty() {
-        return None;
-    }
-    let text = format!(
-        "Someone changed this host during the trial, between two runs: {}. The runs of that level do not belong together.",
-        changed.join(", ")
-    );
-    warning("host-changed", text)
-}
-
-fn few_sequences(question: &Question, found: &Found) -> Option<Warning> {
-    let smallest = found.effect.smallest_randomisation_p;
-    if smallest <= question.alpha {
-        return None;
-    }
-    let how_few = match smallest {
-        ..0.995 => format!("so few orders that the randomisation test cannot go below p = {}", p_value(smallest)),
-        _ => "no other order, and the randomisation test says nothing".to_owned(),
+    let residual = |point: &'p Point| {
+        let cell = point.planned.cell.as_str();
+        Some((cell, log(point)? - means.get(cell)?))
     };
-    let text = format!(
-        "So few complete pairs allow {how_few}. The verdict rests on the t interval alone, which assumes normal noise. Run {} \
-         pairs or more.",
-        randomisation::fewest_pairs(question.alpha)
-    );
-    warning("few-sequences", text)
+    let good = values.in_run_order().into_iter().filter(|point| point.outcome == Outcome::Ok);
+    good.filter_map(residual).collect()
 }
 
-fn tests_disagree(question: &Question, found: &Found) -> Option<Warning> {
-    let effect = &found.effect;
-    let reachable = effect.smallest_randomisation_p <= question.alpha;
-    if !reachable || (effect.p <= question.alpha) == (effect.randomisation_p <= question.alpha) {
+fn drift(residuals: &[f64]) -> Option<Warning> {
+    if residuals.len() < FEWEST {
         return None;
     }
+    let p = trend::mann_kendall_p(residuals);
+    if p > LOOKED_FOR_EVERY_TIME {
+        return None;
+    }
+    let points: Vec<(f64, f64)> = residuals.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
+    let slope = trend::theil_sen_slope(&points)?;
+    let over_all = libm::expm1(slope * (residuals.len() - 1) as f64) * 100.0;
     let text = format!(
-        "The t test (p = {}) and the randomisation test (p = {}) fall on different sides of {}: take the verdict as a \
-         close call.",
-        p_value(effect.p),
-        p_value(effect.randomisation_p),
-        question.alpha
-    );
-    warning("tests-disagree", text)
-}
-
-fn noise_against_margin(question: &Question, found: &Found) -> Option<Warning> {
-    let (low, high) = found.estimate.interval(question.alpha);
-    let half_width = (high - low) / 2.0;
-    // Where the interval excludes no difference the noise did not stand in the way.
-    if half_width <= question.log_margin() || low > 0.0 || high < 0.0 {
-        return None;
-    }
-    let text = format!(
-        "The interval reaches {:.1} % to either side of the estimate, more than your margin of {}: in this noise a \
-         difference of that size can hardly be told from none.",
-        libm::expm1(half_width) * 100.0,
-        percent(question.margin)
-    );
-    warning("noise-against-margin", text)
-}
-
-fn one_point_decides(question: &Question, trial: &Trial, found: &Found, concluded: &Concluded) -> Option<Warning> {
-    if !matches!(concluded.reason, Reason::Effect | Reason::NotDecided) {
-        return None;
-    }
-    let without_one = each_left_out(&found.differences).filter_map(|(left_out, others)| {
-        let word = verdict::by_effect(question, &crossover::estimate(&others).ok()?).word;
-        (word != concluded.word).then_some((left_out, word))
-    });
-    let deciding: Vec<(usize, Conclusion)> = without_one.collect();
-    let (first, word) = *deciding.first()?;
-    let pair = trial.pairs.get(first)?.block + 1;
-    let others = match deciding.len() {
-        1 => String::new(),
-        count => format!(" The same holds for {} other pairs.", count - 1),
-    };
-    let text = format!("Without pair {pair} the verdict would be {}.{others}", word.word());
-    warning("one-point-decides", text)
-}
-
-/// A trend of what the arms leave unexplained, over the run order.
-fn drift(question: &Question, trial: &Trial) -> Option<Warning> {
-    let mut residuals: Vec<(f64, f64)> = Vec::new();
-    for side in Side::BOTH {
-        let logs: Vec<f64> = trial.values(side).into_iter().map(libm::log).collect();
-        let mean = summary::mean(&logs)?;
-        let places = trial.pairs.iter().map(|pair| f64::from(pair.run(side).point.planned.index));
-        residuals.extend(places.zip(logs.iter().map(|log| log - mean)));
-    }
-    residuals.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let in_order: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
-    let p = trend::mann_kendall_p(&in_order);
-    if p >= LOOKED_FOR_EVERY_TIME {
-        return None;
-    }
-    let slope = trend::theil_sen_slope(&residuals)?;
-    let text = format!(
-        "{} drifts by {:+.2} % per run over the trial (Mann-Kendall p = {}). The pairs cancel it out of the estimate, \
-         but something on the host changed meanwhile.",
-        question.metric.name,
-        libm::expm1(slope) * 100.0,
+        "The host drifted: from first run to last, runs of the same cell changed by {over_all:+.1} % (Mann-Kendall, p = \
+         {}). Blocks cancel a slow drift.",
         p_value(p)
     );
     warning("drift", text)
 }
 
-fn bimodal(question: &Question, trial: &Trial) -> Option<Warning> {
-    let mut rng = ChaCha20Rng::seed_from_u64(question.seed);
-    rng.set_stream(DIP_STREAM);
-    let mut two_heaps = Vec::new();
-    for (side, level) in [(Side::A, &question.a), (Side::B, &question.b)] {
-        let logs: Vec<f64> = trial.values(side).into_iter().map(libm::log).collect();
-        if logs.len() < FEWEST_FOR_DIP {
-            continue;
-        }
-        let p = dip::p_value(dip::dip(&logs)?, logs.len(), &mut rng);
-        if p < LOOKED_FOR_EVERY_TIME {
-            two_heaps.push(format!("`{level}` (p = {})", p_value(p)));
-        }
+/// Neighbouring runs that err the same way: the blocks' differences are less independent than the interval takes them to be.
+fn goes_together(residuals: &[f64]) -> Option<Warning> {
+    let n = residuals.len();
+    if n < 3 * FEWEST {
+        return None;
     }
-    if two_heaps.is_empty() {
+    let r = autocorrelation::lag_one(residuals)?;
+    // Bartlett's bound for white noise at the level above: 2.576 / √n.
+    if r <= 2.576 / (n as f64).sqrt() {
         return None;
     }
     let text = format!(
-        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. Look for what \
-         differs between the fast and the slow runs.",
-        two_heaps.join(" and ")
+        "Neighbouring runs go together (lag-one correlation {r:.2}): what slows one run slows the next. Differences inside \
+         blocks cancel most of it."
+    );
+    warning("autocorrelation", text)
+}
+
+/// Runs far from their cell, by the one rule for that, over the runs of all cells together: asked of each cell for itself, the
+/// rule would flag a good run in every third study of four cells.
+fn outliers(declared: &Declared<'_>, residuals: &[(&str, f64)]) -> Option<Warning> {
+    let distances: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
+    let far: Vec<&str> = outliers::places(&distances).into_iter().map(|place| residuals[place].0).collect();
+    let count = |of: &[&str], cell: &str| of.iter().filter(|one| **one == cell).count();
+    let all: Vec<&str> = residuals.iter().map(|(cell, _)| *cell).collect();
+    let told: Vec<String> = declared
+        .cells
+        .iter()
+        .filter(|cell| count(&far, &cell.label) > 0)
+        .map(|cell| format!("{} of {} in '{}'", count(&far, &cell.label), count(&all, &cell.label), cell.label))
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    warning("outliers", format!("Runs far from the others of their cell: {}. They are kept.", told.join(", ")))
+}
+
+fn bimodal(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
+    let metric = &declared.metrics.first()?.metric.name;
+    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
+    rng.set_stream(DIP_STREAM);
+    let mut told = Vec::new();
+    for cell in &declared.cells {
+        // On logarithms, as everything else is compared.
+        let positive = values.of_cell(&cell.label, metric).into_iter().filter(|value| *value > 0.0);
+        let of_cell: Vec<f64> = positive.map(libm::log).collect();
+        if of_cell.len() < FEWEST {
+            continue;
+        }
+        let Some(dip) = dip::dip(&of_cell) else { continue };
+        let p = dip::p_value(dip, of_cell.len(), &mut rng);
+        if p <= LOOKED_FOR_EVERY_TIME {
+            told.push(format!("`{}` (p = {})", cell.label, p_value(p)));
+        }
+    }
+    if told.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. Look for what differs \
+         between the fast and the slow runs.",
+        told.join(" and ")
     );
     warning("bimodal", text)
 }

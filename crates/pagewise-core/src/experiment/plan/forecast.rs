@@ -3,7 +3,7 @@
 use super::cells::{Cell, cells};
 use super::check::{cost_of, has_boot_factor};
 use super::{OrderKind, Plan};
-use crate::experiment::study::{Asked, asked};
+use crate::experiment::analysis::{Asked, asked};
 use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::power;
 use crate::tunable::CostClass;
@@ -217,7 +217,7 @@ fn last_look(sequence: ConfidenceSequence, alpha: f64, blocks: u32) -> f64 {
 mod tests {
     use super::super::source;
     use super::*;
-    use crate::experiment::study::contrast_in;
+    use crate::experiment::analysis::contrast_in;
     use crate::stats::blocked;
     use rand_chacha::ChaCha20Rng;
     use rand_core::{Rng, SeedableRng};

@@ -7,20 +7,17 @@
 
 use super::fold::{Kept, Run};
 use super::{FunctionContrast, LEAST_SHARE, StackContrast, StackSide};
-use crate::experiment::analysis::{AnalysisError, Interval};
+use crate::comparison::estimate::{self, FALSE_DISCOVERY_RATE};
+use crate::comparison::found::{BlockDifference, Interval};
+use crate::experiment::analysis::{AnalysisError, Asked, CountedValues, Declared, a_first, asked, contrast_in};
 use crate::experiment::order::Order;
-use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
+use crate::experiment::plan::{Plan, StoppingRule};
 use crate::experiment::point::{Outcome, Point};
 use crate::experiment::stopping::Look;
-use crate::experiment::study::{Asked, CountedValues, Declared, asked, contrast_in};
 use crate::recording::Frame;
 use crate::stats::contrast::Contrast;
-use crate::stats::crossover::{self, PairDifference};
-use crate::stats::{benjamini_hochberg, blocked, summary};
+use crate::stats::summary;
 use std::collections::{BTreeSet, HashMap};
-
-/// Functions are listed up to this false-discovery rate, as counters are.
-const FALSE_DISCOVERY_RATE: f64 = 0.1;
 
 /// More than this is not read.
 const MOST_FUNCTIONS: usize = 40;
@@ -117,10 +114,7 @@ impl Stacked<'_, '_> {
         let mut functions: Vec<FunctionContrast> =
             distinct(&runs).into_iter().filter_map(|function| self.function(asked, &blocks, &function)).collect();
         found.functions_compared = functions.len() as u32;
-        let p_values: Vec<f64> = functions.iter().map(|function| function.p).collect();
-        for (function, q) in functions.iter_mut().zip(benjamini_hochberg::adjusted(&p_values)) {
-            function.q = q;
-        }
+        estimate::adjust(&mut functions);
         functions.retain(|function| function.q <= FALSE_DISCOVERY_RATE);
         found.functions_found = functions.len() as u32;
         // Stable: functions that differ equally stay in the order in which they were first seen.
@@ -151,30 +145,23 @@ impl Stacked<'_, '_> {
         }
     }
 
-    /// The difference b − a of any number that every run has, over these blocks.
+    /// The difference b − a of any number that every run has, over these blocks, by the estimator of the comparison itself.
     fn estimate(
         &self,
         asked: &Asked,
         blocks: &[u32],
         number: impl Fn(u32, &str) -> Option<f64>,
     ) -> Result<Contrast, String> {
-        let differences: Vec<(u32, f64)> =
-            blocks.iter().filter_map(|block| Some((*block, contrast_in(*block, &asked.groups, &number)?))).collect();
-        let is_pairs = self.declared.order.kind == OrderKind::Pairs && self.declared.cells.len() == 2;
-        if !is_pairs {
-            let differences: Vec<f64> = differences.iter().map(|(_, difference)| *difference).collect();
-            return blocked::estimate(&differences).map_err(|error| error.to_string());
-        }
-        let judged = asked.groups.iter().find(|(sign, _)| *sign > 0.0).and_then(|(_, cells)| cells.first());
-        let a_first = |block| {
-            judged.and_then(|cell| self.values.good(block, cell)).is_some_and(|point| point.planned.position == 1)
+        let difference = |block: &u32| {
+            let difference = contrast_in(*block, &asked.groups, &number)?;
+            Some(BlockDifference {
+                block: *block,
+                a_first: a_first(self.declared, self.values, asked, *block),
+                difference,
+            })
         };
-        let pairs: Vec<PairDifference> = differences
-            .into_iter()
-            .map(|(block, difference)| PairDifference { a_first: a_first(block), difference })
-            .collect();
-        let found = crossover::estimate(&pairs).map_err(|error| error.to_string())?;
-        Ok(Contrast::new(found.effect, found.standard_error, found.df))
+        let differences: Vec<BlockDifference> = blocks.iter().filter_map(difference).collect();
+        Ok(estimate::within(self.declared.design(), &differences)?.contrast)
     }
 
     fn function(&self, asked: &Asked, blocks: &[u32], function: &Function) -> Option<FunctionContrast> {

@@ -2,6 +2,7 @@
 
 use crate::comparison::analysis::{Bca, Comparison, Comparisons, Conclusion, Percent, Warning};
 use crate::comparison::counters::CounterContrast;
+use crate::comparison::estimate::Design;
 use crate::comparison::rule::{EFFECT, HELD_BACK, OUTCOMES};
 use crate::metric::Direction;
 use crate::report::comparisons::text72::listed;
@@ -188,7 +189,7 @@ const FOOTNOTE: &str = " *";
 /// Whether the interval that is shown, of the means, excludes no change and the one the verdict goes by does not, or the
 /// other way round.
 fn differs_from_shown(cell: &Comparison) -> bool {
-    let Some(ratio) = &cell.log_ratio else { return false };
+    let Some(ratio) = &cell.effect else { return false };
     let (low, high) = match (&cell.percent, &cell.welch) {
         (Some(percent), _) => (percent.low, percent.high),
         (None, Some(welch)) => (-welch.ci_high, -welch.ci_low),
@@ -203,7 +204,7 @@ fn differs_from_shown(cell: &Comparison) -> bool {
 /// The intervals that verdicts with a mark go by. `None` where no verdict has one.
 pub(super) fn footnote(all: &Comparisons, contrast: &Contrast) -> Option<String> {
     let said = |cell: &&Comparison| {
-        let ratio = cell.log_ratio.as_ref().filter(|_| differs_from_shown(cell))?;
+        let ratio = cell.effect.as_ref().filter(|_| differs_from_shown(cell))?;
         let [low, high] = number::changes([ratio.low, ratio.high].map(libm::exp));
         let place = place(&cell.by, &all.by);
         Some(if place.is_empty() { format!("{low} to {high}") } else { format!("{place} {low} to {high}") })
@@ -211,8 +212,9 @@ pub(super) fn footnote(all: &Comparisons, contrast: &Contrast) -> Option<String>
     let each: Vec<String> = contrast.cells.iter().filter_map(said).collect();
     let text = || {
         format!(
-            "* The verdict goes by the {} interval of the ratio of geometric means, not by the one shown: {}.",
+            "* The verdict goes by the {} interval of the ratio {}, not by the one shown: {}.",
             confidence(all),
+            ratio_words(contrast.cells.iter().copied()),
             each.join("; ")
         )
     };
@@ -223,7 +225,7 @@ fn verdict(cell: &Comparison) -> String {
     match (cell.verdict, cell.decided_by.as_str(), cell.real_but_below_margin) {
         (word, OUTCOMES | HELD_BACK, _) => format!("{} (failures)", word.word()),
         (word, _, true) => format!("{} (real)", word.word()),
-        (word, _, _) if word == Conclusion::Inconclusive && cell.log_ratio.is_none() => {
+        (word, _, _) if word == Conclusion::Inconclusive && cell.effect.is_none() => {
             let lacking = if cell.welch.is_some() { "no ratio" } else { "no interval" };
             format!("{} ({lacking})", word.word())
         }
@@ -259,12 +261,22 @@ pub(super) fn legend(all: &Comparisons) -> String {
     format!(
         "Change: mean of the second level against that of the first, with Fieller's {confidence} interval.{differences} \
          Verdict: \
-         equivalent when the {} interval of the ratio of geometric means lies inside ±{}, else better or worse when its \
+         equivalent when the {} interval of the ratio {} lies inside ±{}, else better or worse when its \
          {confidence} interval excludes 1. Holm p: Welch's p{corrected}.{}",
         number::percent(1.0 - 2.0 * all.alpha),
+        ratio_words(all.comparisons.iter()),
         number::percent(all.margin),
         failures_rule(all).map_or_else(String::new, |rule| format!(" {rule}"))
     )
+}
+
+/// Of what the ratio is that verdicts go by.
+fn ratio_words<'c>(cells: impl Iterator<Item = &'c Comparison>) -> &'static str {
+    let within: Vec<bool> = cells.map(|cell| cell.method != Design::Independent).collect();
+    if !within.contains(&true) {
+        return "of geometric means";
+    }
+    if within.contains(&false) { "of geometric means, within blocks where there are such," } else { "within blocks" }
 }
 
 /// Why a verdict is held back, where one is.
@@ -436,12 +448,13 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     if let Some(blocked) = &cell.blocked {
         let ends = (digits(libm::exp(blocked.low)), digits(libm::exp(blocked.high)));
         let said = format!(
-            "ratio {} ({} to {}), p {}, {} blocks",
+            "ratio {} ({} to {}), p {}, {} {}",
             digits(libm::exp(blocked.log_ratio)),
             ends.0,
             ends.1,
             number::p_value(blocked.p),
-            blocked.blocks
+            blocked.blocks,
+            if blocked.method == Design::Pairs { "pairs (crossover)" } else { "blocks" }
         );
         line("within blocks", Some(said), "blocked");
     }

@@ -3,8 +3,9 @@
 
 use super::Tick;
 use super::axis::Axis;
-use crate::experiment::analysis::{Analysis, Effect, Interval};
+use crate::experiment::analysis::{Effect, Interval};
 use crate::report::printable::ascii;
+use crate::report::two_arms::TwoArms;
 use crate::report::{number, words};
 use serde::Serialize;
 
@@ -58,9 +59,9 @@ pub(in crate::report) fn short_change(change: f64) -> String {
 
 impl IntervalPlot {
     /// `None` without an estimate.
-    pub(in crate::report) fn of(analysis: &Analysis) -> Option<IntervalPlot> {
-        let effect = analysis.effect.as_ref()?;
-        let axis = axis(effect, analysis.margin, 2.0, 98.0)?;
+    pub(in crate::report) fn of(two: &TwoArms<'_>) -> Option<IntervalPlot> {
+        let effect = two.one.effect.as_ref()?;
+        let axis = axis(effect, two.metric.margin, 2.0, 98.0)?;
         let at = |ratio: f64| axis.at(ratio - 1.0);
         let bar = |interval: Interval, level: f64, what: &str| Bar {
             low: at(interval.low),
@@ -69,11 +70,11 @@ impl IntervalPlot {
             label: format!("{} interval{what}", number::percent(level)),
             value: format!("{} to {}", number::change(interval.low), number::change(interval.high)),
         };
-        let (low_end, high_end) = words::axis_ends(analysis.metric.direction);
-        let margin = number::percent(analysis.margin);
+        let (low_end, high_end) = words::axis_ends(two.metric.metric.direction);
+        let margin = number::percent(two.metric.margin);
         let bars = vec![
-            bar(effect.interval, 1.0 - analysis.alpha, ""),
-            bar(effect.interval_equivalence, 1.0 - 2.0 * analysis.alpha, ", for equivalence"),
+            bar(effect.interval, 1.0 - two.analysis.alpha, ""),
+            bar(effect.interval_equivalence, 1.0 - 2.0 * two.analysis.alpha, ", for equivalence"),
         ];
         let summary = format!(
             "B against A: {}; {}: {}; {}: {}; margin ±{margin}.",
@@ -84,8 +85,8 @@ impl IntervalPlot {
             bars[1].value
         );
         Some(IntervalPlot {
-            margin_low: at(1.0 - analysis.margin),
-            margin_high: at(1.0 + analysis.margin),
+            margin_low: at(1.0 - two.metric.margin),
+            margin_high: at(1.0 + two.metric.margin),
             none: at(1.0),
             bars,
             ticks: axis.ticks(5).into_iter().map(|v| Tick { at: axis.at(v), label: tick_label(v) }).collect(),
@@ -118,16 +119,16 @@ const ASCII: Letters =
     Letters { rule: '-', tick: '+', none: '|', margin: ':', end_low: '[', end_high: ']', line: '=', estimate: 'O' };
 
 /// The intervals drawn in letters, `columns` wide; empty without an estimate.
-pub(in crate::report) fn interval_drawing(analysis: &Analysis, columns: usize, unicode: bool) -> String {
+pub(in crate::report) fn interval_drawing(two: &TwoArms<'_>, columns: usize, unicode: bool) -> String {
     const LABEL: usize = 16;
-    let Some(effect) = &analysis.effect else { return String::new() };
+    let Some(effect) = &two.one.effect else { return String::new() };
     let width = columns.saturating_sub(LABEL + 2).max(20);
-    let Some(axis) = axis(effect, analysis.margin, 0.0, (width - 1) as f64) else { return String::new() };
+    let Some(axis) = axis(effect, two.metric.margin, 0.0, (width - 1) as f64) else { return String::new() };
     let letters = if unicode { UNICODE } else { ASCII };
     let at = |change: f64| (axis.at(change).round() as usize).min(width - 1);
     let background = || {
         let mut row = vec![' '; width];
-        fill(&mut row, at(-analysis.margin), at(analysis.margin), letters.margin);
+        fill(&mut row, at(-two.metric.margin), at(two.metric.margin), letters.margin);
         row[at(0.0)] = letters.none;
         row
     };
@@ -144,9 +145,12 @@ pub(in crate::report) fn interval_drawing(analysis: &Analysis, columns: usize, u
     let mut rule = vec![letters.rule; width];
     ticks.iter().for_each(|(column, _)| rule[*column] = letters.tick);
     let rows = [
-        (format!("±{} margin", number::percent(analysis.margin)), background()),
-        (format!("{} interval", number::percent(1.0 - analysis.alpha)), interval(effect.interval)),
-        (format!("{} interval", number::percent(1.0 - 2.0 * analysis.alpha)), interval(effect.interval_equivalence)),
+        (format!("±{} margin", number::percent(two.metric.margin)), background()),
+        (format!("{} interval", number::percent(1.0 - two.analysis.alpha)), interval(effect.interval)),
+        (
+            format!("{} interval", number::percent(1.0 - 2.0 * two.analysis.alpha)),
+            interval(effect.interval_equivalence),
+        ),
         (String::new(), rule),
         ("B against A".to_owned(), tick_row(&ticks, width)),
     ];

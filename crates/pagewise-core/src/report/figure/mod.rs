@@ -52,10 +52,6 @@ pub(super) fn round(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-fn arm_style(arm: &str) -> &'static str {
-    if arm.eq_ignore_ascii_case("a") { "a" } else { "b" }
-}
-
 fn mark_kind(point: &PointMark) -> &'static str {
     match point.outcome {
         Outcome::Invalid => "invalid",

@@ -2,11 +2,12 @@
 
 use super::axis::Axis;
 use super::{Mark, Segment, Tick, round};
-use crate::experiment::analysis::{Analysis, PointMark};
+use crate::experiment::analysis::PointMark;
 use crate::experiment::point::Outcome;
 use crate::metric::Direction;
 use crate::report::number;
 use crate::report::printable::printable;
+use crate::report::two_arms::TwoArms;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -37,19 +38,19 @@ struct Pair<'a> {
 
 impl PairSlopes {
     /// `None` without a complete pair.
-    pub(in crate::report) fn of(analysis: &Analysis) -> Option<PairSlopes> {
-        let pairs = complete_pairs(&analysis.points);
+    pub(in crate::report) fn of(two: &TwoArms<'_>) -> Option<PairSlopes> {
+        let pairs = complete_pairs(two);
         let foot = HEIGHT - 30.0;
         let axis = Axis::around(pairs.iter().flat_map(|pair| [pair.a_value, pair.b_value]), foot, 14.0)?;
-        let unit = printable(&analysis.metric.unit);
+        let unit = printable(two.unit());
         let tick = |value: f64| Tick { at: axis.at(value), label: number::tick(value, &unit) };
-        let better = pairs.iter().filter(|pair| style(pair, analysis.metric.direction) == "better").count();
+        let better = pairs.iter().filter(|pair| style(pair, two.metric.metric.direction) == "better").count();
         let slope = |pair: &Pair<'_>| Segment {
             x1: A_AT,
             y1: axis.at(pair.a_value),
             x2: B_AT,
             y2: axis.at(pair.b_value),
-            kind: style(pair, analysis.metric.direction),
+            kind: style(pair, two.metric.metric.direction),
             title: title(pair, &unit),
         };
         let mark = |pair: &Pair<'_>, arm: &str| Mark {
@@ -72,16 +73,17 @@ impl PairSlopes {
     }
 }
 
-fn complete_pairs(points: &[PointMark]) -> Vec<Pair<'_>> {
+fn complete_pairs<'r>(two: &TwoArms<'r>) -> Vec<Pair<'r>> {
     let mut by_block: BTreeMap<u32, (Option<&PointMark>, Option<&PointMark>)> = BTreeMap::new();
-    for point in points.iter().filter(|point| point.outcome == Outcome::Ok && point.value.is_some()) {
+    let good = |point: &&PointMark| point.outcome == Outcome::Ok && two.value(point).is_some();
+    for point in two.analysis.points.iter().filter(good) {
         let Some(block) = point.block else { continue };
         let pair = by_block.entry(block).or_default();
-        if super::arm_style(&point.arm) == "a" { pair.0 = Some(point) } else { pair.1 = Some(point) }
+        if two.arm_of(point) == "a" { pair.0 = Some(point) } else { pair.1 = Some(point) }
     }
     let complete = by_block.into_iter().filter_map(|(block, (a, b))| {
         let (a, b) = (a?, b?);
-        Some(Pair { number: block + 1, a, b, a_value: a.value?, b_value: b.value? })
+        Some(Pair { number: block + 1, a, b, a_value: two.value(a)?, b_value: two.value(b)? })
     });
     complete.collect()
 }

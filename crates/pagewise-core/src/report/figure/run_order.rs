@@ -1,10 +1,11 @@
 //! Every run in the order it ran: drift, outliers, warm-up, replaced attempts and bad ends are seen here.
 
 use super::axis::Axis;
-use super::{Mark, Segment, Tick, arm_style, mark_kind, round};
-use crate::experiment::analysis::{Analysis, PointMark};
+use super::{Mark, Segment, Tick, mark_kind, round};
+use crate::experiment::analysis::PointMark;
 use crate::report::number;
 use crate::report::printable::printable;
+use crate::report::two_arms::TwoArms;
 use serde::Serialize;
 
 /// Where the lane of runs without a usable value lies, in pixels from the top.
@@ -42,12 +43,12 @@ pub(in crate::report) struct RunOrder {
 
 impl RunOrder {
     /// `None` when no run has a value and none ended badly.
-    pub(in crate::report) fn of(analysis: &Analysis) -> Option<RunOrder> {
-        let points = &analysis.points;
-        let in_lane = |point: &PointMark| matches!(mark_kind(point), "bad" | "invalid") || point.value.is_none();
+    pub(in crate::report) fn of(two: &TwoArms<'_>) -> Option<RunOrder> {
+        let points = &two.analysis.points;
+        let in_lane = |point: &PointMark| matches!(mark_kind(point), "bad" | "invalid") || two.value(point).is_none();
         let lane = points.iter().any(in_lane).then_some(LANE);
         let top = if lane.is_some() { LANE + 34.0 } else { 22.0 };
-        let scaled = || points.iter().filter(|point| !in_lane(point)).filter_map(|point| point.value);
+        let scaled = || points.iter().filter(|point| !in_lane(point)).filter_map(|point| two.value(point));
         let height = if scaled().next().is_some() { HEIGHT } else { LANE_ALONE };
         let foot = height - 24.0;
         let axis = Axis::around(scaled(), foot, top);
@@ -55,17 +56,17 @@ impl RunOrder {
             return None;
         }
         let x = Columns { count: points.len() };
-        let unit = printable(&analysis.metric.unit);
-        let y = |point: &PointMark| match (&axis, point.value) {
+        let unit = printable(two.unit());
+        let y = |point: &PointMark| match (&axis, two.value(point)) {
             (Some(axis), Some(value)) if !in_lane(point) => axis.at(value),
             _ => LANE,
         };
         let marks = points.iter().enumerate().map(|(n, point)| Mark {
             x: x.middle(n),
             y: y(point),
-            arm: arm_style(&point.arm).to_owned(),
+            arm: two.arm_of(point).to_owned(),
             kind: mark_kind(point),
-            title: title(point, &unit),
+            title: title(two, point, &unit),
         });
         let marks: Vec<Mark> = marks.collect();
         let ticks = axis.iter().flat_map(|axis| {
@@ -77,7 +78,7 @@ impl RunOrder {
             bands: bands(points, x),
             pairs: pair_numbers(points, x),
             warmup_until: warmup_until(points, x),
-            medians: axis.iter().flat_map(|axis| medians(analysis, axis, &unit)).collect(),
+            medians: axis.iter().flat_map(|axis| medians(two, axis, &unit)).collect(),
             links: links(&marks),
             kinds: ["warmup", "bad", "invalid"]
                 .into_iter()
@@ -86,7 +87,7 @@ impl RunOrder {
             marks,
             lane,
             foot,
-            summary: summary(analysis),
+            summary: summary(two),
         })
     }
 }
@@ -145,7 +146,7 @@ fn warmup_until(points: &[PointMark], x: Columns) -> Option<f64> {
     (count > 0).then(|| x.left(count))
 }
 
-fn medians(analysis: &Analysis, axis: &Axis, unit: &str) -> Vec<Segment> {
+fn medians(two: &TwoArms<'_>, axis: &Axis, unit: &str) -> Vec<Segment> {
     let median = |kind: &'static str, value: Option<f64>| {
         value.map(|value| Segment {
             x1: Columns::START,
@@ -156,7 +157,7 @@ fn medians(analysis: &Analysis, axis: &Axis, unit: &str) -> Vec<Segment> {
             title: format!("median of {}: {}", kind.to_uppercase(), number::with_unit(value, unit)),
         })
     };
-    [median("a", analysis.arms.a.median), median("b", analysis.arms.b.median)].into_iter().flatten().collect()
+    [median("a", two.a.values.median), median("b", two.b.values.median)].into_iter().flatten().collect()
 }
 
 fn links(marks: &[Mark]) -> Vec<Segment> {
@@ -178,23 +179,23 @@ fn links(marks: &[Mark]) -> Vec<Segment> {
     links
 }
 
-fn title(point: &PointMark, unit: &str) -> String {
+fn title(two: &TwoArms<'_>, point: &PointMark, unit: &str) -> String {
     let place = match point.block {
         Some(block) => format!("pair {}, run {} of the pair", block + 1, point.position + 1),
         None => "warm-up, not analysed".to_owned(),
     };
     let attempt = if point.attempt > 1 { format!(", attempt {}", point.attempt) } else { String::new() };
-    let value = point.value.map_or(String::new(), |value| format!(" · {}", number::with_unit(value, unit)));
+    let value = two.value(point).map_or(String::new(), |value| format!(" · {}", number::with_unit(value, unit)));
     let reason = point.reason.as_deref().map_or(String::new(), |reason| format!(": {}", printable(reason)));
-    let arm = point.arm.to_uppercase();
+    let arm = two.arm_of(point).to_uppercase();
     format!("Run {}: {arm}{value} · {}{reason} · {place}{attempt}", point.index + 1, point.outcome.word())
 }
 
-fn summary(analysis: &Analysis) -> String {
-    let bad = analysis.outcomes.a_bad + analysis.outcomes.b_bad;
-    let invalid = analysis.points.iter().filter(|point| mark_kind(point) == "invalid").count();
-    let warmup = analysis.points.iter().filter(|point| point.block.is_none()).count();
-    let mut parts = vec![format!("{} runs in the order they ran", analysis.points.len())];
+fn summary(two: &TwoArms<'_>) -> String {
+    let bad = two.one.outcomes.a_bad + two.one.outcomes.b_bad;
+    let invalid = two.analysis.points.iter().filter(|point| mark_kind(point) == "invalid").count();
+    let warmup = two.analysis.points.iter().filter(|point| point.block.is_none()).count();
+    let mut parts = vec![format!("{} runs in the order they ran", two.analysis.points.len())];
     let kinds = [(warmup, "for warm-up"), (bad as usize, "ended badly"), (invalid, "invalid and run again")];
     parts.extend(kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     format!("{}.", parts.join(", "))

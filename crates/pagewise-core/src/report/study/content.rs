@@ -1,12 +1,12 @@
 //! What a report of a study says and in which order: claims first, then cells, what is no claim, what else differed,
 //! warnings, how it ran. Every rendition lays this out.
 
-use super::StudyReport;
+use super::Report;
 use super::frame::{Frame, Group, Placed};
-use super::{design, remedy, tables, words};
+use super::{design, tables, words};
 use crate::comparison::rule::Conclusion;
+use crate::experiment::analysis::{Comparison, Stall};
 use crate::experiment::point::Outcome;
-use crate::experiment::study::{Comparison, Stall};
 use crate::report::comparisons::layout::capitalised;
 use crate::report::content::{self, Line, Table, Warning};
 use crate::report::functions::{self, Functions};
@@ -126,9 +126,9 @@ pub(super) struct Explained {
 }
 
 impl Content {
-    pub(super) fn of(report: &StudyReport) -> Content {
+    pub(super) fn of(report: &Report) -> Content {
         let frame = Frame::of(report);
-        let study = &report.study;
+        let study = &report.analysis;
         let claims: Vec<&Comparison> = study.comparisons.iter().filter(|one| one.primary).collect();
         let is_interaction = |one: &Comparison| one.interaction.is_some() && one.metric == frame.first_metric();
         let others = others(&frame, &is_interaction);
@@ -164,7 +164,7 @@ impl Content {
                 .chain(study.comparisons.iter().any(|one| one.stacks.is_some()).then(|| functions::METHOD.to_owned()))
                 .collect(),
             origin: format!(
-                "Pagewise {}, study version {}, from {}, run {}.",
+                "Pagewise {}, analysis version {}, from {}, run {}.",
                 printable(&report.pagewise),
                 study.version,
                 printable(&report.bundle),
@@ -284,16 +284,16 @@ fn said(frame: &Frame<'_>, placed: &Placed<'_>) -> Said {
 }
 
 fn others(frame: &Frame<'_>, is_interaction: &impl Fn(&Comparison) -> bool) -> Vec<Section> {
-    let section = |metric: &crate::experiment::study::StudyMetric| {
+    let section = |metric: &crate::experiment::analysis::JudgedMetric| {
         let of_metric = |placed: &Placed<'_>| {
             let one = placed.comparison;
             one.metric == metric.metric.name && !one.primary && !is_interaction(one)
         };
         let placed: Vec<Placed<'_>> = frame.placed().into_iter().filter(of_metric).collect();
-        let table = tables::others(&placed, &frame.report.study);
+        let table = tables::others(&placed, &frame.report.analysis);
         (!placed.is_empty()).then(|| Section { heading: printable(&metric.metric.name), table })
     };
-    frame.report.study.metrics.iter().filter_map(section).collect()
+    frame.report.analysis.metrics.iter().filter_map(section).collect()
 }
 
 fn explained(frame: &Frame<'_>, claims: usize) -> Vec<Explained> {
@@ -313,14 +313,14 @@ fn explained_of(frame: &Frame<'_>, one: &Comparison, claims: usize) -> Option<Ex
     let most = if claims <= FEW_CLAIMS { MOST_COUNTERS.0 } else { MOST_COUNTERS.1 };
     let functions = one.stacks.as_ref().map(|stacks| {
         let arms = (printable(&one.a), printable(&one.b));
-        Functions::of(stacks, (&arms.0, &arms.1), "blocks", frame.report.study.alpha, most)
+        Functions::of(stacks, (&arms.0, &arms.1), "blocks", frame.report.analysis.alpha, most)
     });
     let head = [
         "counter, per run".to_owned(),
         printable(&one.a),
         printable(&one.b),
         "difference".to_owned(),
-        format!("{} interval", words::confidence(frame.report.study.alpha)),
+        format!("{} interval", words::confidence(frame.report.analysis.alpha)),
         "q".to_owned(),
     ];
     let table = Table { head: head.to_vec(), rows: one.counters.iter().take(most).map(content::counter_row).collect() };
@@ -360,8 +360,8 @@ fn stall_sentence(stall: &Stall) -> String {
     }
 }
 
-fn incidents(report: &StudyReport) -> Vec<String> {
-    let unhappy: Vec<_> = report.study.points.iter().filter(|point| point.outcome != Outcome::Ok).collect();
+fn incidents(report: &Report) -> Vec<String> {
+    let unhappy: Vec<_> = report.analysis.points.iter().filter(|point| point.outcome != Outcome::Ok).collect();
     let mut told: Vec<String> = unhappy
         .iter()
         .take(MOST_INCIDENTS)
@@ -379,11 +379,11 @@ fn incidents(report: &StudyReport) -> Vec<String> {
     told
 }
 
-fn warnings(report: &StudyReport) -> Vec<Warning> {
+fn warnings(report: &Report) -> Vec<Warning> {
     let warning = |warning: &crate::experiment::analysis::Warning| Warning {
         id: printable(&warning.id),
         text: printable(&warning.text),
-        remedy: remedy::remedy(&warning.id).to_owned(),
+        remedy: crate::report::remedy::remedy(&warning.id).to_owned(),
     };
-    report.study.warnings.iter().map(warning).collect()
+    report.analysis.warnings.iter().map(warning).collect()
 }

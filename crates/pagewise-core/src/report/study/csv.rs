@@ -4,9 +4,9 @@
 //! metric in its unit of the JSON, empty where it was not measured. Warm-up is left out: it has no block, and whoever
 //! averages the table must not meet it.
 
-use super::StudyReport;
+use super::Report;
 use crate::comparison::question::{BLOCK, ORDER, OUTCOME};
-use crate::experiment::study::StudyPoint;
+use crate::experiment::analysis::PointMark;
 
 /// Columns whose names cannot be a factor's or a metric's.
 const OWN: [&str; 6] = [BLOCK, ORDER, "boot", "cell", "attempt", OUTCOME];
@@ -21,7 +21,7 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Every name once: what is taken gets `factor.` or `metric.` in front.
-    pub(super) fn of(report: &StudyReport) -> Columns {
+    pub(super) fn of(report: &Report) -> Columns {
         let mut taken: Vec<String> = OWN.iter().map(|name| (*name).to_owned()).collect();
         let mut column = |name: &str, kind: &str| {
             let mut own = name.to_owned();
@@ -33,25 +33,25 @@ impl Columns {
         };
         Columns {
             factors: report.plan.factors.iter().map(|factor| column(&factor.name, "factor")).collect(),
-            metrics: report.study.metrics.iter().map(|metric| column(&metric.metric.name, "metric")).collect(),
+            metrics: report.analysis.metrics.iter().map(|metric| column(&metric.metric.name, "metric")).collect(),
         }
     }
 }
 
 /// Attempts that count or could have: warm-up is left out.
-pub(super) fn points(report: &StudyReport) -> impl Iterator<Item = (u32, &StudyPoint)> {
-    report.study.points.iter().filter_map(|point| Some((point.block?, point)))
+pub(super) fn points(report: &Report) -> impl Iterator<Item = (u32, &PointMark)> {
+    report.analysis.points.iter().filter_map(|point| Some((point.block?, point)))
 }
 
 /// The level a point had of a factor.
-pub(super) fn level<'r>(report: &'r StudyReport, point: &StudyPoint, factor: &str) -> Option<&'r str> {
-    let cell = report.study.cells.iter().find(|cell| cell.label == point.cell)?;
+pub(super) fn level<'r>(report: &'r Report, point: &PointMark, factor: &str) -> Option<&'r str> {
+    let cell = report.analysis.cells.iter().find(|cell| cell.label == point.cell)?;
     cell.levels.get(factor).map(String::as_str)
 }
 
 /// The points as CSV (RFC 4180, UTF-8), a header and a row per attempt, ending in a newline.
 #[must_use]
-pub fn csv(report: &StudyReport) -> String {
+pub fn csv(report: &Report) -> String {
     let columns = Columns::of(report);
     let mut head: Vec<&str> = vec![BLOCK, ORDER, "boot", "cell"];
     head.extend(columns.factors.iter().map(|(column, _)| column.as_str()));

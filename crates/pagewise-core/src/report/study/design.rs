@@ -1,16 +1,16 @@
 //! How a study ran, in lines: what was declared, what its levels set, when it was looked at.
 
-use super::StudyReport;
+use super::Report;
 use super::words::{confidence, listed};
+use crate::experiment::analysis::CarryOver;
 use crate::experiment::plan::{Factor, OrderKind, StoppingRule};
-use crate::experiment::study::CarryOver;
 use crate::report::content::{Line, better, job, line, page_cache};
 use crate::report::number;
 use crate::report::printable::printable;
 use crate::unit::Seconds;
 
-pub(super) fn design(report: &StudyReport) -> Vec<Line> {
-    let (study, plan) = (&report.study, &report.plan);
+pub(super) fn design(report: &Report) -> Vec<Line> {
+    let (study, plan) = (&report.analysis, &report.plan);
     let metrics: Vec<String> = study
         .metrics
         .iter()
@@ -45,8 +45,8 @@ pub(super) fn design(report: &StudyReport) -> Vec<Line> {
     lines
 }
 
-fn blocks(report: &StudyReport) -> String {
-    let study = &report.study;
+fn blocks(report: &Report) -> String {
+    let study = &report.analysis;
     let warmup = match report.plan.design.warmup {
         0 => "no warm-up".to_owned(),
         1 => "1 warm-up run of each cell".to_owned(),
@@ -56,8 +56,8 @@ fn blocks(report: &StudyReport) -> String {
     format!("{} {planned}, {} complete, after {warmup}", study.blocks_planned, study.blocks_complete)
 }
 
-fn order(report: &StudyReport) -> String {
-    let study = &report.study;
+fn order(report: &Report) -> String {
+    let study = &report.analysis;
     let kind = match study.order {
         OrderKind::Auto | OrderKind::Blocks => "random complete blocks",
         OrderKind::Pairs => "random balanced pairs",
@@ -88,8 +88,8 @@ fn carry_over(carried: &CarryOver) -> String {
     )
 }
 
-fn ends(report: &StudyReport) -> String {
-    let (study, plan) = (&report.study, &report.plan);
+fn ends(report: &Report) -> String {
+    let (study, plan) = (&report.analysis, &report.plan);
     if study.rule == StoppingRule::Fixed {
         return "after the planned blocks; not looked at before".to_owned();
     }
@@ -106,7 +106,7 @@ fn ends(report: &StudyReport) -> String {
 }
 
 /// What the levels of a factor set: `off: swap=off`.
-pub(super) fn levels(report: &StudyReport) -> Vec<Line> {
+pub(super) fn levels(report: &Report) -> Vec<Line> {
     let of_factor = |factor: &Factor| {
         let levels: Vec<String> =
             factor.levels.iter().map(|(level, policy)| printable(&format!("{level}: {policy}"))).collect();

@@ -1,9 +1,9 @@
 //! A study beside the plan it came from: which contrast a comparison belongs to, and which cells it holds for.
 
-use super::StudyReport;
+use super::Report;
+use crate::experiment::analysis::{Asked, Comparison, JudgedMetric, asked};
 use crate::experiment::plan::Contrast;
 use crate::experiment::plan::cells::{Cell, cells};
-use crate::experiment::study::{Asked, Comparison, StudyMetric, asked};
 use crate::report::printable::printable;
 
 /// The tunable whose values say what state memory was in.
@@ -11,7 +11,7 @@ const MEMORY_STATE: &str = "memory_state";
 
 /// A report with what its plan says about every comparison.
 pub(super) struct Frame<'r> {
-    pub(super) report: &'r StudyReport,
+    pub(super) report: &'r Report,
     cells: Vec<Cell>,
     asked: Vec<Asked>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Group<'r> {
 }
 
 impl<'r> Frame<'r> {
-    pub(super) fn of(report: &'r StudyReport) -> Frame<'r> {
+    pub(super) fn of(report: &'r Report) -> Frame<'r> {
         // A plan whose cells cannot be made was never run; without them the report says less, and stays right.
         let cells = cells(&report.plan).unwrap_or_default();
         let asked = asked(&report.plan, &cells);
@@ -46,7 +46,7 @@ impl<'r> Frame<'r> {
             let asked = self.asked.get(place).filter(fits);
             Placed { comparison, asked }
         };
-        self.report.study.comparisons.iter().enumerate().map(placed).collect()
+        self.report.analysis.comparisons.iter().enumerate().map(placed).collect()
     }
 
     /// Comparisons that are wanted, those of a contrast and a metric together.
@@ -74,12 +74,12 @@ impl<'r> Frame<'r> {
 
     /// The metric the trial is for.
     pub(super) fn first_metric(&self) -> &str {
-        self.report.study.metrics.first().map_or("", |metric| &metric.metric.name)
+        self.report.analysis.metrics.first().map_or("", |metric| &metric.metric.name)
     }
 
     /// The metric of a comparison.
-    pub(super) fn metric(&self, comparison: &Comparison) -> Option<&StudyMetric> {
-        self.report.study.metrics.iter().find(|metric| metric.metric.name == comparison.metric)
+    pub(super) fn metric(&self, comparison: &Comparison) -> Option<&JudgedMetric> {
+        self.report.analysis.metrics.iter().find(|metric| metric.metric.name == comparison.metric)
     }
 
     pub(super) fn contrast(&self, placed: &Placed<'_>) -> Option<&Contrast> {

@@ -2,7 +2,7 @@
 //!
 //! Every value passes through the templates' escaping, figures included: names of levels and commands are anyone's.
 
-use super::StudyReport;
+use super::Report;
 use super::content::{Content, Contrast};
 use super::figure::{BlockDots, CellLanes, IntervalRows, LevelPanel, level_panels};
 use super::frame::Frame;
@@ -65,13 +65,13 @@ fn name_rows_in_one_cell(contrast: &mut Contrast) {
 ///
 /// # Errors
 /// When a template is broken, which the tests of this crate rule out.
-pub fn html(report: &StudyReport) -> Result<String, TemplateError> {
+pub(in crate::report) fn html(report: &Report) -> Result<String, TemplateError> {
     let mut environment = environment()?;
     for (name, source) in TEMPLATES {
         environment.add_template(name, source)?;
     }
     let frame = Frame::of(report);
-    let unit = report.study.metrics.first().map_or_else(String::new, |metric| printable(&metric.metric.unit));
+    let unit = report.analysis.metrics.first().map_or_else(String::new, |metric| printable(&metric.metric.unit));
     // A line must not begin with a percent sign.
     let mut content = Content::of(report).map(|text| text.replace(" %", "\u{a0}%"));
     content.claims.iter_mut().chain(&mut content.interactions).for_each(name_rows_in_one_cell);
@@ -79,11 +79,11 @@ pub fn html(report: &StudyReport) -> Result<String, TemplateError> {
         content,
         intervals: IntervalRows::of(&frame),
         blocks: BlockDots::of(&frame),
-        lanes: CellLanes::of(&report.study),
+        lanes: CellLanes::of(&report.analysis),
         panels: level_panels(&frame),
         runs: tables::runs(report),
         metric: printable(frame.first_metric()),
-        is_sequence: report.study.sequence.is_some(),
+        is_sequence: report.analysis.sequence.is_some(),
         unit: number::custom_unit(&unit).to_owned(),
         script: report.flames.as_ref().map(arms::script).transpose()?,
         flame_note: report.flames.as_ref().map_or_else(String::new, arms::note),

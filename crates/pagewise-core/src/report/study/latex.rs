@@ -1,6 +1,6 @@
 //! The study for a paper: `booktabs` tables, every name escaped, each table an environment of its own.
 
-use super::StudyReport;
+use super::Report;
 use super::content::{Content, Contrast, Section};
 use crate::report::comparisons::latex::{NEEDS, SMALL, escape};
 use crate::report::content::Table;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// The report as LaTeX, to be included below `\usepackage{booktabs}`. Ends in a newline.
 #[must_use]
-pub fn latex(report: &StudyReport) -> String {
+pub fn latex(report: &Report) -> String {
     let content = Content::of(report);
     let mut out = NEEDS.to_owned();
     let mut paragraph = |text: &str| {

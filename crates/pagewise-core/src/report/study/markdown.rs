@@ -1,13 +1,13 @@
 //! The study for a pull request or a mail: the content of the terminal's, as GitHub Flavored Markdown.
 
-use super::StudyReport;
+use super::Report;
 use super::content::{Content, Contrast, Section};
 use crate::report::comparisons::layout::capitalised;
 use crate::report::markdown::{escape, fenced, functions, lines, list, sentence, table};
 
 /// The report as Markdown, ending in a newline.
 #[must_use]
-pub fn markdown(report: &StudyReport) -> String {
+pub(in crate::report) fn markdown(report: &Report) -> String {
     let content = Content::of(report);
     let mut out = String::new();
     let mut put = |text: String| out.push_str(&text);

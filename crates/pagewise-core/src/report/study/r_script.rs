@@ -4,11 +4,11 @@
 //! Base R alone. What needs data that a report does not carry (kernel counters, stall times) is not in it, and alpha that
 //! was spent over looks is taken as it is. The confidence sequence of an open-ended trial is computed from its one parameter.
 
-use super::StudyReport;
+use super::Report;
 use super::csv::{Columns, level, points};
 use super::frame::{Frame, Placed};
+use crate::experiment::analysis::Summary;
 use crate::experiment::plan::StoppingRule;
-use crate::experiment::study::Summary;
 use crate::metric::Direction;
 use crate::report::printable::{ascii, printable};
 use std::fmt::Write;
@@ -27,8 +27,8 @@ const ON_A_LINE: usize = 8;
 
 /// The script, ending in a newline; ASCII. `Rscript FILE` prints a line per number and fails when one differs.
 #[must_use]
-pub fn r_script(report: &StudyReport) -> String {
-    let study = &report.study;
+pub fn r_script(report: &Report) -> String {
+    let study = &report.analysis;
     let columns = Columns::of(report);
     let counted = match study.looks.last() {
         Some(look) if study.rule != StoppingRule::Fixed => look.blocks,
@@ -114,7 +114,7 @@ fn comparison(frame: &Frame<'_>, placed: &Placed<'_>, column: &str) -> String {
         out,
         "    primary = {}, method = {}, margin = {margin}, lower_is_better = {}, level = {}, level_of_failures = {},",
         logical(one.primary),
-        string(&one.method),
+        string(one.method.word()),
         logical(direction == Direction::Lower),
         number(one.level),
         or_na(one.level_of_failures)

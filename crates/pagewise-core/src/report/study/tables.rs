@@ -1,11 +1,11 @@
 //! The tables of a study: comparisons of a contrast, cells, looks, counters, every run.
 
-use super::StudyReport;
+use super::Report;
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, kind, span, verdict};
+use crate::experiment::analysis::{Analysis, CellSummary, Comparison, Effect, JudgedMetric};
 use crate::experiment::point::Outcome;
 use crate::experiment::stopping::{Look, spent_in_words};
-use crate::experiment::study::{CellSummary, Comparison, Study, StudyEffect, StudyMetric};
 use crate::report::content::Table;
 use crate::report::number::{self, NONE};
 use crate::report::printable::printable;
@@ -46,7 +46,7 @@ pub(super) fn contrast(frame: &Frame<'_>, group: &Group<'_>) -> Table {
         head.extend([printable(&first.a), printable(&first.b)]);
     }
     head.push("change".to_owned());
-    let kind = kind(&frame.report.study);
+    let kind = kind(&frame.report.analysis);
     head.push(common.map_or(kind.to_owned(), |level| format!("{} {kind}", confidence(level))));
     head.push(if has_holm { "p (Holm)" } else { "p" }.to_owned());
     head.push("verdict".to_owned());
@@ -75,7 +75,7 @@ pub(super) fn contrast(frame: &Frame<'_>, group: &Group<'_>) -> Table {
     Table { head, rows: members.iter().map(row).collect() }
 }
 
-fn interval_of(comparison: &Comparison, effect: &StudyEffect, with_level: bool) -> String {
+fn interval_of(comparison: &Comparison, effect: &Effect, with_level: bool) -> String {
     let span = span(effect.interval);
     if with_level { format!("{span} (at {})", confidence(comparison.level)) } else { span }
 }
@@ -87,7 +87,7 @@ pub(super) fn spared(group: &Group<'_>) -> Vec<String> {
 }
 
 /// Comparisons that are no claims, by name.
-pub(super) fn others(all: &[Placed<'_>], study: &Study) -> Table {
+pub(super) fn others(all: &[Placed<'_>], study: &Analysis) -> Table {
     let row = |placed: &Placed<'_>| {
         let one = placed.comparison;
         let effect = one.effect.as_ref();
@@ -108,7 +108,7 @@ pub(super) fn others(all: &[Placed<'_>], study: &Study) -> Table {
 }
 
 /// What every cell gave on a metric.
-pub(super) fn cells(study: &Study, metric: &StudyMetric) -> Table {
+pub(super) fn cells(study: &Analysis, metric: &JudgedMetric) -> Table {
     let unit = printable(&metric.metric.unit);
     let row = |cell: &CellSummary| {
         let values = cell.values.get(&metric.metric.name).cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ fn outcomes(cell: &CellSummary) -> String {
 }
 
 /// What was decided when. The first columns stand once per look.
-pub(super) fn looks(study: &Study) -> Table {
+pub(super) fn looks(study: &Analysis) -> Table {
     let mut rows = Vec::new();
     for (place, look) in told(study) {
         let mut stood = vec![(place + 1).to_string(), look.blocks.to_string()];
@@ -166,7 +166,7 @@ pub(super) fn looks(study: &Study) -> Table {
 
 /// The looks to tell, with their places. After every block of an open-ended trial there was one: those at which a decision
 /// changed, and the last.
-fn told(study: &Study) -> Vec<(usize, &Look)> {
+fn told(study: &Analysis) -> Vec<(usize, &Look)> {
     let decisions = |look: &Look| look.comparisons.iter().map(|one| one.conclusion).collect::<Vec<_>>();
     let is_told = |place: usize, look: &Look| {
         let before = place.checked_sub(1).and_then(|before| study.looks.get(before));
@@ -178,7 +178,7 @@ fn told(study: &Study) -> Vec<(usize, &Look)> {
 }
 
 /// The estimate of every comparison to the digit, for readers who check it.
-pub(super) fn estimates(study: &Study) -> Table {
+pub(super) fn estimates(study: &Analysis) -> Table {
     let row = |one: &Comparison| {
         let effect = one.effect.as_ref();
         let digits = |value: f64| number::significant(value, 4);
@@ -214,8 +214,8 @@ pub(super) fn estimates(study: &Study) -> Table {
 }
 
 /// Every run as a row, for readers who do not see the figures.
-pub(super) fn runs(report: &StudyReport) -> Table {
-    let study = &report.study;
+pub(super) fn runs(report: &Report) -> Table {
+    let study = &report.analysis;
     let mut words = vec!["run".to_owned(), "block".to_owned(), "cell".to_owned()];
     let has_boots = study.points.iter().any(|point| point.boot.is_some());
     words.extend(has_boots.then(|| "boot".to_owned()));

@@ -1,6 +1,6 @@
 //! The study on a terminal: verdicts first. Readable at 80 columns, without colour and without UTF-8.
 
-use super::StudyReport;
+use super::Report;
 use super::content::{Content, Contrast};
 use crate::report::Style;
 use crate::report::content::Table;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// The report as text, ending in a newline.
 #[must_use]
-pub fn text(report: &StudyReport, style: Style) -> String {
+pub(in crate::report) fn text(report: &Report, style: Style) -> String {
     let content = Content::of(report);
     let content = if style.unicode { content } else { content.map(ascii) };
     let mut page = Page { style, out: String::new() };

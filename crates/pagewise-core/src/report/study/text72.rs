@@ -4,13 +4,13 @@
 //! Unlike there, the interval is of the change inside blocks and in percent, and what was not shown to change is not taken
 //! for unchanged.
 
-use super::StudyReport;
+use super::Report;
 use super::content::{Content, heading};
 use super::frame::{Frame, Group, Placed};
 use super::words::{confidence, counts, listed};
 use crate::comparison::rule::Conclusion;
+use crate::experiment::analysis::Comparison;
 use crate::experiment::analysis::Interval;
-use crate::experiment::study::Comparison;
 use crate::report::comparisons::layout::capitalised;
 use crate::report::comparisons::text72::{Mail, fixed, grid, most_columns, named};
 use crate::report::number;
@@ -19,7 +19,7 @@ use std::fmt::Write;
 
 /// The report as text for a mail, ending in a newline; ASCII throughout, no line longer than 72 columns.
 #[must_use]
-pub fn text72(report: &StudyReport) -> String {
+pub fn text72(report: &Report) -> String {
     let content = Content::of(report);
     let frame = Frame::of(report);
     let mut mail = Mail { out: String::new() };
@@ -113,8 +113,11 @@ fn sentences(frame: &Frame<'_>, group: &Group<'_>) -> String {
     let unit = frame.metric(first).map_or("", |metric| &metric.metric.unit);
     let (value, _) = value_name(&first.metric, unit);
     let members: Vec<&Comparison> = group.members.iter().map(|placed| placed.comparison).collect();
-    let simultaneous =
-        if frame.report.study.comparisons.iter().filter(|one| one.primary).count() > 1 { "simultaneous " } else { "" };
+    let simultaneous = if frame.report.analysis.comparisons.iter().filter(|one| one.primary).count() > 1 {
+        "simultaneous "
+    } else {
+        ""
+    };
     let comparing = format!("Comparing {}", heading(&group.first));
     let under = |one: &Comparison| {
         let conditions = conditions(one);
@@ -249,7 +252,7 @@ fn tables(mail: &mut Mail, frame: &Frame<'_>, group: &Group<'_>, mut numbered: u
     let first = group.first.comparison;
     let unit = frame.metric(first).map_or("", |metric| &metric.metric.unit);
     let (value, unit) = value_name(&first.metric, unit);
-    let is_sequence = frame.report.study.sequence.is_some();
+    let is_sequence = frame.report.analysis.sequence.is_some();
     let interval = if is_sequence { "[seq. of change]" } else { "[CI of change]" };
     let head = [format!("Mean {value}{unit}"), interval.to_owned()];
     for place in distinct(group.members.iter().map(where_)) {

@@ -3,9 +3,9 @@
 use super::frame::Group;
 use crate::comparison::rule::{Conclusion, HELD_BACK, OUTCOMES};
 use crate::experiment::analysis::Interval;
+use crate::experiment::analysis::{Analysis, Comparison};
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::stopping::spent_in_words;
-use crate::experiment::study::{Comparison, Study};
 pub(super) use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
@@ -81,7 +81,7 @@ pub(super) fn outcome(claims: &[&Comparison], metric: &str) -> String {
 }
 
 /// What the intervals of a study are: `interval`, or `sequence` where they hold after every block at once.
-pub(super) fn kind(study: &Study) -> &'static str {
+pub(super) fn kind(study: &Analysis) -> &'static str {
     if study.sequence.is_some() { "sequence" } else { "interval" }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn span(interval: Interval) -> String {
 }
 
 /// At which look the trial ended, or where it stands. `None` for a fixed number of blocks.
-pub(super) fn ended(study: &Study, plan: &Plan) -> Option<String> {
+pub(super) fn ended(study: &Analysis, plan: &Plan) -> Option<String> {
     match study.rule {
         StoppingRule::Fixed => return None,
         StoppingRule::OpenEnded => return Some(ended_open(study)),
@@ -130,7 +130,7 @@ pub(super) fn ended(study: &Study, plan: &Plan) -> Option<String> {
 }
 
 /// Where an open-ended trial ended, or stands, and what its intervals are.
-fn ended_open(study: &Study) -> String {
+fn ended_open(study: &Analysis) -> String {
     let most = study.blocks_planned;
     let Some(last) = study.looks.last() else {
         return format!(
@@ -161,7 +161,7 @@ fn rule(rule: StoppingRule) -> &'static str {
 }
 
 /// How the claims share alpha.
-pub(super) fn claims_note(study: &Study, claims: usize) -> String {
+pub(super) fn claims_note(study: &Analysis, claims: usize) -> String {
     let confidence = confidence(study.alpha);
     let alpha = study.alpha;
     match (claims, study.rule) {
@@ -200,7 +200,7 @@ pub(super) fn claims_note(study: &Study, claims: usize) -> String {
 }
 
 /// What the other comparisons are worth.
-pub(super) fn others_note(study: &Study, count: usize) -> String {
+pub(super) fn others_note(study: &Analysis, count: usize) -> String {
     let at_most = if study.sequence.is_some() { "at most " } else { "" };
     let (each, questions) = match count {
         1 => ("this one".to_owned(), "it as a question"),
@@ -225,7 +225,7 @@ pub(super) const COUNTERS_NOTE: &str = "Growth of /proc/vmstat during a run, who
                                         A counter that differs is a trace, not yet a cause.";
 
 /// How the numbers were made, for a reader who knows no statistics.
-pub(super) fn method(study: &Study, claims: usize) -> Vec<String> {
+pub(super) fn method(study: &Analysis, claims: usize) -> Vec<String> {
     let alpha = study.alpha;
     let margins: Vec<String> = study
         .metrics
@@ -303,9 +303,11 @@ pub(super) fn method(study: &Study, claims: usize) -> Vec<String> {
         );
     }
     said.push(
-        "The randomisation p asks how often the same runs would look this different if only the drawn order had changed. It \
-         needs no bell curve, and cannot be smaller than the number of possible orders allows."
-            .to_owned(),
+        format!(
+            "The randomisation p asks how often the same runs would look this different if only the drawn order had changed. It \
+             cannot be smaller than the number of possible orders allows. What decides is {}.",
+            crate::report::words::WHICH_TEST_DECIDES
+        ),
     );
     said
 }

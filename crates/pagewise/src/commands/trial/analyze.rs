@@ -76,7 +76,7 @@ pub(super) fn conclude(global: &Global, bundle: &Bundle) -> Result<ExitCode, Fai
         let html = std::path::absolute(&html).unwrap_or(html);
         output::note(&format!("\nthe whole report: {}", html.display()));
     }
-    if found.is_empty() {
+    if rendering::is_empty(&found) {
         return Err(Failure::NotPossible(anyhow!(
             "no block of runs is complete, so there is nothing to compare; the outcomes above say why"
         )));

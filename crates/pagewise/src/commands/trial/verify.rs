@@ -7,6 +7,7 @@ use crate::output;
 use crate::rendering;
 use anyhow::anyhow;
 use clap::Args;
+use pagewise_core::experiment::analysis::{SCHEMA as SCHEMA_OF_ANALYSIS, VERSION};
 use pagewise_host::store::bundle::Bundle;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failur
     let found = rendering::found(&bundle)?;
     let mut same = Vec::new();
     let mut different = Vec::new();
+    let older = written_before(&bundle);
     for (name, format) in rendering::files(&found) {
         let path = bundle.path().join(name);
         let wanted = rendering::render(&found, *format, pagewise_core::report::Style::default())?;
@@ -64,12 +66,29 @@ pub(super) fn run(args: &VerifyArgs, global: &Global) -> Result<ExitCode, Failur
     if different.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some(older) = older {
+        return Err(Failure::Change(anyhow!(
+            "{}: {}. They were written by an older version of the analysis ({older}; this one is {SCHEMA_OF_ANALYSIS}, version \
+             {VERSION}), so that nothing can be held against them. Its points are whole: 'pagewise report' and 'pagewise trial \
+             analyze' analyse them as this version does",
+            bundle.path().display(),
+            different.join("; ")
+        )));
+    }
     Err(Failure::Change(anyhow!(
         "{}: {}. It was edited, or another version of Pagewise wrote it ({})",
         bundle.path().display(),
         different.join("; "),
         bundle.frozen().pagewise
     )))
+}
+
+/// Id and version of the analysis that lies in the bundle, when that is an older one.
+fn written_before(bundle: &Bundle) -> Option<String> {
+    let bytes = read_file(&bundle.path().join("analysis.json")).ok()?;
+    let written: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let (schema, version) = (written["schema"].as_str()?, written["version"].as_u64()?);
+    (version < u64::from(VERSION)).then(|| format!("{}, version {version}", schema.escape_debug()))
 }
 
 /// A pipe in the place of a file would be waited for without end.

@@ -2,7 +2,7 @@
 //! and whether its difference changes while the trial runs.
 
 use super::ratio_axis::RatioAxis;
-use crate::experiment::study::Comparison;
+use crate::experiment::analysis::Comparison;
 use crate::report::figure::{Tick, round};
 use crate::report::number;
 use crate::report::study::content::{heading, place};
@@ -56,14 +56,14 @@ impl BlockDots {
     /// complete block.
     pub(in crate::report::study) fn of(frame: &Frame<'_>) -> Option<BlockDots> {
         let first = frame.first_metric();
-        let claims = frame.report.study.comparisons.iter().any(|one| one.primary);
+        let claims = frame.report.analysis.comparisons.iter().any(|one| one.primary);
         let wanted = |one: &Comparison| {
             one.metric == first && !one.differences.is_empty() && (one.primary || !claims || one.interaction.is_some())
         };
         let groups = frame.groups(wanted);
         let all = groups.iter().flat_map(|group| &group.members).flat_map(|placed| &placed.comparison.differences);
         let axis = RatioAxis::around(all.map(|difference| difference.difference))?;
-        let blocks = f64::from(frame.report.study.blocks_planned.max(1));
+        let blocks = f64::from(frame.report.analysis.blocks_planned.max(1));
         let height = (2.0 * EDGE + STEP * blocks).min(HIGHEST);
         let step = (height - 2.0 * EDGE) / blocks;
         Some(BlockDots {
@@ -83,7 +83,7 @@ fn dot_group(axis: &RatioAxis, step: f64, group: &Group<'_>) -> DotGroup {
 }
 
 fn dot_row(axis: &RatioAxis, step: f64, one: &Comparison) -> DotRow {
-    let dot = |difference: &crate::experiment::study::BlockDifference| Dot {
+    let dot = |difference: &crate::experiment::analysis::BlockDifference| Dot {
         x: axis.at(difference.difference),
         y: round(EDGE + step * (f64::from(difference.block) + 0.5)),
         title: format!("Block {}: {}", difference.block + 1, number::change(libm::exp(difference.difference))),

@@ -1,9 +1,9 @@
 //! Every run in the order it ran, a lane per cell: each value against the median of its cell, so that drift, outliers,
 //! warm-up, bad ends and replaced attempts are seen whatever differs between cells.
 
+use crate::experiment::analysis::{Analysis, PointMark};
 use crate::experiment::plan::OrderKind;
 use crate::experiment::point::Outcome;
-use crate::experiment::study::{Study, StudyPoint};
 use crate::report::figure::{Mark, Tick, round};
 use crate::report::number;
 use crate::report::printable::printable;
@@ -45,7 +45,7 @@ pub(in crate::report::study) struct Lane {
 
 impl CellLanes {
     /// `None` without a run.
-    pub(in crate::report::study) fn of(study: &Study) -> Option<CellLanes> {
+    pub(in crate::report::study) fn of(study: &Analysis) -> Option<CellLanes> {
         let metric = study.metrics.first()?;
         let (name, unit) = (&metric.metric.name, printable(&metric.metric.unit));
         if study.points.is_empty() {
@@ -55,14 +55,14 @@ impl CellLanes {
             let cell = study.cells.iter().find(|one| one.label == cell)?;
             cell.values.get(name)?.median.filter(|median| *median != 0.0)
         };
-        let deviation = |point: &StudyPoint| {
+        let deviation = |point: &PointMark| {
             let usable = point.outcome == Outcome::Ok;
             Some(point.values.get(name).filter(|_| usable)? / median(&point.cell)? - 1.0)
         };
         let counted = study.points.iter().filter(|point| point.block.is_some());
         let most = counted.filter_map(deviation).fold(0.0_f64, |most, one| most.max(one.abs()));
         let x = |place: usize| round(1.0 + 98.0 * (place as f64 + 0.5) / study.points.len() as f64);
-        let mark = |(place, point): (usize, &StudyPoint)| {
+        let mark = |(place, point): (usize, &PointMark)| {
             let y = match deviation(point) {
                 Some(deviation) if most > 0.0 => HEIGHT / 2.0 - REACH * (deviation / most).clamp(-1.0, 1.0),
                 Some(_) => HEIGHT / 2.0,
@@ -70,7 +70,7 @@ impl CellLanes {
             };
             Mark { x: x(place), y: round(y), arm: "a".to_owned(), kind: kind(point), title: title(point, name, &unit) }
         };
-        let lane = |cell: &crate::experiment::study::CellSummary| {
+        let lane = |cell: &crate::experiment::analysis::CellSummary| {
             let own = study.points.iter().enumerate().filter(|(_, point)| point.cell == cell.label);
             let marks: Vec<Mark> = own.map(mark).collect();
             let median = cell.values.get(name).and_then(|values| values.median);
@@ -96,7 +96,7 @@ impl CellLanes {
     }
 }
 
-fn kind(point: &StudyPoint) -> &'static str {
+fn kind(point: &PointMark) -> &'static str {
     match point.outcome {
         Outcome::Invalid => "invalid",
         Outcome::Ok if point.block.is_none() => "warmup",
@@ -106,7 +106,7 @@ fn kind(point: &StudyPoint) -> &'static str {
 }
 
 /// Runs of the same block that follow each other: first place and length. None where blocks are no stretches of time.
-fn stretches(study: &Study) -> Vec<(u32, usize, usize)> {
+fn stretches(study: &Analysis) -> Vec<(u32, usize, usize)> {
     if matches!(study.order, OrderKind::Complete | OrderKind::Nested) {
         return Vec::new();
     }
@@ -121,11 +121,11 @@ fn stretches(study: &Study) -> Vec<(u32, usize, usize)> {
     stretches
 }
 
-fn across(study: &Study, place: usize) -> f64 {
+fn across(study: &Analysis, place: usize) -> f64 {
     round(1.0 + 98.0 * place as f64 / study.points.len() as f64)
 }
 
-fn bands(study: &Study) -> Vec<(f64, f64)> {
+fn bands(study: &Analysis) -> Vec<(f64, f64)> {
     let shaded = stretches(study).into_iter().filter(|(block, _, _)| block % 2 == 0);
     shaded
         .map(|(_, start, length)| (across(study, start), round(across(study, start + length) - across(study, start))))
@@ -133,7 +133,7 @@ fn bands(study: &Study) -> Vec<(f64, f64)> {
 }
 
 /// At most ten numbers, so that they stay apart on a phone.
-fn block_numbers(study: &Study) -> Vec<Tick> {
+fn block_numbers(study: &Analysis) -> Vec<Tick> {
     let stretches = stretches(study);
     let step = stretches.len().div_ceil(10).max(1);
     let numbered = stretches.into_iter().step_by(step);
@@ -145,7 +145,7 @@ fn block_numbers(study: &Study) -> Vec<Tick> {
         .collect()
 }
 
-fn title(point: &StudyPoint, metric: &str, unit: &str) -> String {
+fn title(point: &PointMark, metric: &str, unit: &str) -> String {
     let place = point.block.map_or("warm-up, not analysed".to_owned(), |block| format!("block {}", block + 1));
     let attempt = if point.attempt > 1 { format!(", attempt {}", point.attempt) } else { String::new() };
     let value =
@@ -155,7 +155,7 @@ fn title(point: &StudyPoint, metric: &str, unit: &str) -> String {
     format!("Run {}: {cell}{value} · {}{reason} · {place}{attempt}", point.index + 1, point.outcome.word())
 }
 
-fn summary(study: &Study) -> String {
+fn summary(study: &Analysis) -> String {
     let count = |wanted: &str| study.points.iter().filter(|point| kind(point) == wanted).count();
     let mut parts = vec![format!("{} runs in the order they ran", study.points.len())];
     let kinds = [("warmup", "for warm-up"), ("bad", "ended badly"), ("invalid", "invalid and run again")];

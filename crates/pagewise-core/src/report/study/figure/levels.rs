@@ -1,6 +1,6 @@
 //! Means of both levels of a contrast over the levels of another factor: lines that are not parallel are an interaction.
 
-use crate::experiment::study::Comparison;
+use crate::experiment::analysis::Comparison;
 use crate::report::figure::axis::Axis;
 use crate::report::figure::{Mark, Segment, Tick, round};
 use crate::report::number;

@@ -1,7 +1,7 @@
 //! The interval plot: a row per comparison of the first metric, all on one axis, the margin as a band.
 
 use super::ratio_axis::RatioAxis;
-use crate::experiment::study::{Comparison, StudyEffect};
+use crate::experiment::analysis::{Comparison, Effect};
 use crate::metric::Direction;
 use crate::report::figure::{Tick, round};
 use crate::report::number;
@@ -65,9 +65,9 @@ pub(in crate::report::study) struct Bar {
 impl IntervalRows {
     /// `None` when nothing was estimated.
     pub(in crate::report::study) fn of(frame: &Frame<'_>) -> Option<IntervalRows> {
-        let metric = frame.report.study.metrics.first()?;
+        let metric = frame.report.analysis.metrics.first()?;
         let groups = frame.groups(|one| one.metric == metric.metric.name);
-        let effects = |wanted: &dyn Fn(&Comparison) -> bool| -> Vec<&StudyEffect> {
+        let effects = |wanted: &dyn Fn(&Comparison) -> bool| -> Vec<&Effect> {
             let members = groups.iter().flat_map(|group| &group.members).map(|placed| placed.comparison);
             members.filter(|one| wanted(one)).filter_map(|one| one.effect.as_ref()).collect()
         };
@@ -96,8 +96,8 @@ impl IntervalRows {
     }
 }
 
-fn axis(effects: &[&StudyEffect], margin: f64) -> Option<RatioAxis> {
-    let half = |effect: &&StudyEffect| (libm::log(effect.interval.high) - libm::log(effect.interval.low)) / 2.0;
+fn axis(effects: &[&Effect], margin: f64) -> Option<RatioAxis> {
+    let half = |effect: &&Effect| (libm::log(effect.interval.high) - libm::log(effect.interval.low)) / 2.0;
     let mut widths: Vec<f64> = effects.iter().map(half).filter(|width| width.is_finite()).collect();
     widths.sort_by(f64::total_cmp);
     let reach = widths.get(widths.len() / 2).map_or(f64::INFINITY, |median| (WIDEST * median).max(margin));
@@ -138,7 +138,7 @@ fn row(axis: &RatioAxis, one: &Comparison) -> Row {
     }
 }
 
-fn bar(axis: &RatioAxis, effect: &StudyEffect) -> Bar {
+fn bar(axis: &RatioAxis, effect: &Effect) -> Bar {
     let (low, high) = (libm::log(effect.interval.low), libm::log(effect.interval.high));
     let inner = effect.interval_equivalence;
     Bar {

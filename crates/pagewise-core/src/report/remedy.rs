@@ -1,4 +1,4 @@
-//! What to do about each warning of a study.
+//! What to do about each warning of a trial.
 
 /// What to do about a warning, by its id. Ids are stable, so an unknown one comes from a newer analysis.
 pub(super) fn remedy(id: &str) -> &'static str {
@@ -8,7 +8,7 @@ pub(super) fn remedy(id: &str) -> &'static str {
              intervals."
         }
         "attempts-replaced" => {
-            "Invalid runs are drawn in the run order. If they fall on one cell, find out what disturbed it: replacing its \
+            "Replaced runs are drawn in the run order. If they fall on one level, find out what disturbed it: replacing its \
              runs may favour it."
         }
         "cut-blocks" => {
@@ -20,11 +20,11 @@ pub(super) fn remedy(id: &str) -> &'static str {
         }
         "drift" => {
             "Find its cause (temperature, a filling disk, another job), and repeat on a quiet host or with more warm-up. \
-             Estimates inside blocks stay right while the drift is slow against a block."
+             Estimates inside pairs and blocks stay right while the drift is slow against a block."
         }
         "change-point" => {
             "See what began or ended then (the recordings of the runs on both sides show it), and leave out what shares the \
-             host. Only the block that it falls into suffers."
+             host. Only the pair or block that it falls into suffers."
         }
         "autocorrelation" => {
             "Look for what lasts longer than a run (page cache, a thermal limit, a background job). Restore data and state \
@@ -44,7 +44,7 @@ pub(super) fn remedy(id: &str) -> &'static str {
              a factor."
         }
         "tests-disagree" => {
-            "Trust neither alone. Look at the differences block by block, and repeat with more blocks before you act."
+            "Trust neither alone. Look at the points, and repeat with more pairs or blocks before you act."
         }
         "nested-order" => "Leave `order` out of the plan and run it again: no analysis can undo this order.",
         "levels-differ-in-more" => {
@@ -57,6 +57,25 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Check the name against those a run reports (`pagewise trial check` knows them), and that the job writes it to \
              $PAGEWISE_METRICS. This trial cannot say anything about it."
         }
+        "incomplete-pairs" => {
+            "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then resume \
+             what is missing, give the job more memory or time, or see that every run reports the metric."
+        }
+        "one-point-decides" => "Look at those runs. Repeat the trial with another seed before you act on the verdict.",
+        "noise-against-margin" => {
+            "Plan more pairs or blocks, a longer job or a quieter host; or accept a wider margin."
+        }
+        "host-changed" => {
+            "Repeat the trial on a host that nobody and nothing else tunes; see 'pagewise doctor' for who may."
+        }
+        "few-sequences" => "The randomisation test cannot give a small p here. Plan more pairs or blocks.",
+        "ended-early" => {
+            "Repeat the proof with another seed when the cause is gone; do not add these pairs to the new ones."
+        }
+        "still-changing" => {
+            "Repeat with a longer --washout, or longer blocks, until both halves of a block say the same."
+        }
+        "not-positive" => "A ratio needs values above zero. Choose another metric, or check what the job reports.",
         "unused-cell" => "Exclude it, or declare the contrast it is for, before the next trial.",
         "too-few-boots" => "Plan more blocks: each brings another boot of every level.",
         "cannot-reach-alpha" => {
@@ -78,12 +97,20 @@ mod tests {
     }
 
     #[test]
-    fn every_warning_of_a_study_and_every_lint_of_its_plan_has_a_remedy() {
-        let health = ids(include_str!("../../experiment/study/health.rs"), "warning(");
-        let lints = ids(include_str!("../../experiment/plan/lint.rs"), "lint(");
-        assert!(health.len() >= 9 && lints.len() >= 7, "the sources are written differently now: {health:?} {lints:?}");
+    fn every_warning_of_a_trial_and_every_lint_of_its_plan_has_a_remedy() {
+        let sources = [
+            include_str!("../experiment/analysis/warnings.rs"),
+            include_str!("../experiment/analysis/read_back.rs"),
+            include_str!("../experiment/analysis/live.rs"),
+        ];
+        let warnings: Vec<&str> = sources.into_iter().flat_map(|source| ids(source, "warning(")).collect();
+        let lints = ids(include_str!("../experiment/plan/lint.rs"), "lint(");
+        assert!(
+            warnings.len() >= 18 && lints.len() >= 7,
+            "the sources are written differently now: {warnings:?} {lints:?}"
+        );
         let unknown = remedy("no such id");
-        for id in health.into_iter().chain(lints) {
+        for id in warnings.into_iter().chain(lints) {
             assert_ne!(remedy(id), unknown, "'{id}' has no remedy");
         }
     }

@@ -1,20 +1,19 @@
 //! One contrast on one metric: the differences inside blocks, their estimate, and the verdict.
 
 use super::explain::Explained;
-use super::sentence;
 use super::values::{Values, summarise};
-use super::{BlockDifference, Comparison, Declared, StudyEffect};
+use super::{BlockDifference, Comparison, Declared, Design, Effect, Interval};
+use super::{live, pair_sentence, sentence};
+use crate::comparison::estimate::{self, Estimate};
 use crate::comparison::rule::{Concluded, LEAST_SPREAD, LogIntervals, OutcomeTest, Reason, Rule, without_spread};
-use crate::experiment::analysis::Interval;
-use crate::experiment::order::draw_pair_sequence;
+use crate::experiment::order::{FEWEST_PAIRS, draw_pair_sequence};
 use crate::experiment::plan::OrderKind;
 use crate::experiment::plan::cells::Cell;
 use crate::stats::blocked;
 use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::contrast::Contrast;
-use crate::stats::crossover::{self, PairDifference};
-use crate::stats::mixed_model::{self, Design};
-use crate::stats::randomisation::{self, PlacedPair};
+use crate::stats::mixed_model::{self, Design as Model};
+use crate::stats::randomisation::{self, PlacedPair, Randomisation};
 use crate::stats::{power, summary};
 use indexmap::IndexMap;
 use rand_chacha::ChaCha20Rng;
@@ -24,7 +23,7 @@ use rand_core::SeedableRng;
 const RANDOMISATION_STREAM: u64 = 1;
 
 /// Power for which a new trial is sized.
-const POWER: f64 = 0.9;
+pub const POWER: f64 = 0.9;
 
 /// One thing that is asked: a contrast in one combination of levels, on one metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,30 +42,14 @@ pub struct Asked {
     pub groups: Vec<(f64, Vec<String>)>,
 }
 
-/// An estimate on logarithms, and the scatter a new trial is sized by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LogEstimate {
-    pub(crate) contrast: Contrast,
-    /// Standard deviation of a block's difference.
-    pub(crate) residual_sd: f64,
-    /// Its square over that of the standard error: the number of blocks, of pairs a little less where one order has more.
-    information: f64,
-}
-
-impl LogEstimate {
-    fn of(contrast: Contrast, blocks: usize) -> LogEstimate {
-        let information = blocks as f64;
-        LogEstimate { contrast, residual_sd: contrast.standard_error * information.sqrt(), information }
-    }
-}
-
 /// A comparison before it is judged.
 pub(crate) struct Estimated {
     pub(crate) asked: Asked,
     pub(super) differences: Vec<BlockDifference>,
-    pub(crate) estimate: Result<LogEstimate, String>,
-    pub(super) method: &'static str,
-    pub(super) randomisation: Option<(f64, f64, bool)>,
+    /// On logarithms.
+    pub(crate) estimate: Result<Estimate, String>,
+    pub(super) design: Design,
+    pub(super) randomisation: Option<Randomisation>,
     pub(super) outcomes: OutcomeTest,
     pub(crate) level: f64,
     /// Of the test of failures, where it is another one.
@@ -84,18 +67,18 @@ impl Estimated {
         self.estimate.as_ref().ok().map(|estimate| self.p_of(estimate))
     }
 
-    fn p_of(&self, estimate: &LogEstimate) -> f64 {
+    pub(super) fn p_of(&self, estimate: &Estimate) -> f64 {
         self.evidence(estimate).map_or(estimate.contrast.p, |evidence| (1.0 / evidence).min(1.0))
     }
 
     /// The evidence against no difference, in an open-ended trial.
-    fn evidence(&self, estimate: &LogEstimate) -> Option<f64> {
+    fn evidence(&self, estimate: &Estimate) -> Option<f64> {
         let Contrast { t, df, .. } = estimate.contrast;
         self.sequence.map(|sequence| sequence.evidence(t, df, estimate.information).min(f64::MAX))
     }
 
     /// The interval of ln(b / a) at 1 − alpha: Student's, or that of the confidence sequence.
-    fn interval(&self, estimate: &LogEstimate, alpha: f64) -> (f64, f64) {
+    pub(super) fn interval(&self, estimate: &Estimate, alpha: f64) -> (f64, f64) {
         let Contrast { estimate: effect, standard_error, df, .. } = estimate.contrast;
         match self.sequence {
             Some(sequence) => {
@@ -117,7 +100,7 @@ impl Estimated {
     }
 
     pub(crate) fn is_by_pairs(&self) -> bool {
-        self.method == "pairs"
+        self.design == Design::Pairs
     }
 
     /// Complete blocks among the first so many.
@@ -131,11 +114,40 @@ impl Estimated {
     }
 
     pub(crate) fn concluded(&self, declared: &Declared<'_>) -> Concluded {
-        let intervals = self.estimate.as_ref().ok().map(|estimate| LogIntervals {
+        let intervals = self.estimate.as_ref().ok().map(|estimate| self.intervals(estimate));
+        self.rule(declared).conclude(intervals, &self.outcomes)
+    }
+
+    /// What another estimate of the same comparison would say, outcomes aside.
+    pub(super) fn by_effect(&self, declared: &Declared<'_>, estimate: &Estimate) -> Concluded {
+        self.rule(declared).by_effect(self.intervals(estimate))
+    }
+
+    fn intervals(&self, estimate: &Estimate) -> LogIntervals {
+        LogIntervals {
             difference: self.interval(estimate, self.level),
             equivalence: self.interval(estimate, 2.0 * self.level),
-        });
-        self.rule(declared).conclude(intervals, &self.outcomes)
+        }
+    }
+
+    /// The differences of any number that every run has, in the blocks of this comparison; by the same estimator.
+    pub(super) fn estimate_of(&self, number: impl Fn(u32, &str) -> Option<f64>) -> Option<Estimate> {
+        let difference = |one: &BlockDifference| {
+            Some(BlockDifference { difference: contrast_in(one.block, &self.asked.groups, &number)?, ..*one })
+        };
+        let differences: Option<Vec<BlockDifference>> = self.differences.iter().map(difference).collect();
+        estimate::within(self.design, &differences?).ok()
+    }
+
+    /// Cells of the base, or of the judged level. For an interaction those of its first step.
+    pub(super) fn cells_of(&self, sign: f64) -> &[String] {
+        let group = self.asked.groups.iter().find(|(own, _)| *own == sign);
+        group.map(|(_, cells)| cells.as_slice()).unwrap_or_default()
+    }
+
+    /// Cells of either.
+    pub(super) fn cells(&self) -> impl Iterator<Item = &str> {
+        self.asked.groups.iter().flat_map(|(_, cells)| cells).map(String::as_str)
     }
 }
 
@@ -188,7 +200,8 @@ pub fn asked(plan: &crate::experiment::plan::Plan, cells: &[Cell]) -> Vec<Asked>
                     name: name.clone(),
                     contrast: index,
                     metric,
-                    primary: contrast.primary && metric == 0,
+                    // A trial of two levels is for its one contrast, whether or not that says so.
+                    primary: (contrast.primary || plan.is_two_arms()) && metric == 0,
                     by: by.clone(),
                     groups: groups.clone(),
                 });
@@ -216,7 +229,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
     let mut estimated = Estimated {
         differences: Vec::new(),
         estimate: Err(String::new()),
-        method: "blocks",
+        design: declared.design(),
         randomisation: None,
         outcomes,
         level: declared.sequence.filter(|_| asked.primary).map_or(alpha, |sequence| sequence.alpha),
@@ -243,16 +256,30 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         estimated.estimate = Err(format!("{metric} has a value of {value}, and a ratio needs values above zero"));
         return estimated;
     }
-    estimated.differences =
-        values.blocks().filter_map(|block| Some(BlockDifference { block, difference: logs(block)? })).collect();
-    let is_pair = declared.order.kind == OrderKind::Pairs && declared.cells.len() == 2;
-    if is_pair {
-        by_pairs(declared, values, &mut estimated);
-    } else {
-        by_blocks(declared, &mut estimated);
-        // A confidence sequence is one of blocks' differences: the model that takes over where runs are missing has none.
+    let difference = |block| {
+        let difference = logs(block)?;
+        Some(BlockDifference { block, a_first: a_first(declared, values, &estimated.asked, block), difference })
+    };
+    estimated.differences = values.blocks().filter_map(difference).collect();
+    if let Some(why) = live::too_little(declared, &estimated.differences) {
+        estimated.estimate = Err(why);
+        return estimated;
+    }
+    estimated.estimate =
+        estimate::within(estimated.design, &estimated.differences).map_err(|why| match estimated.design {
+            Design::Pairs => format!("{why} ({} were planned)", declared.plan.design.blocks),
+            _ => format!(
+                "only {} of {} blocks have every run it needs, and it takes two",
+                estimated.differences.len(),
+                declared.plan.design.blocks
+            ),
+        });
+    // A confidence sequence is one of blocks' differences: the model that takes over where runs are missing has none, and a
+    // randomisation test beside it would redraw orders for one look, at the end.
+    if declared.sequence.is_none() {
+        estimated.randomisation = randomise(declared, &estimated);
         let is_cut = (estimated.differences.len() as u32) < values.begun_blocks();
-        if declared.has_boots() && is_cut && declared.sequence.is_none() {
+        if estimated.design == Design::Blocks && declared.has_boots() && is_cut {
             by_mixed_model(declared, values, &mut estimated);
         }
     }
@@ -270,7 +297,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
 }
 
 /// Why an estimate has no interval that could be shown.
-fn unusable(estimated: &Estimated, estimate: &LogEstimate, metric: &str) -> Option<String> {
+fn unusable(estimated: &Estimated, estimate: &Estimate, metric: &str) -> Option<String> {
     let is_sequence = estimated.sequence.is_some();
     let strictest = if is_sequence { estimated.level } else { estimated.level / 100.0 };
     let (low, high) = estimated.interval(estimate, strictest);
@@ -296,64 +323,37 @@ pub(crate) fn contrast_in(
     Some(sum)
 }
 
-/// Two cells in adjacent pairs: the crossover estimate, as `prove` has it.
-///
-/// In an open-ended trial no randomisation test stands beside it: redrawing orders allows for one look, at the end.
-fn by_pairs(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut Estimated) {
-    estimated.method = "pairs";
-    let judged = &estimated.asked.groups[0].1[0];
-    let a_first = |block: u32| values.result(block, judged).is_some_and(|point| point.planned.position == 1);
-    let pairs: Vec<PairDifference> = estimated
-        .differences
-        .iter()
-        .map(|one| PairDifference { a_first: a_first(one.block), difference: one.difference })
-        .collect();
-    let of_order = |a_first: bool| pairs.iter().filter(|pair| pair.a_first == a_first).count() as f64;
-    estimated.estimate = crossover::estimate(&pairs).map_err(|error| error.to_string()).map(|found| LogEstimate {
-        contrast: Contrast::new(found.effect, found.standard_error, found.df),
-        residual_sd: found.residual_sd,
-        information: 4.0 / (1.0 / of_order(true) + 1.0 / of_order(false)),
-    });
-    if estimated.sequence.is_some() {
-        return;
-    }
-    let planned = declared.plan.design.blocks;
-    let mut places = vec![PlacedPair { second_minus_first: None, a_first: false }; planned as usize];
-    for (pair, one) in pairs.iter().zip(&estimated.differences) {
-        let second_minus_first = Some(if pair.a_first { pair.difference } else { -pair.difference });
-        if let Some(place) = places.get_mut(one.block as usize) {
-            *place = PlacedPair { second_minus_first, a_first: pair.a_first };
-        }
-    }
-    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
-    rng.set_stream(RANDOMISATION_STREAM);
-    let found = randomisation::test(&places, || draw_pair_sequence(planned, &mut rng));
-    estimated.randomisation = found.map(|found| (found.p, found.smallest_p, found.exact));
+/// Of pairs, whether the base ran first in this block.
+pub(crate) fn a_first(declared: &Declared<'_>, values: &Values<'_>, asked: &Asked, block: u32) -> Option<bool> {
+    let (_, judged) = asked.groups.iter().find(|(sign, _)| *sign > 0.0)?;
+    let point = values.result(block, judged.first()?)?;
+    (declared.design() == Design::Pairs).then_some(point.planned.position == 1)
 }
 
-/// Complete blocks: a t interval over the blocks' differences.
-fn by_blocks(declared: &Declared<'_>, estimated: &mut Estimated) {
-    let differences: Vec<f64> = estimated.differences.iter().map(|one| one.difference).collect();
-    match blocked::estimate(&differences) {
-        Ok(found) => estimated.estimate = Ok(LogEstimate::of(found, differences.len())),
-        Err(_) => {
-            estimated.estimate = Err(format!(
-                "only {} of {} blocks have every run it needs, and it takes two",
-                differences.len(),
-                declared.plan.design.blocks
-            ));
-            return;
+/// The randomisation test over the design that the order was drawn from.
+fn randomise(declared: &Declared<'_>, estimated: &Estimated) -> Option<Randomisation> {
+    estimated.estimate.as_ref().ok()?;
+    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
+    if estimated.design == Design::Pairs {
+        let planned = declared.plan.design.blocks;
+        let mut places = vec![PlacedPair { second_minus_first: None, a_first: false }; planned as usize];
+        for one in &estimated.differences {
+            let a_first = one.a_first?;
+            let second_minus_first = Some(if a_first { one.difference } else { -one.difference });
+            if let Some(place) = places.get_mut(one.block as usize) {
+                *place = PlacedPair { second_minus_first, a_first };
+            }
         }
+        rng.set_stream(RANDOMISATION_STREAM);
+        return randomisation::test(&places, || draw_pair_sequence(planned, &mut rng));
     }
     // Complete randomisation and nested loops have no blocks to redraw in; a Williams square is redrawn only as a whole.
-    let has_none = matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested | OrderKind::Williams);
-    if has_none || estimated.sequence.is_some() {
-        return;
+    if matches!(declared.order.kind, OrderKind::Complete | OrderKind::Nested | OrderKind::Williams) {
+        return None;
     }
-    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
     rng.set_stream(RANDOMISATION_STREAM + 1 + estimated.asked.contrast as u64);
-    let found = blocked::randomisation(&differences, &mut rng);
-    estimated.randomisation = found.map(|found| (found.p, found.smallest_p, found.exact));
+    let differences: Vec<f64> = estimated.differences.iter().map(|one| one.difference).collect();
+    blocked::randomisation(&differences, &mut rng)
 }
 
 /// Whole plots with runs missing: blocks that lack one of the cells still say something about the others. Cells and blocks are
@@ -377,7 +377,7 @@ fn by_mixed_model(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut 
     let mut columns: Vec<Vec<f64>> =
         (0..declared.cells.len()).map(|cell| rows.iter().map(|row| is(row.0 == cell)).collect()).collect();
     columns.extend(values.blocks().skip(1).map(|block| rows.iter().map(|row| is(row.1 == block)).collect()));
-    let Ok(fit) = mixed_model::fit(&Design { response: &response, columns: &columns, groups: &groups }) else { return };
+    let Ok(fit) = mixed_model::fit(&Model { response: &response, columns: &columns, groups: &groups }) else { return };
     // A fit without scatter between boots takes their runs for independent: with few boots it promises too much.
     if fit.group_variance <= 0.0 {
         return;
@@ -391,9 +391,9 @@ fn by_mixed_model(declared: &Declared<'_>, values: &Values<'_>, estimated: &mut 
         }
     }
     let Some(found) = fit.contrast(&weights) else { return };
-    estimated.method = "mixed-model";
+    estimated.design = Design::MixedModel;
     estimated.randomisation = None;
-    estimated.estimate = Ok(LogEstimate::of(found, estimated.differences.len().max(1)));
+    estimated.estimate = Ok(Estimate::of(found, estimated.differences.len().max(1)));
 }
 
 /// Judges a comparison and puts it into words.
@@ -407,7 +407,7 @@ pub(super) fn conclude(
     let metric = &declared.metrics[estimated.asked.metric];
     let contrast = &declared.plan.contrasts[estimated.asked.contrast];
     let ratio = |(low, high): (f64, f64)| Interval { low: libm::exp(low), high: libm::exp(high) };
-    let effect = estimated.estimate.as_ref().ok().map(|estimate| StudyEffect {
+    let effect = estimated.estimate.as_ref().ok().map(|estimate| Effect {
         ratio: libm::exp(estimate.contrast.estimate),
         interval: ratio(estimated.interval(estimate, estimated.level)),
         interval_equivalence: ratio(estimated.interval(estimate, 2.0 * estimated.level)),
@@ -417,20 +417,22 @@ pub(super) fn conclude(
         df: estimate.contrast.df,
         p: estimated.p_of(estimate),
         evidence: estimated.evidence(estimate),
-        randomisation_p: estimated.randomisation.map(|(p, _, _)| p),
-        smallest_randomisation_p: estimated.randomisation.map(|(_, smallest, _)| smallest),
-        randomisation_exact: estimated.randomisation.map(|(_, _, exact)| exact),
+        randomisation_p: estimated.randomisation.map(|found| found.p),
+        smallest_randomisation_p: estimated.randomisation.map(|found| found.smallest_p),
+        randomisation_exact: estimated.randomisation.map(|found| found.exact),
+        period_ratio: estimate.period.map(libm::exp),
     });
     let good = |sign: f64| -> Vec<f64> {
-        // For an interaction the values of its first two groups are shown: those of the level that is judged.
-        let group = estimated.asked.groups.iter().find(|(own, _)| *own == sign);
-        let cells = group.map(|(_, cells)| cells.as_slice()).unwrap_or_default();
-        cells.iter().flat_map(|cell| values.of_cell(cell, &metric.metric.name)).collect()
+        let cells = estimated.cells_of(sign).iter();
+        cells.flat_map(|cell| values.of_cell(cell, &metric.metric.name)).collect()
     };
     let blocks_needed =
         estimated.estimate.as_ref().ok().filter(|_| concluded.reason == Reason::NotDecided).and_then(|estimate| {
-            let margin = estimated.rule(declared).log_margin();
-            power::blocks_needed(estimate.residual_sd, margin, estimated.level, POWER)
+            let (sd, margin) = (estimate.residual_sd, estimated.rule(declared).log_margin());
+            match estimated.design {
+                Design::Pairs => power::pairs_needed(sd, margin, estimated.level, POWER, FEWEST_PAIRS),
+                _ => power::blocks_needed(sd, margin, estimated.level, POWER),
+            }
         });
     let mut comparison = Comparison {
         name: estimated.asked.name.clone(),
@@ -445,7 +447,7 @@ pub(super) fn conclude(
         b_values: summarise(&good(1.0)),
         outcomes: estimated.outcomes,
         blocks: estimated.differences.len() as u32,
-        method: estimated.method.to_owned(),
+        method: estimated.design,
         effect,
         no_effect_because: estimated.estimate.err(),
         level: estimated.level,
@@ -457,11 +459,16 @@ pub(super) fn conclude(
         sentence: String::new(),
         blocks_needed,
         differences: estimated.differences,
+        measures: explained.measures,
         counters: explained.counters,
         counters_compared: explained.compared,
         stall: explained.stall,
         stacks: None,
     };
-    comparison.sentence = sentence::verdict(&comparison, metric, concluded.reason, contrast.interaction.as_ref());
+    comparison.sentence = if declared.plan.is_two_arms() {
+        pair_sentence::verdict(&comparison, metric, concluded.reason, &|level| values.outcome_counts(level))
+    } else {
+        sentence::verdict(&comparison, metric, concluded.reason, contrast.interaction.as_ref())
+    };
     comparison
 }

@@ -1,6 +1,6 @@
 //! Which points count, and what they gave: a value for every cell in every block, or a reason why there is none.
 
-use super::{CellSummary, Declared, StudyPoint, Summary};
+use super::{CellSummary, Declared, PointMark, Summary};
 use crate::experiment::order::BlockProgress;
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::summary;
@@ -74,6 +74,15 @@ impl<'p> Values<'p> {
         results.fold((0, 0), |(bad, all), (_, point)| (bad + u32::from(point.outcome.is_bad()), all + 1))
     }
 
+    /// How often each outcome occurred in a cell, invalid attempts included.
+    pub(super) fn outcome_counts(&self, cell: &str) -> BTreeMap<String, u32> {
+        let mut counts = BTreeMap::new();
+        for point in self.points.iter().filter(|point| point.planned.cell == cell && !point.planned.is_warmup()) {
+            *counts.entry(point.outcome.word().to_owned()).or_insert(0) += 1;
+        }
+        counts
+    }
+
     /// Results of the order that count, in run order.
     pub(crate) fn in_run_order(&self) -> Vec<&'p Point> {
         let mut results: Vec<&Point> = self.results.values().copied().collect();
@@ -88,11 +97,6 @@ impl<'p> Values<'p> {
 
     pub(super) fn summaries(&self, declared: &Declared<'_>) -> Vec<CellSummary> {
         let of_cell = |cell: &crate::experiment::plan::cells::Cell| {
-            let mut outcomes = BTreeMap::new();
-            let attempts = self.points.iter().filter(|point| point.planned.cell == cell.label);
-            for point in attempts.filter(|point| !point.planned.is_warmup()) {
-                *outcomes.entry(point.outcome.word().to_owned()).or_insert(0) += 1;
-            }
             let values = declared.metrics.iter().map(|metric| {
                 let name = &metric.metric.name;
                 (name.clone(), summarise(&self.of_cell(&cell.label, name)))
@@ -101,20 +105,21 @@ impl<'p> Values<'p> {
                 label: cell.label.clone(),
                 levels: cell.levels.clone(),
                 policy: cell.policy.to_string(),
-                outcomes,
+                outcomes: self.outcome_counts(&cell.label),
                 values: values.collect(),
             }
         };
         declared.cells.iter().map(of_cell).collect()
     }
 
-    pub(super) fn marks(&self, declared: &Declared<'_>) -> Vec<StudyPoint> {
+    pub(super) fn marks(&self, declared: &Declared<'_>) -> Vec<PointMark> {
         let mark = |point: &&Point| {
             let value = |name: &str| point.measures.get(name).copied().filter(|value| value.is_finite());
             let names = declared.metrics.iter().map(|metric| metric.metric.name.as_str());
-            StudyPoint {
+            PointMark {
                 index: point.planned.index,
                 block: point.planned.block,
+                position: point.planned.position,
                 boot: point.planned.boot,
                 cell: point.planned.cell.clone(),
                 attempt: point.attempt,

@@ -1,15 +1,14 @@
 //! What one run left to the next in a trial of Williams squares, where every cell follows every other equally often.
 
 use super::values::Values;
-use super::{CarryOver, Declared};
-use crate::experiment::analysis::Interval;
+use super::{CarryOver, Declared, Interval};
 use crate::experiment::plan::OrderKind;
 use crate::experiment::point::Point;
 use crate::stats::carry_over::{self, Run};
 use std::collections::BTreeMap;
 
 /// Its level: that of all that is looked for in every trial.
-const LEVEL: f64 = super::health::LOOKED_FOR_EVERY_TIME;
+const LEVEL: f64 = super::warnings::LOOKED_FOR_EVERY_TIME;
 
 /// The carry-over of the first metric. `None` for other orders, and where the runs do not tell it.
 pub(super) fn of(declared: &Declared<'_>, values: &Values<'_>) -> Option<CarryOver> {

@@ -5,7 +5,7 @@
 //! for in every trial.
 
 use super::Declared;
-use super::health::{DIP_STREAM, FEWEST, LOOKED_FOR_EVERY_TIME};
+use super::warnings::{DIP_STREAM, FEWEST, LOOKED_FOR_EVERY_TIME};
 use crate::stats::change_points::{self, Change};
 use crate::stats::e_divisive::{self, Search};
 use crate::stats::summary;

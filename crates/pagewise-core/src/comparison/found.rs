@@ -1,0 +1,248 @@
+//! What a comparison found: the one shape of `prove`, live proofs, matrices and anyone's table. Their samples differ, and their
+//! views.
+//!
+//! Effects are of level `b` relative to level `a`. A ratio of 1.05 means b's metric is 5 % larger than a's.
+
+use super::estimate::{Design, Tested};
+use super::rule::{Conclusion, OutcomeTest};
+use super::stacks::StackContrast;
+use crate::metric::Direction;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A metric with its unit resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricInfo {
+    /// Name in the plan.
+    pub name: String,
+    /// Unit, as text: `seconds`, `bytes`, or the user's own.
+    pub unit: String,
+    /// Which way is better.
+    pub direction: Direction,
+}
+
+/// A metric with its margin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgedMetric {
+    /// Name, unit and direction.
+    #[serde(flatten)]
+    pub metric: MetricInfo,
+    /// Differences below it do not matter, as a fraction: 0.02.
+    pub margin: f64,
+}
+
+/// An interval, low end first.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Interval {
+    /// Low end.
+    pub low: f64,
+    /// High end.
+    pub high: f64,
+}
+
+impl From<(f64, f64)> for Interval {
+    fn from((low, high): (f64, f64)) -> Interval {
+        Interval { low, high }
+    }
+}
+
+/// A warning with a stable id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    /// Which one; `docs/guide` and the remedies of reports list them.
+    pub id: String,
+    /// What it means here, with numbers.
+    pub text: String,
+}
+
+/// A handful of values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// How many.
+    pub n: u32,
+    /// Their mean. `None` without values.
+    pub mean: Option<f64>,
+    /// Their sample standard deviation. `None` below two values.
+    pub sd: Option<f64>,
+    /// Their median. `None` without values.
+    pub median: Option<f64>,
+}
+
+/// Two groups of runs held against each other on one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// In words: `swap: off → on, load high`.
+    pub name: String,
+    /// The factor.
+    pub factor: String,
+    /// The level that is the base.
+    pub a: String,
+    /// The level that is judged.
+    pub b: String,
+    /// Levels of the other factors it was looked at one by one.
+    pub by: IndexMap<String, String>,
+    /// For an interaction: the other factor with its levels, as `swap: off → on`.
+    pub interaction: Option<String>,
+    /// What is compared.
+    pub metric: String,
+    /// Whether the trial's claim rests on it.
+    pub primary: bool,
+    /// Good runs of the base.
+    pub a_values: Summary,
+    /// Good runs of the judged level.
+    pub b_values: Summary,
+    /// Failures are compared before values are.
+    pub outcomes: OutcomeTest,
+    /// Blocks in which every run it needs is good.
+    pub blocks: u32,
+    /// How its samples hang together, and so how they are compared.
+    pub method: Design,
+    /// The estimate. `None`, with [`Comparison::no_effect_because`], when too few blocks are complete.
+    pub effect: Option<Effect>,
+    /// Why there is no estimate.
+    pub no_effect_because: Option<String>,
+    /// The level at which it is judged: alpha, shared with the other primary comparisons, by a spending rule the look's.
+    pub level: f64,
+    /// Level of the test of failures in a trial with several looks, where it is another one: failures are counted over all runs,
+    /// also those of blocks that the estimate has lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level_of_failures: Option<f64>,
+    /// Holm's adjusted p over the primary comparisons. `None` for others, and in a trial that was looked at before its end.
+    pub holm_p: Option<f64>,
+    /// The conclusion.
+    pub conclusion: Conclusion,
+    /// Equivalent, and yet the interval excludes no difference at all.
+    pub real_but_below_margin: bool,
+    /// What decided: `effect`, `outcomes`, `held-back-by-outcomes` (the effect alone would decide for, or equate, a level
+    /// that fails more often) or `none`.
+    pub decided_by: String,
+    /// For people, with numbers.
+    pub sentence: String,
+    /// Blocks a *new* trial would need to find the margin nine times in ten, where this one left it open.
+    pub blocks_needed: Option<u32>,
+    /// ln(b / a) of each complete block, for drawing.
+    pub differences: Vec<BlockDifference>,
+    /// The other measures of a run by the same estimator, beside the first metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<MeasureContrast>,
+    /// Kernel counters that differ most, for the first metric.
+    pub counters: Vec<CounterContrast>,
+    /// How many counters were compared, for reading the false-discovery bound.
+    pub counters_compared: u32,
+    /// How much of a difference in time goes with time stalled for memory.
+    pub stall: Option<Stall>,
+    /// Where CPUs were, for the first metric, where runs kept stacks. Not computed from the points: it is put here when a
+    /// bundle has recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacks: Option<StackContrast>,
+}
+
+/// The effect of b against a.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// Estimate of b / a. For an interaction: that ratio under the one level over that under the other.
+    pub ratio: f64,
+    /// Interval of the ratio at 1 − level. In an open-ended trial this interval and the next two are of its confidence sequence.
+    pub interval: Interval,
+    /// Interval of the ratio at 1 − 2·level: the equivalence test reads it.
+    pub interval_equivalence: Interval,
+    /// Interval of the ratio at 1 − alpha, as if it were the only comparison.
+    pub interval_alone: Interval,
+    /// Estimate of ln(b / a).
+    pub log_ratio: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Degrees of freedom.
+    pub df: f64,
+    /// Two-sided p of the t test; in an open-ended trial one over the evidence, at most 1: a p that holds at every look.
+    pub p: f64,
+    /// How many times likelier the t statistics seen so far have become if there is an effect. `None` but in an open-ended
+    /// trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<f64>,
+    /// Two-sided p of the randomisation test over the same design. `None` where the design has none (the mixed model), and in
+    /// an open-ended trial.
+    pub randomisation_p: Option<f64>,
+    /// The smallest value `randomisation_p` can take in this design.
+    pub smallest_randomisation_p: Option<f64>,
+    /// Whether every order was tried, or a seeded sample of them.
+    pub randomisation_exact: Option<bool>,
+    /// Of pairs: ratio of the second run of a pair to the first, all else equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ratio: Option<f64>,
+}
+
+/// What one block says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockDifference {
+    /// The block, from 0.
+    pub block: u32,
+    /// Of pairs: whether a ran first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a_first: Option<bool>,
+    /// b − a in it: on logarithms ln(b / a).
+    pub difference: f64,
+}
+
+/// Another measure, compared by the estimator of its comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasureContrast {
+    /// Name.
+    pub name: String,
+    /// Unit as text.
+    pub unit: String,
+    /// Mean over complete blocks.
+    pub a_mean: f64,
+    /// Mean over complete blocks.
+    pub b_mean: f64,
+    /// b / a with its interval at 1 − alpha; `None` where a value is zero or negative.
+    pub ratio: Option<f64>,
+    /// Interval of the ratio.
+    pub interval: Option<Interval>,
+}
+
+/// A kernel counter whose growth per run differs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterContrast {
+    /// Name in `/proc/vmstat`.
+    pub name: String,
+    /// Mean growth per run of a.
+    pub a_mean: f64,
+    /// Mean growth per run of b.
+    pub b_mean: f64,
+    /// Estimate of the difference b − a per run, by the estimator of its comparison.
+    pub difference: f64,
+    /// Its interval at 1 − alpha.
+    pub interval: Interval,
+    /// Two-sided p-value.
+    pub p: f64,
+    /// Benjamini and Hochberg's adjusted p over all counters compared: the false-discovery rate at which it is listed.
+    pub q: f64,
+}
+
+impl Tested for CounterContrast {
+    fn p(&self) -> f64 {
+        self.p
+    }
+
+    fn set_q(&mut self, q: f64) {
+        self.q = q;
+    }
+}
+
+/// How much of a difference in time goes with time stalled for memory. Association: what stalls may also be what is slow for
+/// another reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    /// Which stall time: `psi_memory_some`.
+    pub measure: String,
+    /// Mean difference b − a of the metric, seconds.
+    pub time: f64,
+    /// Mean difference b − a of the stall time, seconds.
+    pub stalled: f64,
+    /// Interval of the stall time's difference at 1 − alpha.
+    pub stalled_interval: Interval,
+    /// `stalled` over `time`; `None` where the time's own difference may be zero.
+    pub share: Option<f64>,
+}
