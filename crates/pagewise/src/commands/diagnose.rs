@@ -228,7 +228,7 @@ mod tests {
                         Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
                         let policy = words.iter().find(|word| word.contains('=')).unwrap_or_else(|| panic!("{line}"));
                         let policy: Policy = policy.parse().unwrap_or_else(|error| panic!("{line}: {error}"));
-                        assert_eq!(Some(&policy.settings[0].tunable), change.tunable.as_ref(), "{line}");
+                        assert_eq!(Some(&policy.settings[0].tunable.name), change.tunable.as_ref(), "{line}");
                         assert_eq!(Some(&policy.settings[0].value), change.to.as_ref(), "{line}");
                         if words.iter().any(|word| word == "--live") {
                             let now: Policy = "now".parse().unwrap();

@@ -157,7 +157,7 @@ fn policy_changes_nothing(question: &Question, trial: &Trial) -> Option<Warning>
 fn names_all(question: &Question, read_back: &[&str]) -> bool {
     [&question.a_policy, &question.b_policy].into_iter().all(|policy| {
         let Ok(policy) = policy.parse::<Policy>() else { return false };
-        policy.settings.iter().all(|setting| read_back.contains(&setting.tunable.as_str()))
+        policy.settings.iter().all(|setting| read_back.contains(&setting.tunable.name.as_str()))
     })
 }
 
