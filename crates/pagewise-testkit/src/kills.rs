@@ -1,5 +1,6 @@
 //! What tests that kill Pagewise share: dice that can be thrown again, and every tunable before and after.
 
+use pagewise_core::tunable::find;
 use pagewise_host::root::Root;
 use pagewise_host::tunable;
 use std::collections::BTreeMap;
@@ -36,7 +37,8 @@ pub fn differences(before: &Values, after: &Values) -> String {
     let mut text = String::new();
     for (name, value) in before {
         let now = after.get(name).map_or("absent", String::as_str);
-        if !tunable::same(name, value, now) {
+        let is_as_before = find(name).map_or(value == now, |tunable| tunable.same(value, now));
+        if !is_as_before {
             let _ = writeln!(text, "  {name}: was {value}, is {now}");
         }
     }

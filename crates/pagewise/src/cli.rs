@@ -76,8 +76,8 @@ pub(crate) enum Verb {
     WatchOwner(commands::watch_owner::WatchArgs),
     #[command(name = "__hold", hide = true)]
     Hold(commands::hold::HoldArgs),
-    #[command(name = "__age", hide = true)]
-    Age(commands::age::AgeArgs),
+    #[command(name = "__keep", hide = true)]
+    Keep(commands::keep::KeepArgs),
 }
 
 impl Verb {
@@ -102,7 +102,7 @@ impl Verb {
             Verb::Workload(args) => commands::workload::run(&args, global),
             Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
             Verb::Hold(args) => commands::hold::run(&args, global),
-            Verb::Age(args) => Ok(commands::age::run(&args)),
+            Verb::Keep(args) => Ok(commands::keep::run(&args)),
         }
     }
 }

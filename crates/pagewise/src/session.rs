@@ -415,12 +415,10 @@ impl Session {
     fn changes_nothing(&self, resolved: &Resolved) -> bool {
         let job = &resolved.job;
         let nothing_for_the_job = job == &workload::JobSettings::default();
-        let same_now = |setting: &tunable::HostSetting| {
-            tunable::read(&self.root, &setting.tunable)
-                .is_ok_and(|now| tunable::same(&setting.tunable, &now, &setting.value))
-        };
         // The kernel that runs is a level like any other: the other levels of its factor need a boot.
-        nothing_for_the_job && resolved.boot.is_empty() && resolved.host.iter().all(same_now)
+        nothing_for_the_job
+            && resolved.boot.is_empty()
+            && resolved.host.iter().all(|setting| setting.is_in_force(&self.root))
     }
 
     fn workload(&self, plan: &Plan) -> Result<Box<dyn Workload>, Failure> {
@@ -453,7 +451,8 @@ impl Session {
             for setting in &resolved.host {
                 let now = tunable::read(&self.root, &setting.tunable).map_err(Failure::from)?;
                 lines.push(format!("  {}: {now} → {}", setting.tunable, setting.value));
-                let held = setting.coupled.join(", ");
+                let held: Vec<&str> = setting.coupled.iter().map(|tunable| tunable.name.as_str()).collect();
+                let held = held.join(", ");
                 if !held.is_empty() {
                     lines.push(format!("    held fixed beside it: {held}"));
                 }

@@ -3,6 +3,7 @@
 use super::line::{CoupledReading, Line, Write};
 use super::replay::ChangeSet;
 use super::{Machine, Phase};
+use crate::tunable::Tunable;
 
 /// Why a change set could not be applied.
 #[derive(Debug, thiserror::Error)]
@@ -17,10 +18,20 @@ pub enum ApplyError<E: std::error::Error + 'static> {
     )]
     NotVerified {
         /// The tunable.
-        tunable: String,
+        tunable: Tunable,
         /// What was asked for.
         target: String,
         /// What was read back.
+        found: String,
+    },
+    /// Someone else changed what is written often, and keeps what they gave it.
+    #[error("{tunable} is '{found}' and was left at '{left}': someone else changed it, and it is not written any more")]
+    Foreign {
+        /// The tunable.
+        tunable: Tunable,
+        /// What our last write left.
+        left: String,
+        /// What is there now.
         found: String,
     },
     /// A line that the rules of the journal do not allow: a defect of ours, not of the host.
@@ -32,7 +43,7 @@ pub enum ApplyError<E: std::error::Error + 'static> {
 /// that what was asked for stands in the end.
 #[must_use]
 pub fn in_writing_order(writes: Vec<Write>) -> Vec<Write> {
-    let moved: Vec<String> = writes.iter().flat_map(|w| &w.coupled).map(|c| c.tunable.clone()).collect();
+    let moved: Vec<Tunable> = writes.iter().flat_map(|w| &w.coupled).map(|c| c.tunable.clone()).collect();
     let (last, mut first): (Vec<Write>, Vec<Write>) = writes.into_iter().partition(|w| moved.contains(&w.tunable));
     first.extend(last);
     first
@@ -63,21 +74,21 @@ where
     note(set, machine, &Line::Writing { write })?;
     machine.reached(Phase::BeforeWrite(write));
     // A value that stands already is not written again: some kernel files act on every write, also on an equal one.
-    if !machine.same(&tunable, &before, &target) {
+    if !tunable.same(&before, &target) {
         machine.write(&tunable, &target).map_err(ApplyError::Step)?;
     }
     machine.reached(Phase::AfterWrite(write));
     let coupled = hold_coupled(set, write, machine)?;
     let read_back = machine.read(&tunable).map_err(ApplyError::Step)?;
     note(set, machine, &Line::Written { write, read_back: read_back.clone(), coupled })?;
-    if machine.same(&tunable, &target, &read_back) {
+    if tunable.same(&target, &read_back) {
         return Ok(());
     }
     Err(ApplyError::NotVerified { tunable, target, found: read_back })
 }
 
 /// Puts back what the kernel moved by itself, unless the policy sets it too: then its own turn comes later.
-fn hold_coupled<M: Machine>(
+pub(super) fn hold_coupled<M: Machine>(
     set: &ChangeSet,
     write: usize,
     machine: &mut M,
@@ -89,7 +100,7 @@ where
     for coupled in &set.begin.writes[write].coupled {
         let tunable = &coupled.tunable;
         let mut now = machine.read(tunable).map_err(ApplyError::Step)?;
-        let moved_to = (!machine.same(tunable, &coupled.value, &now)).then(|| now.clone());
+        let moved_to = (!coupled.is(&now)).then(|| now.clone());
         let is_asked_for = set.begin.writes.iter().any(|w| w.tunable == *tunable);
         if moved_to.is_some() && !is_asked_for {
             machine.write(tunable, &coupled.value).map_err(ApplyError::Step)?;

@@ -1,10 +1,15 @@
 //! The lines of a change set's journal, one JSON object each.
 
+use crate::tunable::Tunable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Identifies the file format in its first line.
-pub const SCHEMA: &str = "pagewise.change-set/1";
+pub const SCHEMA: &str = "pagewise.change-set/2";
+
+/// The format before it, which had nothing that is written often. It is read as this one, so that a change that an older version
+/// made is undone by this one.
+pub const BEFORE: &str = "pagewise.change-set/1";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +118,7 @@ pub enum Lease {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Write {
     /// The tunable.
-    pub tunable: String,
+    pub tunable: Tunable,
     /// Its value before.
     pub before: String,
     /// The value asked for.
@@ -124,22 +129,34 @@ pub struct Write {
     /// Files this value creates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artefacts: Vec<String>,
+    /// It is written again and again while the change is in force: how far that has got stands in the notes beside the journal
+    /// ([`super::note`]), and the target is the value before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub often: bool,
 }
 
 /// A tunable and a value of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Value {
     /// The tunable.
-    pub tunable: String,
+    pub tunable: Tunable,
     /// The value, as canonical text.
     pub value: String,
+}
+
+impl Value {
+    /// Whether the tunable, which now reads `now`, has this value.
+    #[must_use]
+    pub fn is(&self, now: &str) -> bool {
+        self.tunable.same(&self.value, now)
+    }
 }
 
 /// A coupled tunable after a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoupledReading {
     /// The tunable.
-    pub tunable: String,
+    pub tunable: Tunable,
     /// Where the kernel moved it, when it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_to: Option<String>,
@@ -175,7 +192,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CoupledOutcome {
     /// The tunable.
-    pub tunable: String,
+    pub tunable: Tunable,
     /// Its end.
     pub outcome: Outcome,
 }

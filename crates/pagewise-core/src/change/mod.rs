@@ -2,13 +2,18 @@
 //!
 //! Its journal is a sequence of [`line::Line`]s. [`replay`] folds them into a [`replay::ChangeSet`], which says what was
 //! done so far and what is due; [`apply::apply`] and [`undo::undo`] drive the host through the [`Machine`] trait and
-//! write a line before and after each step. Nothing here touches a machine: that is what lets a test stop the same code
+//! write a line before and after each step. What is written often while the change is in force goes through [`often::write_again`],
+//! which leaves a [`note::Note`] in place of each line. Nothing here touches a machine: that is what lets a test stop the same code
 //! after any line, in any order, and see where the host ends.
 
 pub mod apply;
 pub mod line;
+pub mod note;
+pub mod often;
 pub mod replay;
 pub mod undo;
+
+use crate::tunable::Tunable;
 
 /// What applying and undoing need of a host. The host crate implements it over kernel files and the journal's file, a
 /// test over a map of values that can lose power.
@@ -20,22 +25,26 @@ pub trait Machine {
     ///
     /// # Errors
     /// When it cannot be read; see [`Machine::is_gone`].
-    fn read(&mut self, tunable: &str) -> Result<String, Self::Error>;
+    fn read(&mut self, tunable: &Tunable) -> Result<String, Self::Error>;
 
     /// Sets the tunable, from whatever it is.
     ///
     /// # Errors
     /// When the kernel refuses.
-    fn write(&mut self, tunable: &str, value: &str) -> Result<(), Self::Error>;
-
-    /// Whether two texts are the same value of the tunable.
-    fn same(&self, tunable: &str, a: &str, b: &str) -> bool;
+    fn write(&mut self, tunable: &Tunable, value: &str) -> Result<(), Self::Error>;
 
     /// Adds a line to the journal. On return a killed process cannot lose it.
     ///
     /// # Errors
     /// When it cannot be written.
     fn record(&mut self, line: &line::Line) -> Result<(), Self::Error>;
+
+    /// Puts a note of what is written often in the place of the last but one. On return a killed process cannot lose it; a crash of
+    /// the host may, for it ends the boot whose values these are.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn note(&mut self, note: &note::Note) -> Result<(), Self::Error>;
 
     /// Removes a file that a value created. One that is not there is no error.
     ///

@@ -1,6 +1,8 @@
 //! From the text of a journal to what was done so far, and what is due.
 
-use super::line::{Begin, Closing, CoupledReading, Lease, Line, Outcome, SCHEMA, Value};
+use super::line::{BEFORE, Begin, Closing, CoupledReading, Lease, Line, Outcome, SCHEMA, Value, Write};
+use super::note::{Last, Note, Notes, Progress};
+use crate::tunable::Tunable;
 
 /// A change set as its journal tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,23 @@ pub enum Stage {
     },
     /// Undone, or given up, with this outcome.
     Done(Outcome),
+}
+
+impl Stage {
+    fn of(progress: &Progress) -> Stage {
+        match progress {
+            Progress::Writing => Stage::Writing,
+            Progress::Written { read_back, coupled } => {
+                Stage::Written { read_back: read_back.clone(), coupled: coupled.clone() }
+            }
+        }
+    }
+}
+
+/// Index and stage of a setting that notes may speak of.
+fn often_in_force<'s>((index, (write, stage)): (usize, (&Write, &'s mut Stage))) -> Option<(usize, &'s mut Stage)> {
+    let is_in_force = matches!(stage, Stage::Writing | Stage::Written { .. });
+    (write.often && is_in_force).then_some((index, stage))
 }
 
 /// A journal's text, read.
@@ -136,7 +155,7 @@ impl ChangeSet {
     /// # Errors
     /// When the line is of another format.
     pub fn new(begin: Begin) -> Result<Self, String> {
-        if begin.schema != SCHEMA {
+        if begin.schema != SCHEMA && begin.schema != BEFORE {
             return Err(format!("schema '{}' is not '{SCHEMA}', which this version reads", begin.schema));
         }
         let stages = vec![Stage::Planned; begin.writes.len()];
@@ -186,6 +205,36 @@ impl ChangeSet {
         Ok(())
     }
 
+    /// Adds what a note says of a setting that is written often.
+    ///
+    /// # Errors
+    /// When the setting is not one, or its undo has begun. The set is unchanged then.
+    pub fn note(&mut self, note: &Note) -> Result<(), String> {
+        if self.begin.writes.get(note.write).is_none_or(|write| !write.often) {
+            return Err(format!("setting {} is not written often", note.write));
+        }
+        let in_force = |stage: &Stage| matches!(stage, Stage::Writing | Stage::Written { .. });
+        self.step(note.write, in_force, Stage::of(&note.progress))
+    }
+
+    /// Adds what the notes beside the journal say; `None` when they are not there. Where they cannot be told the value counts as
+    /// ours, like any that was written and not read back. A setting whose undo has begun goes by the journal alone.
+    pub fn take_notes(&mut self, notes: Option<&[u8]>) {
+        for (write, stage) in self.begin.writes.iter().zip(&mut self.stages).enumerate().filter_map(often_in_force) {
+            match notes.map_or(Last::Lost, |notes| Notes::last(notes, write)) {
+                Last::None => {}
+                Last::Progress(progress) => *stage = Stage::of(&progress),
+                Last::Lost => *stage = Stage::Writing,
+            }
+        }
+    }
+
+    /// Whether it has settings that are written often, and so notes beside its journal.
+    #[must_use]
+    pub fn has_notes(&self) -> bool {
+        self.begin.writes.iter().any(|write| write.often)
+    }
+
     /// Whether an undo has begun.
     #[must_use]
     pub fn is_undoing(&self) -> bool {
@@ -223,11 +272,8 @@ impl ChangeSet {
     }
 
     /// Every tunable it set or may have moved.
-    pub fn touched(&self) -> impl Iterator<Item = &str> {
-        self.begin
-            .writes
-            .iter()
-            .flat_map(|w| std::iter::once(w.tunable.as_str()).chain(w.coupled.iter().map(|c| c.tunable.as_str())))
+    pub fn touched(&self) -> impl Iterator<Item = &Tunable> {
+        self.begin.writes.iter().flat_map(|w| std::iter::once(&w.tunable).chain(w.coupled.iter().map(|c| &c.tunable)))
     }
 
     /// Whether undoing `self` while `later` is in force would take a value from under it.

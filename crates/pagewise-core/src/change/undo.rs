@@ -6,6 +6,7 @@
 use super::line::{Closing, CoupledOutcome, Line, Outcome, Value, Write};
 use super::replay::{ChangeSet, Stage};
 use super::{Machine, Phase};
+use crate::tunable::Tunable;
 
 /// What to do with one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +21,10 @@ pub enum Action {
     Foreign,
 }
 
-/// What to do with a setting whose tunable now reads `now`. `same` compares two texts as values of the tunable.
+/// What to do with a setting whose tunable now reads `now`.
 #[must_use]
-pub fn decide(write: &Write, stage: &Stage, now: &str, same: &dyn Fn(&str, &str) -> bool) -> Action {
+pub fn decide(write: &Write, stage: &Stage, now: &str) -> Action {
+    let same = |a: &str, b: &str| write.tunable.same(a, b);
     match stage {
         Stage::Planned | Stage::Done(_) => Action::Leave,
         _ if same(now, &write.before) => Action::Already,
@@ -35,7 +37,8 @@ pub fn decide(write: &Write, stage: &Stage, now: &str, same: &dyn Fn(&str, &str)
 /// What a coupled tunable that now reads `now` must be once its setting is undone, and whether that is a value someone
 /// else gave it.
 #[must_use]
-pub fn decide_coupled(before: &Value, stage: &Stage, now: &str, same: &dyn Fn(&str, &str) -> bool) -> (String, bool) {
+pub fn decide_coupled(before: &Value, stage: &Stage, now: &str) -> (String, bool) {
+    let same = |a: &str, b: &str| before.tunable.same(a, b);
     let ours = match stage {
         Stage::Planned | Stage::Done(_) => false,
         Stage::Writing => true,
@@ -67,7 +70,7 @@ pub struct Undone<E> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndoneSetting {
     /// The tunable.
-    pub tunable: String,
+    pub tunable: Tunable,
     /// Its value before the change.
     pub before: String,
     /// Its end.
@@ -118,7 +121,7 @@ fn undo_one<M: Machine>(
         }
     };
     let stage = set.stages[write].clone();
-    let action = decide(&set.begin.writes[write], &stage, &now, &|a, b| machine.same(&setting.tunable, a, b));
+    let action = decide(&set.begin.writes[write], &stage, &now);
     let wanted = match want_coupled(&coupled, &stage, machine) {
         Ok(wanted) => wanted,
         Err(why) => {
@@ -169,7 +172,7 @@ fn want_coupled<M: Machine>(coupled: &[Value], stage: &Stage, machine: &mut M) -
             Err(error) if machine.is_gone(&error) => continue,
             Err(error) => return Err(chain(&error)),
         };
-        let (value, foreign) = decide_coupled(before, stage, &now, &|a, b| machine.same(&before.tunable, a, b));
+        let (value, foreign) = decide_coupled(before, stage, &now);
         wanted.push(Wanted { value: Value { tunable: before.tunable.clone(), value }, foreign });
     }
     Ok(wanted)
@@ -177,8 +180,8 @@ fn want_coupled<M: Machine>(coupled: &[Value], stage: &Stage, machine: &mut M) -
 
 /// Brings a coupled tunable to what it must be. `None`: it was as before and is.
 fn settle_coupled<M: Machine>(machine: &mut M, wanted: Wanted) -> Option<CoupledOutcome> {
+    let is_there = machine.read(&wanted.value.tunable).is_ok_and(|now| wanted.value.is(&now));
     let Wanted { value: Value { tunable, value }, foreign } = wanted;
-    let is_there = machine.read(&tunable).is_ok_and(|now| machine.same(&tunable, &now, &value));
     let restored = if is_there { None } else { Some(restore(machine, &tunable, &value)) };
     let outcome = match restored {
         Some(failed @ Outcome::Failed { .. }) => failed,
@@ -190,12 +193,12 @@ fn settle_coupled<M: Machine>(machine: &mut M, wanted: Wanted) -> Option<Coupled
 }
 
 /// Writes the value and reads it back.
-fn restore<M: Machine>(machine: &mut M, tunable: &str, value: &str) -> Outcome {
+fn restore<M: Machine>(machine: &mut M, tunable: &Tunable, value: &str) -> Outcome {
     if let Err(error) = machine.write(tunable, value) {
         return failure(machine, &error);
     }
     match machine.read(tunable) {
-        Ok(found) if machine.same(tunable, &found, value) => Outcome::Restored,
+        Ok(found) if tunable.same(&found, value) => Outcome::Restored,
         Ok(found) => Outcome::Failed { why: format!("'{value}' was written, but the kernel now holds '{found}'") },
         Err(error) => failure(machine, &error),
     }

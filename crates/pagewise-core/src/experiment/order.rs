@@ -260,7 +260,7 @@ struct Boots {
 impl Boots {
     fn of(&mut self, block: Option<u32>, cell: &Cell) -> Option<u32> {
         let needs: Vec<(String, String)> =
-            boot_settings(&cell.policy).into_iter().map(|s| (s.tunable.clone(), s.value.clone())).collect();
+            boot_settings(&cell.policy).into_iter().map(|s| (s.tunable.name.clone(), s.value.clone())).collect();
         if needs.is_empty() {
             return None;
         }

@@ -6,7 +6,7 @@ use super::look::{Hits, Look};
 use super::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
 use super::rule::{Rule, Step, To};
 use crate::tunable::policy::{Policy, Setting};
-use crate::tunable::{CostClass, Scope, Switching, Tunable, find, same};
+use crate::tunable::{CostClass, Scope, Switching, Tunable, find};
 
 /// The steps of a rule that this host can take and that change something, in order. `hits`: where the rule's finding holds.
 #[must_use]
@@ -87,7 +87,7 @@ fn checked(tunable: &str, to: &str, look: &Look) -> Option<Checked> {
     let from = if found.is_for_job() { None } else { look.settings.value(&found.name).map(str::to_owned) };
     let is_there = look.settings.has(&found.name) == Answer::Yes;
     let takes = look.settings.takes(&found.name, &to) != Answer::No;
-    let differs = from.as_deref().is_none_or(|from| !same(&found.name, from, &to));
+    let differs = from.as_deref().is_none_or(|from| !found.same(from, &to));
     let is_possible = is_there && takes && differs && is_below_ceiling(&found, &to, look);
     is_possible.then_some(Checked { found, from, to })
 }

@@ -88,7 +88,7 @@ impl SettingView {
     #[must_use]
     pub fn of_undone(undone: &UndoneSetting, target: &str, now: Option<String>) -> Self {
         SettingView {
-            tunable: undone.tunable.clone(),
+            tunable: undone.tunable.name.clone(),
             before: undone.before.clone(),
             target: target.to_owned(),
             now,

@@ -110,6 +110,9 @@ pub struct Descriptor {
     pub grammar: Grammar,
     /// Of a [`Grammar::Choice`]: every word that a kernel up to 6.18 lists. A later one may list more. Empty elsewhere.
     pub words: &'static [&'static str],
+    /// Set when its values exist only while a process of Pagewise holds them, such as memory that is kept broken up: what it is
+    /// when no process holds it. The process ends with the change that started it, and with the owner of that change.
+    pub unheld: Option<&'static str>,
     /// What switching it takes.
     pub cost: CostClass,
     /// What it acts on.
@@ -157,6 +160,7 @@ impl Descriptor {
             paths,
             grammar,
             words: &[],
+            unheld: None,
             cost: CostClass::Live,
             scope: Scope::Host,
             switching: Switching::Never(""),
@@ -175,6 +179,11 @@ impl Descriptor {
     /// A choice of these words, as far as kernels are known.
     pub(super) const fn one_of(self, words: &'static [&'static str]) -> Self {
         Descriptor { words, ..self }
+    }
+
+    /// A process holds each value but this one.
+    pub(super) const fn held_as(self, unheld: &'static str) -> Self {
+        Descriptor { unheld: Some(unheld), ..self }
     }
 
     pub(super) const fn coupled_with(self, coupled: &'static [&'static str]) -> Self {
@@ -213,6 +222,15 @@ impl Descriptor {
 #[cfg(test)]
 mod tests {
     use crate::tunable::{all, find};
+
+    #[test]
+    fn what_is_held_is_a_value_when_it_is_not() {
+        for descriptor in all() {
+            let Some(unheld) = descriptor.unheld else { continue };
+            assert_eq!(descriptor.grammar.canonical(unheld).as_deref(), Ok(unheld), "{}", descriptor.name);
+        }
+        assert_eq!(find("memory_state").unwrap().descriptor.unheld, Some("fresh"));
+    }
 
     #[test]
     fn since_when_a_kernel_has_it_is_read_from_its_source() {

@@ -4,7 +4,6 @@
 //! holds what a user asks for.
 
 use super::job;
-use super::memory_state;
 use super::pair::Pair;
 use super::swap;
 use crate::unit::Bytes;
@@ -38,14 +37,26 @@ pub enum Grammar {
     Pair(&'static Pair),
     /// The host's swap areas.
     Swap,
-    /// `fresh` or `aged(N%)`.
-    MemoryState,
-    /// `default`, `never` or `except-advised`.
-    ProcessThp,
-    /// A JVM option's value.
-    Jvm,
+    /// A form that the file of its kind defines.
+    Form(&'static Form),
     /// Any text.
     Text,
+}
+
+/// Values that one kind of tunable alone has.
+#[derive(Debug)]
+pub struct Form {
+    /// The one text for a value, from a text without white space around it; or a sentence on what is wrong with it.
+    pub canonical: fn(&str) -> Result<String, String>,
+    /// What may be written, for people.
+    pub allowed: &'static str,
+}
+
+impl PartialEq for Form {
+    /// Each stands for itself: addresses of functions say nothing.
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
 }
 
 /// A text is not a value of the tunable.
@@ -102,11 +113,7 @@ impl Grammar {
             Grammar::Limit => self.limit(trimmed),
             Grammar::Pair(pair) => pair.canonical(trimmed).map_err(|why| self.error(why)),
             Grammar::Swap => swap::canonical(trimmed).map_err(|why| self.error(why)),
-            Grammar::MemoryState => {
-                memory_state::parse(trimmed).map(|state| state.to_string()).map_err(|why| self.error(why))
-            }
-            Grammar::ProcessThp => job::thp(trimmed).map(|_| trimmed.to_owned()).map_err(|why| self.error(why)),
-            Grammar::Jvm => job::jvm_value(trimmed).map_err(|why| self.error(why)),
+            Grammar::Form(form) => (form.canonical)(trimmed).map_err(|why| self.error(why)),
             Grammar::Text => job::text(text).map_err(|why| self.error(why)),
         }
     }
@@ -134,9 +141,7 @@ impl Grammar {
             | Grammar::Mask
             | Grammar::Limit
             | Grammar::Swap
-            | Grammar::MemoryState
-            | Grammar::ProcessThp
-            | Grammar::Jvm
+            | Grammar::Form(_)
             | Grammar::Text => Ok(()),
         }
     }
@@ -153,9 +158,7 @@ impl Grammar {
             Grammar::Limit => "bytes in whole pages of 4096, such as 4G, or max".to_owned(),
             Grammar::Pair(pair) => pair.allowed(),
             Grammar::Swap => swap::ALLOWED.to_owned(),
-            Grammar::MemoryState => memory_state::ALLOWED.to_owned(),
-            Grammar::ProcessThp => job::THP_ALLOWED.to_owned(),
-            Grammar::Jvm => "true, false, or the option's value".to_owned(),
+            Grammar::Form(form) => form.allowed.to_owned(),
             Grammar::Text => "any text".to_owned(),
         }
     }

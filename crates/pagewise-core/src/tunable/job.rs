@@ -1,11 +1,15 @@
 //! What acts on the job alone: its THP mode, JVM options, environment and arguments.
 
 use super::descriptor::{Descriptor, Key};
-use super::grammar::Grammar::{Jvm, ProcessThp, Text};
+use super::grammar::{Form, Grammar};
 use super::name::Tunable;
 
-/// Values of `process.thp`, for people.
-pub(super) const THP_ALLOWED: &str = "default, never, except-advised";
+/// Values of `process.thp`.
+static THP: Form =
+    Form { canonical: |text| thp(text).map(|_| text.to_owned()), allowed: "default, never, except-advised" };
+
+/// Values of an option of the JVM.
+static JVM: Form = Form { canonical: jvm_value, allowed: "true, false, or the option's value" };
 
 /// Transparent huge pages for the job's own processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +52,7 @@ impl JobSetting {
     }
 }
 
-pub(super) fn thp(text: &str) -> Result<JobThp, String> {
+fn thp(text: &str) -> Result<JobThp, String> {
     match text {
         "default" => Ok(JobThp::Default),
         "never" => Ok(JobThp::Never),
@@ -58,7 +62,7 @@ pub(super) fn thp(text: &str) -> Result<JobThp, String> {
 }
 
 /// Options travel in `JAVA_TOOL_OPTIONS`, which the JVM splits at white space and in which it takes quotes away.
-pub(super) fn jvm_value(text: &str) -> Result<String, String> {
+fn jvm_value(text: &str) -> Result<String, String> {
     let splits = |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == '\'';
     if text.is_empty() || text.contains(splits) {
         return Err(format!("'{text}' is empty, or has white space or a quote, at which JAVA_TOOL_OPTIONS is split"));
@@ -93,7 +97,7 @@ pub(super) const ALL: &[Descriptor] = &[
     Descriptor::live(
         "process.thp",
         &[],
-        ProcessThp,
+        Grammar::Form(&THP),
         "3.15, except-advised since 6.18; kernel/sys.c PR_SET_THP_DISABLE",
         "transparent huge pages of the job's processes alone, whatever the host allows",
     )
@@ -101,19 +105,25 @@ pub(super) const ALL: &[Descriptor] = &[
     Descriptor::live(
         "jvm.FLAG",
         &[],
-        Jvm,
+        Grammar::Form(&JVM),
         "HotSpot's options, through JAVA_TOOL_OPTIONS",
         "an option of every JVM the job starts: true and false become -XX:+FLAG and -XX:-FLAG, Xmx=2g becomes -Xmx2g",
     )
     .keyed(Key::Word)
     .for_job(),
-    Descriptor::live("env.NAME", &[], Text, "the environment of the job", "a variable of the job's environment")
-        .keyed(Key::Word)
-        .for_job(),
+    Descriptor::live(
+        "env.NAME",
+        &[],
+        Grammar::Text,
+        "the environment of the job",
+        "a variable of the job's environment",
+    )
+    .keyed(Key::Word)
+    .for_job(),
     Descriptor::live(
         "workload.ARG",
         &[],
-        Text,
+        Grammar::Text,
         "the workload",
         "an argument of the built-in workload; see: pagewise workload --help",
     )

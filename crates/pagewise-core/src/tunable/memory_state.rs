@@ -1,14 +1,16 @@
 //! How broken up the host's free memory is when a job starts: as it is, or aged on purpose.
 
 use super::descriptor::Descriptor;
-use super::grammar::Grammar;
+use super::grammar::{Form, Grammar};
 use std::fmt;
 
 /// The tunable's name.
 pub const NAME: &str = "memory_state";
 
-/// Values, for people.
-pub(super) const ALLOWED: &str = "fresh, or aged(N%) with a whole N from 1 to 99, such as aged(90%)";
+static FORM: Form = Form {
+    canonical: |text| parse(text).map(|state| state.to_string()),
+    allowed: "fresh, or aged(N%) with a whole N from 1 to 99, such as aged(90%)",
+};
 
 /// A value of `memory_state`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +61,12 @@ pub fn parse(text: &str) -> Result<MemoryState, String> {
 pub(super) const ALL: &[Descriptor] = &[Descriptor::live(
     NAME,
     &["/proc/buddyinfo"],
-    Grammar::MemoryState,
+    Grammar::Form(&FORM),
     "5.2 (fsopen), huge pages in tmpfs; mm/shmem.c, mm/vmstat.c unusable_free_index",
     "how broken up free memory is: as it is, or aged until the order-9 unusable index reaches the figure, as on a \
      host that has been up for weeks",
 )
+.held_as("fresh")
 .never_switched("needs the page cache dropped and memory compacted, which what runs would feel for longer than a block")
 .noting(
     "ageing drops the page cache and compacts first, then holds 4 to 64 KiB in every other free huge page, 3 % of memory \
@@ -74,7 +77,6 @@ pub(super) const ALL: &[Descriptor] = &[Descriptor::live(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tunable::find;
     use crate::tunable::policy::Policy;
 
     #[test]
@@ -101,8 +103,7 @@ mod tests {
         let policy: Policy = text.parse().expect("a policy");
         assert_eq!(policy.to_string(), text);
         let setting = &policy.settings[0];
-        let canonical = find(&setting.tunable).expect("known").canonical(&setting.value);
-        assert_eq!(canonical.as_deref(), Ok("aged(90%)"));
+        assert_eq!(setting.canonical().as_deref(), Ok("aged(90%)"));
         let file = Policy::from_toml("[settings]\nmemory_state = 'aged(90%)'\n", "p.toml").expect("a policy");
         assert_eq!(file.to_string(), "memory_state=aged(90%)");
     }

@@ -25,11 +25,11 @@ mod vm;
 pub use block::READ_AHEAD_PAGE_KIB;
 pub use cgroup::{V1_LIMIT, V2_LIMIT};
 pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope, Switching, Wait};
-pub use grammar::{Choice, Grammar, ValueError, listed};
+pub use grammar::{Choice, Form, Grammar, ValueError, listed};
 pub use job::{JobSetting, JobThp};
 pub(crate) use name::distance;
 pub use name::{NameError, Tunable, find};
-pub use pair::{Amount, Face, Pair};
+pub use pair::{Amount, Pair};
 
 /// Every kind of tunable. A new kind is a file with its descriptors and a line here.
 pub const KINDS: &[&[Descriptor]] = &[
@@ -51,16 +51,4 @@ pub const KINDS: &[&[Descriptor]] = &[
 /// Every descriptor, kind by kind.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
     KINDS.iter().flat_map(|kind| kind.iter())
-}
-
-/// Whether two texts are the same value of the tunable: `1G` and `1073741824`, `yes` and `1`. Texts that are no value
-/// of it are the same only when they are equal.
-#[must_use]
-pub fn same(tunable: &str, a: &str, b: &str) -> bool {
-    let Ok(tunable) = find(tunable) else { return a.trim() == b.trim() };
-    match (tunable.canonical(a), tunable.canonical(b)) {
-        (Ok(a), Ok(b)) if tunable.descriptor.grammar == Grammar::Swap => swap::same(&a, &b),
-        (Ok(a), Ok(b)) => a == b,
-        _ => a.trim() == b.trim(),
-    }
 }

@@ -2,11 +2,17 @@
 
 use super::descriptor::{Descriptor, Key};
 use super::grammar::{Grammar, ValueError};
-use super::pair::Face;
+use super::swap;
 use crate::unit::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
 
-/// A tunable by its full name.
-#[derive(Clone, Debug, PartialEq)]
+/// A tunable: what is known about it, and which one of its kind it is. It is found once, where a name comes in from outside, and
+/// from there on everything takes it as it is. Two are the same when their names are.
+#[derive(Clone)]
 pub struct Tunable {
     /// What is known about it.
     pub descriptor: &'static Descriptor,
@@ -14,8 +20,6 @@ pub struct Tunable {
     pub key: Option<String>,
     /// Its name in the one spelling that counts.
     pub name: String,
-    /// Set when the name was that of one of the two files of a pair, such as `vm.dirty_ratio`.
-    pub face: Option<Face>,
 }
 
 /// No tunable has this name.
@@ -71,8 +75,8 @@ pub fn find(name: &str) -> Result<Tunable, NameError> {
     if let Some((_, why)) = NOT_SETTABLE.iter().find(|(known, _)| *known == name) {
         return Err(NameError::NotSettable { name: name.to_owned(), why });
     }
-    if let Some(tunable) = find_face(name) {
-        return Ok(tunable);
+    if let Some(descriptor) = pair_with_a_file_named(name) {
+        return with_key(descriptor, "", name);
     }
     for descriptor in super::all() {
         if let Some(key) = key_of(descriptor, name) {
@@ -83,15 +87,10 @@ pub fn find(name: &str) -> Result<Tunable, NameError> {
 }
 
 /// One of the two files of a pair is another name for the pair, so that a journal and a conflict check see one tunable.
-fn find_face(name: &str) -> Option<Tunable> {
-    super::all().find_map(|descriptor| match descriptor.grammar {
-        Grammar::Pair(pair) => pair.face_named(name).map(|face| Tunable {
-            descriptor,
-            key: None,
-            name: descriptor.name.to_owned(),
-            face: Some(face),
-        }),
-        _ => None,
+fn pair_with_a_file_named(name: &str) -> Option<&'static Descriptor> {
+    super::all().find(|descriptor| match descriptor.grammar {
+        Grammar::Pair(pair) => pair.face_named(name).is_some(),
+        _ => false,
     })
 }
 
@@ -117,12 +116,12 @@ fn around_key(pattern: &str) -> (&str, &str) {
 
 fn with_key(descriptor: &'static Descriptor, key: &str, name: &str) -> Result<Tunable, NameError> {
     if descriptor.key == Key::None {
-        return Ok(Tunable { descriptor, key: None, name: descriptor.name.to_owned(), face: None });
+        return Ok(Tunable { descriptor, key: None, name: descriptor.name.to_owned() });
     }
     let key = canonical_key(descriptor.key, key).map_err(|why| NameError::Key { name: name.to_owned(), why })?;
     let (before, after) = around_key(descriptor.name);
     let name = format!("{before}{key}{after}");
-    Ok(Tunable { descriptor, key: Some(key), name, face: None })
+    Ok(Tunable { descriptor, key: Some(key), name })
 }
 
 /// The longest key: a path as long as the kernel takes.
@@ -221,12 +220,33 @@ impl Tunable {
     /// # Errors
     /// When the text is no value of it.
     pub fn canonical(&self, text: &str) -> Result<String, ValueError> {
-        let grammar = self.descriptor.grammar;
-        match (grammar, self.face) {
-            (Grammar::Pair(pair), Some(face)) => {
-                pair.of_face(face, text.trim()).map_err(|why| ValueError { why, allowed: pair.face_allowed(face) })
-            }
-            _ => grammar.canonical(text),
+        self.descriptor.grammar.canonical(text)
+    }
+
+    /// The one text for a value that stands beside a name of this tunable: beside `vm.dirty_ratio` a number is a percentage.
+    ///
+    /// # Errors
+    /// When the text is no value of it.
+    pub fn canonical_beside(&self, name: &str, text: &str) -> Result<String, ValueError> {
+        match self.descriptor.grammar {
+            Grammar::Pair(pair) => match pair.face_named(name.trim()) {
+                Some(face) => {
+                    pair.of_face(face, text.trim()).map_err(|why| ValueError { why, allowed: pair.face_allowed(face) })
+                }
+                None => self.canonical(text),
+            },
+            _ => self.canonical(text),
+        }
+    }
+
+    /// Whether two texts are the same value of it: `1G` and `1073741824`, `yes` and `1`. Texts that are no value of it are the
+    /// same only when they are equal.
+    #[must_use]
+    pub fn same(&self, a: &str, b: &str) -> bool {
+        match (self.canonical(a), self.canonical(b)) {
+            (Ok(a), Ok(b)) if self.descriptor.grammar == Grammar::Swap => swap::same(&a, &b),
+            (Ok(a), Ok(b)) => a == b,
+            _ => a.trim() == b.trim(),
         }
     }
 
@@ -245,10 +265,94 @@ impl Tunable {
     }
 }
 
+impl PartialEq for Tunable {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Tunable {}
+
+impl PartialOrd for Tunable {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Tunable {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.name.cmp(&other.name)
+    }
+}
+
+impl fmt::Display for Tunable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+/// Its name: the descriptor is a page of text.
+impl fmt::Debug for Tunable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.name, f)
+    }
+}
+
+/// In a file it is its name.
+impl Serialize for Tunable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tunable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Cow::<'de, str>::deserialize(deserializer)?;
+        find(&name).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Tunable {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Tunable".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn in_a_file_it_is_its_name_and_found_again() {
+        let tunable = find("block[/dev/vda].read_ahead_kb").unwrap();
+        let text = serde_json::to_string(&tunable).unwrap();
+        assert_eq!(text, "\"block[vda].read_ahead_kb\"");
+        let back: Tunable = serde_json::from_str(&text).unwrap();
+        assert_eq!((back.key.as_deref(), &back), (Some("vda"), &tunable));
+        let told = serde_json::from_str::<Tunable>("\"vm.swapiness\"").unwrap_err().to_string();
+        assert!(told.contains("vm.swappiness"), "{told}");
+    }
+
+    #[test]
+    fn beside_the_name_of_one_of_a_pairs_files_a_number_is_what_that_file_holds() {
+        for (name, text, canonical) in [
+            ("vm.dirty_ratio", "20", "20%"),
+            ("vm.dirty_bytes", "64M", "67108864"),
+            ("vm.dirty", "20%", "20%"),
+            ("vm.swappiness", " 60\n", "60"),
+        ] {
+            assert_eq!(find(name).unwrap().canonical_beside(name, text).as_deref(), Ok(canonical), "{name}");
+        }
+    }
 
     fn canonical(name: &str) -> String {
         find(name).unwrap_or_else(|e| panic!("{e}")).name

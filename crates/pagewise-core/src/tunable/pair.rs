@@ -22,7 +22,7 @@ pub struct Pair {
 
 /// One of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
+pub(super) enum Face {
     /// The percentage.
     Percent,
     /// The amount.

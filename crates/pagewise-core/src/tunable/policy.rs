@@ -4,23 +4,53 @@
 //! the brackets of a name nothing needs an escape. `@FILE.toml` is opened by the caller and parsed with
 //! [`Policy::from_toml`].
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::{NameError, Tunable, ValueError, find};
 use std::fmt;
 use std::str::FromStr;
 use toml::de::{DeTable, DeValue};
 
-/// One tunable and the value asked for, both as written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// One tunable and the value asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The tunable's name, such as `thp.enabled` or `block[vda].read_ahead_kb`.
-    pub tunable: String,
-    /// The value.
+    /// What it sets.
+    pub tunable: Tunable,
+    /// The tunable's name as written, such as `block[/dev/vda].read_ahead_kb` or `vm.dirty_ratio`.
+    pub name: String,
+    /// The value as written.
     pub value: String,
 }
 
+impl Setting {
+    /// A setting from its two texts.
+    ///
+    /// # Errors
+    /// When no tunable has this name.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Result<Self, NameError> {
+        let (name, value) = (name.into(), value.into());
+        Ok(Setting { tunable: find(&name)?, name, value })
+    }
+
+    /// The one text for its value.
+    ///
+    /// # Errors
+    /// When it is no value of the tunable.
+    pub fn canonical(&self) -> Result<String, ValueError> {
+        self.tunable.canonical_beside(&self.name, &self.value)
+    }
+
+    /// The one text for its value, held to the limits that what a user asks for has to keep.
+    ///
+    /// # Errors
+    /// When it is no value of the tunable, or outside its limits.
+    pub fn checked(&self) -> Result<String, ValueError> {
+        let canonical = self.canonical()?;
+        self.tunable.descriptor.grammar.check(&canonical)?;
+        Ok(canonical)
+    }
+}
+
 /// Settings that are applied together. Empty: leave the host as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// The name it was given.
     pub name: Option<String>,
@@ -34,6 +64,9 @@ pub const NOW: &str = "now";
 /// A text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
+    /// It sets what is no tunable.
+    #[error(transparent)]
+    Name(#[from] NameError),
     /// In a policy on the command line.
     #[error("the policy '{text}' is wrong at character {at}: {why}")]
     Text {
@@ -143,19 +176,19 @@ impl<'a> Reader<'a> {
     fn setting(&mut self) -> Result<Setting, PolicyError> {
         let start = self.next;
         let equals = self.find("=,", start);
-        let tunable = collect(&self.symbols[start..equals]).trim().to_owned();
+        let name = collect(&self.symbols[start..equals]).trim().to_owned();
         if self.symbols.get(equals).is_none_or(|symbol| symbol.char != '=') {
-            return Err(error(self.text, self.at(start), self.without_equals(&tunable)));
+            return Err(error(self.text, self.at(start), self.without_equals(&name)));
         }
-        if tunable.is_empty() {
+        if name.is_empty() {
             return Err(error(self.text, self.at(start), "the tunable's name before '=' is empty"));
         }
         self.next = self.find(",", equals + 1);
         let value = collect(&self.symbols[equals + 1..self.next]);
-        if value.is_empty() && !tunable.starts_with("env.") {
-            return Err(error(self.text, self.at(equals), format!("'{tunable}' has no value after '='")));
+        if value.is_empty() && !name.starts_with("env.") {
+            return Err(error(self.text, self.at(equals), format!("'{name}' has no value after '='")));
         }
-        Ok(Setting { tunable, value })
+        Ok(Setting::new(name, value)?)
     }
 
     fn without_equals(&self, tunable: &str) -> String {
@@ -221,9 +254,9 @@ impl fmt::Display for Policy {
         if self.settings.is_empty() {
             return f.write_str(NOW);
         }
-        for (index, Setting { tunable, value }) in self.settings.iter().enumerate() {
+        for (index, Setting { name, value, .. }) in self.settings.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            write!(f, "{comma}{}={}", escaped_name(tunable), escaped(value, "\\,"))?;
+            write!(f, "{comma}{}={}", escaped_name(name), escaped(value, "\\,"))?;
         }
         Ok(())
     }
@@ -293,19 +326,21 @@ type Placed<T> = (usize, T);
 /// Dotted keys arrive as nested tables: `vm.swappiness = 1` is `{vm = {swappiness = 1}}`.
 fn flatten(prefix: &str, table: &DeTable<'_>, found: &mut Vec<Placed<Setting>>) -> Result<(), Placed<String>> {
     for (key, value) in table {
-        let tunable = format!("{prefix}{}", key.get_ref());
-        let setting = |value: String| Setting { tunable: tunable.clone(), value };
-        match value.get_ref() {
-            DeValue::Table(inner) => flatten(&format!("{tunable}."), inner, found)?,
-            DeValue::String(text) => found.push((value.span().start, setting(text.to_string()))),
-            DeValue::Integer(number) if number.radix() == 10 => {
-                found.push((value.span().start, setting(number.as_str().replace('_', ""))));
+        let name = format!("{prefix}{}", key.get_ref());
+        let text = match value.get_ref() {
+            DeValue::Table(inner) => {
+                flatten(&format!("{name}."), inner, found)?;
+                continue;
             }
-            DeValue::Boolean(flag) => found.push((value.span().start, setting(flag.to_string()))),
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
+            DeValue::Boolean(flag) => flag.to_string(),
             _ => {
-                return Err((value.span().start, format!("'{tunable}' must be a text, a whole number, true or false")));
+                return Err((value.span().start, format!("'{name}' must be a text, a whole number, true or false")));
             }
-        }
+        };
+        let setting = Setting::new(name, text).map_err(|error| (key.span().start, error.to_string()))?;
+        found.push((value.span().start, setting));
     }
     Ok(())
 }
@@ -327,7 +362,7 @@ mod tests {
     }
 
     fn settings(text: &str) -> Vec<(String, String)> {
-        policy(text).settings.into_iter().map(|s| (s.tunable, s.value)).collect()
+        policy(text).settings.into_iter().map(|s| (s.name, s.value)).collect()
     }
 
     fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -403,6 +438,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_none_is_told_with_those_near_it_and_in_a_file_with_its_place() {
+        let told = |error: PolicyError| error.to_string();
+        let text = told("thp.enabled=never,vm.swapiness=1".parse::<Policy>().unwrap_err());
+        assert!(text.starts_with("there is no tunable 'vm.swapiness'; did you mean vm.swappiness"), "{text}");
+        let file = told(Policy::from_toml("[settings]\nvm.swapiness = 1\n", "p.toml").unwrap_err());
+        assert!(file.starts_with("p.toml:2:4: there is no tunable 'vm.swapiness'"), "{file}");
+    }
+
+    #[test]
+    fn a_value_is_read_beside_the_name_as_written() {
+        let policy = policy("vm.dirty_ratio=20,vm.swappiness=300");
+        let [ratio, swappiness] = &policy.settings[..] else { panic!("two") };
+        assert_eq!((ratio.tunable.name.as_str(), ratio.checked().as_deref()), ("vm.dirty", Ok("20%")));
+        assert!(swappiness.canonical().is_ok() && swappiness.checked().is_err());
+    }
+
+    #[test]
     fn an_error_in_a_file_names_line_and_column() {
         for (text, line, column) in [
             ("[settings\n", 1, 10),
@@ -421,7 +473,15 @@ mod tests {
 
     fn any_policy() -> impl Strategy<Value = Policy> {
         let word = "[^\\s\\pC]([^\\pC]{0,10}[^\\s\\pC])?";
-        let setting = (word, "\\PC{1,12}").prop_map(|(tunable, value)| Setting { tunable, value });
+        let name = prop_oneof![
+            Just("thp.enabled".to_owned()),
+            Just("vm.dirty_ratio".to_owned()),
+            Just("mthp[64K].enabled".to_owned()),
+            word.prop_map(|key| format!("block[{key}].read_ahead_kb")),
+            word.prop_map(|key| format!("cgroup[/{key}].memory.max")),
+        ];
+        let setting = (name, "\\PC{1,12}")
+            .prop_filter_map("a key that cannot be", |(name, value)| Setting::new(name, value).ok());
         (prop::option::of(word), prop::collection::vec(setting, 0..4))
             .prop_map(|(name, settings)| Policy { name, settings })
     }

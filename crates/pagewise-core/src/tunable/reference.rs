@@ -29,6 +29,12 @@ fn section(tunable: &Descriptor) -> String {
         let paths: Vec<String> = tunable.paths.iter().map(|path| format!("`{path}`")).collect();
         row("file", paths.join(", or "));
     }
+    if let Some(unheld) = tunable.unheld {
+        row(
+            "held",
+            format!("by a process of Pagewise, which ends with the change that set it; without one it is `{unheld}`"),
+        );
+    }
     if let Some(ceiling) = tunable.ceiling {
         let percent = ceiling.share_of_memory * 100.0;
         row("ceiling", format!("{percent:.0} % of memory: {}", ceiling.reason));

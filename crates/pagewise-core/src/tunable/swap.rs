@@ -181,7 +181,8 @@ pub(super) fn canonical(value: &str) -> Result<String, String> {
 
 /// Whether two values describe the same areas. An area without a path or an algorithm is the same as any of its kind
 /// and size: which device zram gets is known only afterwards.
-pub(super) fn same(a: &str, b: &str) -> bool {
+#[must_use]
+pub fn same(a: &str, b: &str) -> bool {
     let (Ok(a), Ok(b)) = (parse(a), parse(b)) else { return a == b };
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.is(b))
 }

@@ -3,6 +3,7 @@
 use crate::root::Root;
 use crate::source::swaps;
 use crate::tunable;
+use pagewise_core::tunable::Tunable;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -13,7 +14,7 @@ pub(super) const EVERY: u64 = 10_000_000_000;
 /// A tunable whose files are kept open. Only when their bytes change is the value read again the long way.
 #[derive(Debug)]
 struct Watched {
-    name: String,
+    tunable: Tunable,
     value: Option<String>,
     files: Vec<(File, u64)>,
 }
@@ -33,21 +34,21 @@ impl Settings {
                 let file = root.open(path).ok()?;
                 Some((file, fingerprint(text.as_bytes(), path == swaps::PATH)))
             });
-            Watched { name: valued.name, files: opened.collect(), value: Some(valued.value) }
+            Watched { tunable: valued.tunable, files: opened.collect(), value: Some(valued.value) }
         });
         Settings { root: root.clone(), watched: watched.collect() }
     }
 
     /// Name and value of each.
     pub(super) fn snapshot(&self) -> Vec<(String, Option<String>)> {
-        self.watched.iter().map(|watched| (watched.name.clone(), watched.value.clone())).collect()
+        self.watched.iter().map(|watched| (watched.tunable.name.clone(), watched.value.clone())).collect()
     }
 
     /// Looks at each, and gives name and value of those that changed.
     pub(super) fn look(&mut self) -> Vec<(String, Option<String>)> {
         let mut changed = Vec::new();
         for watched in &mut self.watched {
-            let is_swap = watched.name == "swap";
+            let is_swap = watched.tunable.name == "swap";
             let mut differs = false;
             for (file, seen) in &mut watched.files {
                 let now = fingerprint_of(file, is_swap);
@@ -57,10 +58,10 @@ impl Settings {
             if !differs {
                 continue;
             }
-            let value = tunable::read(&self.root, &watched.name).ok();
+            let value = tunable::read(&self.root, &watched.tunable).ok();
             if value != watched.value {
                 watched.value.clone_from(&value);
-                changed.push((watched.name.clone(), value));
+                changed.push((watched.tunable.name.clone(), value));
             }
         }
         changed

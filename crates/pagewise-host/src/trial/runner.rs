@@ -137,14 +137,10 @@ impl PointRunner for HostRunner<'_> {
     fn boot_needed(&self, planned: &PlannedPoint) -> Option<String> {
         let policy = self.policies.get(&planned.cell)?;
         let resolved = tunable::resolve(self.root, self.places, policy).ok()?;
-        let is_there = |setting: &&tunable::HostSetting| {
-            tunable::read(self.root, &setting.tunable)
-                .is_ok_and(|now| tunable::same(&setting.tunable, &now, &setting.value))
-        };
         let missing: Vec<String> = resolved
             .boot
             .iter()
-            .filter(|setting| !is_there(setting))
+            .filter(|setting| !setting.is_in_force(self.root))
             .map(|setting| format!("{}={}", setting.tunable, setting.value))
             .collect();
         (!missing.is_empty()).then(|| missing.join(","))

@@ -10,7 +10,7 @@ const PLACES: [&str; 4] = ["/boot/vmlinuz-", "/boot/vmlinux-", "/lib/modules/", 
 /// that of a virtual machine may be, cannot be seen from here.
 #[must_use]
 pub fn not_installed<'r>(root: &Root, resolved: &'r Resolved) -> Option<&'r str> {
-    let wanted = resolved.boot.iter().find(|setting| setting.tunable == "kernel")?.value.as_str();
+    let wanted = resolved.boot.iter().find(|setting| setting.tunable.name == "kernel")?.value.as_str();
     let runs = root.read("/proc/sys/kernel/osrelease").is_ok_and(|now| now.trim() == wanted);
     let lies_here = PLACES.iter().any(|place| root.path(&format!("{place}{wanted}")).exists());
     (!runs && !lies_here).then_some(wanted)

@@ -1,16 +1,19 @@
 //! Changing the host: apply a policy under the journal, see whether it still holds, and undo it.
 
+use super::held::Until;
 use super::journal::JournalFile;
 use super::watcher::WatcherError;
-use super::{Resolved, TunableError};
+use super::{HostSetting, Places, Resolved, TunableError, kind, resolve};
 use crate::root::Root;
 use pagewise_core::change::Machine;
 use pagewise_core::change::apply::{self, ApplyError};
 use pagewise_core::change::line::{Begin, Closing, Line, Outcome, Owner, SCHEMA, Value, Write};
+use pagewise_core::change::note::Note;
+use pagewise_core::change::often;
 use pagewise_core::change::replay::{ChangeSet, Due, Stage, Why};
 use pagewise_core::change::undo::{self, UndoneSetting};
 use pagewise_core::experiment::point::AppliedSetting;
-use pagewise_core::tunable::memory_state;
+use pagewise_core::tunable::{Switching, Tunable};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,7 +42,7 @@ struct InForce {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drift {
     /// The tunable.
-    pub tunable: String,
+    pub tunable: Tunable,
     /// What the change left.
     pub expected: String,
     /// What is there now, or why it cannot be read.
@@ -73,7 +76,7 @@ impl UndoReport {
     /// The settings that could not be restored, with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
         self.settings.iter().filter_map(|setting| match &setting.outcome {
-            Outcome::Failed { why } => Some((setting.tunable.as_str(), why.as_str())),
+            Outcome::Failed { why } => Some((setting.tunable.name.as_str(), why.as_str())),
             _ => None,
         })
     }
@@ -83,7 +86,7 @@ impl UndoReport {
         let own = self.settings.iter().map(|s| (&s.tunable, &s.outcome));
         let coupled = self.settings.iter().flat_map(|s| s.coupled.iter().map(|c| (&c.tunable, &c.outcome)));
         own.chain(coupled).filter_map(|(tunable, outcome)| match outcome {
-            Outcome::Foreign { found } => Some((tunable.as_str(), found.as_str())),
+            Outcome::Foreign { found } => Some((tunable.name.as_str(), found.as_str())),
             _ => None,
         })
     }
@@ -107,6 +110,17 @@ pub enum ChangeError {
     /// The kernel holds another value than was written.
     #[error("{0}")]
     NotVerified(String),
+    /// What was to be written often is someone else's now.
+    #[error("{0}: someone else changed it, so it is left as it is and not written any more")]
+    Foreign(Drift),
+    /// It cannot be written often.
+    #[error("{tunable} cannot be written often: it {why}")]
+    NotOften {
+        /// The tunable.
+        tunable: Tunable,
+        /// Why, after "it".
+        why: &'static str,
+    },
     /// A file that a value created cannot be removed.
     #[error("cannot remove {}: {source}", path.display())]
     Artefact {
@@ -156,7 +170,7 @@ pub enum ChangeError {
         /// The change set.
         id: u64,
         /// The tunable.
-        tunable: String,
+        tunable: Tunable,
     },
     /// A later change set stands on this one.
     #[error(
@@ -203,7 +217,54 @@ impl Journal {
             return Ok(Change { in_force: None, applied: Vec::new() });
         }
         lock.cover(self.root())?;
-        let writes = apply::in_writing_order(self.read_before(resolved)?);
+        let writes = self.read_before(&resolved.host)?;
+        self.apply_writes(lock, writes, policy, lease, on_phase)
+    }
+
+    /// Opens a change set for tunables that are then written again and again, by [`Change::write_again`]. What they are now, and what
+    /// the kernel may move along with them, is on disk when it returns; nothing is written yet. `policy` says what they are for.
+    ///
+    /// # Errors
+    /// As [`Journal::apply`]; and when one of them is nothing to switch under what runs, or cannot be written here.
+    pub fn open_for_often(
+        &self,
+        lock: &HostLock,
+        tunables: &[Tunable],
+        policy: &str,
+        lease: Lease,
+        on_phase: &mut dyn FnMut(Phase),
+    ) -> Result<Change, ChangeError> {
+        lock.cover(self.root())?;
+        let settings: Vec<HostSetting> = tunables.iter().map(|one| self.as_it_is(one)).collect::<Result<_, _>>()?;
+        let mut writes = self.read_before(&settings)?;
+        for write in &mut writes {
+            write.often = true;
+            write.target.clone_from(&write.before);
+        }
+        self.apply_writes(lock, writes, policy, lease, on_phase)
+    }
+
+    /// A tunable set to the value it has, which must be one that could be written.
+    fn as_it_is(&self, tunable: &Tunable) -> Result<HostSetting, ChangeError> {
+        if let Switching::Never(why) = tunable.descriptor.switching {
+            return Err(ChangeError::NotOften { tunable: tunable.clone(), why });
+        }
+        let now = super::read(self.root(), tunable)?;
+        // Only a value that makes files asks for places, and none of those is switched under what runs.
+        let places = Places { state: self.state().to_owned(), cache: self.state().to_owned() };
+        let now = kind::of(tunable).resolve(self.root(), &places, tunable, &now)?;
+        Ok(HostSetting::new(self.root(), tunable, now))
+    }
+
+    fn apply_writes(
+        &self,
+        lock: &HostLock,
+        writes: Vec<Write>,
+        policy: &str,
+        lease: Lease,
+        on_phase: &mut dyn FnMut(Phase),
+    ) -> Result<Change, ChangeError> {
+        let writes = apply::in_writing_order(writes);
         self.refuse_conflicts(&writes, &lease)?;
         let (mut file, mut set) = self.create(lock, |stamp| Begin {
             schema: SCHEMA.to_owned(),
@@ -217,11 +278,12 @@ impl Journal {
             policy: policy.to_owned(),
             writes,
         })?;
-        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: true };
+        let until = Until::of(&set.begin.lease, set.begin.owner);
+        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: true, until };
         match apply::apply(&mut set, &mut host) {
             Ok(()) => Ok(Change { applied: applied_settings(&set), in_force: Some(self.in_force(set, file)) }),
             Err(error) => {
-                host.to_disk = false;
+                (host.to_disk, host.until) = (false, Until::Undone);
                 let undone = undo::undo(&mut set, &mut host);
                 Err(half_way(error, report(&set, None, undone)))
             }
@@ -360,13 +422,11 @@ impl Journal {
         lock.cover(self.root())?;
         let (mut file, set) = self.reopen(lock, id)?;
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
-        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false };
+        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: false, until: Until::Undone };
         let undone = undo::undo(&mut set, &mut host);
-        if set.touched().any(|tunable| tunable == "swap" || tunable == memory_state::NAME) {
-            // A process killed between setting a zram device up and using it leaves one that no value shows. So does one
-            // killed while it had memory aged.
-            super::sweep(self.root());
-        }
+        // A process killed between setting a zram device up and using it leaves one that no value shows. So does one
+        // killed while it had memory aged.
+        set.touched().for_each(|tunable| super::sweep(self.root(), tunable));
         Ok(report(&set, why, undone))
     }
 
@@ -375,7 +435,8 @@ impl Journal {
         lock.cover(self.root())?;
         let (mut file, set) = self.reopen(lock, id)?;
         let mut set = set.ok_or_else(|| JournalError::Unknown { id, state: self.state().to_owned() })?;
-        let mut host = Host { root: self.root(), file: &mut file, on_phase: &mut |_| {}, to_disk: true };
+        let on_phase = &mut |_| {};
+        let mut host = Host { root: self.root(), file: &mut file, on_phase, to_disk: true, until: Until::Undone };
         for artefact in set.begin.writes.iter().flat_map(|write| &write.artefacts) {
             host.remove(artefact)?;
         }
@@ -387,10 +448,10 @@ impl Journal {
     }
 
     /// Every value that the policy replaces, and those the kernel may move along.
-    fn read_before(&self, resolved: &Resolved) -> Result<Vec<Write>, ChangeError> {
-        let read = |tunable: &str| super::read(self.root(), tunable);
+    fn read_before(&self, settings: &[HostSetting]) -> Result<Vec<Write>, ChangeError> {
+        let read = |tunable: &Tunable| super::read(self.root(), tunable);
         let mut writes = Vec::new();
-        for setting in &resolved.host {
+        for setting in settings {
             let coupled = setting
                 .coupled
                 .iter()
@@ -401,6 +462,7 @@ impl Journal {
                 target: setting.value.clone(),
                 coupled: coupled.collect::<Result<_, _>>()?,
                 artefacts: artefacts(&setting.tunable, &setting.value),
+                often: false,
             });
         }
         Ok(writes)
@@ -409,7 +471,7 @@ impl Journal {
     fn refuse_conflicts(&self, writes: &[Write], lease: &Lease) -> Result<(), ChangeError> {
         for set in self.open_sets()? {
             let id = set.begin.id;
-            let shared = set.touched().find(|t| writes.iter().any(|w| w.tunable == *t)).map(str::to_owned);
+            let shared = set.touched().find(|t| writes.iter().any(|w| w.tunable == **t)).cloned();
             if let Some(tunable) = &shared
                 && self.due(&set) != Due::Nothing
             {
@@ -439,6 +501,31 @@ impl Change {
     #[must_use]
     pub fn applied(&self) -> &[AppliedSetting] {
         &self.applied
+    }
+
+    /// Writes one of the tunables that the change set was opened for often. Costs no line of the journal and no flush: what it was
+    /// before is on disk, and a note that a kill cannot lose says what is ours. A value that stands already is not written again.
+    ///
+    /// # Errors
+    /// When the value is none, is above a limit, or is not taken: the change set goes on and what was there before counts on. When
+    /// someone else changed the tunable or what moves along with it ([`ChangeError::Foreign`]): then it is theirs from now on.
+    pub fn write_again(&mut self, _lock: &HostLock, tunable: &Tunable, value: &str) -> Result<(), ChangeError> {
+        let not_opened = "was not opened for it";
+        let not_often = || ChangeError::NotOften { tunable: tunable.clone(), why: not_opened };
+        let InForce { root, set, file } = self.in_force.as_mut().ok_or_else(not_often)?;
+        let is_it = |write: &Write| write.often && write.tunable == *tunable;
+        let write = set.begin.writes.iter().position(is_it).ok_or_else(not_often)?;
+        let canonical = tunable.canonical(value).map_err(|error| TunableError::value(&tunable.name, value, error))?;
+        resolve::is_fit(root, tunable, &canonical)?;
+        let until = Until::of(&set.begin.lease, set.begin.owner);
+        let mut host = Host { root, file, on_phase: &mut |_| {}, to_disk: false, until };
+        often::write_again(set, write, &canonical, &mut host).map_err(|error| match error {
+            ApplyError::Step(error) => error,
+            ApplyError::Foreign { tunable, left, found } => {
+                ChangeError::Foreign(Drift { tunable, expected: left, found })
+            }
+            other => ChangeError::NotVerified(other.to_string()),
+        })
     }
 
     /// Tunables that are no longer what the change left: someone else changed them.
@@ -486,7 +573,8 @@ impl Change {
 
 impl InForce {
     fn undo(mut self, on_phase: &mut dyn FnMut(Phase)) -> UndoReport {
-        let mut host = Host { root: &self.root, file: &mut self.file, on_phase, to_disk: false };
+        let until = Until::Undone;
+        let mut host = Host { root: &self.root, file: &mut self.file, on_phase, to_disk: false, until };
         let undone = undo::undo(&mut self.set, &mut host);
         report(&self.set, None, undone)
     }
@@ -507,12 +595,12 @@ impl Drop for Change {
 }
 
 /// Every tunable with the value the change left; a later write of the set wins over an earlier coupled reading.
-fn left_values(set: &ChangeSet) -> Vec<(&str, &str)> {
-    let mut left: Vec<(&str, &str)> = Vec::new();
+fn left_values(set: &ChangeSet) -> Vec<(&Tunable, &str)> {
+    let mut left: Vec<(&Tunable, &str)> = Vec::new();
     for (write, stage) in set.begin.writes.iter().zip(&set.stages) {
         let Stage::Written { read_back, coupled } = stage else { continue };
-        let own = std::iter::once((write.tunable.as_str(), read_back.as_str()));
-        let readings = own.chain(coupled.iter().map(|c| (c.tunable.as_str(), c.read_back.as_str())));
+        let own = std::iter::once((&write.tunable, read_back.as_str()));
+        let readings = own.chain(coupled.iter().map(|c| (&c.tunable, c.read_back.as_str())));
         for (tunable, value) in readings {
             left.retain(|(seen, _)| *seen != tunable);
             left.push((tunable, value));
@@ -521,35 +609,35 @@ fn left_values(set: &ChangeSet) -> Vec<(&str, &str)> {
     left
 }
 
-fn drift_of(root: &Root, tunable: &str, expected: &str) -> Option<Drift> {
+fn drift_of(root: &Root, tunable: &Tunable, expected: &str) -> Option<Drift> {
     let found = match super::read(root, tunable) {
-        Ok(found) if super::same(tunable, &found, expected) => super::broken_promise(root, tunable, expected)?,
+        Ok(found) if tunable.same(&found, expected) => super::broken_promise(root, tunable, expected)?,
         Ok(found) => found,
         Err(error) => error.to_string(),
     };
-    Some(Drift { tunable: tunable.to_owned(), expected: expected.to_owned(), found })
+    Some(Drift { tunable: tunable.clone(), expected: expected.to_owned(), found })
 }
 
 fn applied_settings(set: &ChangeSet) -> Vec<AppliedSetting> {
     let left = left_values(set);
-    let after = |tunable: &str, read_back: &str| {
-        left.iter().find(|(name, _)| *name == tunable).map_or(read_back, |(_, value)| value).to_owned()
+    let after = |tunable: &Tunable, read_back: &str| {
+        left.iter().find(|(one, _)| *one == tunable).map_or(read_back, |(_, value)| value).to_owned()
     };
     let mut applied = Vec::new();
     for (write, stage) in set.begin.writes.iter().zip(&set.stages) {
         let Stage::Written { read_back, coupled } = stage else { continue };
         applied.push(AppliedSetting {
-            tunable: write.tunable.clone(),
+            tunable: write.tunable.name.clone(),
             before: write.before.clone(),
             requested: Some(write.target.clone()),
             after: after(&write.tunable, read_back),
         });
         for (reading, before) in coupled.iter().zip(&write.coupled) {
             let asked_for = set.begin.writes.iter().any(|w| w.tunable == reading.tunable);
-            let listed = applied.iter().any(|setting| setting.tunable == reading.tunable);
+            let listed = applied.iter().any(|setting| setting.tunable == reading.tunable.name);
             if reading.moved_to.is_some() && !asked_for && !listed {
                 applied.push(AppliedSetting {
-                    tunable: reading.tunable.clone(),
+                    tunable: reading.tunable.name.clone(),
                     before: before.value.clone(),
                     requested: None,
                     after: after(&reading.tunable, &reading.read_back),
@@ -560,7 +648,7 @@ fn applied_settings(set: &ChangeSet) -> Vec<AppliedSetting> {
     applied
 }
 
-fn artefacts(tunable: &str, value: &str) -> Vec<String> {
+fn artefacts(tunable: &Tunable, value: &str) -> Vec<String> {
     super::artefacts(tunable, value).iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
@@ -603,25 +691,27 @@ struct Host<'a> {
     /// the boot, another boot's values are never replayed, and an undo must not wait for a disk that a dying job keeps
     /// busy.
     to_disk: bool,
+    /// How long a process may hold what is written.
+    until: Until,
 }
 
 impl Machine for Host<'_> {
     type Error = ChangeError;
 
-    fn read(&mut self, tunable: &str) -> Result<String, ChangeError> {
+    fn read(&mut self, tunable: &Tunable) -> Result<String, ChangeError> {
         Ok(super::read(self.root, tunable)?)
     }
 
-    fn write(&mut self, tunable: &str, value: &str) -> Result<(), ChangeError> {
-        Ok(super::write(self.root, tunable, value)?)
-    }
-
-    fn same(&self, tunable: &str, a: &str, b: &str) -> bool {
-        super::same(tunable, a, b)
+    fn write(&mut self, tunable: &Tunable, value: &str) -> Result<(), ChangeError> {
+        Ok(super::write_until(self.root, tunable, value, self.until)?)
     }
 
     fn record(&mut self, line: &Line) -> Result<(), ChangeError> {
         Ok(self.file.append(line, self.to_disk)?)
+    }
+
+    fn note(&mut self, note: &Note) -> Result<(), ChangeError> {
+        Ok(self.file.note(note)?)
     }
 
     fn remove(&mut self, artefact: &str) -> Result<(), ChangeError> {

@@ -6,10 +6,12 @@ use super::lock::{self, HostLock, LockError};
 use crate::root::{FileError, Root};
 use crate::source;
 use pagewise_core::change::line::{Begin, Lease, Line, Owner};
+use pagewise_core::change::note::{Note, Notes};
 use pagewise_core::change::replay::{self, ChangeSet, Damage, Due, Now};
 use rustix::fs::FallocateFlags;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -188,7 +190,8 @@ impl Journal {
             kernel: self.kernel.clone(),
             owner: own_identity(),
         });
-        let file = JournalFile::create(self.path(id), &begin)?;
+        let notes = NotesFile::create(&self.path(id), &begin)?;
+        let file = JournalFile::create(self.path(id), &begin, notes)?;
         sync_folder(&folder)?;
         let damage = |why| JournalError::Damaged { path: self.path(id), damage: Damage { line: 1, why } };
         Ok((file, ChangeSet::new(begin).map_err(damage)?))
@@ -216,6 +219,10 @@ impl Journal {
         let over: Vec<&Entry> = entries.iter().filter(is_over).collect();
         for entry in &over[..over.len().saturating_sub(CLOSED_KEPT)] {
             fs::remove_file(&entry.path).map_err(file_error("remove the old", &entry.path))?;
+            let notes = notes_path(&entry.path);
+            if notes.exists() {
+                fs::remove_file(&notes).map_err(file_error("remove the old", &notes))?;
+            }
         }
         Ok(())
     }
@@ -254,8 +261,48 @@ pub(super) struct Stamp {
 /// Reads one file: the change set and how many bytes of it are whole.
 fn read(path: &Path) -> Result<(Option<ChangeSet>, u64), JournalError> {
     let text = fs::read(path).map_err(file_error("read", path))?;
-    let replayed = replay::replay(&text).map_err(|damage| JournalError::Damaged { path: path.to_owned(), damage })?;
+    let mut replayed =
+        replay::replay(&text).map_err(|damage| JournalError::Damaged { path: path.to_owned(), damage })?;
+    if let Some(set) = replayed.set.as_mut().filter(|set| set.has_notes()) {
+        set.take_notes(fs::read(notes_path(path)).ok().as_deref());
+    }
     Ok((replayed.set, replayed.whole_bytes as u64))
+}
+
+/// Beside the journal's file: how far what is written often has got.
+fn notes_path(journal: &Path) -> PathBuf {
+    journal.with_extension("notes")
+}
+
+/// The file of notes of a change set, made and filled before its journal begins: later a note only overwrites what is there, so it
+/// needs neither room on the disk nor a flush.
+#[derive(Debug)]
+struct NotesFile {
+    path: PathBuf,
+    file: File,
+    notes: Notes,
+}
+
+impl NotesFile {
+    /// `None` where nothing of the change set is written often.
+    fn create(journal: &Path, begin: &Begin) -> Result<Option<NotesFile>, JournalError> {
+        if begin.writes.iter().all(|write| !write.often) {
+            return Ok(None);
+        }
+        let (path, settings) = (notes_path(journal), begin.writes.len());
+        // One that is there is of a change set that did not come to begin.
+        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&path);
+        let file = file.map_err(file_error("create", &path))?;
+        let filled = file.write_all_at(&vec![0; Notes::size(settings)], 0).and_then(|()| file.sync_all());
+        filled.map_err(file_error("write to", &path))?;
+        Ok(Some(NotesFile { path, file, notes: Notes::new(settings) }))
+    }
+
+    fn put(&mut self, note: &Note) -> Result<(), JournalError> {
+        let failed = |error| file_error("write to", &self.path)(error);
+        let (at, slot) = self.notes.next(note).map_err(|error| failed(io::Error::other(error)))?;
+        self.file.write_all_at(&slot, at as u64).map_err(failed)
+    }
 }
 
 /// The file of one change set, open for more lines.
@@ -264,12 +311,14 @@ pub(super) struct JournalFile {
     path: PathBuf,
     file: File,
     length: u64,
+    /// Only the process that made the change set writes notes.
+    notes: Option<NotesFile>,
 }
 
 impl JournalFile {
-    fn create(path: PathBuf, begin: &Begin) -> Result<Self, JournalError> {
+    fn create(path: PathBuf, begin: &Begin, notes: Option<NotesFile>) -> Result<Self, JournalError> {
         let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(file_error("create", &path))?;
-        let mut journal = JournalFile { path, file, length: 0 };
+        let mut journal = JournalFile { path, file, length: 0, notes };
         let begun = journal.reserve(begin).and_then(|()| journal.append(&Line::Begin(Box::new(begin.clone())), true));
         if begun.is_err() {
             let _ = fs::remove_file(&journal.path);
@@ -296,7 +345,16 @@ impl JournalFile {
         if torn {
             file.set_len(length).map_err(file_error("cut the torn last line off", &path))?;
         }
-        Ok((JournalFile { path, file, length }, set))
+        Ok((JournalFile { path, file, length, notes: None }, set))
+    }
+
+    /// Puts a note in its place. A killed process does not lose it, and a crash of the host may.
+    pub(super) fn note(&mut self, note: &Note) -> Result<(), JournalError> {
+        let none = || file_error("write a note beside", &self.path)(io::ErrorKind::Unsupported.into());
+        match &mut self.notes {
+            Some(notes) => notes.put(note),
+            None => Err(none()),
+        }
     }
 
     /// Adds a line. `to_disk` waits until it survives a crash of the host, too.

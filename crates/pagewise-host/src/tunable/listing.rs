@@ -1,7 +1,7 @@
 //! Every tunable with what this host has of it: for `pagewise show`, and those that have a value for recordings.
 
 use super::location::Locator;
-use super::{TunableError, file, memory_state, pair, read, swap};
+use super::{TunableError, file, kind, read};
 use crate::root::Root;
 use pagewise_core::tunable::{self, Descriptor, Grammar, Key, Tunable, find};
 
@@ -29,7 +29,7 @@ pub fn list(root: &Root) -> Vec<Listed> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valued {
     /// The tunable.
-    pub name: String,
+    pub tunable: Tunable,
     /// Its value now.
     pub value: String,
     /// The files the value comes from, none where it comes from no file, each with its text.
@@ -42,27 +42,22 @@ pub fn values(root: &Root) -> Vec<Valued> {
     let locator = Locator::new(root);
     let of_host = tunable::all().filter(|descriptor| descriptor.scope == tunable::Scope::Host);
     let named = of_host.flat_map(|descriptor| named(&locator, descriptor));
-    named.filter(|tunable| !tunable.is_for_job()).filter_map(|tunable| valued(&locator, &tunable)).collect()
+    named.filter(|tunable| !tunable.is_for_job()).filter_map(|tunable| valued(&locator, tunable)).collect()
 }
 
-fn valued(locator: &Locator<'_>, tunable: &Tunable) -> Option<Valued> {
-    let (root, grammar) = (locator.root, tunable.descriptor.grammar);
-    let most = if matches!(grammar, Grammar::Pair(_)) { 2 } else { 1 };
+fn valued(locator: &Locator<'_>, tunable: Tunable) -> Option<Valued> {
+    let root = locator.root;
+    let most = if matches!(tunable.descriptor.grammar, Grammar::Pair(_)) { 2 } else { 1 };
     let mut files = Vec::with_capacity(most);
-    for path in locator.candidates(tunable).ok()? {
+    for path in locator.candidates(&tunable).ok()? {
         match root.read(&path) {
             Ok(text) if files.len() < most => files.push((path, text)),
             Err(error) if files.is_empty() && !error.is_missing() => return None,
             _ => {}
         }
     }
-    let value = match grammar {
-        Grammar::MemoryState => memory_state::read(root).ok()?,
-        Grammar::Pair(pair) => pair::read(root, tunable, pair).ok()?,
-        Grammar::Swap => swap::read(root).ok()?,
-        _ => tunable.canonical(&files.first()?.1).ok()?,
-    };
-    Some(Valued { name: tunable.name.clone(), value, files })
+    let value = kind::of(&tunable).read_from(root, &tunable, &files).ok()?;
+    Some(Valued { tunable, value, files })
 }
 
 impl Listed {
@@ -102,7 +97,7 @@ fn listed(root: &Root, tunable: &Tunable) -> Listed {
         name: tunable.name.clone(),
         descriptor: tunable.descriptor,
         allowed: choices.unwrap_or_else(|| tunable.descriptor.grammar.allowed()),
-        value: (!tunable.is_for_job()).then(|| read(root, &tunable.name)),
+        value: (!tunable.is_for_job()).then(|| read(root, tunable)),
     }
 }
 
@@ -159,7 +154,7 @@ mod tests {
                 list(&root).into_iter().filter_map(|one| Some((one.name, one.value?.ok()?))).collect();
             let values = values(&root);
             let valued: Vec<(String, String)> =
-                values.iter().map(|one| (one.name.clone(), one.value.clone())).collect();
+                values.iter().map(|one| (one.tunable.name.clone(), one.value.clone())).collect();
             assert_eq!(valued, listed);
             for (path, text) in values.iter().flat_map(|one| &one.files) {
                 assert_eq!(root.read(path).ok().as_ref(), Some(text), "{path}");
@@ -171,7 +166,7 @@ mod tests {
     fn a_pair_comes_from_two_files_and_memory_that_is_aged_from_none() {
         let fake = FakeHost::hybrid();
         let values = values(&Root::at(fake.path()));
-        let files = |name: &str| values.iter().find(|one| one.name == name).map(|one| one.files.len());
+        let files = |name: &str| values.iter().find(|one| one.tunable.name == name).map(|one| one.files.len());
         assert_eq!((files("vm.dirty"), files("vm.swappiness"), files("swap")), (Some(2), Some(1), Some(1)));
         assert_eq!(files("cgroup[/batch].memory.limit_in_bytes"), Some(1));
         assert_eq!(files("memory_state"), None, "a captured tree does not say");

@@ -7,11 +7,12 @@ pub mod boot;
 pub mod change;
 mod error;
 mod file;
+pub mod held;
 pub mod journal;
+mod kind;
 mod listing;
 mod location;
 pub mod lock;
-pub mod memory_state;
 mod pair;
 mod reach;
 mod resolve;
@@ -26,25 +27,17 @@ pub use resolve::{HostSetting, Places, Resolved, resolve};
 pub use shell::{artefacts, shell_lines};
 
 use crate::root::Root;
+use held::Until;
+use pagewise_core::tunable::Tunable;
 use pagewise_core::tunable::policy::{Policy, PolicyError};
-use pagewise_core::tunable::{Grammar, Tunable, find};
 
 /// The value now, as canonical text.
 ///
 /// # Errors
-/// When there is no such tunable, this host lacks it, or its file cannot be read.
-pub fn read(root: &Root, tunable: &str) -> Result<String, TunableError> {
-    let tunable = host_tunable(tunable)?;
-    read_found(root, &tunable)
-}
-
-fn read_found(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
-    match tunable.descriptor.grammar {
-        Grammar::Pair(files) => pair::read(root, tunable, files),
-        Grammar::Swap => swap::read(root),
-        Grammar::MemoryState => memory_state::read(root),
-        _ => file::read(root, tunable),
-    }
+/// When it has no value on a host, this host lacks it, or its file cannot be read.
+pub fn read(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
+    of_host(tunable)?;
+    kind::of(tunable).read(root, tunable)
 }
 
 /// Sets the tunable to `value`, whatever it is now. Writes nothing when it has that value already.
@@ -54,45 +47,38 @@ fn read_found(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
 ///
 /// # Errors
 /// When this host lacks the tunable, it may not be written, or the kernel refuses.
-pub fn write(root: &Root, tunable: &str, value: &str) -> Result<(), TunableError> {
-    let tunable = host_tunable(tunable)?;
+pub fn write(root: &Root, tunable: &Tunable, value: &str) -> Result<(), TunableError> {
+    write_until(root, tunable, value, Until::Undone)
+}
+
+fn write_until(root: &Root, tunable: &Tunable, value: &str, until: Until) -> Result<(), TunableError> {
+    of_host(tunable)?;
     let value = tunable.canonical(value).map_err(|error| TunableError::value(&tunable.name, value, error))?;
-    if read_found(root, &tunable).is_ok_and(|now| same(&tunable.name, &now, &value)) {
+    let kind = kind::of(tunable);
+    if kind.read(root, tunable).is_ok_and(|now| tunable.same(&now, &value)) {
         return Ok(());
     }
-    match tunable.descriptor.grammar {
-        Grammar::Pair(files) => pair::write(root, &tunable, files, &value),
-        Grammar::Swap => swap::write(root, &value),
-        Grammar::MemoryState => memory_state::write(root, &value),
-        _ => file::write(root, &tunable, &value),
-    }
+    kind.write(root, tunable, &value, until)
 }
 
-/// Removes what a killed process left half made and no value shows: a zram device set up for swap and not in use, a
-/// process that was ageing memory. Files are not its business; [`artefacts`] are journalled.
-pub fn sweep(root: &Root) {
-    swap::sweep(root);
-    memory_state::sweep(root);
+/// Removes what a killed process left half made of this tunable and no value shows: a zram device set up for swap and not in use, a
+/// process that was to hold a value. Files are not its business; [`artefacts`] are journalled.
+pub fn sweep(root: &Root, tunable: &Tunable) {
+    kind::of(tunable).sweep(root, tunable);
 }
 
-/// Why the host is no longer as this value promises although it still reads so. Only `memory_state` promises more than
-/// its own text: a share of free memory that other processes can move.
+/// Why the host is no longer as this value promises although it still reads so: a value may promise more than its own text, as aged
+/// memory does, whose pieces other processes can move.
 #[must_use]
-pub fn broken_promise(root: &Root, tunable: &str, value: &str) -> Option<String> {
-    if tunable == pagewise_core::tunable::memory_state::NAME { memory_state::broken_promise(root, value) } else { None }
+pub fn broken_promise(root: &Root, tunable: &Tunable, value: &str) -> Option<String> {
+    kind::of(tunable).broken_promise(root, tunable, value)
 }
 
 /// What a value promises before a run that the host does not keep yet, though it may in a while: memory that is to be fresh and
 /// still comes together. The gate waits for it.
 #[must_use]
-pub fn not_yet(root: &Root, tunable: &str, value: &str) -> Option<String> {
-    if tunable == pagewise_core::tunable::memory_state::NAME { memory_state::not_yet(root, value) } else { None }
-}
-
-/// Whether two texts are the same value of the tunable, such as `1G` and `1073741824`.
-#[must_use]
-pub fn same(tunable: &str, a: &str, b: &str) -> bool {
-    pagewise_core::tunable::same(tunable, a, b)
+pub fn not_yet(root: &Root, tunable: &Tunable, value: &str) -> Option<String> {
+    kind::of(tunable).not_yet(root, tunable, value)
 }
 
 /// Reads a policy as it stands on the command line; `@FILE.toml` is opened.
@@ -123,7 +109,6 @@ pub enum LoadError {
 }
 
 /// A tunable that has a value on a host; those of the job are refused.
-fn host_tunable(name: &str) -> Result<Tunable, TunableError> {
-    let tunable = find(name)?;
-    if tunable.is_for_job() { Err(TunableError::JobOnly { tunable: tunable.name }) } else { Ok(tunable) }
+fn of_host(tunable: &Tunable) -> Result<(), TunableError> {
+    if tunable.is_for_job() { Err(TunableError::JobOnly { tunable: tunable.name.clone() }) } else { Ok(()) }
 }

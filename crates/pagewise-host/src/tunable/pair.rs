@@ -1,15 +1,52 @@
 //! Limits the kernel keeps in two files, a percentage and an amount.
 
-use super::TunableError;
+use super::held::Until;
+use super::kind::Kind;
+use super::resolve::may_write;
+use super::{Places, TunableError, shell};
 use crate::root::Root;
-use pagewise_core::tunable::{Amount, Pair, Tunable};
+use pagewise_core::tunable::{Amount, Grammar, Pair, Tunable};
+
+/// The kind of every such limit.
+pub(super) struct PairOfFiles;
+
+impl Kind for PairOfFiles {
+    fn read(&self, root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
+        read(root, tunable, pair_of(tunable)?)
+    }
+
+    fn write(&self, root: &Root, tunable: &Tunable, value: &str, _: Until) -> Result<(), TunableError> {
+        write(root, tunable, pair_of(tunable)?, value)
+    }
+
+    fn resolve(&self, root: &Root, _: &Places, tunable: &Tunable, value: &str) -> Result<String, TunableError> {
+        for (sysctl, _) in writes(tunable, pair_of(tunable)?, value)? {
+            may_write(root, tunable, &path(sysctl))?;
+        }
+        Ok(value.to_owned())
+    }
+
+    fn shell_lines(&self, _: &Root, tunable: &Tunable, value: &str) -> Vec<String> {
+        match pair_of(tunable).and_then(|pair| writes(tunable, pair, value)) {
+            Ok(writes) => writes.iter().map(|(name, number)| shell::echo(&number.to_string(), &path(name))).collect(),
+            Err(error) => vec![shell::comment(&tunable.name, &error.to_string())],
+        }
+    }
+}
+
+fn pair_of(tunable: &Tunable) -> Result<&'static Pair, TunableError> {
+    match tunable.descriptor.grammar {
+        Grammar::Pair(pair) => Ok(pair),
+        _ => Err(TunableError::Missing { tunable: tunable.name.clone(), why: "it is no pair of files".to_owned() }),
+    }
+}
 
 /// The file behind a sysctl's name.
-pub(super) fn path(sysctl: &str) -> String {
+fn path(sysctl: &str) -> String {
     format!("/proc/sys/{}", sysctl.replace('.', "/"))
 }
 
-pub(super) fn read(root: &Root, tunable: &Tunable, pair: &Pair) -> Result<String, TunableError> {
+fn read(root: &Root, tunable: &Tunable, pair: &Pair) -> Result<String, TunableError> {
     let amount = number(root, tunable, pair.amount)?.unwrap_or(0);
     if amount != 0 {
         return Ok(Amount::Bytes(amount.saturating_mul(pair.unit)).to_string());
@@ -40,7 +77,7 @@ fn number(root: &Root, tunable: &Tunable, sysctl: &str) -> Result<Option<u64>, T
 }
 
 /// Writes the file that is to be in force; the kernel takes the other out of force by itself.
-pub(super) fn write(root: &Root, tunable: &Tunable, pair: &Pair, value: &str) -> Result<(), TunableError> {
+fn write(root: &Root, tunable: &Tunable, pair: &Pair, value: &str) -> Result<(), TunableError> {
     for (sysctl, number) in writes(tunable, pair, value)? {
         let path = path(sysctl);
         let written = root.write(&path, &number.to_string());
@@ -51,7 +88,7 @@ pub(super) fn write(root: &Root, tunable: &Tunable, pair: &Pair, value: &str) ->
 }
 
 /// The writes that lead to the value, from any other.
-pub(super) fn writes<'a>(tunable: &Tunable, pair: &'a Pair, value: &str) -> Result<Vec<(&'a str, u64)>, TunableError> {
+fn writes<'a>(tunable: &Tunable, pair: &'a Pair, value: &str) -> Result<Vec<(&'a str, u64)>, TunableError> {
     let amount = pair.parse(value).map_err(|why| {
         let error = pagewise_core::tunable::ValueError { why, allowed: tunable.descriptor.grammar.allowed() };
         TunableError::value(&tunable.name, value, error)

@@ -14,14 +14,14 @@ const OF_GROUP: &str = "memory.swappiness";
 /// `mem_cgroup_css_alloc()` in `mm/memcontrol.c`, 6.18). A job's group is made below ours.
 #[must_use]
 pub fn out_of_reach(root: &Root, resolved: &Resolved) -> Option<String> {
-    let wanted = resolved.host.iter().find(|setting| setting.tunable == SWAPPINESS)?;
+    let wanted = resolved.host.iter().find(|setting| setting.tunable.name == SWAPPINESS)?;
     if resolved.job.cgroup_limits.contains_key(OF_GROUP) {
         return None;
     }
     let (own, mount) = (cgroup::own_memory_cgroup(root).ok()?, cgroup::memory_mount(root).ok()?);
     let group = own.folder.strip_prefix(&mount.folder).filter(|group| !group.is_empty())?;
     let named = format!("cgroup[{group}].{OF_GROUP}");
-    if own.version != Version::V1 || resolved.host.iter().any(|setting| setting.tunable == named) {
+    if own.version != Version::V1 || resolved.host.iter().any(|setting| setting.tunable.name == named) {
         return None;
     }
     let keeps = root.read(&format!("{}/{OF_GROUP}", own.folder)).ok()?;
@@ -74,10 +74,9 @@ mod tests {
         assert_eq!(said(&host("/", "60\n"), "vm.swappiness=10"), None);
         let mut resolved = Resolved::default();
         resolved.host.push(HostSetting {
-            tunable: SWAPPINESS.to_owned(),
+            tunable: pagewise_core::tunable::find(SWAPPINESS).unwrap(),
             value: "10".to_owned(),
             coupled: Vec::new(),
-            cost: pagewise_core::tunable::CostClass::Live,
         });
         let fake = FakeHost::empty()
             .file("/proc/self/cgroup", "0::/batch\n")

@@ -1,6 +1,6 @@
 //! From a policy to what has to be written here, with everything that can be known beforehand checked.
 
-use super::{TunableError, file, location, memory_state, pair, swap};
+use super::{TunableError, kind, location};
 use crate::facts::cgroup::Version;
 use crate::root::{FileError, Root};
 use crate::source::meminfo;
@@ -32,14 +32,27 @@ pub struct Resolved {
 /// One tunable of the host and the value it is to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostSetting {
-    /// Its name, in the one spelling that counts.
-    pub tunable: String,
+    /// The tunable.
+    pub tunable: Tunable,
     /// The value, as canonical text.
     pub value: String,
     /// Tunables present here that the kernel may move by itself when this one is written.
-    pub coupled: Vec<String>,
-    /// What switching it takes.
-    pub cost: CostClass,
+    pub coupled: Vec<Tunable>,
+}
+
+impl HostSetting {
+    /// A setting of this host, with what the kernel may move along.
+    pub(super) fn new(root: &Root, tunable: &Tunable, value: String) -> HostSetting {
+        let coupled = tunable.descriptor.coupled.iter().filter_map(|name| find(name).ok());
+        let coupled = coupled.filter(|tunable| super::read(root, tunable).is_ok()).collect();
+        HostSetting { tunable: tunable.clone(), value, coupled }
+    }
+
+    /// Whether the host has the value now.
+    #[must_use]
+    pub fn is_in_force(&self, root: &Root) -> bool {
+        super::read(root, &self.tunable).is_ok_and(|now| self.tunable.same(&now, &self.value))
+    }
 }
 
 /// Checks names, values, ceilings, conflicts, presence and rights. Changes nothing.
@@ -50,23 +63,19 @@ pub fn resolve(root: &Root, places: &Places, policy: &Policy) -> Result<Resolved
     let mut resolved = Resolved::default();
     let mut seen: Vec<(String, &Setting)> = Vec::new();
     for setting in &policy.settings {
-        let tunable = find(&setting.tunable)?;
-        let value = tunable
-            .canonical(&setting.value)
-            .and_then(|value| tunable.descriptor.grammar.check(&value).map(|()| value))
-            .map_err(|error| TunableError::value(&setting.tunable, &setting.value, error))?;
-        let identity = identity(root, &tunable)?;
+        let tunable = &setting.tunable;
+        let value = setting.checked().map_err(|error| TunableError::value(&setting.name, &setting.value, error))?;
+        let identity = identity(root, tunable)?;
         if let Some((_, first)) = seen.iter().find(|(known, _)| *known == identity) {
             return Err(conflict(first, setting));
         }
         seen.push((identity, setting));
         if tunable.is_for_job() {
-            add_to_job(root, &mut resolved.job, &tunable, &value, &setting.value)?;
+            add_to_job(root, &mut resolved.job, tunable, &value, &setting.value)?;
         } else if tunable.descriptor.cost == CostClass::Boot {
-            let (tunable, cost) = (tunable.name.clone(), CostClass::Boot);
-            resolved.boot.push(HostSetting { tunable, value, coupled: Vec::new(), cost });
+            resolved.boot.push(HostSetting { tunable: tunable.clone(), value, coupled: Vec::new() });
         } else {
-            let found = host_setting(root, places, &tunable, &value);
+            let found = host_setting(root, places, tunable, &value);
             resolved.host.push(found.map_err(|error| error.told_as_written(&setting.value))?);
         }
     }
@@ -85,8 +94,8 @@ fn identity(root: &Root, tunable: &Tunable) -> Result<String, TunableError> {
 }
 
 fn conflict(first: &Setting, second: &Setting) -> TunableError {
-    let text = |setting: &Setting| format!("{}={}", setting.tunable, setting.value);
-    let why = if first.tunable == second.tunable {
+    let text = |setting: &Setting| format!("{}={}", setting.name, setting.value);
+    let why = if first.name == second.name {
         "a policy sets a tunable once".to_owned()
     } else {
         "they are two names for one limit, and the second would undo the first".to_owned()
@@ -95,50 +104,21 @@ fn conflict(first: &Setting, second: &Setting) -> TunableError {
 }
 
 fn host_setting(root: &Root, places: &Places, tunable: &Tunable, value: &str) -> Result<HostSetting, TunableError> {
-    let descriptor = tunable.descriptor;
-    let value = match descriptor.grammar {
-        Grammar::Swap => swap::resolve(root, places, value)?,
-        Grammar::MemoryState => {
-            may_write(root, tunable, memory_state::DROP_CACHES)?;
-            may_write(root, tunable, memory_state::COMPACT)?;
-            memory_state::resolve(root, value)?;
-            value.to_owned()
-        }
-        Grammar::Pair(files) => {
-            for (sysctl, _) in pair::writes(tunable, files, value)? {
-                may_write(root, tunable, &pair::path(sysctl))?;
-            }
-            value.to_owned()
-        }
-        _ => {
-            is_offered(root, tunable, value)?;
-            may_write(root, tunable, &location::of(root, tunable)?)?;
-            value.to_owned()
-        }
-    };
-    if let Some(ceiling) = descriptor.ceiling {
-        is_below(root, tunable, &value, ceiling)?;
-    }
-    let is_here = |name: &&&str| super::read(root, name).is_ok();
-    let coupled = descriptor.coupled.iter().filter(is_here).map(|name| (*name).to_owned()).collect();
-    Ok(HostSetting { tunable: tunable.name.clone(), value, coupled, cost: descriptor.cost })
+    let value = kind::of(tunable).resolve(root, places, tunable, value)?;
+    is_below_ceiling(root, tunable, &value)?;
+    Ok(HostSetting::new(root, tunable, value))
 }
 
-/// Whether the kernel's own list has the value.
-fn is_offered(root: &Root, tunable: &Tunable, value: &str) -> Result<(), TunableError> {
-    match file::choices(root, tunable)? {
-        Some(choices) if !choices.iter().any(|choice| choice == value) => Err(TunableError::value(
-            &tunable.name,
-            value,
-            ValueError { why: "this kernel does not list it".to_owned(), allowed: choices.join(" ") },
-        )),
-        _ => Ok(()),
-    }
+/// Holds a value to the tunable's limits and to its ceiling on this host. What the kernel's file lists is not asked for.
+pub(super) fn is_fit(root: &Root, tunable: &Tunable, canonical: &str) -> Result<(), TunableError> {
+    let checked = tunable.descriptor.grammar.check(canonical);
+    checked.map_err(|error| TunableError::value(&tunable.name, canonical, error))?;
+    is_below_ceiling(root, tunable, canonical)
 }
 
 /// Opens the file for writing and closes it again: the only answer that counts where mounts, namespaces and security
 /// modules have their say.
-fn may_write(root: &Root, tunable: &Tunable, path: &str) -> Result<(), TunableError> {
+pub(super) fn may_write(root: &Root, tunable: &Tunable, path: &str) -> Result<(), TunableError> {
     match root.open_to_write(path) {
         Ok(_) => Ok(()),
         Err(source) => {
@@ -146,6 +126,10 @@ fn may_write(root: &Root, tunable: &Tunable, path: &str) -> Result<(), TunableEr
             Err(TunableError::access(&tunable.name, "write", error))
         }
     }
+}
+
+fn is_below_ceiling(root: &Root, tunable: &Tunable, value: &str) -> Result<(), TunableError> {
+    tunable.descriptor.ceiling.map_or(Ok(()), |ceiling| is_below(root, tunable, value, ceiling))
 }
 
 fn is_below(root: &Root, tunable: &Tunable, value: &str, ceiling: Ceiling) -> Result<(), TunableError> {

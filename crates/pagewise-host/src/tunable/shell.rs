@@ -1,45 +1,35 @@
 //! The same change in plain shell, for people who would rather see or run it themselves.
 
-use super::{Grammar, file, location, memory_state, pair, swap};
+use super::kind;
 use crate::root::Root;
-use pagewise_core::tunable::find;
+use pagewise_core::tunable::Tunable;
 use std::path::PathBuf;
 
 /// Lines of plain `sh` that set the tunable to `value` on this host. One comment line when it cannot be said in shell.
 #[must_use]
-pub fn shell_lines(root: &Root, tunable: &str, value: &str) -> Vec<String> {
-    let Ok(found) = super::host_tunable(tunable) else { return vec![comment(tunable, "it has no value on a host")] };
-    let Ok(value) = found.canonical(value) else { return vec![comment(tunable, "the value cannot be understood")] };
-    match found.descriptor.grammar {
-        Grammar::Swap => swap::shell_lines(root, &value),
-        Grammar::MemoryState => vec![memory_state::shell_line(&value)],
-        Grammar::Pair(files) => match pair::writes(&found, files, &value) {
-            Ok(writes) => writes.iter().map(|(name, number)| echo(&number.to_string(), &pair::path(name))).collect(),
-            Err(error) => vec![comment(tunable, &error.to_string())],
-        },
-        _ => match location::of(root, &found) {
-            Ok(path) => vec![echo(&file::as_written(root, &found, &path, &value), &path)],
-            Err(error) => vec![comment(tunable, &error.to_string())],
-        },
+pub fn shell_lines(root: &Root, tunable: &Tunable, value: &str) -> Vec<String> {
+    if tunable.is_for_job() {
+        return vec![comment(&tunable.name, "it has no value on a host")];
+    }
+    match tunable.canonical(value) {
+        Ok(value) => kind::of(tunable).shell_lines(root, tunable, &value),
+        Err(_) => vec![comment(&tunable.name, "the value cannot be understood")],
     }
 }
 
 /// Files a value creates on the host: to be journalled before they exist, and removed when the value is undone or
 /// another boot left them.
 #[must_use]
-pub fn artefacts(tunable: &str, value: &str) -> Vec<PathBuf> {
-    match find(tunable) {
-        Ok(found) if found.descriptor.grammar == Grammar::Swap => swap::artefacts(value),
-        _ => Vec::new(),
-    }
+pub fn artefacts(tunable: &Tunable, value: &str) -> Vec<PathBuf> {
+    kind::of(tunable).artefacts(value)
 }
 
-fn comment(tunable: &str, why: &str) -> String {
+pub(super) fn comment(tunable: &str, why: &str) -> String {
     let line = |text: &str| text.replace(['\n', '\r'], " ");
     format!("# {}: {}", line(tunable), line(why))
 }
 
-fn echo(value: &str, path: &str) -> String {
+pub(super) fn echo(value: &str, path: &str) -> String {
     format!("echo {} > {}", quoted(value), quoted(path))
 }
 

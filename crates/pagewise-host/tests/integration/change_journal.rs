@@ -3,14 +3,19 @@
 
 use pagewise_core::change::line::{Closing, Outcome};
 use pagewise_core::change::replay::Why;
-use pagewise_core::tunable::CostClass;
+use pagewise_core::tunable::{Tunable, find};
 use pagewise_host::root::Root;
-use pagewise_host::tunable::change::{Change, ChangeError, Journal, Lease, Phase, UndoReport};
+use pagewise_host::tunable::change::{Change, ChangeError, HostLock, Journal, Lease, Phase, UndoReport};
 use pagewise_host::tunable::journal::own_identity;
-use pagewise_host::tunable::{self, HostSetting, Resolved};
+use pagewise_host::tunable::{HostSetting, Resolved, read, write};
 use pagewise_testkit::{FakeHost, HostUnchanged, host_lock, requires};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn tunable(name: &str) -> Tunable {
+    find(name).expect("a tunable")
+}
 
 struct Host {
     tree: FakeHost,
@@ -61,11 +66,10 @@ impl Host {
 
 /// What a policy resolves to, made by hand so that values the grammar would refuse can be tried too.
 fn resolved(settings: &[(&str, &str)]) -> Resolved {
-    let setting = |(tunable, value): &(&str, &str)| HostSetting {
-        tunable: (*tunable).to_owned(),
+    let setting = |(name, value): &(&str, &str)| HostSetting {
+        tunable: tunable(name),
         value: (*value).to_owned(),
         coupled: Vec::new(),
-        cost: CostClass::Live,
     };
     Resolved { host: settings.iter().map(setting).collect(), ..Resolved::default() }
 }
@@ -312,20 +316,161 @@ fn a_restore_that_fails_is_told_and_tried_again_by_the_next_run() {
     assert_eq!(host.sysctl("swappiness"), "60");
 }
 
+const OFTEN: &str = "vm.watermark_scale_factor";
+
+fn open_for_often(journal: &Journal, lock: &HostLock, names: &[&str]) -> Result<Change, ChangeError> {
+    let tunables: Vec<Tunable> = names.iter().map(|name| tunable(name)).collect();
+    journal.open_for_often(lock, &tunables, "a guard", Lease::Owner, &mut |_| {})
+}
+
+#[test]
+fn hundreds_of_writes_cost_no_line_of_the_journal_and_no_room_and_are_put_back() {
+    let host = Host::new();
+    let before = host.sysctl("watermark_scale_factor");
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let mut change = open_for_often(&journal, &lock, &[OFTEN]).expect("nothing stands in the way");
+    assert_eq!(host.sysctl("watermark_scale_factor"), before, "opening writes nothing");
+    let notes = host.journal_file().with_extension("notes");
+    let room = || std::fs::metadata(&notes).expect("beside the journal").len();
+    let (lines, room_before) = (host.journal_text(), room());
+    for turn in 0..500 {
+        let value = (20 + turn % 300).to_string();
+        change.write_again(&lock, &tunable(OFTEN), &value).expect("nobody else is there");
+        assert_eq!(host.sysctl("watermark_scale_factor"), value);
+    }
+    assert_eq!((host.journal_text(), room()), (lines, room_before));
+    assert!(change.drift().is_empty(), "what it left is what it wrote last");
+    let report = change.undo(&lock).expect("nothing stands in the way");
+    assert_eq!(report.closed, Some(Closing::Undone));
+    assert_eq!(host.sysctl("watermark_scale_factor"), before);
+}
+
+#[test]
+fn what_someone_else_sets_between_two_writes_is_not_written_again_and_left() {
+    let host = Host::new();
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let mut change = open_for_often(&journal, &lock, &[OFTEN, "vm.swappiness"]).expect("nothing stands in the way");
+    for value in ["50", "60"] {
+        change.write_again(&lock, &tunable(OFTEN), value).expect("nobody else is there");
+    }
+    // One of the values that were ours before.
+    host.edit("watermark_scale_factor", "50");
+    let refused = change.write_again(&lock, &tunable(OFTEN), "70").expect_err("it is theirs");
+    assert!(matches!(refused, ChangeError::Foreign(_)), "{refused}");
+    assert!(refused.to_string().contains("vm.watermark_scale_factor is '50', not '60'"), "{refused}");
+    change.write_again(&lock, &tunable("vm.swappiness"), "10").expect("the other is ours still");
+    let report = change.undo(&lock).expect("leaving it is no failure");
+    assert_eq!(report.foreign().collect::<Vec<_>>(), [(OFTEN, "50")]);
+    assert_eq!((host.sysctl("watermark_scale_factor"), host.sysctl("swappiness")), ("50".into(), "60".into()));
+}
+
+#[test]
+fn only_what_was_opened_is_written_often_and_only_within_its_limits() {
+    let host = Host::new();
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let mut change = open_for_often(&journal, &lock, &[OFTEN]).expect("nothing stands in the way");
+    let mut refused = |name: &str, value: &str| change.write_again(&lock, &tunable(name), value).expect_err("refused");
+    assert!(matches!(refused("vm.swappiness", "10"), ChangeError::NotOften { .. }));
+    assert!(refused(OFTEN, "5000").to_string().contains("1 to 3000"));
+    assert!(refused(OFTEN, "much").to_string().contains("not a whole number"));
+    change.write_again(&lock, &tunable(OFTEN), "3000").expect("within");
+    let swap = open_for_often(&journal, &lock, &["swap"]).expect_err("never under what runs");
+    assert!(swap.to_string().starts_with("swap cannot be written often: it moves all"), "{swap}");
+}
+
+#[test]
+fn a_set_with_notes_that_are_lost_is_undone_in_full() {
+    let host = Host::new();
+    let before = host.sysctl("watermark_scale_factor");
+    let journal = host.journal();
+    let lock = journal.lock("test").expect("free");
+    let mut change = open_for_often(&journal, &lock, &[OFTEN]).expect("nothing stands in the way");
+    change.write_again(&lock, &tunable(OFTEN), "50").expect("nobody else is there");
+    std::mem::forget(change);
+    std::fs::remove_file(host.journal_file().with_extension("notes")).expect("a file of ours");
+    let reports = journal.undo_owned(&lock, own_identity()).expect("a whole journal");
+    assert!(matches!(reports[0].settings[0].outcome, Outcome::Restored), "{reports:?}");
+    assert_eq!(host.sysctl("watermark_scale_factor"), before);
+}
+
+/// Set in the process that [`killed_with_sigkill_while_it_writes_often_the_value_is_back`] kills: its state folder.
+const WRITES_OFTEN: &str = "PAGEWISE_TEST_WRITES_OFTEN";
+
+/// Writes on this host until it is killed, and says so once it wrote some hundred times.
+fn write_until_killed(state: &Path) {
+    let journal = Journal::open(state, &Root::live()).expect("a boot id");
+    let lock = journal.lock("test").expect("free");
+    let mut change = open_for_often(&journal, &lock, &[OFTEN]).expect("nothing stands in the way");
+    for turn in 0.. {
+        let value = (20 + turn % 200).to_string();
+        change.write_again(&lock, &tunable(OFTEN), &value).expect("nobody else is there");
+        if turn == 300 {
+            std::fs::write(state.join("ready"), "").expect("a file of ours");
+        }
+    }
+}
+
+#[test]
+fn killed_with_sigkill_while_it_writes_often_the_value_is_back() {
+    if let Some(state) = std::env::var_os(WRITES_OFTEN) {
+        write_until_killed(Path::new(&state));
+        return;
+    }
+    requires!(root, sysctl);
+    let host_lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&host_lock);
+    let _put_back = PutBack::of(&[OFTEN]);
+    let live = Root::live();
+    let before = read(&live, &tunable(OFTEN)).expect("readable");
+    // This test, whichever binary and module it is in.
+    let name = "killed_with_sigkill_while_it_writes_often_the_value_is_back";
+    let module = module_path!().split_once("::").map_or(String::new(), |(_, module)| format!("{module}::"));
+    for round in 0..12u64 {
+        let state = tempfile::tempdir().expect("a temporary folder");
+        let mut writer = Command::new(std::env::current_exe().expect("this binary"))
+            .args([&format!("{module}{name}"), "--exact", "--nocapture"])
+            .env(WRITES_OFTEN, state.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !state.path().join("ready").exists() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // A write takes some 50 µs: each round stops at another place of it.
+        std::thread::sleep(Duration::from_micros(137 * round));
+        writer.kill().expect("it lives");
+        writer.wait().expect("it ends");
+        assert!(state.path().join("ready").exists(), "it wrote hundreds of times");
+        let journal = Journal::open(state.path(), &live).expect("a boot id");
+        let lock = journal.lock("test").expect("free");
+        // What a watcher does, and what the next verb that writes does.
+        let owner = journal.open_sets().expect("readable")[0].begin.owner;
+        let undone = if round % 2 == 0 { journal.undo_owned(&lock, owner) } else { journal.recover(&lock) };
+        let reports = undone.expect("a whole journal");
+        assert_eq!(reports.len(), 1);
+        assert_eq!((reports[0].closed, reports[0].foreign().count()), (Some(Closing::Undone), 0), "{reports:?}");
+        assert_eq!(read(&live, &tunable(OFTEN)).expect("readable"), before, "round {round}: {reports:?}");
+    }
+}
+
 /// This machine's own settings, put back at the end also of a test that fails.
 struct PutBack(Vec<(&'static str, String)>);
 
 impl PutBack {
     fn of(tunables: &[&'static str]) -> PutBack {
-        let read = |name: &&'static str| (*name, tunable::read(&Root::live(), name).expect("readable"));
-        PutBack(tunables.iter().map(read).collect())
+        let value = |name: &&'static str| (*name, read(&Root::live(), &tunable(name)).expect("readable"));
+        PutBack(tunables.iter().map(value).collect())
     }
 }
 
 impl Drop for PutBack {
     fn drop(&mut self) {
         for (name, value) in &self.0 {
-            let _ = tunable::write(&Root::live(), name, value);
+            let _ = write(&Root::live(), &tunable(name), value);
         }
     }
 }
@@ -355,20 +500,20 @@ fn what_the_kernel_moves_along_with_thp_is_held_on_this_host() {
     let live = Root::live();
     // khugepaged raises min_free_kbytes to its recommendation when it starts, and never lowers it
     // (mm/khugepaged.c, set_recommended_min_free_kbytes).
-    tunable::write(&live, "thp.enabled", "never").expect("root may");
-    tunable::write(&live, "vm.min_free_kbytes", "40000").expect("root may");
+    write(&live, &tunable("thp.enabled"), "never").expect("root may");
+    write(&live, &tunable("vm.min_free_kbytes"), "40000").expect("root may");
     let state = tempfile::tempdir().expect("a temporary folder");
     let journal = Journal::open(state.path(), &live).expect("a boot id");
     let lock = journal.lock("test").expect("free");
     let mut policy = resolved(&[("thp.enabled", "always")]);
-    policy.host[0].coupled = vec!["vm.min_free_kbytes".to_owned()];
+    policy.host[0].coupled = vec![tunable("vm.min_free_kbytes")];
     let change = journal.apply(&lock, &policy, "p", Lease::Owner, &mut |_| {}).expect("nothing stands in the way");
     let applied = change.applied().to_vec();
-    let held = tunable::read(&live, "vm.min_free_kbytes").expect("readable");
+    let held = read(&live, &tunable("vm.min_free_kbytes")).expect("readable");
     change.undo(&lock).expect("nothing stands in the way");
     assert_eq!(held, "40000");
     let moved = applied.iter().find(|setting| setting.tunable == "vm.min_free_kbytes").expect("the kernel moved it");
     assert_eq!((moved.requested.as_deref(), moved.after.as_str()), (None, "40000"));
-    assert_eq!(tunable::read(&live, "vm.min_free_kbytes").expect("readable"), "40000");
-    assert_eq!(tunable::read(&live, "thp.enabled").expect("readable"), "never");
+    assert_eq!(read(&live, &tunable("vm.min_free_kbytes")).expect("readable"), "40000");
+    assert_eq!(read(&live, &tunable("thp.enabled")).expect("readable"), "never");
 }

@@ -1,20 +1,45 @@
 //! Tunables on hosts of every age, from trees; and on this host, each written and put back.
 
-use pagewise_core::tunable::policy::Policy;
-use pagewise_core::tunable::{self, Grammar, Scope};
+use pagewise_core::tunable::policy::{Policy, PolicyError};
+use pagewise_core::tunable::{self, Grammar, Scope, Tunable};
 use pagewise_host::root::Root;
-use pagewise_host::tunable::{
-    HostSetting, Listed, Places, TunableError, artefacts, list, read, resolve, same, shell_lines, sweep, write,
-};
+use pagewise_host::tunable::{self as host_tunable, HostSetting, Listed, Places, TunableError, list, resolve};
 use pagewise_testkit::{FakeHost, HostUnchanged, host_lock, requires};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+fn find(name: &str) -> Tunable {
+    tunable::find(name).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn read(root: &Root, name: &str) -> Result<String, TunableError> {
+    host_tunable::read(root, &find(name))
+}
+
+fn write(root: &Root, name: &str, value: &str) -> Result<(), TunableError> {
+    host_tunable::write(root, &find(name), value)
+}
+
+fn same(name: &str, a: &str, b: &str) -> bool {
+    find(name).same(a, b)
+}
+
+fn shell_lines(root: &Root, name: &str, value: &str) -> Vec<String> {
+    host_tunable::shell_lines(root, &find(name), value)
+}
+
+fn artefacts(name: &str, value: &str) -> Vec<PathBuf> {
+    host_tunable::artefacts(&find(name), value)
+}
 
 fn places(folder: &Path) -> Places {
     Places { state: folder.join("state"), cache: folder.join("cache") }
 }
 
 fn resolved(root: &Root, text: &str) -> Result<pagewise_host::tunable::Resolved, TunableError> {
-    let policy: Policy = text.parse().unwrap_or_else(|e| panic!("{e}"));
+    let policy: Policy = text.parse().map_err(|error| match error {
+        PolicyError::Name(error) => TunableError::from(error),
+        other => panic!("{other}"),
+    })?;
     resolve(root, &places(Path::new("/var/tmp")), &policy)
 }
 
@@ -49,9 +74,7 @@ fn another(root: &Root, listed: &Listed, now: &str) -> Option<String> {
         }
         Grammar::Pair(_) => Some(if now.ends_with('%') { "67108864" } else { "15%" }.to_owned()),
         Grammar::ZeroOr { min } => Some(if now == "0" { min } else { 0 }.to_string()),
-        Grammar::Limit | Grammar::Swap | Grammar::MemoryState | Grammar::ProcessThp | Grammar::Jvm | Grammar::Text => {
-            None
-        }
+        Grammar::Limit | Grammar::Swap | Grammar::Form(_) | Grammar::Text => None,
     }
     .filter(|other| resolved(root, &format!("{}={other}", listed.name)).is_ok())
 }
@@ -137,9 +160,9 @@ fn switching_thp_says_that_the_kernel_moves_the_watermarks_with_it() {
     let host = FakeHost::modern();
     let settings = resolved(&host.root(), "thp.enabled=never,mthp[64K].enabled=always,thp.defrag=never").expect("fit");
     let coupled: Vec<(&str, usize)> =
-        settings.host.iter().map(|setting| (setting.tunable.as_str(), setting.coupled.len())).collect();
+        settings.host.iter().map(|setting| (setting.tunable.name.as_str(), setting.coupled.len())).collect();
     assert_eq!(coupled, [("thp.enabled", 1), ("mthp[64k].enabled", 1), ("thp.defrag", 0)]);
-    assert_eq!(settings.host[0].coupled, ["vm.min_free_kbytes"]);
+    assert_eq!(settings.host[0].coupled, [find("vm.min_free_kbytes")]);
 }
 
 #[test]
@@ -152,7 +175,7 @@ fn both_faces_of_a_pair_are_one_tunable() {
         |text: &str| -> HostSetting { resolved(&root, text).unwrap_or_else(|e| panic!("{e}")).host.remove(0) };
     assert_eq!(
         (setting("vm.dirty_ratio=30").tunable, setting("vm.dirty_bytes=64M").value),
-        ("vm.dirty".into(), "67108864".into())
+        (find("vm.dirty"), "67108864".into())
     );
     write(&root, "vm.dirty", "67108864").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(host.text("/proc/sys/vm/dirty_bytes"), "67108864");
@@ -269,7 +292,7 @@ fn plain_shell_says_the_same() {
     let lines = shell_lines(&root, "swap", "file:1048576@/x/pagewise-1048576.swap");
     assert!(lines.iter().any(|line| line.contains("mkswap")), "{lines:?}");
     assert_eq!(shell_lines(&FakeHost::rhel6().root(), "swap", "off"), ["swapoff /dev/sda2"]);
-    assert!(shell_lines(&root, "no.such", "1")[0].starts_with('#'));
+    assert!(shell_lines(&root, "process.thp", "never")[0].starts_with('#'));
 }
 
 #[test]
@@ -476,10 +499,10 @@ fn a_device_that_a_killed_run_left_is_removed_and_nobody_elses_is() {
         assert!(made.expect("mkswap").success());
     };
     relabel("somebody");
-    sweep(&root);
+    host_tunable::sweep(&root, &find("swap"));
     let kept = disks();
     relabel("pagewise-added");
-    sweep(&root);
+    host_tunable::sweep(&root, &find("swap"));
     let swept = disks();
     write(&root, "swap", &before).unwrap_or_else(|e| panic!("{e}"));
     assert!(kept.contains(&ours), "somebody else's device was removed");

@@ -70,7 +70,7 @@ fn view_of_entry(journal: &Journal, entry: &Entry) -> Option<ChangeView> {
 pub(crate) fn view(journal: &Journal, set: &ChangeSet) -> ChangeView {
     let (state, state_words) = state(journal, set);
     let settings = set.begin.writes.iter().zip(&set.stages).map(|(write, stage)| SettingView {
-        tunable: write.tunable.clone(),
+        tunable: write.tunable.name.clone(),
         before: write.before.clone(),
         target: write.target.clone(),
         now: tunable::read(journal.root(), &write.tunable).ok(),
@@ -175,7 +175,9 @@ pub(crate) fn tell_exceptions(report: &UndoReport) {
 pub(crate) fn view_of_undo(journal: &Journal, set: &ChangeSet, report: &UndoReport) -> ChangeView {
     let mut view = view(journal, set);
     for setting in &mut view.settings {
-        let Some(undone) = report.settings.iter().find(|undone| undone.tunable == setting.tunable) else { continue };
+        let Some(undone) = report.settings.iter().find(|undone| undone.tunable.name == setting.tunable) else {
+            continue;
+        };
         *setting = SettingView::of_undone(undone, &setting.target, setting.now.clone());
     }
     (view.state, view.state_words) = match report.closed {

@@ -225,7 +225,7 @@ mod tests {
                             .unwrap_or_else(|| panic!("{line}"));
                         let (Asked::Set { policy } | Asked::Prove { b: policy, .. }) = asked else { panic!("{line}") };
                         assert_eq!(read, *policy, "{line} is the data");
-                        let settings = policy.settings.iter().map(|one| (&one.tunable, &one.value));
+                        let settings = policy.settings.iter().map(|one| (&one.tunable.name, &one.value));
                         assert!(settings.eq(change.settings.iter().map(|one| (&one.tunable, &one.to))), "{line}");
                         if let Asked::Prove { a, b, live: true } = asked {
                             let switched = switching::tunables([a, b], false);

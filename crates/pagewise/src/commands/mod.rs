@@ -1,6 +1,5 @@
 //! A file per verb: its arguments and one function that runs it.
 
-pub(crate) mod age;
 pub(crate) mod analyze;
 pub(crate) mod changes;
 pub(crate) mod diagnose;
@@ -8,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod hold;
 pub(crate) mod import;
+pub(crate) mod keep;
 pub(crate) mod prove;
 pub(crate) mod record;
 pub(crate) mod report;

@@ -128,8 +128,7 @@ fn planned(host: &Host, set: &ChangeSet, forget: bool) -> pagewise_core::report:
     view.state_words = "nothing was changed; this is what an undo would do".to_owned();
     for ((setting, write), stage) in view.settings.iter_mut().zip(&set.begin.writes).zip(&set.stages) {
         let Some(now) = &setting.now else { continue };
-        let same = |a: &str, b: &str| tunable::same(&write.tunable, a, b);
-        setting.outcome = match decide(write, stage, now, &same) {
+        setting.outcome = match decide(write, stage, now) {
             Action::Leave if *stage == Stage::Planned => Some(Outcome::NeverWritten),
             Action::Leave => setting.outcome.take(),
             Action::Already => Some(Outcome::Already),

@@ -101,13 +101,11 @@ impl Host {
     /// When it does, or cannot be had here.
     pub(crate) fn resolve(&self, policy: &Policy) -> Result<Resolved, Failure> {
         for setting in &policy.settings {
-            if pagewise_core::tunable::find(&setting.tunable).is_ok_and(|tunable| tunable.is_for_job()) {
+            if setting.tunable.is_for_job() {
+                let (name, value) = (&setting.name, &setting.value);
                 return Err(Failure::Usage(anyhow!(
-                    "cannot set {}: it acts on a job that Pagewise starts, and this host keeps no value of it; compare \
-                     it with: pagewise prove --a now --b {}={} -- COMMAND",
-                    setting.tunable,
-                    setting.tunable,
-                    setting.value
+                    "cannot set {name}: it acts on a job that Pagewise starts, and this host keeps no value of it; compare \
+                     it with: pagewise prove --a now --b {name}={value} -- COMMAND"
                 )));
             }
         }
@@ -120,8 +118,7 @@ impl Host {
         let mut to_write = Vec::new();
         for setting in resolved.host {
             let now = tunable::read(&self.root, &setting.tunable)?;
-            let is_so = tunable::same(&setting.tunable, &now, &setting.value);
-            if is_so { standing.push(setting) } else { to_write.push(setting) }
+            if setting.tunable.same(&now, &setting.value) { standing.push(setting) } else { to_write.push(setting) }
         }
         resolved.host = to_write;
         Ok((resolved, standing))
@@ -158,7 +155,7 @@ fn dry_run(host: &Host, policy: &Policy, settings: &[HostSetting], global: &Glob
     for setting in settings {
         let now = tunable::read(&host.root, &setting.tunable)?;
         views.push(SettingView {
-            tunable: setting.tunable.clone(),
+            tunable: setting.tunable.name.clone(),
             before: now.clone(),
             target: setting.value.clone(),
             now: Some(now),

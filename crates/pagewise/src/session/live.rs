@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress::live::{LiveProgress, Watching};
 use anyhow::anyhow;
 use pagewise_core::experiment::live::metric::LiveMetric;
-use pagewise_core::experiment::live::switching::{self, SwitchError, Switched};
+use pagewise_core::experiment::live::switching::{self, Switched};
 use pagewise_core::experiment::live::{Ended, EndedBy, Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order::{self, Order};
 use pagewise_core::experiment::plan::{Plan, forecast};
@@ -38,10 +38,7 @@ pub(crate) fn switched<'p>(
     policies: impl IntoIterator<Item = &'p Policy>,
     short_lived: bool,
 ) -> Result<Vec<Switched>, Failure> {
-    switching::tunables(policies, short_lived).map_err(|error| match error {
-        SwitchError::Name(_) => Failure::Usage(anyhow!(error)),
-        SwitchError::Never { .. } | SwitchError::NewOnly { .. } => Failure::NotPossible(anyhow!(error)),
-    })
+    switching::tunables(policies, short_lived).map_err(|error| Failure::NotPossible(anyhow!(error)))
 }
 
 impl Session {
@@ -97,7 +94,8 @@ impl Session {
             for setting in &resolved.host {
                 let now = tunable::read(&self.root, &setting.tunable).map_err(Failure::from)?;
                 lines.push(format!("  {}: {now} → {}", setting.tunable, setting.value));
-                let held = setting.coupled.join(", ");
+                let held: Vec<&str> = setting.coupled.iter().map(|tunable| tunable.name.as_str()).collect();
+                let held = held.join(", ");
                 if !held.is_empty() {
                     lines.push(format!("    held fixed beside it: {held}"));
                 }

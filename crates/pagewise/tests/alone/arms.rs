@@ -144,7 +144,7 @@ fn blocks_of_a_live_proof_are_stretches_of_its_one_recording() {
     let lock = host_lock();
     let _unchanged = HostUnchanged::watch(&lock);
     let desk = Desk::new();
-    let now = tunable::read(&Root::live(), "vm.swappiness").unwrap();
+    let now = tunable::read(&Root::live(), &pagewise_core::tunable::find("vm.swappiness").unwrap()).unwrap();
     let other = format!("vm.swappiness={}", if now == "37" { "38" } else { "37" });
     let how =
         ["--block", "3s", "--settle", "100ms", "--washout", "100ms", "--pairs", "4", "--stacks", "49", "--name", "x"];

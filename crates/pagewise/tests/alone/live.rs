@@ -66,7 +66,7 @@ fn assert_exit(output: &Output, code: i32) {
 }
 
 fn swappiness() -> String {
-    tunable::read(&Root::live(), "vm.swappiness").unwrap()
+    tunable::read(&Root::live(), &pagewise_core::tunable::find("vm.swappiness").unwrap()).unwrap()
 }
 
 /// A value the host does not have.

@@ -5,6 +5,7 @@ use pagewise_host::root::Root;
 use pagewise_host::source::{buddyinfo, meminfo, process};
 use pagewise_host::tunable::change::Journal;
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
+use rustix::process::{Pid, Signal};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -43,7 +44,7 @@ fn holders() -> Vec<u32> {
     let root = Root::live();
     let is_holder = |pid: &u32| {
         let line = root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.starts_with("pagewise\0__age\0") && process::start_time(&root, *pid).is_some()
+        line.starts_with("pagewise\0__keep\0memory_state\0") && process::start_time(&root, *pid).is_some()
     };
     process::pids(&root).into_iter().filter(is_holder).collect()
 }
@@ -60,8 +61,12 @@ fn within(seconds: u64, mut wanted: impl FnMut() -> bool) -> bool {
 }
 
 fn kill(pid: u32) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("not 0");
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it lives");
+    signal(pid, Signal::KILL);
+}
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("not 0");
+    rustix::process::kill_process(pid, signal).expect("it lives");
 }
 
 fn sets(state: &Path) -> Vec<ChangeSet> {
@@ -141,6 +146,36 @@ fn when_the_owner_is_killed_the_watcher_ends_the_holder() {
         assert_eq!(now(state.path()), "fresh");
         assert!(within(5, || is_closed(state.path())), "the change is still open");
     }
+}
+
+#[test]
+fn a_holder_ends_with_its_owner_also_when_the_watcher_is_killed_with_it() {
+    requires!(root, sysctl);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let state = tempfile::tempdir().expect("a temporary folder");
+    let _put_back = PutBack(state.path());
+    let mut owner = hold(state.path(), "memory_state=aged(30%)");
+    assert!(within(40, || sets(state.path()).iter().any(|set| set.applied)), "it was never applied");
+    assert_eq!(holders().len(), 1);
+    let root = Root::live();
+    let parent = |pid: u32| {
+        let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok())
+    };
+    let children = process::pids(&root).into_iter().filter(|pid| parent(*pid) == Some(owner.id()));
+    // The watcher and the job, which would sleep on: nobody is left to end it.
+    let others: Vec<u32> = children.filter(|pid| !holders().contains(pid)).collect();
+    assert_eq!(others.len(), 2, "{others:?}");
+    // Held fast, so that they cannot act before it is their turn.
+    others.iter().for_each(|pid| signal(*pid, Signal::STOP));
+    owner.kill().expect("it lives");
+    owner.wait().expect("it ends");
+    others.into_iter().for_each(kill);
+    assert!(within(5, || holders().is_empty()), "{:?} still hold", holders());
+    assert!(!is_closed(state.path()), "nobody was left to close it");
+    done(state.path(), &["set", "memory_state=fresh"]);
+    assert!(is_closed(state.path()), "the next verb that writes closes it");
 }
 
 #[test]

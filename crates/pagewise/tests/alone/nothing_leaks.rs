@@ -4,6 +4,7 @@
 //! `PAGEWISE_SEED` repeats it. The histogram at the end says in which phase the kills really came, by the journal.
 
 use pagewise_core::change::replay::{self, ChangeSet, Stage};
+use pagewise_core::tunable::find;
 use pagewise_host::root::Root;
 use pagewise_host::source::process;
 use pagewise_host::tunable;
@@ -385,14 +386,15 @@ fn a_colleagues_edit_before_the_kill_is_left_and_reported() {
     let mut run = Run::start(Verb::Hold, Aim::Running, 0);
     run.wait_for(Aim::Running);
     let watcher = run.watcher().expect("a watcher");
-    tunable::write(&Root::live(), "vm.swappiness", "77").expect("root may");
+    let swappiness = find("vm.swappiness").expect("a tunable");
+    tunable::write(&Root::live(), &swappiness, "77").expect("root may");
     kill(run.owner.id());
     kill(watcher);
     run.owner.wait().expect("our child");
     run.job().into_iter().for_each(kill);
     let told = run.next_writing_verb();
-    let left = tunable::read(&Root::live(), "vm.swappiness").expect("readable");
-    tunable::write(&Root::live(), "vm.swappiness", &before["vm.swappiness"]).expect("root may");
+    let left = tunable::read(&Root::live(), &swappiness).expect("readable");
+    tunable::write(&Root::live(), &swappiness, &before["vm.swappiness"]).expect("root may");
     assert_eq!(left, "77");
     let told = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(told.contains("vm.swappiness was changed by someone else since and is left at 77"), "{told}");

@@ -1,7 +1,7 @@
 //! What two policies take to be switched under a running job: whether it can be done at all, and how long to wait.
 
 use crate::tunable::policy::Policy;
-use crate::tunable::{self, NameError, Switching, Wait};
+use crate::tunable::{Switching, Wait};
 
 /// One tunable of the two policies.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,9 +17,6 @@ pub struct Switched {
 /// Why two policies cannot be compared under a running job.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SwitchError {
-    /// No such tunable.
-    #[error(transparent)]
-    Name(#[from] NameError),
     /// It cannot be switched while anything runs.
     #[error(
         "{tunable} cannot be switched while a job runs: it {reason}. Compare it without --live: prove then starts the job \
@@ -54,7 +51,7 @@ pub fn tunables<'p>(
 ) -> Result<Vec<Switched>, SwitchError> {
     let mut found: Vec<Switched> = Vec::new();
     for setting in policies.into_iter().flat_map(|policy| &policy.settings) {
-        let tunable = tunable::find(&setting.tunable)?;
+        let tunable = &setting.tunable;
         let name = tunable.name.clone();
         if found.iter().any(|switched| switched.tunable == name) {
             continue;

@@ -88,9 +88,8 @@ fn cell(plan: &Plan, levels: IndexMap<String, String>) -> Result<Cell, PolicyErr
         settings.extend(text.map_or("now", String::as_str).parse::<Policy>()?.settings);
     }
     if let Some(text) = &plan.everywhere {
-        let own: Vec<String> = settings.iter().map(|setting| canonical_name(&setting.tunable)).collect();
-        let rest = text.parse::<Policy>()?.settings.into_iter();
-        let rest: Vec<Setting> = rest.filter(|setting| !own.contains(&canonical_name(&setting.tunable))).collect();
+        let mut rest = text.parse::<Policy>()?.settings;
+        rest.retain(|setting| settings.iter().all(|own| own.tunable != setting.tunable));
         settings.splice(0..0, rest);
     }
     let names: Vec<&str> = levels.values().map(String::as_str).collect();
@@ -102,14 +101,10 @@ pub(super) fn canonical_name(name: &str) -> String {
     tunable::find(name).map_or_else(|_| name.to_owned(), |found| found.name)
 }
 
-/// What switching this cell's settings takes at most. Settings that no tunable is known for count as live; whoever
-/// resolves them says what is wrong.
+/// What of this cell's settings takes a boot.
 #[must_use]
 pub fn boot_settings(policy: &Policy) -> Vec<&Setting> {
-    let is_boot = |setting: &&Setting| {
-        tunable::find(&setting.tunable).is_ok_and(|tunable| tunable.descriptor.cost == CostClass::Boot)
-    };
-    policy.settings.iter().filter(is_boot).collect()
+    policy.settings.iter().filter(|setting| setting.tunable.descriptor.cost == CostClass::Boot).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
 use crate::recording::stack::RATES;
 use crate::spelling::{did_you_mean, is_unsafe};
 use crate::tunable::policy::Policy;
-use crate::tunable::{self, CostClass};
+use crate::tunable::{self, CostClass, Tunable};
 use crate::unit::{Bytes, Fraction, Seconds};
 use std::collections::BTreeSet;
 
@@ -231,16 +231,16 @@ impl Problems {
             self.add(["exclude".into()], "every combination is excluded, so nothing runs");
         }
         for cell in &cells {
-            let mut set_by: Vec<(&str, &str)> = Vec::new();
+            let mut set_by: Vec<(&Tunable, &str)> = Vec::new();
             for (factor, level) in &cell.levels {
                 let text = plan.factor(factor).and_then(|factor| factor.levels.get(level));
                 let policy: Policy = text.and_then(|text| text.parse().ok()).unwrap_or_default();
                 for setting in cell.policy.settings.iter().filter(|setting| policy.settings.contains(setting)) {
-                    match set_by.iter().find(|(name, by)| *name == setting.tunable && by != factor) {
-                        Some((name, other)) => {
+                    match set_by.iter().find(|(tunable, by)| **tunable == setting.tunable && by != factor) {
+                        Some((tunable, other)) => {
                             let index = plan.factors.iter().position(|one| one.name == *factor).unwrap_or(0);
                             let place = [Step::from("factor"), index.into(), "levels".into(), level.as_str().into()];
-                            let why = format!("'{name}' is set by the factors '{other}' and '{factor}' at once");
+                            let why = format!("'{tunable}' is set by the factors '{other}' and '{factor}' at once");
                             if !self.0.iter().any(|problem| problem.why == why) {
                                 self.add(place, why);
                             }
@@ -515,8 +515,8 @@ pub fn has_boot_factor(plan: &Plan) -> bool {
 #[must_use]
 pub fn cost_of(factor: &Factor) -> CostClass {
     let policies = factor.levels.values().filter_map(|text| text.parse::<Policy>().ok());
-    let costs = policies.flat_map(|policy| policy.settings).filter_map(|setting| tunable::find(&setting.tunable).ok());
-    costs.map(|tunable| tunable.descriptor.cost).max().unwrap_or(CostClass::Job)
+    let costs = policies.flat_map(|policy| policy.settings).map(|setting| setting.tunable.descriptor.cost);
+    costs.max().unwrap_or(CostClass::Job)
 }
 
 /// Whether two contrasts are one question, whichever of them is called primary.
@@ -548,15 +548,10 @@ fn unfit_policy(text: &str) -> Option<String> {
         Ok(policy) => policy,
         Err(error) => return Some(error.to_string()),
     };
-    policy.settings.iter().find_map(|setting| {
-        let tunable = match tunable::find(&setting.tunable) {
-            Ok(tunable) => tunable,
-            Err(error) => return Some(error.to_string()),
-        };
-        let value = tunable.canonical(&setting.value);
-        let checked = value.and_then(|value| tunable.descriptor.grammar.check(&value));
-        checked.err().map(|error| format!("{}={}: {error}", setting.tunable, setting.value))
-    })
+    policy
+        .settings
+        .iter()
+        .find_map(|setting| setting.checked().err().map(|error| format!("{}={}: {error}", setting.name, setting.value)))
 }
 
 /// Words that no kernel known to this version lists, with what would set them. The kernel that runs may be newer: whoever can
@@ -571,14 +566,13 @@ pub fn unheard_of(plan: &Plan) -> Vec<(Policy, Problem)> {
     let mut found = Vec::new();
     for (place, text) in everywhere.chain(levels) {
         for setting in text.parse::<Policy>().unwrap_or_default().settings {
-            let Ok(tunable) = tunable::find(&setting.tunable) else { continue };
-            let (words, value) = (tunable.descriptor.words, tunable.canonical(&setting.value).unwrap_or_default());
+            let (words, value) = (setting.tunable.descriptor.words, setting.canonical().unwrap_or_default());
             if words.is_empty() || words.contains(&value.as_str()) {
                 continue;
             }
             let why = format!(
                 "{}={}: no kernel up to 6.18 has this word{} (there are: {})",
-                setting.tunable,
+                setting.name,
                 setting.value,
                 did_you_mean(&value, words.iter().copied()),
                 words.join(", ")

@@ -5,8 +5,8 @@ use super::cells::{Cell, canonical_name, cells};
 use super::check::cost_of;
 use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
 use crate::comparison::words::p_value;
+use crate::tunable::CostClass;
 use crate::tunable::policy::{Policy, Setting};
-use crate::tunable::{self, CostClass};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -104,12 +104,8 @@ pub fn differing(a: &Policy, b: &Policy) -> Vec<String> {
 
 /// Names and values in the one spelling that counts.
 fn canonical(policy: &Policy) -> Vec<(String, String)> {
-    let one = |Setting { tunable, value }: &Setting| match tunable::find(tunable) {
-        Ok(found) => {
-            let value = found.canonical(value).unwrap_or_else(|_| value.clone());
-            (found.name, value)
-        }
-        Err(_) => (tunable.clone(), value.clone()),
+    let one = |setting: &Setting| {
+        (setting.tunable.name.clone(), setting.canonical().unwrap_or_else(|_| setting.value.clone()))
     };
     policy.settings.iter().map(one).collect()
 }

@@ -119,7 +119,7 @@ impl<'r> Frame<'r> {
 
     fn memory_state<'c>(&self, cells: impl Iterator<Item = &'c Cell>) -> Option<String> {
         let state = |cell: &'c Cell| {
-            let setting = cell.policy.settings.iter().rfind(|setting| setting.tunable == MEMORY_STATE);
+            let setting = cell.policy.settings.iter().rfind(|setting| setting.tunable.name == MEMORY_STATE);
             setting.map(|setting| &setting.value)
         };
         let states = distinct(cells.filter_map(state));

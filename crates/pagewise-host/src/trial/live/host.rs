@@ -18,6 +18,7 @@ use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places};
 use pagewise_core::experiment::live::{Ended, EndedBy};
 use pagewise_core::experiment::point::AppliedSetting;
+use pagewise_core::tunable::Tunable;
 use pagewise_core::tunable::policy::Policy;
 use std::collections::BTreeMap;
 use std::thread;
@@ -52,7 +53,7 @@ pub struct HereLive<'a> {
     /// The policy in force.
     pub in_force: Option<InForce>,
     /// What the tunables of both policies, and those they move along, were before the first switch.
-    pub before: BTreeMap<String, String>,
+    pub before: BTreeMap<Tunable, String>,
     /// When the proof began.
     pub since: Instant,
 }
@@ -71,12 +72,12 @@ pub fn values_before<'p>(
     root: &Root,
     places: &Places,
     policies: impl IntoIterator<Item = &'p Policy>,
-) -> Result<BTreeMap<String, String>, TrialError> {
+) -> Result<BTreeMap<Tunable, String>, TrialError> {
     let mut values = BTreeMap::new();
     for policy in policies {
         for setting in tunable::resolve(root, places, policy)?.host {
-            for name in setting.coupled.iter().chain([&setting.tunable]) {
-                values.insert(name.clone(), tunable::read(root, name)?);
+            for tunable in setting.coupled.iter().chain([&setting.tunable]) {
+                values.insert(tunable.clone(), tunable::read(root, tunable)?);
             }
         }
     }
@@ -143,13 +144,13 @@ impl LiveHost for HereLive<'_> {
     fn foreign(&mut self) -> Option<String> {
         let change = self.in_force.as_ref().map(|in_force| &in_force.change);
         let is_ours =
-            |name: &str| change.is_some_and(|change| change.applied().iter().any(|setting| setting.tunable == name));
+            |one: &Tunable| change.is_some_and(|change| change.applied().iter().any(|set| set.tunable == one.name));
         let mut found: Vec<String> =
             change.map(Change::drift).unwrap_or_default().iter().map(ToString::to_string).collect();
-        for (name, before) in self.before.iter().filter(|(name, _)| !is_ours(name)) {
-            match tunable::read(self.root, name) {
-                Ok(now) if tunable::same(name, &now, before) => {}
-                Ok(now) => found.push(format!("{name} is '{now}', not '{before}'")),
+        for (tunable, before) in self.before.iter().filter(|(tunable, _)| !is_ours(tunable)) {
+            match tunable::read(self.root, tunable) {
+                Ok(now) if tunable.same(&now, before) => {}
+                Ok(now) => found.push(format!("{tunable} is '{now}', not '{before}'")),
                 Err(error) => found.push(error.to_string()),
             }
         }

@@ -5,16 +5,45 @@ mod header;
 mod script;
 mod zram;
 
-pub(super) use script::shell_lines;
-
+use super::held::Until;
+use super::kind::Kind;
 use super::{Places, TunableError};
 use crate::facts::privilege::Privilege;
 use crate::root::Root;
 use crate::source::{meminfo, swaps};
-use pagewise_core::tunable::ValueError;
-use pagewise_core::tunable::swap::{Area, FILE_PREFIX, Kind, SMALLEST_AREA, parse, text, unescape};
+use pagewise_core::tunable::swap::{self, Area, FILE_PREFIX, Kind as AreaKind, SMALLEST_AREA, parse, text, unescape};
+use pagewise_core::tunable::{Tunable, ValueError};
 use pagewise_core::unit::Bytes;
 use std::path::{Path, PathBuf};
+
+/// The kind of the one tunable `swap`.
+pub(super) struct HostSwap;
+
+impl Kind for HostSwap {
+    fn read(&self, root: &Root, _: &Tunable) -> Result<String, TunableError> {
+        read(root)
+    }
+
+    fn write(&self, root: &Root, _: &Tunable, value: &str, _: Until) -> Result<(), TunableError> {
+        write(root, value)
+    }
+
+    fn resolve(&self, root: &Root, places: &Places, _: &Tunable, value: &str) -> Result<String, TunableError> {
+        resolve(root, places, value)
+    }
+
+    fn shell_lines(&self, root: &Root, _: &Tunable, value: &str) -> Vec<String> {
+        script::shell_lines(root, value)
+    }
+
+    fn artefacts(&self, value: &str) -> Vec<PathBuf> {
+        artefacts(value)
+    }
+
+    fn sweep(&self, root: &Root, _: &Tunable) {
+        sweep(root);
+    }
+}
 
 /// An area in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +53,7 @@ struct InUse {
     used: u64,
 }
 
-pub(super) fn read(root: &Root) -> Result<String, TunableError> {
+fn read(root: &Root) -> Result<String, TunableError> {
     let areas: Vec<Area> = in_use(root)?.into_iter().map(|in_use| in_use.area).collect();
     Ok(text(&areas))
 }
@@ -47,9 +76,9 @@ fn area_in_use(root: &Root, line: &swaps::Line<'_>) -> Option<(i64, InUse)> {
     let path = unescape(line.name);
     let bytes = line.size_kib()?.checked_mul(1024)?.checked_add(page_size(root))?;
     let kind = match (line.kind, zram::number(&path)) {
-        (_, Some(device)) => Kind::Zram(zram::algorithm(root, device)),
-        ("file", None) => Kind::File,
-        _ => Kind::Partition,
+        (_, Some(device)) => AreaKind::Zram(zram::algorithm(root, device)),
+        ("file", None) => AreaKind::File,
+        _ => AreaKind::Partition,
     };
     let priority = line.priority()?;
     // A negative one was given by the kernel, in the order of switching on.
@@ -72,9 +101,9 @@ fn unreadable(root: &Root, line: &str) -> TunableError {
 }
 
 /// Checks a user's value, and says which file a swap file will be.
-pub(super) fn resolve(root: &Root, places: &Places, value: &str) -> Result<String, TunableError> {
+fn resolve(root: &Root, places: &Places, value: &str) -> Result<String, TunableError> {
     let now = read(root)?;
-    if super::same("swap", &now, value) {
+    if swap::same(&now, value) {
         return Ok(now);
     }
     may_switch(root)?;
@@ -85,14 +114,14 @@ pub(super) fn resolve(root: &Root, places: &Places, value: &str) -> Result<Strin
     let folder = existing_path(&places.cache).join("swap");
     let mut areas = parse(value).map_err(wrong)?;
     for area in &mut areas {
-        if !area.path.is_empty() || area.kind == Kind::Partition {
+        if !area.path.is_empty() || area.kind == AreaKind::Partition {
             return Err(wrong("Pagewise chooses the file or device; only areas that are in use now have one".into()));
         }
         if area.bytes < SMALLEST_AREA || area.bytes % page_size(root) != 0 {
             return Err(wrong(format!("{} bytes are less than 1M or not whole pages", area.bytes)));
         }
         match &area.kind {
-            Kind::Zram(algorithm) => zram::can_be_made(root, area.bytes, algorithm.as_deref(), value)?,
+            AreaKind::Zram(algorithm) => zram::can_be_made(root, area.bytes, algorithm.as_deref(), value)?,
             _ => {
                 area::has_room(&folder, area.bytes, value)?;
                 area.path = folder.join(format!("{FILE_PREFIX}{}.swap", area.bytes)).display().to_string();
@@ -202,7 +231,7 @@ fn fits_into_memory(root: &Root, off: &[InUse], value: &str) -> Result<(), Tunab
     })
 }
 
-pub(super) fn write(root: &Root, value: &str) -> Result<(), TunableError> {
+fn write(root: &Root, value: &str) -> Result<(), TunableError> {
     if !root.is_live() {
         return Err(TunableError::Unsafe {
             tunable: "swap".to_owned(),
@@ -231,14 +260,14 @@ pub(super) fn write(root: &Root, value: &str) -> Result<(), TunableError> {
 }
 
 /// Only for this machine: a captured tree has no devices.
-pub(super) fn sweep(root: &Root) {
+fn sweep(root: &Root) {
     if let (true, Ok(now)) = (root.is_live(), in_use(root)) {
         zram::remove_leftovers(root, &now);
     }
 }
 
 /// Swap files of ours in a value.
-pub(super) fn artefacts(value: &str) -> Vec<PathBuf> {
+fn artefacts(value: &str) -> Vec<PathBuf> {
     let areas = parse(value).unwrap_or_default();
     areas.iter().filter(|area| area::is_named_by_us(area)).map(|area| PathBuf::from(&area.path)).collect()
 }

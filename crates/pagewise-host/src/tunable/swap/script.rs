@@ -6,7 +6,7 @@ use crate::tunable::shell::quoted;
 use pagewise_core::tunable::swap::{Area, Kind, parse};
 use std::path::Path;
 
-pub(in crate::tunable) fn shell_lines(root: &Root, value: &str) -> Vec<String> {
+pub(super) fn shell_lines(root: &Root, value: &str) -> Vec<String> {
     let (Ok(wanted), Ok(now)) = (parse(value), in_use(root)) else {
         return vec!["# swap: /proc/swaps cannot be read".to_owned()];
     };

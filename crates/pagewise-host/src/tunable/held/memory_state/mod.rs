@@ -1,79 +1,82 @@
-//! Memory that is broken up on purpose, so that policies can be compared as on a host that has been up for weeks.
-//!
-//! A process of ours, the holder, keeps a few pages in the middle of nearly every free huge page. Its command line says
-//! what it was asked for, its name how far it is; so the state is found from the process table alone, by whoever has to
-//! undo it. Undoing is ending that process.
+//! Memory that is broken up on purpose, so that policies can be compared as on a host that has been up for weeks: a process keeps a
+//! few pages in the middle of nearly every free huge page.
 
 mod ager;
 mod gather;
-mod holder;
 mod huge_file;
 
-use super::TunableError;
+use super::super::TunableError;
+use super::super::resolve::may_write;
+use super::process::Holding;
+use super::{Holder, unsafe_now};
 use crate::root::Root;
 use crate::source::{buddyinfo, meminfo};
+use pagewise_core::tunable::Tunable;
 use pagewise_core::tunable::memory_state::{MemoryState, NAME, parse};
-use pagewise_core::tunable::{Grammar, ValueError};
 use std::io;
 
-pub use holder::{VERB, hold};
-
 /// Writing 3 drops clean page cache, directory entries and inodes.
-pub(super) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Writing 1 compacts every zone.
-pub(super) const COMPACT: &str = "/proc/sys/vm/compact_memory";
+const COMPACT: &str = "/proc/sys/vm/compact_memory";
 
 /// How far below its figure the index may be found before the state counts as lost. Free memory comes and goes with every
 /// process; the gate grants available memory the same share (our own figure).
-pub const HOLDS_WITHIN: f64 = 0.05;
+const HOLDS_WITHIN: f64 = 0.05;
 
 /// What must stay available: the larger of 512 MiB and this share of memory (our own figures).
 const RESERVE: u64 = 512 << 20;
 const RESERVE_SHARE: f64 = 0.05;
 
-pub(super) fn read(root: &Root) -> Result<String, TunableError> {
-    if !root.is_live() {
-        return Err(missing("a captured tree does not say which process held memory".to_owned()));
-    }
-    Ok(holder::aged().map_or(MemoryState::Fresh, |(_, state)| state).to_string())
-}
+/// Keeps memory broken up.
+pub(super) struct Ager;
 
-/// What can be known before anything is touched.
-pub(super) fn resolve(root: &Root, value: &str) -> Result<(), TunableError> {
-    read(root)?;
-    if state(value)? == MemoryState::Fresh {
-        return Ok(());
+impl Holder for Ager {
+    fn name(&self) -> &'static str {
+        NAME
     }
-    buddyinfo::unusable_index(root).map_err(missing)?;
-    ager::can_be_had().map_err(|error| not_here(value, error))?;
-    has_reserve(root).map_err(|why| unsafe_now(value, why))
-}
 
-pub(super) fn write(root: &Root, value: &str) -> Result<(), TunableError> {
-    if !root.is_live() {
-        return Err(unsafe_now(value, "this is another host's captured tree; leave --root out".to_owned()));
-    }
-    holder::end_all().map_err(|source| refused(value, "end the process that holds the pieces", source))?;
-    match state(value)? {
-        MemoryState::Fresh => {
-            gather::gather(root);
-            Ok(())
+    fn can_be_had(&self, root: &Root, tunable: &Tunable, value: &str) -> Result<(), TunableError> {
+        may_write(root, tunable, DROP_CACHES)?;
+        may_write(root, tunable, COMPACT)?;
+        if parse(value) == Ok(MemoryState::Fresh) {
+            return Ok(());
         }
-        wanted @ MemoryState::Aged(_) => holder::start(wanted).map_err(|why| unsafe_now(value, why)),
+        buddyinfo::unusable_index(root).map_err(missing)?;
+        ager::can_be_had().map_err(|error| not_here(value, error))?;
+        has_reserve(root).map_err(|why| unsafe_now(tunable, value, why))
+    }
+
+    fn hold(&self, value: &str, holding: &mut Holding) -> Result<(), String> {
+        let pins = ager::age(&Root::live(), parse(value)?.index(), &|| holding.is_awaited())?;
+        tracing::debug!("{} huge pages hold a pinned page", pins.blocks);
+        holding.in_force()?;
+        while !holding.is_over_within(None) {
+            // Waking up without a reason is allowed, ending is not.
+            std::hint::black_box(&pins);
+        }
+        Ok(())
+    }
+
+    fn released(&self, root: &Root) {
+        gather::gather(root);
+    }
+
+    fn broken_promise(&self, root: &Root, value: &str) -> Option<String> {
+        broken_promise(root, value)
+    }
+
+    fn not_yet(&self, root: &Root, value: &str) -> Option<String> {
+        not_yet(root, value)
+    }
+
+    fn shell_after(&self) -> Option<String> {
+        Some(format!("echo 1 > {COMPACT}"))
     }
 }
 
-/// Ends what a killed process left half made: a holder that was still breaking memory up.
-pub(super) fn sweep(root: &Root) {
-    if root.is_live()
-        && let Err(error) = holder::end_unfinished()
-    {
-        tracing::warn!("a process that was ageing memory stays: {error}");
-    }
-}
-
-pub(super) fn broken_promise(root: &Root, value: &str) -> Option<String> {
+fn broken_promise(root: &Root, value: &str) -> Option<String> {
     let promised = parse(value).ok()?.index();
     if promised == 0.0 {
         return None;
@@ -91,7 +94,7 @@ const FRESH_AT_MOST: f64 = 0.5;
 
 /// Why memory is not fresh yet: after an undo of `aged`, what waits in per-CPU lists comes back within half a minute, and a run
 /// before that would be one on half-aged memory. Compacts what came back. `None` for any other value, and once it is fresh.
-pub(super) fn not_yet(root: &Root, value: &str) -> Option<String> {
+fn not_yet(root: &Root, value: &str) -> Option<String> {
     if parse(value).ok()? != MemoryState::Fresh {
         return None;
     }
@@ -104,15 +107,6 @@ pub(super) fn not_yet(root: &Root, value: &str) -> Option<String> {
         now * 100.0,
         FRESH_AT_MOST * 100.0
     ))
-}
-
-pub(super) fn shell_line(value: &str) -> String {
-    match parse(value) {
-        Ok(MemoryState::Fresh) => {
-            format!("kill $(pgrep -x {}) 2>/dev/null; echo 1 > {COMPACT}", holder::AGED)
-        }
-        _ => format!("# {NAME}: a process has to break memory up and hold it; use: pagewise set '{NAME}={value}'"),
-    }
 }
 
 fn has_reserve(root: &Root) -> Result<(), String> {
@@ -130,17 +124,8 @@ fn has_reserve(root: &Root) -> Result<(), String> {
     ))
 }
 
-fn state(value: &str) -> Result<MemoryState, TunableError> {
-    parse(value)
-        .map_err(|why| TunableError::value(NAME, value, ValueError { why, allowed: Grammar::MemoryState.allowed() }))
-}
-
 fn missing(why: String) -> TunableError {
     TunableError::Missing { tunable: NAME.to_owned(), why }
-}
-
-fn unsafe_now(value: &str, why: String) -> TunableError {
-    TunableError::Unsafe { tunable: NAME.to_owned(), value: value.to_owned(), why }
 }
 
 fn refused(value: &str, action: &str, source: io::Error) -> TunableError {
@@ -221,12 +206,5 @@ mod tests {
         let tree = tempfile::tempdir().expect("a temporary folder");
         let told = broken_promise(&Root::at(tree.path()), "aged(90%)").expect("unknown");
         assert!(told.contains("buddyinfo"), "{told}");
-    }
-
-    #[test]
-    fn a_captured_tree_is_neither_fresh_nor_aged() {
-        let (_tree, root) = host(10);
-        assert!(read(&root).is_err_and(|error| error.is_missing()));
-        assert!(write(&root, "fresh").is_err() && write(&root, "aged(90%)").is_err());
     }
 }
