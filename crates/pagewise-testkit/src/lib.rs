@@ -10,6 +10,9 @@ pub mod hostile;
 pub mod kills;
 
 pub mod lateness;
+
+pub mod layers;
+
 pub mod made_up_day;
 pub mod recordings;
 

@@ -7,8 +7,9 @@ use crate::settings::Settings;
 use clap::Args;
 use pagewise_core::report::doctor::{DoctorReport, SCHEMA, WalkCost, comparable};
 use pagewise_host::facts::{self, kernel, walk_cost};
+use pagewise_host::progress::Progress;
 use pagewise_host::root::Root;
-use pagewise_host::workload::Progress;
+use pagewise_host::workload;
 use std::process::ExitCode;
 
 /// What can be measured and changed here, and for each "no" the reason and the remedy
@@ -44,7 +45,7 @@ impl DoctorArgs {
         let settings = Settings::resolve(global).ok();
         let hadoop = settings.as_ref().and_then(|settings| settings.hadoop.as_deref());
         let cache = settings.as_ref().map(|settings| settings.cache_dir.as_path());
-        let capabilities = facts::capabilities(root, hadoop, cache);
+        let capabilities = facts::capabilities(root, workload::capabilities(root, hadoop, cache));
         let comparable = comparable(&capabilities);
         let (walk_cost, walk_cost_absent) = match self.measure(root) {
             Ok(cost) => (Some(cost), None),

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod fetch;
+pub(super) mod found;
 mod hadoop;
 mod input;
 mod java;
@@ -19,9 +20,10 @@ pub use hadoop::{Hadoop, Places as HadoopPlaces};
 pub use java::Java;
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
-use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use super::{JobSettings, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use crate::facts::programs;
 use crate::process::{Command, Ended};
+use crate::progress::Progress;
 use crate::root::Root;
 use crate::source::meminfo;
 use hadoop::Cluster;
