@@ -74,7 +74,7 @@ pub enum TrialError {
         reason: String,
     },
     /// The next point needs a boot that only the user can make.
-    #[error("point {} ({cell}) needs {needs}; boot it, then go on with:\n  pagewise trial resume {}", index + 1, bundle.display())]
+    #[error("point {} ({cell}) needs {needs}; boot it", index + 1)]
     NeedsBoot {
         /// Place in the order.
         index: u32,
@@ -82,8 +82,6 @@ pub enum TrialError {
         cell: String,
         /// What to boot.
         needs: String,
-        /// The bundle to go on with.
-        bundle: std::path::PathBuf,
     },
     /// A warm-up run failed: the comparison would only repeat that.
     #[error("the warm-up run under '{level}' ended as {outcome}: {reason}")]
@@ -241,8 +239,7 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         let needs = runner.boot_needed(&planned).or_else(|| own_boot_needed(&planned, &points, &runner.instant().1));
         if let Some(needs) = needs {
             bundle.wait_for_boot(&planned, attempt, &needs)?;
-            let bundle = bundle.path().to_owned();
-            return Err(TrialError::NeedsBoot { index: planned.index, cell: planned.cell, needs, bundle });
+            return Err(TrialError::NeedsBoot { index: planned.index, cell: planned.cell, needs });
         }
         let done = points.iter().filter(|point| point.outcome != Outcome::Invalid).count();
         observer.starting(&planned, attempt, done, order.points.len());

@@ -1,12 +1,12 @@
 //! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
 
-use crate::cli::{Cli, Global};
 use crate::commands::import::Known;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::progress;
 use anyhow::anyhow;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use pagewise_core::finding::{self, Diagnosis, Look, Options, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::unit::Seconds;
@@ -160,21 +160,15 @@ pub(super) fn diagnosis(look: &Look, subject: &str) -> Diagnosis {
     finding::diagnose(look, subject, options())
 }
 
-/// What this binary can propose.
+/// What this binary can propose: lines of `prove --live`, which it has; a test holds that it takes each.
 pub(super) fn options() -> Options {
-    Options { live_proof: has_live_proof() }
-}
-
-/// Whether this binary's `prove` has `--live`: its lines are proposed only where they work.
-fn has_live_proof() -> bool {
-    let cli = Cli::command();
-    let prove = cli.get_subcommands().find(|verb| verb.get_name() == "prove");
-    prove.is_some_and(|prove| prove.get_arguments().any(|argument| argument.get_long() == Some("live")))
+    Options { live_proof: true }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
     use pagewise_core::finding::rules;

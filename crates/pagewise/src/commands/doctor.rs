@@ -1,7 +1,7 @@
 //! `pagewise doctor`: what can be measured and changed on this host, and for each "no" the reason and the remedy.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 use clap::Args;

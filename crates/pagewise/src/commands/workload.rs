@@ -1,7 +1,7 @@
 //! `pagewise workload NAME prepare|run|verify|clean|fetch`: the steps of a built-in workload one by one.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::progress::StepProgress;
 use crate::settings::Settings;
@@ -9,8 +9,9 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use pagewise_core::experiment::plan;
 use pagewise_host::process::{self, Interrupt, JobEnded, Limits, Watch};
+use pagewise_host::progress::Progress;
 use pagewise_host::workload::terasort::{self, Terasort};
-use pagewise_host::workload::{self, JobSettings, Progress, RunContext, Surroundings, Verification, Workload};
+use pagewise_host::workload::{self, JobSettings, RunContext, Surroundings, Verification, Workload};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
