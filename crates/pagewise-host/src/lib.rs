@@ -36,6 +36,8 @@ pub mod store;
 
 pub mod record;
 
+pub mod following;
+
 pub mod import;
 
 pub mod export;

@@ -14,9 +14,8 @@ use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
-use pagewise_host::store::bundle::{Bundle, BundleError};
-use pagewise_host::trial::engine::TrialError;
-use pagewise_host::trial::session::{self, Held, SessionError, Start, Wait, Words, bundle_path};
+use pagewise_host::store::bundle::Bundle;
+use pagewise_host::trial::session::{self, Held, Start, Wait, Words, bundle_path};
 use pagewise_host::tunable::Places;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -137,7 +136,7 @@ impl Session {
 
     /// Takes the host for a new trial, before anything of it is read.
     pub(crate) fn hold_for(&self, plan: &Plan) -> Result<Held, Failure> {
-        self.here().hold_for(plan).map_err(|error| self.failure(error, &bundle_path(plan)))
+        self.here().hold_for(plan).map_err(|error| self.told.failure(error, &bundle_path(plan)))
     }
 
     /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
@@ -187,26 +186,12 @@ impl Session {
     /// Runs a new trial to its end, or until something stops it.
     pub(crate) fn start(&self, held: Held, plan: Plan, start: Start<'_>) -> Result<Bundle, Failure> {
         let path = bundle_path(&plan);
-        self.here().start(held, plan, start).map_err(|error| self.failure(error, &path))
+        self.here().start(held, plan, start).map_err(|error| self.told.failure(error, &path))
     }
 
     /// Runs what is left of an interrupted trial.
     pub(crate) fn resume(&self, path: &Path) -> Result<Bundle, Failure> {
-        self.here().resume(path).map_err(|error| self.failure(error, path))
-    }
-
-    /// A failure whose remedy is to go on with a bundle says how.
-    fn failure(&self, error: SessionError, bundle: &Path) -> Failure {
-        let go_on = |bundle: &Path| self.told.go_on(bundle);
-        match error {
-            SessionError::Trial(TrialError::Bundle(error @ BundleError::Exists(_))) => {
-                Failure::Usage(anyhow!("{error}, or go on with it:\n  {}", go_on(bundle)))
-            }
-            SessionError::Trial(error @ TrialError::NeedsBoot { .. }) => {
-                Failure::NotPossible(anyhow!("{error}, then go on with:\n  {}", go_on(bundle)))
-            }
-            other => other.into(),
-        }
+        self.here().resume(path).map_err(|error| self.told.failure(error, path))
     }
 }
 

@@ -1,6 +1,8 @@
 //! `pagewise __age STATE`: the process that breaks memory up and holds the pieces. Started by Pagewise itself, never by a
 //! person.
 
+use crate::failure::Failure;
+use crate::global::Global;
 use clap::Args;
 use pagewise_host::tunable::memory_state;
 use std::process::ExitCode;
@@ -10,6 +12,6 @@ pub(crate) struct AgeArgs {
     state: String,
 }
 
-pub(crate) fn run(args: &AgeArgs) -> ExitCode {
-    memory_state::hold(&args.state)
+pub(crate) fn run(args: &AgeArgs, _global: &Global) -> Result<ExitCode, Failure> {
+    Ok(memory_state::hold(&args.state))
 }

@@ -4,7 +4,6 @@
 mod cost;
 mod findings;
 mod functions;
-mod judge;
 mod picture;
 mod source;
 mod view;
