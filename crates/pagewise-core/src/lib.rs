@@ -2,7 +2,7 @@
 //!
 //! Nothing in this crate opens a file, looks at a clock, starts a process or reads the environment, and randomness
 //! comes only from a seed that the caller hands in. `clippy.toml` beside this crate forbids those calls, and
-//! `tests/integration/module_order.rs` holds the modules to the order below: each imports only those before it.
+//! `testkit/tests/known_truth/layers.rs` holds the modules to the order below: each imports only those before it.
 
 #![forbid(unsafe_code)]
 

@@ -1,40 +1,47 @@
 //! The machine side of Pagewise: every system call is in this crate.
 //!
-//! `unsafe` is allowed in `sys` alone, behind narrow functions that say why each is needed and why it is sound.
+//! `unsafe` is allowed in `sys` alone, behind narrow functions that say why each is needed and why it is sound. The modules
+//! stand in their order: each imports only those before it, which `testkit/tests/layers.rs` holds.
 
 #![deny(unsafe_code)]
 
-pub mod root;
-
 pub mod sys;
 
-pub mod facts;
+pub mod progress;
+
+pub mod root;
 
 pub mod given;
 
 pub mod locked;
 
+pub mod cgroup;
+
+pub mod source;
+
+pub mod facts;
+
 pub mod process;
+
+pub mod workload;
 
 pub mod restore;
 
-pub mod source;
+pub mod tunable;
 
 mod symbol;
 
 #[doc(hidden)]
 pub use symbol::read_anything as read_symbols;
 
-pub mod workload;
-
 pub mod store;
 
 pub mod record;
+
+pub mod following;
 
 pub mod import;
 
 pub mod export;
 
 pub mod trial;
-
-pub mod tunable;

@@ -3,8 +3,7 @@
 //! Commands are argument vectors, never a shell. Each runs in its own session, so that Ctrl-C at the terminal reaches
 //! Pagewise alone and Pagewise decides, and dies with Pagewise (`PR_SET_PDEATHSIG`).
 
-use crate::sys::child::{self, ChildSetup};
-use crate::workload::ProcessThp;
+use crate::sys::child::{self, ChildSetup, ProcessThp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::collections::BTreeMap;

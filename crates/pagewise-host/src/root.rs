@@ -171,6 +171,12 @@ fn below(absolute: &str) -> &str {
     absolute.trim_start_matches('/')
 }
 
+/// The system's words without its number.
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

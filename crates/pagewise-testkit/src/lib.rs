@@ -12,6 +12,9 @@ pub mod hostile;
 pub mod kills;
 
 pub mod lateness;
+
+pub mod layers;
+
 pub mod made_up_day;
 pub mod old_kernels;
 pub mod oracles;

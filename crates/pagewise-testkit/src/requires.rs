@@ -95,11 +95,11 @@ needs! {
     /// Reclaim on one node through sysfs.
     node_reclaim => writable("/sys/devices/system/node/node0/reclaim");
     /// A child of our own memory cgroup can be made, v1 or v2.
-    memory_cgroup => pagewise_host::facts::cgroup::try_child(&live()).map(|_| ());
+    memory_cgroup => pagewise_host::cgroup::try_child(&live()).map(|_| ());
     /// A child of our own memory cgroup can be made, and it is v1.
-    memory_cgroup_v1 => memory_cgroup_of(pagewise_host::facts::cgroup::Version::V1);
+    memory_cgroup_v1 => memory_cgroup_of(pagewise_host::cgroup::Version::V1);
     /// A child of our own memory cgroup can be made, and it is v2.
-    memory_cgroup_v2 => memory_cgroup_of(pagewise_host::facts::cgroup::Version::V2);
+    memory_cgroup_v2 => memory_cgroup_of(pagewise_host::cgroup::Version::V2);
     /// Pressure stall information.
     psi => file("/proc/pressure/memory");
     /// Perf events of the whole host.
@@ -152,7 +152,8 @@ needs! {
 
 mod check {
     //! What the needs are made of.
-    use pagewise_host::facts::{cgroup, privilege::Privilege, programs};
+    use pagewise_host::cgroup;
+    use pagewise_host::facts::{privilege::Privilege, programs};
     use pagewise_host::root::Root;
     use pagewise_host::workload::terasort::{Hadoop, HadoopPlaces};
     use std::path::PathBuf;

@@ -1,11 +1,8 @@
-//! The command line: what is common to all verbs, and the list of verbs. Each verb's own arguments stand in its file.
+//! The command line. The verbs are listed in `commands/mod.rs`, each with its own arguments; those of all are in `global.rs`.
 
-use crate::commands;
-use crate::failure::Failure;
-use clap::{Args, Parser, Subcommand};
-use pagewise_host::root::Root;
-use std::path::PathBuf;
-use std::process::ExitCode;
+use crate::commands::Verb;
+use crate::global::Global;
+use clap::Parser;
 
 /// Find what Linux memory management costs a data job, fix it, and prove the fix.
 #[derive(Parser, Debug)]
@@ -20,89 +17,3 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "Exit status: 0 done · 1 a verdict or finding you asked to fail on · 2 usage: the command line, \
 or a file it names, is wrong · 3 not permitted or not possible here · 4 a change was refused or not verified · 5 partial \
 data · 130 Ctrl-C";
-
-/// Options every verb takes.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Options of every command")]
-pub(crate) struct Global {
-    /// Write the result as JSON to stdout
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Say more on stderr (-vv: even more)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    /// Use colour: auto, always or never (NO_COLOR is respected)
-    #[arg(long, global = true, default_value = "auto", value_name = "WHEN", value_parser = ["auto", "always", "never"])]
-    pub(crate) color: String,
-    /// Read another host's captured tree instead of this machine
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) root: Option<PathBuf>,
-    /// Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]
-    #[arg(long, global = true, value_name = "DIR", env = "PAGEWISE_STATE_DIR")]
-    pub(crate) state_dir: Option<PathBuf>,
-    /// Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]
-    #[arg(long, global = true, value_name = "DIR", env = "PAGEWISE_CACHE_DIR")]
-    pub(crate) cache_dir: Option<PathBuf>,
-}
-
-impl Global {
-    /// The tree that is read: this machine's, or the one under `--root`.
-    pub(crate) fn root(&self) -> Root {
-        self.root.as_ref().map_or_else(Root::live, Root::at)
-    }
-}
-
-/// The verbs.
-#[derive(Subcommand, Debug)]
-pub(crate) enum Verb {
-    Doctor(commands::doctor::DoctorArgs),
-    Show(commands::show::ShowArgs),
-    Set(commands::set::SetArgs),
-    Changes(commands::changes::ChangesArgs),
-    Revert(commands::revert::RevertArgs),
-    Prove(Box<commands::prove::ProveArgs>),
-    Trial(commands::trial::TrialArgs),
-    Record(commands::record::RecordArgs),
-    Snapshot(commands::snapshot::SnapshotArgs),
-    Diagnose(commands::diagnose::DiagnoseArgs),
-    Import(commands::import::ImportArgs),
-    Export(commands::export::ExportArgs),
-    Watch(commands::watch::WatchArgs),
-    Top(commands::top::TopArgs),
-    Report(commands::report::ReportArgs),
-    Analyze(Box<commands::analyze::AnalyzeArgs>),
-    Workload(commands::workload::WorkloadArgs),
-    #[command(name = "__watch", hide = true)]
-    WatchOwner(commands::watch_owner::WatchArgs),
-    #[command(name = "__hold", hide = true)]
-    Hold(commands::hold::HoldArgs),
-    #[command(name = "__keep", hide = true)]
-    Keep(commands::keep::KeepArgs),
-}
-
-impl Verb {
-    pub(crate) fn run(self, global: &Global) -> Result<ExitCode, Failure> {
-        match self {
-            Verb::Doctor(args) => commands::doctor::run(&args, global),
-            Verb::Show(args) => commands::show::run(&args, global),
-            Verb::Set(args) => commands::set::run(&args, global),
-            Verb::Changes(args) => commands::changes::run(&args, global),
-            Verb::Revert(args) => commands::revert::run(&args, global),
-            Verb::Prove(args) => commands::prove::run(&args, global),
-            Verb::Trial(args) => commands::trial::run(&args, global),
-            Verb::Record(args) => commands::record::run(&args, global),
-            Verb::Snapshot(args) => commands::snapshot::run(&args, global),
-            Verb::Diagnose(args) => commands::diagnose::run(&args, global),
-            Verb::Import(args) => commands::import::run(&args, global),
-            Verb::Export(args) => commands::export::run(&args, global),
-            Verb::Watch(args) => commands::watch::run(&args, global),
-            Verb::Top(args) => commands::top::run(&args, global),
-            Verb::Report(args) => commands::report::run(&args, global),
-            Verb::Analyze(args) => commands::analyze::run(&args, global),
-            Verb::Workload(args) => commands::workload::run(&args, global),
-            Verb::WatchOwner(args) => commands::watch_owner::run(&args, global),
-            Verb::Hold(args) => commands::hold::run(&args, global),
-            Verb::Keep(args) => Ok(commands::keep::run(&args)),
-        }
-    }
-}

@@ -5,9 +5,11 @@
 //! verb that runs a command around which something is done returns its status, and 125, 126, 127 for what goes wrong before
 //! there is one.
 
+use anyhow::anyhow;
 use pagewise_core::comparison::analysis::ComparisonError;
 use pagewise_core::comparison::question::QuestionError;
 use pagewise_core::comparison::table::TableError;
+use pagewise_core::experiment::live::switching::SwitchError;
 use pagewise_host::export::ExportError;
 use pagewise_host::import::ImportError;
 use pagewise_host::process::{Interrupted, ProcessError};
@@ -15,6 +17,7 @@ use pagewise_host::record::RecordError;
 use pagewise_host::store::bundle::BundleError;
 use pagewise_host::store::recording::RecordingError;
 use pagewise_host::trial::engine::TrialError;
+use pagewise_host::trial::session::SessionError;
 use pagewise_host::tunable::change::ChangeError;
 use pagewise_host::tunable::journal::JournalError;
 use pagewise_host::tunable::lock::LockError;
@@ -218,6 +221,36 @@ impl From<BundleError> for Failure {
             | BundleError::Damaged { .. }
             | BundleError::Busy(_) => Failure::NotPossible(error.into()),
         }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Trial(error) => error.into(),
+            SessionError::Switch(error) => error.into(),
+            SessionError::Policy(_)
+            | SessionError::Load(_)
+            | SessionError::Order(_)
+            | SessionError::Metric(_)
+            | SessionError::Live { .. }
+            | SessionError::Pattern(_)
+            | SessionError::NoData { .. } => Failure::Usage(error.into()),
+            SessionError::Held(_) => Failure::NotPossible(anyhow!("{error}. --wait waits until it ends")),
+            SessionError::HeldOn(_) => Failure::NotPossible(anyhow!("{error}. It did not end while --wait waited")),
+            SessionError::Elsewhere { .. }
+            | SessionError::LiveElsewhere { .. }
+            | SessionError::OtherHost { .. }
+            | SessionError::OtherData { .. }
+            | SessionError::BudgetTooSmall { .. }
+            | SessionError::Scratch { .. } => Failure::NotPossible(error.into()),
+        }
+    }
+}
+
+impl From<SwitchError> for Failure {
+    fn from(error: SwitchError) -> Self {
+        Failure::NotPossible(error.into())
     }
 }
 

@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod failure;
+mod global;
 mod output;
 mod places;
 mod plans;

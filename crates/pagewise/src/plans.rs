@@ -1,11 +1,12 @@
 //! Plans: read from a file, or one of those that ship with Pagewise, by its name.
 
 use crate::failure::Failure;
-use crate::session::{Session, bad_pattern};
+use crate::session::Session;
 use anyhow::anyhow;
 use pagewise_core::experiment::plan::source::{self, Place, PlanError, Step};
 use pagewise_core::experiment::plan::{Plan, check};
 use pagewise_core::spelling::did_you_mean;
+use pagewise_host::trial::session::bad_pattern;
 use pagewise_host::{given, tunable};
 use std::path::Path;
 

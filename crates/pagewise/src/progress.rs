@@ -7,9 +7,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
+use pagewise_host::progress::Progress;
 use pagewise_host::record::{Closing, NAMES_AT_MOST, RecordError, Recorder, Summary};
-use pagewise_host::trial::engine::Observer;
-use pagewise_host::workload::Progress;
+use pagewise_host::trial::session::audience::Points;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -136,6 +136,8 @@ pub(crate) fn finish(recorder: Recorder) -> Result<Summary, RecordError> {
 pub(crate) struct TrialProgress {
     bar: Option<ProgressBar>,
     state: RefCell<Running>,
+    /// As long as it is there, Ctrl-C is answered at once.
+    _on_stop: OnStop,
 }
 
 struct Running {
@@ -151,7 +153,7 @@ struct Running {
 }
 
 impl TrialProgress {
-    pub(crate) fn new(total: usize, block_word: &'static str) -> Self {
+    pub(crate) fn new(block_word: &'static str, interrupt: &Interrupt) -> Self {
         let now = Instant::now();
         let running = Running {
             block_word,
@@ -160,14 +162,18 @@ impl TrialProgress {
             started: now,
             done_at_start: None,
             done: 0,
-            total,
+            total: 0,
             last_drawn: None,
         };
-        TrialProgress { bar: new_bar(total as u64, "{bar:20} {pos}/{len} {wide_msg}"), state: RefCell::new(running) }
+        let bar = new_bar(0, "{bar:20} {pos}/{len} {wide_msg}");
+        let said = "stopping: ending the job, then putting settings and data back …";
+        let on_stop = OnStop::say(said, interrupt, bar.clone());
+        TrialProgress { bar, state: RefCell::new(running), _on_stop: on_stop }
     }
+}
 
-    /// Called about ten times a second while a point runs.
-    pub(crate) fn tick(&self) {
+impl Points for TrialProgress {
+    fn tick(&self) {
         let Some(bar) = &self.bar else { return };
         let mut running = self.state.borrow_mut();
         if running.last_drawn.is_some_and(|drawn| drawn.elapsed().as_secs_f64() < 1.0) {
@@ -182,33 +188,14 @@ impl TrialProgress {
         bar.set_message(format!("{} · {elapsed}{left}", running.label));
     }
 
-    /// Until it is dropped, Ctrl-C is answered at once.
-    pub(crate) fn on_stop(&self, interrupt: &Interrupt) -> OnStop {
-        OnStop::say("stopping: ending the job, then putting settings and data back …", interrupt, self.bar.clone())
-    }
-
-    pub(crate) fn finish(&self) {
+    fn over(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
-}
 
-impl Running {
-    /// From the mean of the points this session ran.
-    fn left(&self) -> Option<Seconds> {
-        let ran = self.done.checked_sub(self.done_at_start?)?;
-        let mean = self.started.elapsed().as_secs_f64() / ran as f64;
-        (ran > 0).then(|| Seconds((mean * (self.total - self.done) as f64).max(0.0)))
-    }
-}
-
-/// The trial's observer: shares the bar with the runner's tick.
-pub(crate) struct Watching<'a>(pub(crate) &'a TrialProgress);
-
-impl Observer for Watching<'_> {
-    fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
-        let mut running = self.0.state.borrow_mut();
+    fn starting(&self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
+        let mut running = self.state.borrow_mut();
         running.done_at_start.get_or_insert(done);
         (running.done, running.total, running.since) = (done, total, Instant::now());
         let place = match planned.block {
@@ -219,12 +206,12 @@ impl Observer for Watching<'_> {
         running.label = format!("{place} · {}{again}", planned.cell);
         running.last_drawn = None;
         drop(running);
-        self.0.tick();
+        self.tick();
     }
 
-    fn ended(&mut self, point: &Point, done: usize, total: usize) {
+    fn ended(&self, point: &Point, done: usize, total: usize) {
         let label = {
-            let mut running = self.0.state.borrow_mut();
+            let mut running = self.state.borrow_mut();
             running.done = done;
             running.label.clone()
         };
@@ -234,11 +221,20 @@ impl Observer for Watching<'_> {
             (outcome, Some(reason)) => format!("{done}/{total} {label}: {}{wall}: {reason}", outcome.word()),
             (outcome, None) => format!("{done}/{total} {label}: {}{wall}", outcome.word()),
         };
-        match &self.0.bar {
+        match &self.bar {
             Some(bar) if point.outcome != Outcome::Ok => bar.println(output::for_stderr(&line)),
             Some(_) => {}
             None => output::note(&line),
         }
-        self.0.tick();
+        self.tick();
+    }
+}
+
+impl Running {
+    /// From the mean of the points this session ran.
+    fn left(&self) -> Option<Seconds> {
+        let ran = self.done.checked_sub(self.done_at_start?)?;
+        let mean = self.started.elapsed().as_secs_f64() / ran as f64;
+        (ran > 0).then(|| Seconds((mean * (self.total - self.done) as f64).max(0.0)))
     }
 }

@@ -1,8 +1,8 @@
 //! Where things are kept, resolved once: flags, then `PAGEWISE_*` variables, then the user's config file, then the
 //! host's, then the defaults.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use anyhow::{Context, anyhow};
 use pagewise_host::workload::{self, Places};
 use std::collections::BTreeMap;

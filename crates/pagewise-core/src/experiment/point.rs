@@ -1,9 +1,11 @@
 //! One run of the workload under one combination of levels, and everything that was seen of it.
 
 pub use crate::comparison::outcome::Outcome;
+use crate::metric::vmstat_is_level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A point that the order names. It exists before anything runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +29,23 @@ impl PlannedPoint {
     #[must_use]
     pub fn is_warmup(&self) -> bool {
         self.block.is_none()
+    }
+}
+
+/// What must be booted before a point can run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Boot {
+    /// What must be in force from the boot on: tunable to value. Empty where any boot will do that is a new one.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl fmt::Display for Boot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.settings.is_empty() {
+            return f.write_str("a boot of its own, of the same kernel");
+        }
+        let words: Vec<String> = self.settings.iter().map(|(tunable, value)| format!("{tunable}={value}")).collect();
+        f.write_str(&words.join(","))
     }
 }
 
@@ -69,4 +88,97 @@ pub struct Point {
     pub applied: Vec<AppliedSetting>,
     /// The boot the point ran in.
     pub boot_id: String,
+}
+
+/// A point with the kernel's counters at both ends: what a run gives, wherever it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The point. Its `counters` are [`Record::growth`], also when it is read again.
+    pub point: Point,
+    /// `/proc/vmstat` before the run.
+    pub vmstat_before: BTreeMap<String, i64>,
+    /// `/proc/vmstat` after the run.
+    pub vmstat_after: BTreeMap<String, i64>,
+}
+
+impl Record {
+    /// Growth of every running total; levels are left out, their difference means nothing.
+    #[must_use]
+    pub fn growth(&self) -> BTreeMap<String, i64> {
+        let totals = self.vmstat_before.iter().filter(|(name, _)| !vmstat_is_level(name));
+        let grown =
+            |(name, before): (&String, &i64)| Some((name.clone(), self.vmstat_after.get(name)?.wrapping_sub(*before)));
+        totals.filter_map(grown).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::btree_map;
+    use proptest::prelude::*;
+
+    /// Numbers of at most 15 digits, as measures are written.
+    fn number() -> impl Strategy<Value = f64> {
+        (-1_000_000_000_000i64..1_000_000_000_000).prop_map(|thousandths| thousandths as f64 / 1000.0)
+    }
+
+    fn planned() -> impl Strategy<Value = PlannedPoint> {
+        (any::<u32>(), any::<Option<u32>>(), any::<u32>(), any::<Option<u32>>(), ".*")
+            .prop_map(|(index, block, position, boot, cell)| PlannedPoint { index, block, position, boot, cell })
+    }
+
+    fn point() -> impl Strategy<Value = Point> {
+        let ended = (0..Outcome::ALL.len(), proptest::option::of(".*"), any::<u32>(), ".*", ".*");
+        let measured = (btree_map(".*", number(), 0..5), btree_map(".*", ".*", 0..3), btree_map(".*", ".*", 0..3));
+        let counters = btree_map(".*", any::<i64>(), 0..5);
+        let applied = (".*", ".*", proptest::option::of(".*"), ".*")
+            .prop_map(|(tunable, before, requested, after)| AppliedSetting { tunable, before, requested, after });
+        let applied = proptest::collection::vec(applied, 0..3);
+        (planned(), ended, measured, counters, applied).prop_map(|(planned, ended, measured, counters, applied)| {
+            let (outcome, reason, attempt, started_at, boot_id) = ended;
+            let (measures, absent, custom_units) = measured;
+            let outcome = Outcome::ALL[outcome];
+            Point {
+                planned,
+                attempt,
+                outcome,
+                reason,
+                started_at,
+                measures,
+                absent,
+                custom_units,
+                counters,
+                applied,
+                boot_id,
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_run_gave_goes_through_json_and_back(
+            point in point(),
+            vmstat_before in btree_map(".*", any::<i64>(), 0..5),
+            vmstat_after in btree_map(".*", any::<i64>(), 0..5),
+        ) {
+            let record = Record { point, vmstat_before, vmstat_after };
+            let text = serde_json::to_string(&record).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
+        }
+
+        #[test]
+        fn what_must_be_booted_goes_through_json_and_back(settings in btree_map(".*", ".*", 0..4)) {
+            let boot = Boot { settings };
+            let text = serde_json::to_string(&boot).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Boot>(&text).unwrap(), boot);
+        }
+    }
+
+    #[test]
+    fn what_must_be_booted_is_said_as_a_policy_is_written() {
+        let settings = [("kernel".to_owned(), "6.12.0".to_owned())].into();
+        assert_eq!(Boot { settings }.to_string(), "kernel=6.12.0");
+        assert_eq!(Boot::default().to_string(), "a boot of its own, of the same kernel");
+    }
 }

@@ -98,7 +98,8 @@ fn change(settings: &[(&str, String)], why: &str, restart: bool, look: &Look) ->
     if all.is_empty() {
         return None;
     }
-    let setting = |one: &Checked| Setting { tunable: one.found.name.clone(), value: one.to.clone() };
+    let setting =
+        |one: &Checked| Setting { tunable: one.found.clone(), name: one.found.name.clone(), value: one.to.clone() };
     let policy = Policy { name: None, settings: all.iter().map(setting).collect() };
     let is_live = all.iter().all(|one| one.found.descriptor.cost == CostClass::Live && !one.found.is_for_job());
     let is_for_job = |one: &Checked| one.found.is_for_job() || one.found.descriptor.scope == Scope::Job;

@@ -30,10 +30,7 @@ mod tests {
     use crate::tunable::policy::Setting;
 
     fn policy(settings: &[(&str, &str)]) -> Policy {
-        let setting = |(tunable, value): &(&str, &str)| {
-            let (tunable, value) = ((*tunable).to_owned(), (*value).to_owned());
-            Setting { tunable, value }
-        };
+        let setting = |(tunable, value): &(&str, &str)| Setting::new(*tunable, *value).unwrap();
         Policy { name: None, settings: settings.iter().map(setting).collect() }
     }
 

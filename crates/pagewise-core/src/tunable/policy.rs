@@ -5,12 +5,15 @@
 //! [`Policy::from_toml`].
 
 use super::{NameError, Tunable, ValueError, find};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 use toml::de::{DeTable, DeValue};
 
 /// One tunable and the value asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "WrittenSetting", try_from = "WrittenSetting")]
 pub struct Setting {
     /// What it sets.
     pub tunable: Tunable,
@@ -49,12 +52,37 @@ impl Setting {
     }
 }
 
+/// A setting as JSON has it: two texts.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Setting")]
+struct WrittenSetting {
+    /// The tunable's name, such as `thp.enabled` or `block[vda].read_ahead_kb`.
+    tunable: String,
+    /// The value.
+    value: String,
+}
+
+impl From<Setting> for WrittenSetting {
+    fn from(setting: Setting) -> Self {
+        WrittenSetting { tunable: setting.name, value: setting.value }
+    }
+}
+
+impl TryFrom<WrittenSetting> for Setting {
+    type Error = NameError;
+
+    fn try_from(written: WrittenSetting) -> Result<Self, NameError> {
+        Setting::new(written.tunable, written.value)
+    }
+}
+
 /// Settings that are applied together. Empty: leave the host as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Policy {
     /// The name it was given.
     pub name: Option<String>,
     /// What it sets.
+    #[schemars(with = "Vec<WrittenSetting>")]
     pub settings: Vec<Setting>,
 }
 

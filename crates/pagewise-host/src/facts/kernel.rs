@@ -1,6 +1,7 @@
 //! The host in a few facts, by the allow-list of `HostFacts`, and comparing kernel releases.
 
 use super::{programs, selected};
+use crate::cgroup;
 use crate::root::Root;
 use pagewise_core::report::facts::HostFacts;
 use std::os::unix::fs::MetadataExt;
@@ -22,7 +23,7 @@ pub fn host_facts(root: &Root, data_folder: Option<&Path>) -> HostFacts {
         thp_enabled: thp_file(root, "enabled"),
         thp_defrag: thp_file(root, "defrag"),
         swap_bytes: meminfo_bytes(&meminfo, "SwapTotal"),
-        cgroup: super::cgroup::versions(root),
+        cgroup: cgroup::versions(root),
         disk_kind: data_folder.filter(|_| root.is_live()).and_then(|folder| disk_kind(root, folder)),
         jvm: programs::default_jvm(root),
         virtual_machine: is_virtual_machine(root, &cpuinfo),

@@ -25,9 +25,8 @@ pub mod tuners;
 
 pub mod walk_cost;
 
-use crate::root::{FileError, Root};
+use crate::root::{FileError, Root, plain};
 use pagewise_core::report::doctor::{Area, Capability, State};
-use std::path::Path;
 
 /// Why a probe by system call has no answer under `--root`.
 const ANOTHER_HOST: &str = "not asked: another host's tree";
@@ -44,12 +43,12 @@ const PROBES: [fn(&Root) -> Vec<Capability>; 8] = [
     lab::probe,
 ];
 
-/// Asks everything that costs next to nothing; what takes time is [`walk_cost::measure`]. `hadoop` is the configured
-/// one, `cache` the folder that holds Pagewise's own.
+/// Asks everything that costs next to nothing; what takes time is [`walk_cost::measure`]. `of_workloads` is what the built-in
+/// workloads find of the programs they need.
 #[must_use]
-pub fn capabilities(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
+pub fn capabilities(root: &Root, of_workloads: Vec<Capability>) -> Vec<Capability> {
     let mut all: Vec<Capability> = PROBES.iter().flat_map(|probe| probe(root)).collect();
-    all.extend(programs::probe(root, hadoop, cache));
+    all.extend(programs::probe(root, of_workloads));
     all.sort_by_key(|capability| capability.area);
     all
 }
@@ -88,7 +87,7 @@ impl Setting<'_> {
 }
 
 /// Why nothing is said about what a captured tree leaves out.
-const NOT_CAPTURED: &str = "not in the captured tree";
+pub(crate) const NOT_CAPTURED: &str = "not in the captured tree";
 
 /// Whether the absence of a file below `folder` means anything: a captured tree may hold only a part of a host.
 fn shows(root: &Root, folder: &str) -> bool {
@@ -100,12 +99,6 @@ fn subsystem(path: &str) -> &str {
     const FOLDERS: [&str; 6] =
         ["/sys/kernel/mm", "/proc/sys/vm", "/proc/sys/kernel", "/sys/module", "/sys/devices/system/node", "/proc"];
     FOLDERS.into_iter().find(|folder| path.starts_with(folder)).unwrap_or("/sys")
-}
-
-/// The system's words without its number.
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// Marks a setting that can be read and not changed. In another host's tree nothing is said about writing.

@@ -1,7 +1,6 @@
-//! Programs a data job needs: on the search path, and JVMs, Hadoop and Spark with their versions.
+//! Programs a data job needs: on the search path, and JVMs and Spark with their versions.
 
 use crate::root::Root;
-use crate::workload::terasort::{Hadoop, HadoopPlaces};
 use pagewise_core::report::doctor::{Area, Capability, State};
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +15,8 @@ pub fn find(root: &Root, name: &str) -> Option<PathBuf> {
     folders(root).into_iter().map(|folder| folder.join(name)).find(|path| is_executable(path))
 }
 
-fn folders(root: &Root) -> Vec<PathBuf> {
+/// Where programs are looked for.
+pub(crate) fn folders(root: &Root) -> Vec<PathBuf> {
     match own_variable(root, "PATH") {
         Some(path) => std::env::split_paths(&path).collect(),
         None => USUAL_FOLDERS.iter().map(|folder| root.path(folder)).collect(),
@@ -24,7 +24,7 @@ fn folders(root: &Root) -> Vec<PathBuf> {
 }
 
 /// Whether the absence of a program means anything: a captured tree often has none.
-pub(super) fn are_shown(root: &Root) -> bool {
+pub(crate) fn are_shown(root: &Root) -> bool {
     USUAL_FOLDERS.iter().any(|folder| super::shows(root, folder))
 }
 
@@ -39,12 +39,13 @@ fn own_variable(root: &Root, name: &str) -> Option<OsString> {
 
 const AREA: Area = Area::Programs;
 
-/// JVMs, Hadoop, Spark. `hadoop` is the configured one, `cache` the folder that holds Pagewise's own.
-pub(super) fn probe(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
+/// JVMs, what the built-in workloads need, Spark.
+pub(super) fn probe(root: &Root, of_workloads: Vec<Capability>) -> Vec<Capability> {
     let mut list = jvm_capabilities(root);
     let own = Capability::yes(AREA, "job", "the job's own", "env.NAME and its arguments, on every host");
     list.insert(0, own.compares("the job's environment and arguments"));
-    list.extend([find_hadoop(root, hadoop, cache), spark(root)]);
+    list.extend(of_workloads);
+    list.push(spark(root));
     list
 }
 
@@ -145,35 +146,8 @@ fn jvm_capabilities(root: &Root) -> Vec<Capability> {
     jvms.iter().enumerate().map(capability).collect()
 }
 
-/// Hadoop as the workload `terasort` would find it, so that both say the same.
-fn find_hadoop(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
-    let (id, what) = ("hadoop", "Hadoop");
-    let cache = cache.map_or_else(|| root.path("/var/cache/pagewise"), Path::to_owned);
-    let places = if root.is_live() {
-        HadoopPlaces::here(configured.map(Path::to_owned), cache)
-    } else {
-        HadoopPlaces { path: folders(root), cache: root.path("/var/cache/pagewise"), ..HadoopPlaces::default() }
-    };
-    match Hadoop::find(&places) {
-        Ok(found) if found.launcher.is_none() => {
-            Capability::yes(AREA, id, what, format!("{} in Pagewise's cache, local mode", found.version))
-        }
-        Ok(found) => {
-            let launcher = found.launcher.as_deref().unwrap_or(&found.examples);
-            Capability::yes(AREA, id, what, found_in(root, Some(found.version.clone()), launcher))
-        }
-        Err(_) if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
-        Err(error) if places.flag.is_some() || places.hadoop_home.is_some() => {
-            Capability::no(AREA, id, what, error.to_string(), "correct that setting, or leave it out")
-        }
-        Err(_) => {
-            let why = "not configured, not in HADOOP_HOME or on the search path, not whole in the cache";
-            Capability::no(AREA, id, what, why, "run: pagewise workload terasort fetch")
-        }
-    }
-}
-
-fn found_in(root: &Root, version: Option<String>, place: &Path) -> String {
+/// A version and where it lies, as doctor says it.
+pub(crate) fn found_in(root: &Root, version: Option<String>, place: &Path) -> String {
     let version = version.unwrap_or_else(|| "version unknown".to_owned());
     format!("{version} in {}", root.shown(place))
 }
@@ -223,17 +197,6 @@ mod tests {
         assert_eq!(found[0].state, State::Limited, "JDK 25's first release ignores huge pages");
         assert!(found[0].value.as_deref().is_some_and(|v| v.contains("25 (Example) in /usr/lib/jvm/jdk-25")));
         assert!(found[1].value.as_deref().is_some_and(|v| v.contains("version unknown")));
-    }
-
-    #[test]
-    fn a_half_fetched_hadoop_in_the_cache_is_not_one_that_can_run() {
-        let fake = FakeHost::empty()
-            .file("/usr/bin/true", "")
-            .file("/var/cache/pagewise/hadoop-3.3.6.lock", "")
-            .file("/var/cache/pagewise/hadoop-3.3.6/hadoop-client-api-3.3.6.jar", "not a jar");
-        let hadoop = find_hadoop(&Root::at(fake.path()), None, None);
-        assert_eq!(hadoop.state, State::No);
-        assert!(hadoop.remedy.as_deref().is_some_and(|remedy| remedy.contains("terasort fetch")), "{hadoop:?}");
     }
 
     #[test]

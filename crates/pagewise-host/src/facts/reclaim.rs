@@ -1,6 +1,7 @@
 //! Page reclaim and compaction: watermarks, dirty limits, MGLRU, DAMON, reclaim on demand, read-ahead.
 
-use super::{Setting, cgroup, kernel};
+use super::{Setting, kernel};
+use crate::cgroup;
 use crate::root::Root;
 use pagewise_core::report::doctor::{Area, Capability};
 

@@ -4,10 +4,11 @@
 //! an access whose address depends on the one before cannot overlap with it, so its latency shows the walk. Nothing of
 //! the host's settings is touched: each memory area is advised to its page size, and what was really given is checked.
 
-use super::{cgroup, kernel};
+use super::kernel;
+use crate::cgroup;
+use crate::progress::Progress;
 use crate::root::Root;
 use crate::sys::mapping::{Mapping, PageAdvice};
-use crate::workload::Progress;
 use pagewise_core::report::doctor::{FootprintCost, Spread, WalkCost};
 use pagewise_core::unit::Bytes;
 use std::time::{Duration, Instant};

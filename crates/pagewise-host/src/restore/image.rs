@@ -374,7 +374,7 @@ mod tests {
     use pagewise_testkit::{host_lock, requires};
 
     struct Silent;
-    impl crate::workload::Progress for Silent {
+    impl crate::progress::Progress for Silent {
         fn stage(&self, _what: &str, _done: Option<f64>) {}
     }
 

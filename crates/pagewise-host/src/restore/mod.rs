@@ -22,7 +22,7 @@ pub use error::RestoreError;
 pub use workspace::{Leftovers, remove_leftovers};
 
 use crate::process::Interrupt;
-use crate::workload::Progress;
+use crate::progress::Progress;
 use pagewise_core::experiment::data::{Data, Manifest, Restore};
 use std::fmt;
 use std::fs;

@@ -3,7 +3,7 @@
 use super::polled::NumberFile;
 use super::visit::Parse;
 use super::{psi, vmstat};
-use crate::facts::cgroup::{MemoryCgroup, Version, memory_mount, own_memory_cgroup};
+use crate::cgroup::{MemoryCgroup, Version, memory_mount, own_memory_cgroup};
 use crate::root::Root;
 
 /// Files of `name number` lines or of pressure: name of the source, file, parser.

@@ -8,7 +8,7 @@ use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
 use pagewise_core::experiment::plan::cells::cells;
-use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
@@ -157,28 +157,6 @@ pub struct Frozen {
 /// The last part of a path as text.
 fn name_of(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().into_owned())
-}
-
-/// A point with the kernel's counters at both ends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// The point. Its `counters` are [`Record::growth`], also when it is read again.
-    pub point: Point,
-    /// `/proc/vmstat` before the run.
-    pub vmstat_before: BTreeMap<String, i64>,
-    /// `/proc/vmstat` after the run.
-    pub vmstat_after: BTreeMap<String, i64>,
-}
-
-impl Record {
-    /// Growth of every running total; levels are left out, their difference means nothing.
-    #[must_use]
-    pub fn growth(&self) -> BTreeMap<String, i64> {
-        let totals = self.vmstat_before.iter().filter(|(name, _)| !vmstat_is_level(name));
-        let grown =
-            |(name, before): (&String, &i64)| Some((name.clone(), self.vmstat_after.get(name)?.wrapping_sub(*before)));
-        totals.filter_map(grown).collect()
-    }
 }
 
 /// The measures of a point as the database holds them.

@@ -1,6 +1,5 @@
 //! What happens between fork and exec, and how a child's resource use is collected.
 
-use crate::workload::ProcessThp;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -8,6 +7,17 @@ use std::process::Command;
 
 /// `PR_THP_DISABLE_EXCEPT_ADVISED` of `include/uapi/linux/prctl.h` (6.18).
 const THP_DISABLE_EXCEPT_ADVISED: libc::c_ulong = 1 << 1;
+
+/// Transparent huge pages for the job's processes alone, by `prctl(PR_SET_THP_DISABLE)` between fork and exec.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessThp {
+    /// As the host's setting says.
+    Default,
+    /// None at all.
+    Never,
+    /// Only where the program advises it (`PR_THP_DISABLE_EXCEPT_ADVISED`, kernel 6.18 and later).
+    ExceptAdvised,
+}
 
 /// What a child does to itself before it becomes the command.
 #[derive(Debug)]

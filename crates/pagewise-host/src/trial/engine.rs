@@ -5,7 +5,7 @@ use super::measure::NO_NUMBER;
 use crate::process::Interrupted;
 use crate::restore::RestoreError;
 use crate::source::SourceError;
-use crate::store::bundle::{Bundle, BundleError, Record};
+use crate::store::bundle::{Bundle, BundleError};
 use crate::tunable::TunableError;
 use crate::tunable::change::ChangeError;
 use crate::workload::WorkloadError;
@@ -13,14 +13,22 @@ use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::next::{Next, cut_pairs, invalidated_by, next};
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
-use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::point::{Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::experiment::stopping;
 
 /// Runs one point. On this host that is [`super::runner::HostRunner`]; tests script it.
 pub trait PointRunner {
-    /// What must be booted before this point can run, in words; `None` when it can run now.
-    fn boot_needed(&self, _planned: &PlannedPoint) -> Option<String> {
+    /// What must be booted before this point can run; `None` when it can run now.
+    fn boot_needed(&self, _planned: &PlannedPoint) -> Option<Boot> {
         None
+    }
+
+    /// Boots what a point needs, where it runs: the next [`PointRunner::instant`] is of that boot.
+    ///
+    /// # Errors
+    /// When what is booted does not come up.
+    fn boot(&mut self, _planned: &PlannedPoint, _boot: &Boot) -> Result<Booting, TrialError> {
+        Ok(Booting::ByTheUser)
     }
 
     /// Runs it and says what it gave. A job that fails is a result, not an error. Calls `starting` while it waits for the
@@ -33,6 +41,15 @@ pub trait PointRunner {
 
     /// The instant and the boot a point starts in.
     fn instant(&self) -> (String, String);
+}
+
+/// Who boots what a point needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booting {
+    /// The runner did.
+    Done,
+    /// Only the user can: the trial stops, and goes on after the boot.
+    ByTheUser,
 }
 
 /// Told how far a point is on its way to its job, so that it can be written down first.
@@ -74,16 +91,14 @@ pub enum TrialError {
         reason: String,
     },
     /// The next point needs a boot that only the user can make.
-    #[error("point {} ({cell}) needs {needs}; boot it, then go on with:\n  pagewise trial resume {}", index + 1, bundle.display())]
+    #[error("point {} ({cell}) needs {needs}; boot it", index + 1)]
     NeedsBoot {
         /// Place in the order.
         index: u32,
         /// Its cell.
         cell: String,
         /// What to boot.
-        needs: String,
-        /// The bundle to go on with.
-        bundle: std::path::PathBuf,
+        needs: Boot,
     },
     /// A warm-up run failed: the comparison would only repeat that.
     #[error("the warm-up run under '{level}' ended as {outcome}: {reason}")]
@@ -239,10 +254,11 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         }
         let Next::Run(planned, attempt) = next(&order, &points) else { return Ok(()) };
         let needs = runner.boot_needed(&planned).or_else(|| own_boot_needed(&planned, &points, &runner.instant().1));
-        if let Some(needs) = needs {
-            bundle.wait_for_boot(&planned, attempt, &needs)?;
-            let bundle = bundle.path().to_owned();
-            return Err(TrialError::NeedsBoot { index: planned.index, cell: planned.cell, needs, bundle });
+        if let Some(needs) = needs
+            && (runner.boot(&planned, &needs)? == Booting::ByTheUser || runner.boot_needed(&planned).is_some())
+        {
+            bundle.wait_for_boot(&planned, attempt, &needs.to_string())?;
+            return Err(TrialError::NeedsBoot { index: planned.index, cell: planned.cell, needs });
         }
         let done = points.iter().filter(|point| point.outcome != Outcome::Invalid).count();
         observer.starting(&planned, attempt, done, order.points.len());
@@ -292,10 +308,10 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
 
 /// A whole plot is a boot of its own, also where the plot before had the same kernel: what varies from boot to boot is the error
 /// that the kernels are compared against, and two plots of one boot would share it.
-fn own_boot_needed(planned: &PlannedPoint, points: &[Point], boot_id: &str) -> Option<String> {
+fn own_boot_needed(planned: &PlannedPoint, points: &[Point], boot_id: &str) -> Option<Boot> {
     planned.boot?;
     let is_of_another_plot = |point: &Point| point.planned.boot != planned.boot && point.boot_id == boot_id;
-    points.iter().any(is_of_another_plot).then(|| "a boot of its own, of the same kernel".to_owned())
+    points.iter().any(is_of_another_plot).then(Boot::default)
 }
 
 /// Takes a look that is due and was not taken yet, and writes down what was decided. Gives whether the trial ends here: by

@@ -2,7 +2,7 @@
 //!
 //! A point: prepare the workload · apply the policy · wait for the state gate · measure the run · undo the policy ·
 //! verify the output · clean up. [`engine`] is the loop, [`runner`] is one point on this host. In a live proof a point is a
-//! block of time, and [`live`] runs it. [`recordings`] are what each leaves beside its row, [`stacks`] what is compared of them.
+//! block of time, and [`live`] runs it. [`session`] runs a trial from its plan to its bundle; [`recordings`] are what each leaves beside its row, [`stacks`] what is compared of them.
 
 pub mod engine;
 pub mod gate;
@@ -13,5 +13,6 @@ pub mod measure;
 pub mod recordings;
 pub mod runner;
 pub mod scope;
+pub mod session;
 pub mod stacks;
 pub mod touch;

@@ -7,19 +7,19 @@ use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
 use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
+use crate::progress::Progress;
 use crate::record::Recorder;
 use crate::restore::Dataset;
 use crate::root::Root;
 use crate::source;
-use crate::store::bundle::Record;
 use crate::tunable::change::{self, Change, ChangeError, Lease, UndoReport};
 use crate::tunable::journal::Journal;
 use crate::tunable::lock::HostLock;
 use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places, Resolved};
-use crate::workload::{JobSettings, Progress, RunContext, Verification, Workload, WorkloadError};
+use crate::workload::{JobSettings, RunContext, Verification, Workload, WorkloadError};
 use pagewise_core::experiment::plan::DropCaches;
-use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::point::{AppliedSetting, Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::tunable::policy::Policy;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
@@ -134,16 +134,13 @@ impl PointRunner for HostRunner<'_> {
         (now(), source::boot_id(self.root).unwrap_or_default())
     }
 
-    fn boot_needed(&self, planned: &PlannedPoint) -> Option<String> {
+    fn boot_needed(&self, planned: &PlannedPoint) -> Option<Boot> {
         let policy = self.policies.get(&planned.cell)?;
         let resolved = tunable::resolve(self.root, self.places, policy).ok()?;
-        let missing: Vec<String> = resolved
-            .boot
-            .iter()
-            .filter(|setting| !setting.is_in_force(self.root))
-            .map(|setting| format!("{}={}", setting.tunable, setting.value))
-            .collect();
-        (!missing.is_empty()).then(|| missing.join(","))
+        let missing = resolved.boot.iter().filter(|setting| !setting.is_in_force(self.root));
+        let settings: BTreeMap<String, String> =
+            missing.map(|setting| (setting.tunable.name.clone(), setting.value.clone())).collect();
+        (!settings.is_empty()).then_some(Boot { settings })
     }
 
     fn run_point(

@@ -1,7 +1,7 @@
 //! Where a run lives, so that all of it can be counted and ended: a child of our memory cgroup where that can be had,
 //! else the sessions of the commands that were started.
 
-use crate::facts::cgroup::{self, Version};
+use crate::cgroup::{self, Version};
 use crate::root::Root;
 use crate::source::process;
 use std::collections::BTreeMap;

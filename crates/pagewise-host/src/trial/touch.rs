@@ -3,10 +3,10 @@
 //! move under the comparison.
 
 use crate::process::{Interrupt, Interrupted};
+use crate::progress::Progress;
 use crate::root::Root;
 use crate::source::{meminfo, zoneinfo};
 use crate::sys::mapping::{Mapping, PageAdvice};
-use crate::workload::Progress;
 
 /// Below this managed share of what exists, pages are still to come. A settled host manages more than 97 %: what is
 /// missing is the page array itself, 64 bytes for each 4,096.

@@ -1,7 +1,7 @@
 //! Where a tunable's file is on this host.
 
 use super::TunableError;
-use crate::facts::cgroup::{self, MemoryCgroup, Version};
+use crate::cgroup::{self, MemoryCgroup, Version};
 use crate::root::Root;
 use pagewise_core::tunable::{Key, Tunable};
 use std::cell::OnceCell;

@@ -1,7 +1,7 @@
 //! Settings of the whole host that not everything on it goes by.
 
 use super::Resolved;
-use crate::facts::cgroup::{self, Version};
+use crate::cgroup::{self, Version};
 use crate::root::Root;
 
 const SWAPPINESS: &str = "vm.swappiness";

@@ -1,10 +1,11 @@
 //! From a policy to what has to be written here, with everything that can be known beforehand checked.
 
 use super::{TunableError, kind, location};
-use crate::facts::cgroup::Version;
+use crate::cgroup::Version;
 use crate::root::{FileError, Root};
 use crate::source::meminfo;
-use crate::workload::{JobSettings, ProcessThp};
+use crate::sys::child::ProcessThp;
+use crate::workload::JobSettings;
 use pagewise_core::tunable::policy::{Policy, Setting};
 use pagewise_core::tunable::{Ceiling, CostClass, Grammar, JobSetting, JobThp, Tunable, ValueError, find};
 use std::path::PathBuf;

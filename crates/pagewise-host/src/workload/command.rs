@@ -1,7 +1,8 @@
 //! The user's own command as a workload: what is timed, and the commands around it.
 
-use super::{JobSettings, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use super::{JobSettings, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use crate::process::{self, Command, Ended, Interrupt};
+use crate::progress::Progress;
 use pagewise_core::experiment::plan;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -7,8 +7,12 @@ pub mod command;
 pub mod terasort;
 
 use crate::process::{Command, Ended, Interrupt, Interrupted, JobEnded};
+use crate::progress::Progress;
+use crate::root::Root;
+use crate::sys::child::ProcessThp;
 use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
+use pagewise_core::report::doctor::Capability;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -186,6 +190,13 @@ pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Box<
     (workload.from_plan)(declared, around)
 }
 
+/// What `doctor` says of the programs that the built-in workloads need. `hadoop` is the configured one, `cache` the folder that
+/// holds Pagewise's own.
+#[must_use]
+pub fn capabilities(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
+    vec![terasort::found::capability(root, hadoop, cache)]
+}
+
 /// What a policy asks of the job rather than of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobSettings {
@@ -199,17 +210,6 @@ pub struct JobSettings {
     pub cgroup_limits: BTreeMap<String, String>,
     /// `workload.ARG=VALUE`.
     pub workload_args: BTreeMap<String, String>,
-}
-
-/// Transparent huge pages for the job's processes alone, by `prctl(PR_SET_THP_DISABLE)` between fork and exec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessThp {
-    /// As the host's setting says.
-    Default,
-    /// None at all.
-    Never,
-    /// Only where the program advises it (`PR_THP_DISABLE_EXCEPT_ADVISED`, kernel 6.18 and later).
-    ExceptAdvised,
 }
 
 /// One run as the workload sees it.
@@ -272,12 +272,6 @@ pub enum Verification {
     Wrong(String),
     /// Nothing checks it.
     NotChecked,
-}
-
-/// Where a workload says how far it is, for anything longer than two seconds.
-pub trait Progress {
-    /// `what` is being done; `done` of 1 so far, when that can be told.
-    fn stage(&self, what: &str, done: Option<f64>);
 }
 
 /// A job that can be run again and again under different policies.

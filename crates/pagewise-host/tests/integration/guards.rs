@@ -3,9 +3,9 @@
 
 use pagewise_core::experiment::order::draw;
 use pagewise_core::experiment::plan::source;
-use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
-use pagewise_host::store::bundle::{Bundle, Frozen, Record};
+use pagewise_host::store::bundle::{Bundle, Frozen};
 use pagewise_host::trial::engine::{self, Observer, PointRunner, Starting, TrialError, Way};
 use pagewise_testkit::scripted;
 use std::collections::BTreeMap;

@@ -4,12 +4,11 @@
 use pagewise_core::experiment::data::Restore;
 use pagewise_host::facts::programs::jvms;
 use pagewise_host::process::{self, Interrupt, Limits, Watch};
+use pagewise_host::progress::Progress;
 use pagewise_host::restore::Dataset;
 use pagewise_host::root::Root;
 use pagewise_host::workload::terasort::{Arguments, Java, Terasort, fetch_hadoop};
-use pagewise_host::workload::{
-    JobSettings, Places, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError,
-};
+use pagewise_host::workload::{JobSettings, Places, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use pagewise_testkit::requires;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -515,8 +515,8 @@ fn a_limit_of_a_control_group_is_written_and_put_back_on_this_host() {
     let lock = host_lock();
     let _unchanged = HostUnchanged::watch(&lock);
     let root = Root::live();
-    let own = pagewise_host::facts::cgroup::try_child(&root).expect("children can be made");
-    let mount = pagewise_host::facts::cgroup::memory_mount(&root).expect("a mount");
+    let own = pagewise_host::cgroup::try_child(&root).expect("children can be made");
+    let mount = pagewise_host::cgroup::memory_mount(&root).expect("a mount");
     let folder = format!("{}/pagewise-limit-test-{}", own.folder, std::process::id());
     std::fs::create_dir(&folder).expect("a control group");
     let group = folder.strip_prefix(&mount.folder).expect("below the mount").to_owned();

@@ -1,7 +1,7 @@
 //! Where trouble is made: bounded in time and in memory, with things that go away by themselves.
 
 use super::Severity;
-use pagewise_host::facts::cgroup::{self, MemoryCgroup, Version};
+use pagewise_host::cgroup::{self, MemoryCgroup, Version};
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::source::meminfo;

@@ -5,6 +5,7 @@ mod analysis_says;
 mod changes_of_the_host;
 mod findings;
 mod hostile_input;
+mod layers;
 mod licences;
 mod models_agree_with_r;
 mod numbers_print_as_r;

@@ -1,7 +1,7 @@
 //! `pagewise analyze FILE.csv`: statistics on anyone's raw points. Reads a table and touches nothing else.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;

@@ -1,8 +1,8 @@
 //! `pagewise changes`: what was changed on this host, and what still has to be undone.
 
 use super::set::show;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 use anyhow::anyhow;

@@ -1,8 +1,8 @@
 //! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
 
-use crate::cli::Global;
 use crate::commands::import::Known;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::progress;
 use anyhow::anyhow;
@@ -167,7 +167,6 @@ mod tests {
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
     use pagewise_core::finding::proposal::Command as Asked;
-    use pagewise_core::finding::rules;
     use pagewise_core::report::command_line;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;
@@ -225,7 +224,7 @@ mod tests {
                             .unwrap_or_else(|| panic!("{line}"));
                         let (Asked::Set { policy } | Asked::Prove { b: policy, .. }) = asked else { panic!("{line}") };
                         assert_eq!(read, *policy, "{line} is the data");
-                        let settings = policy.settings.iter().map(|one| (&one.tunable.name, &one.value));
+                        let settings = policy.settings.iter().map(|one| (&one.name, &one.value));
                         assert!(settings.eq(change.settings.iter().map(|one| (&one.tunable, &one.to))), "{line}");
                         if let Asked::Prove { a, b, live: true } = asked {
                             let switched = switching::tunables([a, b], false);

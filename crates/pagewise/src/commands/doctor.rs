@@ -1,14 +1,15 @@
 //! `pagewise doctor`: what can be measured and changed on this host, and for each "no" the reason and the remedy.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 use clap::Args;
 use pagewise_core::report::doctor::{DoctorReport, SCHEMA, WalkCost, comparable};
 use pagewise_host::facts::{self, kernel, walk_cost};
+use pagewise_host::progress::Progress;
 use pagewise_host::root::Root;
-use pagewise_host::workload::Progress;
+use pagewise_host::workload;
 use std::process::ExitCode;
 
 /// What can be measured and changed here, and for each "no" the reason and the remedy
@@ -44,7 +45,7 @@ impl DoctorArgs {
         let settings = Settings::resolve(global).ok();
         let hadoop = settings.as_ref().and_then(|settings| settings.places.path("hadoop"));
         let cache = settings.as_ref().map(|settings| settings.cache_dir.as_path());
-        let capabilities = facts::capabilities(root, hadoop, cache);
+        let capabilities = facts::capabilities(root, workload::capabilities(root, hadoop, cache));
         let comparable = comparable(&capabilities);
         let (walk_cost, walk_cost_absent) = match self.measure(root) {
             Ok(cost) => (Some(cost), None),

@@ -1,7 +1,7 @@
 //! `pagewise export FILE.pgw --to FORMAT`: a recording in the format of another tool.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;

@@ -3,8 +3,8 @@
 
 use super::changes;
 use super::set::Host;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_host::process::{self, Command, Interrupt, Limits, Status, Stopped, Watch};

@@ -1,7 +1,7 @@
 //! `pagewise import KIND:FILE… -o FILE.pgw`: what other tools wrote, as a recording that every other verb reads.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;

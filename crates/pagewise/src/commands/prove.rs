@@ -2,9 +2,9 @@
 
 mod live;
 
-use crate::cli::Global;
 use crate::commands::trial::resume_line;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::places::PlaceArgs;
 use crate::rendering;
@@ -24,6 +24,7 @@ use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{self, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
+use pagewise_host::trial::session::Start;
 use pagewise_host::tunable;
 use pagewise_host::workload::measures_of;
 use std::collections::BTreeMap;
@@ -160,7 +161,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
         false => repeat_line(plan, args.warmup()),
     };
     let budget = args.budget.filter(|_| !args.live.live);
-    conclude(global, &session.start(held, plan, notes, budget, repeat)?, &args.fail_on)
+    conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
 }
 
 impl ProveArgs {
@@ -197,7 +198,7 @@ impl ProveArgs {
             }],
             design: Design {
                 blocks: self.pairs.unwrap_or(10),
-                seed: self.seed.unwrap_or_else(crate::session::seed_from_clock),
+                seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
                 warmup: self.warmup(),
                 timeout_seconds: self.timeout.0,
                 drop_caches,

@@ -1,8 +1,8 @@
 //! `pagewise record -o FILE.pgw [-- COMMAND]`: what the kernel says about memory while a command runs, or for a while,
 //! in one file.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::progress;
 use anyhow::anyhow;

@@ -2,8 +2,8 @@
 //! as one page.
 
 use super::diagnose::diagnosis;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::rendering::{self, Format};
 use crate::report_file::ReportFile;

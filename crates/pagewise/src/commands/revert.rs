@@ -2,8 +2,8 @@
 
 use super::changes;
 use super::set::{Host, show};
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;

@@ -1,8 +1,8 @@
 //! `pagewise set`: applies a policy to this host and leaves it there, with the way back written down first.
 
 use super::changes;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 use anyhow::anyhow;

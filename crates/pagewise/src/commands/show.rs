@@ -1,8 +1,8 @@
 //! `pagewise show`: every tunable with its value here, what may be written, and what it moves along.
 
 use super::changes;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use pagewise_core::report::tunables::{TunableView, TunablesReport};
 use pagewise_core::tunable::Scope;

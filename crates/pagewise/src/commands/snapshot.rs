@@ -1,7 +1,7 @@
 //! `pagewise snapshot FILE.pgw -o NOW.pgw`: a recording as it is now, as a file of its own.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use clap::Args;
 use pagewise_host::store::recording::{Was, snapshot};

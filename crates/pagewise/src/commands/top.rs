@@ -4,13 +4,12 @@
 mod cost;
 mod findings;
 mod functions;
-mod judge;
 mod picture;
 mod source;
 mod view;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::screen::{Screen, Woken};
 use anyhow::{Context, anyhow};

@@ -3,8 +3,8 @@
 //! What people paste into a mail: collectl's columns and those it lacks, each line complete in itself. Only the kernel
 //! files that the columns need are read, and they stay open.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;

@@ -2,8 +2,8 @@
 //! itself, never by a person.
 
 use super::changes;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::settings::Settings;
 use clap::{Args, Subcommand};
 use pagewise_core::change::line::Owner;

@@ -1,7 +1,7 @@
 //! `pagewise workload [NAME [STEP]]`: the built-in workloads, what each takes and measures, and its steps one by one.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::places;
 use crate::progress::StepProgress;
@@ -13,8 +13,9 @@ use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
 use pagewise_core::metric::Direction;
 use pagewise_host::process::{self, Interrupt, JobEnded, Limits, Watch};
+use pagewise_host::progress::Progress;
 use pagewise_host::workload::{
-    self, BUILT_IN, BuiltIn, JobSettings, OwnStep, Places, Progress, RunContext, Surroundings, Verification, Workload,
+    self, BUILT_IN, BuiltIn, JobSettings, OwnStep, Places, RunContext, Surroundings, Verification, Workload,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -7,7 +7,7 @@ use pagewise_core::experiment::live::Live;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
 use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
-use pagewise_host::trial::engine::Observer;
+use pagewise_host::trial::session::audience::Points;
 use std::cell::RefCell;
 use std::time::Instant;
 
@@ -17,6 +17,8 @@ pub(crate) struct LiveProgress {
     live: Live,
     metric: String,
     state: RefCell<Running>,
+    /// As long as it is there, Ctrl-C is answered at once.
+    _on_stop: OnStop,
 }
 
 struct Running {
@@ -33,15 +35,24 @@ struct Running {
 const LATE: f64 = 10.0;
 
 impl LiveProgress {
-    pub(crate) fn new(live: &Live, total: usize, metric: &str) -> Self {
+    pub(crate) fn new(live: &Live, metric: &str, interrupt: &Interrupt) -> Self {
         let state =
-            Running { label: String::new(), since: Instant::now(), done: 0, total, drawn: None, said_late: 0.0 };
-        let bar = new_bar(total as u64, "{bar:20} {pos}/{len} {wide_msg}");
-        LiveProgress { bar, live: live.clone(), metric: metric.to_owned(), state: RefCell::new(state) }
+            Running { label: String::new(), since: Instant::now(), done: 0, total: 0, drawn: None, said_late: 0.0 };
+        let bar = new_bar(0, "{bar:20} {pos}/{len} {wide_msg}");
+        let said = "stopping: ending what was started, then putting settings back …";
+        let on_stop = OnStop::say(said, interrupt, bar.clone());
+        LiveProgress {
+            bar,
+            live: live.clone(),
+            metric: metric.to_owned(),
+            state: RefCell::new(state),
+            _on_stop: on_stop,
+        }
     }
+}
 
-    /// Called about ten times a second.
-    pub(crate) fn tick(&self) {
+impl Points for LiveProgress {
+    fn tick(&self) {
         let mut running = self.state.borrow_mut();
         let Some(bar) = &self.bar else {
             let late = running.since.elapsed().as_secs_f64() - self.live.period();
@@ -64,44 +75,27 @@ impl LiveProgress {
             _ => "behind its plan",
         };
         let left = left(self.live.takes(running.total - running.done).0 - elapsed);
+        // How many there are is known only once the first of them starts.
+        bar.set_length(running.total as u64);
         bar.set_position(running.done as u64);
         bar.set_message(format!("{} · {phase}{left}", running.label));
     }
 
-    /// Until it is dropped, Ctrl-C is answered at once.
-    pub(crate) fn on_stop(&self, interrupt: &Interrupt) -> OnStop {
-        OnStop::say("stopping: ending what was started, then putting settings back …", interrupt, self.bar.clone())
-    }
-
-    pub(crate) fn finish(&self) {
+    fn over(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
-}
 
-/// The time left in words, or nothing when none is.
-fn left(seconds: f64) -> String {
-    match seconds.ceil() {
-        seconds if seconds <= 0.0 => String::new(),
-        seconds if seconds < 100.0 => format!(" · {seconds} s left"),
-        seconds => format!(" · {} left", Seconds(seconds)),
-    }
-}
-
-/// The proof's observer: shares the bar with the runner's tick.
-pub(crate) struct Watching<'a>(pub(crate) &'a LiveProgress);
-
-impl Observer for Watching<'_> {
-    fn starting(&mut self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
-        let mut running = self.0.state.borrow_mut();
+    fn starting(&self, planned: &PlannedPoint, attempt: u32, done: usize, total: usize) {
+        let mut running = self.state.borrow_mut();
         (running.done, running.total, running.since, running.drawn) = (done, total, Instant::now(), None);
         running.said_late = 0.0;
         let pair = planned.block.map_or("warm-up".to_owned(), |pair| format!("pair {}", pair + 1));
         let again = if attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
         running.label = format!("{pair} · {}{again}", planned.cell);
-        if self.0.bar.is_none() {
-            let Live { settle_seconds, washout_seconds, block_seconds, .. } = &self.0.live;
+        if self.bar.is_none() {
+            let Live { settle_seconds, washout_seconds, block_seconds, .. } = &self.live;
             output::note(&format!(
                 "{}/{total} {}: {settle_seconds} s to settle, {washout_seconds} s to wash out, {block_seconds} s measured",
                 done + 1,
@@ -109,16 +103,16 @@ impl Observer for Watching<'_> {
             ));
         }
         drop(running);
-        self.0.tick();
+        self.tick();
     }
 
-    fn ended(&mut self, point: &Point, done: usize, total: usize) {
+    fn ended(&self, point: &Point, done: usize, total: usize) {
         let label = {
-            let mut running = self.0.state.borrow_mut();
+            let mut running = self.state.borrow_mut();
             running.done = done;
             running.label.clone()
         };
-        let metric = &self.0.metric;
+        let metric = &self.metric;
         let value = match (point.measures.get(metric), point.absent.get(metric)) {
             (Some(value), _) => format!(": {metric} {value:.4}"),
             (None, Some(why)) => format!(": no {metric}: {why}"),
@@ -129,12 +123,21 @@ impl Observer for Watching<'_> {
             (outcome, Some(reason)) => format!(": {}: {reason}", outcome.word()),
             (outcome, None) => format!(": {}", outcome.word()),
         };
-        let left = left(self.0.live.takes(total - done).0);
+        let left = left(self.live.takes(total - done).0);
         let line = format!("{done}/{total} {label}{value}{left}");
-        match &self.0.bar {
+        match &self.bar {
             Some(bar) if point.outcome != Outcome::Ok => bar.println(output::for_stderr(&line)),
             Some(_) => {}
             None => output::note(&line),
         }
+    }
+}
+
+/// The time left in words, or nothing when none is.
+fn left(seconds: f64) -> String {
+    match seconds.ceil() {
+        seconds if seconds <= 0.0 => String::new(),
+        seconds if seconds < 100.0 => format!(" · {seconds} s left"),
+        seconds => format!(" · {} left", Seconds(seconds)),
     }
 }

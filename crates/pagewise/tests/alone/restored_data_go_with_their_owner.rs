@@ -5,10 +5,10 @@
 
 use pagewise_core::experiment::data::{Data, Restore};
 use pagewise_host::process::Interrupt;
+use pagewise_host::progress::Progress;
 use pagewise_host::restore::{Dataset, remove_leftovers};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::watcher::Watcher;
-use pagewise_host::workload::Progress;
 use pagewise_testkit::{host_lock, requires};
 use std::fs;
 use std::io::{BufRead, BufReader};

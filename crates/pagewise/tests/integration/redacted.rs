@@ -3,7 +3,7 @@
 
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_core::recording::Recorded;
-use pagewise_host::facts::cgroup;
+use pagewise_host::cgroup;
 use pagewise_host::root::Root;
 use pagewise_host::store::recording::Recording;
 use pagewise_testkit::fake_host::FakeProcess;

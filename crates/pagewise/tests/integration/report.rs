@@ -1,8 +1,9 @@
 //! `pagewise report`: the same bundle gives the same bytes, in every format.
 
 use assert_cmd::Command;
+use pagewise_core::experiment::point::Record;
 use pagewise_core::experiment::{order, point::Outcome};
-use pagewise_host::store::bundle::{Bundle, Frozen, Record};
+use pagewise_host::store::bundle::{Bundle, Frozen};
 use pagewise_testkit::reports;
 use pagewise_testkit::scripted::{World, true_world, two_level_plan};
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_core::recording::{Frame, GapReason, Profile, Recorded, StackSample, StallKind};
-use pagewise_host::facts::cgroup::{self, Version};
+use pagewise_host::cgroup::{self, Version};
 use pagewise_host::root::Root;
 use pagewise_host::store::recording::Recording;
 use pagewise_testkit::{host_lock, requires};

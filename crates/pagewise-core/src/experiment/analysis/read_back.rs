@@ -59,7 +59,7 @@ pub(super) fn policy_changes_nothing(declared: &Declared<'_>, values: &Values<'_
     let requested = ReadBack::of(values, |setting| setting.requested.is_some());
     let tunables: Vec<&str> = requested.tunables().collect();
     // A setting that leaves no value to read, such as an environment variable, may be what differs.
-    let is_read = |cell: &Cell| cell.policy.settings.iter().all(|one| tunables.contains(&one.tunable.as_str()));
+    let is_read = |cell: &Cell| cell.policy.settings.iter().all(|one| tunables.contains(&one.tunable.name.as_str()));
     let ran = |cell: &Cell| values.in_run_order().iter().any(|point| point.planned.cell == cell.label);
     let known: Vec<&Cell> = declared.cells.iter().filter(|cell| is_read(cell) && ran(cell)).collect();
     let same = |one: &Cell, other: &Cell| {
@@ -69,7 +69,7 @@ pub(super) fn policy_changes_nothing(declared: &Declared<'_>, values: &Values<'_
     // The same policy in two cells is a question about noise: nothing is meant to change.
     let mut pairs = known.iter().enumerate().flat_map(|(at, one)| known[..at].iter().map(move |other| (*other, *one)));
     let (first, second) = pairs.find(|(one, other)| one.policy != other.policy && same(one, other))?;
-    let named = first.policy.settings.iter().chain(&second.policy.settings).map(|one| one.tunable.as_str());
+    let named = first.policy.settings.iter().chain(&second.policy.settings).map(|one| one.tunable.name.as_str());
     let named: BTreeSet<&str> = named.collect();
     let text = format!(
         "`{}` and `{}` ran with the same values of {}, so the host gave nothing to compare.",

@@ -1,7 +1,6 @@
 //! One block: switch, settle, wash out, measure. Over a host that tests can script, so that what is promised of order, waiting and
 //! early ends can be shown without a clock.
 
-use crate::store::bundle::Record;
 use crate::trial::engine::{PointRunner, Starting, TrialError, Way};
 use crate::trial::invalid::Invalid;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
@@ -9,7 +8,7 @@ use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
 use pagewise_core::experiment::live::metric::signal;
 use pagewise_core::experiment::live::{Ended, EndedBy, Instant, Live, half_of, mark};
-use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point};
+use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::metric::Unit;
 use std::collections::{BTreeMap, VecDeque};
 

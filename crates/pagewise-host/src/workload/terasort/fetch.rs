@@ -1,8 +1,9 @@
 //! Hadoop from a locked list: Maven resolves the files, and each must have the SHA-256 that was committed with the list.
 
-use super::super::{Progress, WorkloadError};
+use super::super::WorkloadError;
 use super::partial::PartialDir;
 use crate::process::{self, Command, Ended, Interrupt};
+use crate::progress::Progress;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::Read;

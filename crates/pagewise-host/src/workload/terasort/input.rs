@@ -1,11 +1,12 @@
 //! The rows that are sorted: generated once per number of rows and Hadoop version, kept with their checksums, looked
 //! through before every trial and made anew when a file is not what it was.
 
-use super::super::{Progress, WorkloadError};
+use super::super::WorkloadError;
 use super::partial::{self, PartialDir};
 use super::scale::ROW_BYTES;
 use super::tools::{self, Launch, Tool, Tools};
 use crate::process::Interrupt;
+use crate::progress::Progress;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Read;

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod fetch;
+pub(super) mod found;
 mod hadoop;
 mod input;
 mod java;
@@ -18,11 +19,10 @@ pub use hadoop::{Hadoop, Places as HadoopPlaces};
 pub use java::Java;
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
-use super::{
-    BuiltIn, JobSettings, OwnStep, Place, Progress, RunContext, Surroundings, Verification, Workload, WorkloadError,
-};
+use super::{BuiltIn, JobSettings, OwnStep, Place, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use crate::facts::programs;
 use crate::process::{Command, Ended, Interrupt, JobEnded};
+use crate::progress::Progress;
 use crate::root::Root;
 use crate::source::meminfo;
 use hadoop::Cluster;

@@ -5,7 +5,6 @@ use super::{
     timestamp_word, workload_word,
 };
 use crate::failure::Failure;
-use crate::session::live::switched;
 use anyhow::anyhow;
 use clap::Args;
 use indexmap::IndexMap;
@@ -55,7 +54,7 @@ impl ProveArgs {
         self.check_numbers()?;
         let (a, b) = self.policies()?;
         let wanted = &self.live;
-        let switched = switched([&a, &b], wanted.short_lived)?;
+        let switched = switching::tunables([&a, &b], wanted.short_lived)?;
         let (settle, washout) = switching::longest(&switched);
         let live = Live {
             block_seconds: wanted.block.map_or(DEFAULT_BLOCK, |time| time.0),
@@ -95,7 +94,7 @@ impl ProveArgs {
             factors: vec![Factor { name: "policy".to_owned(), also: Vec::new(), levels }],
             design: Design {
                 blocks: self.live_pairs(&live)?,
-                seed: self.seed.unwrap_or_else(crate::session::seed_from_clock),
+                seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
                 warmup: self.warmup.unwrap_or(0),
                 drop_caches: DropCaches::No,
                 ..Design::default()
@@ -119,7 +118,7 @@ impl ProveArgs {
     fn live_pairs(&self, live: &Live) -> Result<u32, Failure> {
         let Some(budget) = self.budget else { return Ok(self.pairs.unwrap_or(DEFAULT_PAIRS)) };
         let warm = 2.0 * live.period() * f64::from(self.warmup.unwrap_or(0));
-        let pairs = live.pairs_in(Seconds((budget.0 - warm).max(0.0))).min(crate::session::MOST_PAIRS);
+        let pairs = live.pairs_in(Seconds((budget.0 - warm).max(0.0))).min(pagewise_host::trial::session::MOST_PAIRS);
         if pairs >= order::FEWEST_PAIRS {
             return Ok(pairs);
         }

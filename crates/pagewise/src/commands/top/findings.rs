@@ -1,11 +1,11 @@
 //! What the rules found, a line each; and the whole text with what to try, to scroll through.
 
-use super::judge::Judged;
 use super::picture::Picture;
 use super::view::Text;
 use crate::screen::Pen;
 use pagewise_core::finding::{Answer, Diagnosis, Finding, Severity, words};
 use pagewise_core::report::{Style as Wanted, findings};
+use pagewise_host::following::judge::Judged;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 

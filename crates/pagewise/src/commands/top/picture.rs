@@ -1,7 +1,6 @@
 //! The screen of `top` as a function of what was seen: what was found, a row per line of the timeline, then the functions.
 
 use super::cost::Shares;
-use super::judge::Judged;
 use super::source::Looked;
 use super::view::{Page, Seen, Text, View, Window};
 use super::{findings, functions};
@@ -9,6 +8,7 @@ use crate::screen::Pen;
 use pagewise_core::report::Style as Wanted;
 use pagewise_core::report::recording::columns::fit;
 use pagewise_core::report::recording::lines::LineUnit;
+use pagewise_host::following::judge::Judged;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;

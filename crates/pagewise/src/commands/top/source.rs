@@ -3,21 +3,19 @@
 mod unseen;
 
 use super::TopArgs;
-use super::judge::{Judged, Reader, judged};
 use super::view::{KEPT, Seen, View};
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use anyhow::anyhow;
 use pagewise_core::recording::{Profile, Recorded, Series};
-use pagewise_core::report::recording::meter::{Input, Meter, each_tick};
-use pagewise_host::record::kept::{Keeping, Kept};
+use pagewise_core::report::recording::meter::{Meter, each_tick};
+use pagewise_host::following::judge::{Judged, Reader};
+use pagewise_host::following::{Following, Sample};
+use pagewise_host::record::kept::Keeping;
 use pagewise_host::store::recording::Recording;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How often the rules are asked about a host.
-const JUDGE_EVERY: Duration = Duration::from_secs(10);
+use std::time::Duration;
 
 /// What is seen beside the numbers.
 #[derive(Debug)]
@@ -35,15 +33,9 @@ pub(super) enum Source {
 
 /// This host.
 pub(super) struct Host {
-    kept: Kept,
-    meter: Meter,
-    page_size: f64,
+    following: Following,
     /// Said where nobody looks at stacks, unless the kernel says why.
     no_stacks: &'static str,
-    judged: Option<Judged>,
-    /// That was of a stretch that stands still.
-    stood_still: bool,
-    judge_at: Instant,
 }
 
 /// A recording.
@@ -63,14 +55,12 @@ impl Source {
         };
         let stalls = global.root.is_none() && !args.no_stalls;
         let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted };
-        let kept = Kept::start(&root, keeping)?;
-        let page_size = rustix::param::page_size() as f64;
         let mut seen = Seen::new("this host".to_owned(), true);
-        let meter = Meter::new(seen.lines.clone(), kept.series(), page_size);
-        let judge_at = Instant::now() + JUDGE_EVERY;
-        let (judged, stood_still) = (None, false);
-        let mut host = Host { kept, meter, page_size, no_stacks, judged, stood_still, judge_at };
-        host.measure(&mut seen);
+        let mut following = Following::start(&root, keeping, seen.lines.clone())?;
+        if let Some(sample) = following.newest() {
+            seen.take(sample);
+        }
+        let host = Host { following, no_stacks };
         Ok((Source::Host(Box::new(host)), seen))
     }
 
@@ -106,7 +96,7 @@ impl Source {
     /// How long until something is due.
     pub(super) fn due_in(&self) -> Duration {
         match self {
-            Source::Host(host) => host.kept.due_in(),
+            Source::Host(host) => host.following.due_in(),
             Source::File(_) => Duration::MAX,
         }
     }
@@ -114,9 +104,10 @@ impl Source {
     pub(super) fn looked(&self) -> Looked<'_> {
         match self {
             Source::Host(host) => {
-                let profile = host.kept.stacks();
-                let why = host.kept.why_not(unseen::STACKS).unwrap_or(host.no_stacks);
-                Looked { profile, unseen: unseen::list(host.kept.gaps(), profile.is_none().then_some(why)) }
+                let kept = host.following.kept();
+                let profile = kept.stacks();
+                let why = kept.why_not(unseen::STACKS).unwrap_or(host.no_stacks);
+                Looked { profile, unseen: unseen::list(kept.gaps(), profile.is_none().then_some(why)) }
             }
             Source::File(file) => Looked { profile: file.profile.as_deref(), unseen: file.unseen.clone() },
         }
@@ -124,14 +115,14 @@ impl Source {
 
     pub(super) fn stacks_cpu(&self) -> Duration {
         match self {
-            Source::Host(host) => host.kept.stacks_cpu(),
+            Source::Host(host) => host.following.kept().stacks_cpu(),
             Source::File(_) => Duration::ZERO,
         }
     }
 
     pub(super) fn judged(&self) -> Option<&Judged> {
         match self {
-            Source::Host(host) => host.judged.as_ref(),
+            Source::Host(host) => host.following.judged(),
             Source::File(file) => file.reader.judged(),
         }
     }
@@ -144,7 +135,9 @@ impl Source {
     /// What has ended that must not.
     pub(super) fn broken(&self) -> Option<&'static str> {
         match self {
-            Source::Host(host) => host.kept.has_broken().then_some("a thread that looks at stacks or stalls"),
+            Source::Host(host) => {
+                host.following.kept().has_broken().then_some("a thread that looks at stacks or stalls")
+            }
             Source::File(file) => file.reader.has_ended().then_some("the thread that asks the rules"),
         }
     }
@@ -165,46 +158,25 @@ pub(super) fn read<R: Recorded>(recording: &R, seen: &mut Seen) -> Result<(), R:
 
 impl Host {
     fn step(&mut self, seen: &mut Seen, view: &mut View) -> bool {
-        let mut is_new = false;
-        if self.kept.due_in().is_zero() {
-            if self.kept.sample() {
-                // A number came up: growth is known again at the next sample.
-                self.meter = Meter::new(seen.lines.clone(), self.kept.series(), self.page_size);
-            }
-            self.measure(seen);
+        let sample = self.following.step();
+        let mut is_new = sample.is_some();
+        if let Some(sample) = sample {
+            seen.take(sample);
             let gone = seen.at.len().saturating_sub(KEPT);
             seen.at.drain(..gone);
             seen.values.drain(..gone);
             view.grown(seen, gone);
-            is_new = true;
         }
-        if let Some(stretch) = view.of_findings(seen)
-            && self.is_due(stretch, view.is_following)
-        {
-            self.judge_at = Instant::now() + JUDGE_EVERY;
-            self.stood_still = !view.is_following;
-            let (from, to) = stretch;
-            self.judged = Some(judged(&self.kept.part(from, to), stretch, &seen.title));
-            is_new = true;
+        if let Some(stretch) = view.of_findings(seen) {
+            is_new |= self.following.judge(stretch, view.is_following, &seen.title);
         }
         is_new
     }
+}
 
-    /// A stretch that stands still is asked about once.
-    fn is_due(&self, stretch: (u64, u64), is_following: bool) -> bool {
-        if is_following {
-            return self.stood_still || Instant::now() >= self.judge_at;
-        }
-        self.judged.as_ref().is_none_or(|judged| judged.stretch != stretch)
-    }
-
-    fn measure(&mut self, seen: &mut Seen) {
-        let Some(tick) = self.kept.newest() else { return };
-        let value = |input: &Input| self.kept.value(&input.source, input.column);
-        let values: Vec<Option<u64>> = self.meter.inputs().iter().map(value).collect();
-        let mut out = Vec::new();
-        self.meter.take(tick.begin, &values, &mut out);
-        seen.at.push((tick.begin, i128::from(tick.begin) + i128::from(tick.wall_offset)));
-        seen.values.push(out);
+impl Seen {
+    fn take(&mut self, sample: Sample) {
+        self.at.push((sample.at, sample.wall));
+        self.values.push(sample.values);
     }
 }

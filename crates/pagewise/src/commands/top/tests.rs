@@ -1,13 +1,13 @@
 //! Screens of made recordings, at the sizes terminals have.
 
 use super::cost::Shares;
-use super::judge::{Judged, Reader, judged};
 use super::source::{Looked, read};
 use super::view::{Key, Text, Window};
 use super::*;
 use crate::screen::draw;
 use pagewise_core::finding::Diagnosis;
 use pagewise_core::recording::{Part, Profile, Recorded, SamplingEvent};
+use pagewise_host::following::judge::{Judged, Reader, judged};
 use pagewise_testkit::{MadeUpDay, RecordingBuilder};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

@@ -1,7 +1,7 @@
 //! `trial analyze`: what a trial found, from its bundle alone. Refused before the plan's rule allows a look.
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::rendering::{self, Format};
 use anyhow::anyhow;

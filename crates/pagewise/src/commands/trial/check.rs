@@ -1,8 +1,8 @@
 //! `trial check`: what a plan will run, what it costs, what it can find, and what is weak about it. Changes nothing.
 
 use super::status;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::plans;
 use crate::session::{Seed, Session, Verb};

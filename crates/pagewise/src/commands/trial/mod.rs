@@ -11,8 +11,8 @@ mod view;
 
 pub(crate) use analyze::resume_line;
 
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;

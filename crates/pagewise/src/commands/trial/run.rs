@@ -1,8 +1,8 @@
 //! `trial run` and `trial resume`.
 
 use super::analyze;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::places::PlaceArgs;
 use crate::plans;
@@ -12,6 +12,7 @@ use clap::Args;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::{Plan, lint};
 use pagewise_core::unit::Seconds;
+use pagewise_host::trial::session::Start;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -72,7 +73,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     }
     match args.seed {
         Some(seed) => plan.design.seed = seed,
-        None if seed == Seed::Drawn => plan.design.seed = crate::session::seed_from_clock(),
+        None if seed == Seed::Drawn => plan.design.seed = pagewise_host::trial::session::seed_from_clock(),
         None => {}
     }
     let lints = lint::lints(&plan);
@@ -105,7 +106,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
         let words: Vec<&str> = words.chain(options.iter().map(String::as_str)).collect();
         shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
     };
-    analyze::conclude(global, &session.start(held, plan, notes, None, repeat)?)
+    analyze::conclude(global, &session.start(held, plan, Start { notes, budget: None, repeat: &repeat })?)
 }
 
 pub(super) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, Failure> {

@@ -1,8 +1,8 @@
 //! `trial status`: what is done, what is next, the time left, alpha spent, and verdicts where the rule allows a look.
 
 use super::view;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;

@@ -1,8 +1,8 @@
 //! `trial verify`: the analysis again from the bundle, and its bytes held against the reports that lie in it.
 
 use super::analyze::may_look;
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::rendering;
 use anyhow::anyhow;

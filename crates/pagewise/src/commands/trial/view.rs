@@ -5,8 +5,8 @@
 //! bundle's lock.
 
 use super::status::{NextPoint, Run, Status, look_in_words, p_in_words, status, told};
-use crate::cli::Global;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output;
 use crate::screen::{Pen, Screen, Woken};
 use anyhow::{Context, anyhow};

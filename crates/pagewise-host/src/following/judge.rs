@@ -11,15 +11,16 @@ use std::thread::{self, JoinHandle};
 
 /// A verdict on a stretch.
 #[derive(Clone, Debug)]
-pub(super) struct Judged {
+pub struct Judged {
     /// The stretch, CLOCK_BOOTTIME in nanoseconds.
-    pub(super) stretch: (u64, u64),
+    pub stretch: (u64, u64),
     /// Or why there is none.
-    pub(super) said: Result<Diagnosis, String>,
+    pub said: Result<Diagnosis, String>,
 }
 
 /// Asks the rules about a part of a recording, or of a host.
-pub(super) fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str) -> Judged
+#[must_use]
+pub fn judged<R: Recorded>(part: &Part<'_, R>, stretch: (u64, u64), subject: &str) -> Judged
 where
     R::Error: Display,
 {
@@ -28,7 +29,7 @@ where
 }
 
 /// The thread that reads a recording again for each stretch it is asked about.
-pub(super) struct Reader {
+pub struct Reader {
     asks: Sender<(u64, u64)>,
     answers: Receiver<Judged>,
     thread: JoinHandle<()>,
@@ -37,7 +38,11 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn start<R>(recording: R, profile: Option<Arc<Profile>>, subject: String) -> io::Result<Reader>
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When there can be no further thread.
+    pub fn start<R>(recording: R, profile: Option<Arc<Profile>>, subject: String) -> io::Result<Reader>
     where
         R: Recorded<Error: Display> + Send + 'static,
     {
@@ -54,12 +59,12 @@ impl Reader {
                 }
             }
         };
-        let thread = thread::Builder::new().name("top-judge".to_owned()).spawn(read)?;
+        let thread = thread::Builder::new().name("judge".to_owned()).spawn(read)?;
         Ok(Reader { asks, answers, thread, asked: None, judged: None })
     }
 
     /// Asks about a stretch, unless that was asked last. Gives whether an answer has come.
-    pub(super) fn ask(&mut self, stretch: (u64, u64)) -> bool {
+    pub fn ask(&mut self, stretch: (u64, u64)) -> bool {
         if self.asked != Some(stretch) {
             self.asked = Some(stretch);
             // Nobody listens only after a panic, which is told by `has_ended`.
@@ -71,16 +76,21 @@ impl Reader {
         has_come
     }
 
-    pub(super) fn judged(&self) -> Option<&Judged> {
+    /// The newest answer.
+    #[must_use]
+    pub fn judged(&self) -> Option<&Judged> {
         self.judged.as_ref()
     }
 
     /// Whether an answer is still to come.
-    pub(super) fn is_busy(&self) -> bool {
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
         self.asked != self.judged.as_ref().map(|judged| judged.stretch)
     }
 
-    pub(super) fn has_ended(&self) -> bool {
+    /// Whether the thread is gone, which it never is but after a defect.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
 }

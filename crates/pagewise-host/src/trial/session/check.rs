@@ -1,0 +1,272 @@
+//! What can be known of a plan on this host before anything runs: what cannot work is an error, what is odd a note, what is weak
+//! a lint.
+
+use super::{Session, SessionError};
+use crate::process::find_program;
+use crate::source::{meminfo, vmstat};
+use crate::trial::locality::runs_elsewhere;
+use crate::tunable::{self, Resolved};
+use crate::workload::{self, Surroundings, Workload, WorkloadError};
+use pagewise_core::experiment::data::Restore;
+use pagewise_core::experiment::live::Live;
+use pagewise_core::experiment::live::metric::LiveMetric;
+use pagewise_core::experiment::live::switching::{self, Switched};
+use pagewise_core::experiment::plan::cells::cells;
+use pagewise_core::experiment::plan::lint::Lint;
+use pagewise_core::experiment::plan::{Factor, Plan, numbers};
+use pagewise_core::tunable::policy::Policy;
+use pagewise_core::unit::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fs;
+use std::path::Path;
+
+impl Session<'_> {
+    /// Everything that can be known to be wrong before anything runs; what is odd but allowed comes back as notes.
+    pub fn check(&self, plan: &Plan, same_on_purpose: bool) -> Result<Vec<String>, SessionError> {
+        if let Some(live) = &plan.live {
+            return self.check_live(plan, live, same_on_purpose);
+        }
+        let job = self.workload(plan)?;
+        let mut touches_host = None;
+        for cell in cells(plan)? {
+            let resolved = tunable::resolve(&self.root, &self.places, &cell.policy)?;
+            job.check_job(&resolved.job)?;
+            if !resolved.host.is_empty() && touches_host.is_none() {
+                touches_host = Some(cell.label);
+            }
+        }
+        let read = |path: &Path| fs::read_to_string(path).ok();
+        let env: BTreeMap<String, String> = env::vars().collect();
+        let elsewhere = job.runs_elsewhere().or_else(|| runs_elsewhere(&plan.workload.run, &env, &read));
+        if let (Some(reason), Some(cell)) = (elsewhere, touches_host) {
+            return Err(SessionError::Elsewhere { cell, reason });
+        }
+        let mut notes = self.kernels_not_here(plan);
+        notes.extend(self.levels_out_of_reach(plan));
+        if !same_on_purpose {
+            notes.extend(self.levels_that_change_nothing(plan));
+        }
+        Ok(notes)
+    }
+
+    /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
+    pub fn lints(&self, plan: &Plan) -> Vec<Lint> {
+        let lint = |id: &str, text: String| Lint { id: id.to_owned(), text };
+        let impossible = |text: String| lint("not-possible-here", text);
+        let mut found = Vec::new();
+        if let Some(Err(error)) = plan.everywhere.as_deref().map(|text| self.resolve(text)) {
+            found.push(impossible(format!("'everywhere' cannot be had on this host: {error}")));
+        }
+        for factor in &plan.factors {
+            for (level, text) in &factor.levels {
+                if let Err(error) = self.resolve(text) {
+                    found.push(impossible(format!(
+                        "'{level}' of '{}' cannot be had on this host: {error}",
+                        factor.name
+                    )));
+                }
+            }
+        }
+        found.extend(self.kernels_not_here(plan).into_iter().map(impossible));
+        for (step, argv) in commands(plan) {
+            if let Some(Err(error)) = argv.first().map(|program| find_program(program)) {
+                found.push(impossible(format!("the job's {step} cannot start: {error}")));
+            }
+        }
+        for factor in &plan.factors {
+            let changes_nothing = |text: &String| self.resolve(text).is_ok_and(|found| self.changes_nothing(&found));
+            let same: Vec<String> = factor
+                .levels
+                .iter()
+                .filter(|(_, text)| changes_nothing(text))
+                .map(|(level, _)| format!("'{level}'"))
+                .collect();
+            // One level may well be what the host has; a second one makes two levels the same.
+            if same.len() > 1 {
+                let text =
+                    format!("{} of '{}' change nothing here: they are the same", same.join(" and "), factor.name);
+                found.push(lint("changes-nothing", text));
+            }
+        }
+        found.extend(self.levels_out_of_reach(plan).into_iter().map(|text| lint("out-of-reach", text)));
+        let bytes = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<Bytes>().ok());
+        let memory = meminfo::read(&self.root).ok().and_then(|read| read.get("MemTotal").copied());
+        if let (Some(needed), Some(here)) = (bytes(&plan.cost.memory), memory)
+            && needed.0 > here
+        {
+            let text = format!("a run needs {needed} of memory, and this host has {}", Bytes(here));
+            found.push(lint("too-large-here", text));
+        }
+        if let (Some(needed), Some(free)) = (bytes(&plan.cost.disk), room(&self.places.cache))
+            && needed > free
+        {
+            let text = format!("a run needs {needed} on disk, and {} has {free} free", self.places.cache.display());
+            found.push(lint("too-large-here", text));
+        }
+        // What is wrong with the workload itself is an error, and told before.
+        let needs_data = plan.data.restore != Restore::None && plan.workload.name == "command" && self.data.is_none();
+        if needs_data && plan.live.is_none() {
+            found.push(impossible(format!(
+                "data.restore is \"{}\", and no {} names what comes back",
+                plan.data.restore, self.words.data
+            )));
+        }
+        if let Err(error) = self.workload(plan)
+            && plan.live.is_none()
+        {
+            found.push(impossible(error.to_string()));
+        }
+        found.extend(self.unknown(plan));
+        found
+    }
+
+    /// Names of numbers that no run on this host will have, as far as anybody knows.
+    fn unknown(&self, plan: &Plan) -> Vec<Lint> {
+        let counters: Option<BTreeSet<String>> = vmstat::read(&self.root).ok().map(|read| read.into_keys().collect());
+        numbers::lints(plan, workload::measures_of(&plan.workload), counters.as_ref())
+    }
+
+    /// The same in words.
+    pub fn unknown_numbers(&self, plan: &Plan) -> Vec<String> {
+        self.unknown(plan).into_iter().map(|lint| format!("{}: {}", lint.id, lint.text)).collect()
+    }
+
+    /// Whether the kernel that runs takes a policy, or anything else of this host stands in its way.
+    pub fn can_have(&self, policy: &Policy) -> bool {
+        tunable::resolve(&self.root, &self.places, policy).is_ok()
+    }
+
+    /// What is wrong with a plan's workload on any host: there is none of that name, or it has no such argument.
+    pub fn wrong_workload(&self, plan: &Plan) -> Option<String> {
+        let error = self.workload(plan).err().filter(|_| plan.live.is_none())?;
+        matches!(error, WorkloadError::Usage(_)).then(|| error.to_string())
+    }
+
+    fn levels_that_change_nothing(&self, plan: &Plan) -> Vec<String> {
+        let levels = plan.factors.iter().flat_map(|factor| &factor.levels);
+        let nothing = |(level, text): (&String, &String)| {
+            let resolved = self.resolve(text).ok()?;
+            (text != "now" && self.changes_nothing(&resolved))
+                .then(|| format!("'{level}' is what this host has already, so it changes nothing here"))
+        };
+        levels.filter_map(nothing).collect()
+    }
+
+    /// Levels whose kernel is not installed here, as far as that can be seen.
+    fn kernels_not_here(&self, plan: &Plan) -> Vec<String> {
+        let levels = plan.factors.iter().flat_map(|factor| factor.levels.iter().map(move |level| (factor, level)));
+        let missing = |(factor, (level, text)): (&Factor, (&String, &String))| {
+            let resolved = self.resolve(text).ok()?;
+            let kernel = tunable::boot::not_installed(&self.root, &resolved)?;
+            Some(format!(
+                "'{level}' of '{}' needs kernel {kernel}, which is not installed here: neither /boot nor /lib/modules has it. \
+                 Install it, or write it as uname -r prints it; one that is kept elsewhere is not seen",
+                factor.name
+            ))
+        };
+        levels.filter_map(missing).collect()
+    }
+
+    /// What levels set on the host and a job started here would not go by. Each thing once.
+    fn levels_out_of_reach(&self, plan: &Plan) -> Vec<String> {
+        let levels = plan.factors.iter().flat_map(|factor| factor.levels.values());
+        let texts: BTreeSet<String> = levels
+            .chain(&plan.everywhere)
+            .filter_map(|text| tunable::out_of_reach(&self.root, &self.resolve(text).ok()?))
+            .collect();
+        texts.into_iter().collect()
+    }
+
+    fn resolve(&self, policy: &str) -> Result<Resolved, SessionError> {
+        let policy = tunable::load_policy(policy)?;
+        Ok(tunable::resolve(&self.root, &self.places, &policy)?)
+    }
+
+    fn changes_nothing(&self, resolved: &Resolved) -> bool {
+        let job = &resolved.job;
+        let nothing_for_the_job = job == &workload::JobSettings::default();
+        // The kernel that runs is a level like any other: the other levels of its factor need a boot.
+        nothing_for_the_job
+            && resolved.boot.is_empty()
+            && resolved.host.iter().all(|setting| setting.is_in_force(&self.root))
+    }
+
+    pub(super) fn workload(&self, plan: &Plan) -> Result<Box<dyn Workload>, WorkloadError> {
+        let mut around = Surroundings::new(&self.places.cache, self.interrupt.clone());
+        around.places.clone_from(&self.named);
+        around.data.clone_from(&self.data);
+        workload::from_plan(&plan.workload, around)
+    }
+
+    /// Everything that can be known to be wrong with a live plan before anything runs; what is odd but allowed comes back as notes.
+    fn check_live(&self, plan: &Plan, live: &Live, same_on_purpose: bool) -> Result<Vec<String>, SessionError> {
+        if let Some((key, why)) = live.problems().into_iter().next() {
+            return Err(SessionError::Live { key, why });
+        }
+        LiveMetric::parse(&plan.metric().name)?;
+        let policies: Vec<Policy> = cells(plan)?.into_iter().map(|cell| cell.policy).collect();
+        let switched = switching::tunables(&policies, live.short_lived)?;
+        for policy in &policies {
+            tunable::resolve(&self.root, &self.places, policy)?;
+        }
+        if let Some(program) = plan.workload.run.first() {
+            find_program(program)?;
+        }
+        let read = |path: &Path| fs::read_to_string(path).ok();
+        let env: BTreeMap<String, String> = env::vars().collect();
+        if let Some(reason) = runs_elsewhere(&plan.workload.run, &env, &read) {
+            return Err(SessionError::LiveElsewhere { reason });
+        }
+        let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
+        notes.extend(self.levels_out_of_reach(plan));
+        if !same_on_purpose {
+            notes.extend(self.levels_that_change_nothing(plan));
+        }
+        Ok(notes)
+    }
+}
+
+/// Why a tunable is waited for, for the report.
+fn note_of(one: &Switched, live: &Live) -> String {
+    let wait = one.wait;
+    let (settle, washout) = (live.settle_seconds, live.washout_seconds);
+    let mut note = format!("{}: {}", one.tunable, wait.reason);
+    if settle + washout < wait.settle + wait.washout {
+        note.push_str(&format!(
+            "; {} s of waiting were asked for, and as far as we know it takes {} s",
+            settle + washout,
+            wait.settle + wait.washout
+        ));
+    }
+    if one.new_only {
+        note.push_str("; the plan says that what runs is made of processes that end within a block");
+    }
+    note
+}
+
+/// The first metric whose regular expression is none: its place, and why.
+pub fn bad_pattern(plan: &Plan) -> Option<(usize, String)> {
+    plan.metrics.iter().enumerate().find_map(|(place, metric)| {
+        let error = regex_lite::Regex::new(metric.name.strip_prefix("regex:")?).err()?;
+        Some((place, format!("'{}' is no regular expression: {error}", metric.name)))
+    })
+}
+
+/// The commands of a job with what each is for. Empty for a built-in workload.
+fn commands(plan: &Plan) -> [(&'static str, &[String]); 4] {
+    let job = &plan.workload;
+    [
+        ("command", job.run.as_slice()),
+        ("prepare command", job.prepare.as_slice()),
+        ("verify command", job.verify.as_slice()),
+        ("clean command", job.clean.as_slice()),
+    ]
+}
+
+/// Free room where the cache is, or will be.
+fn room(cache: &Path) -> Option<Bytes> {
+    let there = cache.ancestors().find(|folder| folder.exists())?;
+    let found = rustix::fs::statvfs(there).ok()?;
+    Some(Bytes(found.f_bavail.saturating_mul(found.f_frsize)))
+}

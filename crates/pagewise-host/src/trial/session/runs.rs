@@ -1,0 +1,122 @@
+//! Trials of jobs: each point is a run of the workload on this host.
+
+use super::audience::{Note, Told};
+use super::check::bad_pattern;
+use super::{Held, Session, SessionError};
+use crate::restore::{Dataset, noted};
+use crate::store::bundle::Bundle;
+use crate::trial::engine;
+use crate::trial::gate::Gate;
+use crate::trial::recordings::Recordings;
+use crate::trial::runner::{HostRunner, OutputMetric};
+use crate::trial::touch;
+use crate::tunable::watcher::Watcher;
+use crate::workload::Workload;
+use pagewise_core::experiment::data::Restore;
+use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::plan::cells::cells;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+impl Session<'_> {
+    /// Prepares the workload, lets `bundle` be made, runs it, and puts everything back.
+    pub(super) fn run(
+        &self,
+        held: Held,
+        plan: &Plan,
+        bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, SessionError>,
+    ) -> Result<Bundle, SessionError> {
+        let Held { journal, lock } = held;
+        let mut workload = self.workload(plan)?;
+        let policies: BTreeMap<_, _> = cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
+        let workspace = self.places.cache.join("restore");
+        let mut watcher = Watcher::start(&self.places.state, &self.root)?;
+        {
+            let progress = self.audience.step();
+            workload.prepare_trial(progress.as_ref())?;
+            touch::once(&self.root, &self.interrupt, progress.as_ref())?;
+        }
+        let dataset = self.dataset(plan, workload.as_ref(), &workspace)?;
+        if let Some(dataset) = &dataset {
+            watcher.set_workspace(Some(dataset.workspace()))?;
+        }
+        let restores = dataset.is_some();
+        let scratch = Scratch::create(&self.places.cache)?;
+        let told = self.audience.points(plan, &self.interrupt);
+        let mut runner = HostRunner {
+            root: &self.root,
+            workload: workload.as_mut(),
+            policies,
+            places: &self.places,
+            journal: &journal,
+            lock: &lock,
+            watcher: &mut watcher,
+            interrupt: &self.interrupt,
+            timeout: plan.design.timeout_seconds,
+            drop_caches: plan.design.drop_caches,
+            output_metrics: output_metrics(plan)?,
+            scratch: scratch.0.clone(),
+            tick: Box::new(|| told.tick()),
+            dataset,
+            recordings: None,
+            gate: Gate::default(),
+            warned_of_absent_jvm: false,
+        };
+        let mut bundle = bundle(&mut runner)?;
+        runner.recordings = Recordings::of(&bundle)?;
+        let outcome = engine::run(&mut bundle, &mut runner, &mut Told(told.as_ref()));
+        let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
+        drop(runner);
+        told.over();
+        match released {
+            Ok(()) if restores => noted::forget(&self.places.state, &workspace),
+            Ok(()) => {}
+            Err(error) => self.audience.note(Note::NotPutAway(&error.to_string())),
+        }
+        watcher.finish();
+        drop(told);
+        self.end(bundle, outcome)
+    }
+
+    /// The data that come back before every point, ready to be restored.
+    fn dataset(&self, plan: &Plan, workload: &dyn Workload, workspace: &Path) -> Result<Option<Dataset>, SessionError> {
+        if plan.data.restore == Restore::None {
+            return Ok(None);
+        }
+        let no_data = || SessionError::NoData { restore: plan.data.restore, option: self.words.data };
+        let source = workload.data_source().ok_or_else(no_data)?;
+        let progress = self.audience.step();
+        // On disk before the first mount: what a double kill leaves is found by the next verb.
+        noted::note(&self.places.state, workspace)?;
+        let opened = Dataset::open(&plan.data, &source, workspace, progress.as_ref(), &self.interrupt);
+        Ok(Some(opened?))
+    }
+}
+
+/// A folder for the runs' scratch files, gone with the trial.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn create(cache: &Path) -> Result<Scratch, SessionError> {
+        let folder = cache.join("runs").join(std::process::id().to_string());
+        fs::create_dir_all(&folder).map_err(|source| SessionError::Scratch { path: folder.clone(), source })?;
+        Ok(Scratch(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Metrics that a regular expression finds in the job's output. One that is none is told with its place in the list.
+fn output_metrics(plan: &Plan) -> Result<Vec<OutputMetric>, SessionError> {
+    bad_pattern(plan).map_or(Ok(()), |(_, why)| Err(SessionError::Pattern(why)))?;
+    let compiled = plan.metrics.iter().filter_map(|metric| {
+        let pattern = regex_lite::Regex::new(metric.name.strip_prefix("regex:")?).ok()?;
+        Some(OutputMetric { name: metric.name.clone(), pattern })
+    });
+    Ok(compiled.collect())
+}

@@ -1,0 +1,50 @@
+//! How many pairs fit into a budget of time, judged by the warm-up runs.
+
+use super::audience::{Audience, Note};
+use super::{MOST_PAIRS, SessionError};
+use crate::trial::engine::{self, PointRunner, TrialError};
+use crate::trial::runner::HostRunner;
+use pagewise_core::experiment::order;
+use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::point::PlannedPoint;
+use pagewise_core::unit::Seconds;
+use std::time::Instant;
+
+/// Runs the warm-up first to learn what a pair costs, then fixes the number of pairs. Nothing that is analysed has been
+/// seen when the size is chosen. Gives the note that says so.
+pub(super) fn by_budget(
+    host: &mut HostRunner<'_>,
+    plan: &mut Plan,
+    budget: Seconds,
+    audience: &dyn Audience,
+) -> Result<String, SessionError> {
+    let contrast = plan.contrasts[0].clone();
+    let started = Instant::now();
+    let mut rounds = 0;
+    while rounds < plan.design.warmup.max(1) {
+        for (position, level) in [&contrast.a, &contrast.b].into_iter().enumerate() {
+            audience.note(Note::SizingRun(level));
+            let planned =
+                PlannedPoint { index: 0, block: None, position: position as u32, boot: None, cell: level.clone() };
+            let point = host.run_point(&planned, 1, &mut |_| Ok(()))?.point;
+            if point.outcome.is_bad() {
+                let reason = point.reason.unwrap_or_default();
+                return Err(
+                    TrialError::WarmupFailed { level: level.clone(), outcome: point.outcome.word(), reason }.into()
+                );
+            }
+            engine::has_metric(&point, &plan.metric().name)?;
+        }
+        rounds += 1;
+    }
+    let pair = started.elapsed().as_secs_f64() / f64::from(rounds);
+    let pairs = ((budget.0 / pair) as u32).min(MOST_PAIRS);
+    if pairs < order::FEWEST_PAIRS {
+        let fewest = order::FEWEST_PAIRS;
+        let needed = Seconds((pair * f64::from(fewest)).ceil());
+        return Err(SessionError::BudgetTooSmall { budget, pair: Seconds(pair), pairs, fewest, needed });
+    }
+    plan.design.blocks = pairs;
+    plan.design.warmup = 0;
+    Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up", Seconds(pair)))
+}

@@ -1,0 +1,36 @@
+//! The options that every verb takes.
+
+use clap::Args;
+use pagewise_host::root::Root;
+use std::path::PathBuf;
+
+/// Options every verb takes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// Write the result as JSON to stdout
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say more on stderr (-vv: even more)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Use colour: auto, always or never (NO_COLOR is respected)
+    #[arg(long, global = true, default_value = "auto", value_name = "WHEN", value_parser = ["auto", "always", "never"])]
+    pub(crate) color: String,
+    /// Read another host's captured tree instead of this machine
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]
+    #[arg(long, global = true, value_name = "DIR", env = "PAGEWISE_STATE_DIR")]
+    pub(crate) state_dir: Option<PathBuf>,
+    /// Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]
+    #[arg(long, global = true, value_name = "DIR", env = "PAGEWISE_CACHE_DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
+}
+
+impl Global {
+    /// The tree that is read: this machine's, or the one under `--root`.
+    pub(crate) fn root(&self) -> Root {
+        self.root.as_ref().map_or_else(Root::live, Root::at)
+    }
+}
