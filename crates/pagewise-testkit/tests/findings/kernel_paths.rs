@@ -232,7 +232,9 @@ fn where_settings_are_not_known_both_cases_are_answered_with_what_every_kernel_h
         ]
     );
     let middle = import(Some("4.12.0"));
-    let job = proposals(&middle).find(|step| step.tunable.as_deref() == Some("process.thp")).expect("from 3.15 on");
+    let job = proposals(&middle)
+        .find(|step| step.settings.iter().any(|one| one.tunable == "process.thp"))
+        .expect("from 3.15 on");
     assert!(job.words.contains("unless it asks by madvise"), "{}", job.words);
 }
 
