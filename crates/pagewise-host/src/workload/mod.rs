@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// The workloads that ship with Pagewise.
 pub const BUILT_IN: &[&BuiltIn] = &[&terasort::BUILT_IN];
 
+/// Makes a workload as a plan declares it, or says what of it cannot be.
+pub type FromPlan = fn(&plan::Workload, Surroundings) -> Result<Box<dyn Workload>, WorkloadError>;
+
 /// A workload that ships with Pagewise, as far as it can be described before it runs.
 #[derive(Debug)]
 pub struct BuiltIn {
@@ -40,7 +43,7 @@ pub struct BuiltIn {
     /// Words after `pagewise workload`, to begin with.
     pub examples: &'static [&'static str],
     /// Makes it as a plan declares it.
-    pub from_plan: fn(&plan::Workload, Surroundings) -> Result<Box<dyn Workload>, WorkloadError>,
+    pub from_plan: FromPlan,
 }
 
 /// An argument of a built-in workload.
