@@ -440,7 +440,7 @@ fn killed_with_sigkill_while_it_writes_often_the_value_is_back() {
         while !state.path().join("ready").exists() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // A write takes some 50 µs: each round stops at another place of it.
+        // A write takes a fraction of a millisecond: each round stops at another place of it.
         std::thread::sleep(Duration::from_micros(137 * round));
         writer.kill().expect("it lives");
         writer.wait().expect("it ends");
