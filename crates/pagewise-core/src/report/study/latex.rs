@@ -53,8 +53,9 @@ pub fn latex(report: &Report) -> String {
         let _ = writeln!(out, "{}\n", said(text));
     }
     for warning in &content.warnings {
-        // A comment ends with its line, and what is told is on one.
-        let _ = writeln!(out, "% Warning: {}: {}", warning.id, warning.text);
+        // A comment ends with its line, and what is told is on one. No name in it looks like a command.
+        let text = warning.text.replace('\\', "\\textbackslash{}");
+        let _ = writeln!(out, "% Warning: {}: {text}", warning.id);
     }
     let _ = writeln!(out, "% {}", content.origin);
     out
