@@ -1,7 +1,7 @@
 //! The machine side of Pagewise: every system call is in this crate.
 //!
 //! `unsafe` is allowed in `sys` alone, behind narrow functions that say why each is needed and why it is sound. The modules
-//! stand in their order: each imports only those before it, which `testkit/tests/layers.rs` holds.
+//! stand in their order: each imports only those before it, which `testkit/tests/known_truth/layers.rs` holds.
 
 #![deny(unsafe_code)]
 
