@@ -7,7 +7,6 @@ use pagewise_core::recording::segment::{Column, Segment, TICKS};
 use pagewise_core::recording::tick::SourceRow;
 use pagewise_core::recording::{
     Block, Gap, Mark, Profile, Recorded, Series, SourceBlock, StallRow, Walk, block::Tick, note::Setting, segment,
-    series,
 };
 use std::convert::Infallible;
 use std::time::Instant;
