@@ -1,4 +1,4 @@
-//! What a comparison found: the one shape of `prove`, live proofs, matrices and anyone's table. Their samples differ, and their
+//! What a comparison found: the one shape of `prove`, live proofs and matrices. Their samples differ, and their
 //! views.
 //!
 //! Effects are of level `b` relative to level `a`. A ratio of 1.05 means b's metric is 5 % larger than a's.

@@ -370,6 +370,18 @@ pub struct Design {
     pub drop_caches: DropCaches,
     /// Significance level of the verdict.
     pub alpha: f64,
+    /// A run is invalid where the hypervisor took more than this share of the CPU time meanwhile. A host whose neighbours never
+    /// rest needs more than the 0.1 that holds without it: pairs are compared with each other, and both pay.
+    #[serde(skip_serializing_if = "is_usual_steal_limit")]
+    pub steal_limit: f64,
+}
+
+/// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
+pub const STEAL_LIMIT: f64 = 0.1;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_usual_steal_limit(limit: &f64) -> bool {
+    *limit == STEAL_LIMIT
 }
 
 impl Default for Design {
@@ -382,6 +394,7 @@ impl Default for Design {
             timeout_seconds: 600.0,
             drop_caches: DropCaches::Auto,
             alpha: 0.05,
+            steal_limit: STEAL_LIMIT,
         }
     }
 }

@@ -6,8 +6,13 @@ use std::fmt;
 /// Why a run is invalid. What a plan's own `[[invalidate]]` says is not among these.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invalid {
-    /// The hypervisor took more of the CPU time than the limit: this share.
-    Stolen(f64),
+    /// The hypervisor took more of the CPU time than the limit.
+    Stolen {
+        /// This share.
+        share: f64,
+        /// The limit of the plan.
+        limit: f64,
+    },
     /// Somebody else changed what the policy sets: what, in words.
     Changed(String),
     /// The state gate gave the host up, last because of this.
@@ -26,7 +31,7 @@ pub enum Invalid {
 impl Invalid {
     /// One of each.
     pub const ALL: [Invalid; 6] = [
-        Invalid::Stolen(0.0),
+        Invalid::Stolen { share: 0.0, limit: 0.0 },
         Invalid::Changed(String::new()),
         Invalid::NotAtRest(String::new()),
         Invalid::NoticedLate(0.0),
@@ -38,7 +43,7 @@ impl Invalid {
     #[must_use]
     pub fn in_guide(&self) -> &'static str {
         match self {
-            Invalid::Stolen(_) => "the hypervisor took more than 10 % of the CPU time",
+            Invalid::Stolen { .. } => "the hypervisor took more than 10 % of the CPU time",
             Invalid::Changed(_) => "a tunable of the policy was changed meanwhile",
             Invalid::NotAtRest(_) => "the host did not come to rest within 60 s before it",
             Invalid::NoticedLate(_) => "Pagewise itself was stopped or got no CPU when the job ended",
@@ -51,8 +56,9 @@ impl Invalid {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Invalid::Stolen(share) => {
-                write!(f, "the hypervisor took {:.0} % of the CPU time (limit 10 %)", share * 100.0)
+            Invalid::Stolen { share, limit } => {
+                let percent = |share: &f64| share * 100.0;
+                write!(f, "the hypervisor took {:.0} % of the CPU time (limit {:.0} %)", percent(share), percent(limit))
             }
             Invalid::Changed(what) => write!(f, "changed by someone else while it ran: {what}"),
             Invalid::NotAtRest(why) => write!(f, "the state gate gave up after {} s: {why}", PATIENCE.as_secs()),

@@ -30,9 +30,6 @@ use std::path::{Path, PathBuf};
 const LATE_LIMIT_SHARE: f64 = 0.01;
 const LATE_LIMIT_SECONDS: f64 = 0.05;
 
-/// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
-pub(super) const STEAL_LIMIT: f64 = 0.10;
-
 /// What stays the same for every point of a trial.
 pub struct HostRunner<'a> {
     /// The host.
@@ -53,6 +50,8 @@ pub struct HostRunner<'a> {
     pub interrupt: &'a Interrupt,
     /// A run longer than this is stopped.
     pub timeout: f64,
+    /// A run is invalid where the hypervisor took a larger share of the CPU time.
+    pub steal_limit: f64,
     /// The page cache before a run.
     pub drop_caches: DropCaches,
     /// The metrics that are read from the job's output.
@@ -377,8 +376,9 @@ impl HostRunner<'_> {
         if let Some(foreign) = foreign {
             return Ok(Ending::invalid(&foreign));
         }
-        if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > STEAL_LIMIT) {
-            return Ok(Ending::invalid(&Invalid::Stolen(share)));
+        if let Some(share) = measured.after.steal_since(&measured.before).filter(|share| *share > self.steal_limit) {
+            let limit = self.steal_limit;
+            return Ok(Ending::invalid(&Invalid::Stolen { share, limit }));
         }
         let JobEnded { wall, noticed_late, .. } = measured.job;
         if noticed_late > (LATE_LIMIT_SHARE * wall).max(LATE_LIMIT_SECONDS) {

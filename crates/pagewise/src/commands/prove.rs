@@ -17,7 +17,7 @@ use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::{
-    Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, Workload as PlannedWorkload,
+    Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, STEAL_LIMIT, Workload as PlannedWorkload,
 };
 use pagewise_core::metric::Direction;
 use pagewise_core::report;
@@ -66,6 +66,9 @@ pub(crate) struct ProveArgs {
     /// A run longer than this is stopped and counts as a result
     #[arg(long, value_name = "TIME", default_value = "10m", conflicts_with = "live")]
     timeout: Seconds,
+    /// A run does not count where the hypervisor took a larger share of the CPU time
+    #[arg(long, value_name = "PERCENT", default_value = "10%")]
+    steal_limit: Fraction,
     /// Drop the page cache before each run (auto: only for built-in workloads)
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"], conflicts_with = "live")]
     drop_caches: String,
@@ -201,6 +204,7 @@ impl ProveArgs {
                 seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
                 warmup: self.warmup(),
                 timeout_seconds: self.timeout.0,
+                steal_limit: self.steal_limit.0,
                 drop_caches,
                 ..Design::default()
             },
@@ -242,6 +246,12 @@ impl ProveArgs {
         }
         if self.timeout.0 <= 0.0 {
             return Err(Failure::Usage(anyhow!("--timeout {} leaves a run no time; write it like 10m", self.timeout)));
+        }
+        if !(self.steal_limit.0 > 0.0 && self.steal_limit.0 <= 1.0) {
+            return Err(Failure::Usage(anyhow!(
+                "--steal-limit must be more than 0% and at most 100%, not {}",
+                self.steal_limit
+            )));
         }
         let margin = self.margin.unwrap_or(Fraction(0.02));
         if !(margin.0 > 0.0 && margin.0 < 1.0) {
@@ -361,6 +371,9 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     }
     if plan.design.timeout_seconds != DEFAULT_TIMEOUT_SECONDS {
         option("timeout", format!("{}s", plan.design.timeout_seconds));
+    }
+    if plan.design.steal_limit != STEAL_LIMIT {
+        option("steal-limit", Fraction(plan.design.steal_limit).to_string());
     }
     match plan.design.drop_caches {
         DropCaches::Auto => {}

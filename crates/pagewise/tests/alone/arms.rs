@@ -73,7 +73,7 @@ fn what_one_arm_does_in_the_kernel_is_found_drawn_and_verified() {
     let desk = Desk::new();
     let arms = ["--a", "shell:env.MODE=shell", "--b", "copy:env.MODE=copy"];
     // As many as it takes on a machine whose neighbours are at work, too.
-    let how = ["--stacks", "49", "--pairs", "6", "--warmup", "1", "--name", "x", "--", "sh", "-c", WORK];
+    let how = ["--steal-limit", "100%", "--stacks", "49", "--pairs", "6", "--warmup", "1", "--name", "x", "--", "sh", "-c", WORK];
     let text = desk.said(&[&["prove"][..], &arms[..], &how[..]].concat());
     assert!(text.contains("Where CPUs were") && text.contains("49 times a second and CPU"), "{text}");
     let narrow = |line: &str| line.chars().count() <= 80 || line.starts_with("  pagewise prove ");
@@ -115,7 +115,7 @@ fn a_plan_says_what_each_run_records() {
     let plan = format!(
         "name = 'x'\n[workload]\nname = 'command'\nrun = ['sh', '-c', '''{WORK}''']\n\
          [[factor]]\nname = 'mode'\nlevels.shell = 'env.MODE=shell'\nlevels.copy = 'env.MODE=copy'\n\
-         [design]\nblocks = 3\nwarmup = 0\norder = 'blocks'\nseed = 4\n\
+         [design]\nblocks = 3\nwarmup = 0\norder = 'blocks'\nseed = 4\nsteal_limit = 1\n\
          [[contrast]]\nfactor = 'mode'\na = 'shell'\nb = 'copy'\nprimary = true\n\
          [recording]\nstacks = 49\nstalls = true\ncgroup = true\n"
     );
@@ -147,7 +147,7 @@ fn blocks_of_a_live_proof_are_stretches_of_its_one_recording() {
     let now = tunable::read(&Root::live(), &pagewise_core::tunable::find("vm.swappiness").unwrap()).unwrap();
     let other = format!("vm.swappiness={}", if now == "37" { "38" } else { "37" });
     let how =
-        ["--block", "3s", "--settle", "100ms", "--washout", "100ms", "--pairs", "4", "--stacks", "49", "--name", "x"];
+        ["--block", "3s", "--settle", "100ms", "--washout", "100ms", "--pairs", "4", "--stacks", "49", "--steal-limit", "100%", "--name", "x"];
     // A metric that is there whatever the host does.
     let metric = ["--metric", "system_share_of_all", "--", "sh", "-c", "while :; do :; done"];
     desk.said(&[&["prove", "--live", "--a", "now", "--b", &other][..], &how[..], &metric[..]].concat());

@@ -83,7 +83,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Short blocks, no waiting: what is measured does not matter here.
-const QUICK: [&str; 6] = ["--block", "1s", "--settle", "100ms", "--washout", "100ms"];
+const QUICK: [&str; 8] = ["--block", "1s", "--settle", "100ms", "--washout", "100ms", "--steal-limit", "100%"];
 
 fn quick<'a>(more: &[&'a str]) -> Vec<&'a str> {
     QUICK.iter().chain(more).copied().collect()

@@ -76,7 +76,7 @@ fn a_difference_that_is_there_is_found_and_reported_in_every_form() {
     assert!(text.lines().all(narrow), "wider than 80 columns (a command to paste may be):\n{text}");
     assert!(text.contains("worse"), "{text}");
     let analysis = desk.analysis("x.trial");
-    assert_eq!(analysis["schema"], "pagewise.analysis/1");
+    assert_eq!(analysis["schema"], "pagewise.analysis/2");
     assert_eq!(analysis["comparisons"][0]["conclusion"], "worse");
     let interval = &analysis["comparisons"][0]["effect"]["interval"];
     let (low, high) = (interval["low"].as_f64().unwrap(), interval["high"].as_f64().unwrap());
@@ -369,7 +369,7 @@ fn a_run_whose_end_we_did_not_see_is_not_counted() {
         |point: &&Value| point["reason"].as_str().is_some_and(|why| why.contains("pagewise itself was stopped"));
     assert_eq!(points.iter().filter(unseen).count(), 1, "{points:?}");
     for point in points.iter().filter(|point| point["outcome"] == "ok") {
-        let wall = point["value"].as_f64().unwrap();
+        let wall = point["values"]["wall"].as_f64().unwrap();
         assert!(wall < 1.4, "a run of 0.4 s that took {wall} s counts");
     }
 }

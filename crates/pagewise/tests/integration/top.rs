@@ -109,7 +109,8 @@ fn the_function_a_busy_program_is_in_is_shown_and_the_terminal_is_as_it_was() {
 fn ctrl_c_and_a_signal_leave_the_terminal_as_it_was() {
     for by_signal in [false, true] {
         let top = top(&["--stacks", "0"], (80, 24));
-        let screen = top.wait_for(SOON, "the timelines", |screen| screen.contains("direct compactions"));
+        let screen = top.wait_for(SOON, "the whole picture", |screen| screen.contains("q quit"));
+        assert!(screen.contains("direct compactions"), "{screen}");
         assert!(screen.contains("functions: not looked at, as --stacks 0 asks for"), "{screen}");
         if by_signal {
             top.signal(Signal::TERM)

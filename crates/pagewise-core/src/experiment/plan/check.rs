@@ -258,6 +258,10 @@ impl Problems {
         if !(design.alpha > 0.0 && design.alpha < 0.5) {
             self.add(place("alpha"), format!("{} is not between 0 and 0.5; write it like 0.05", design.alpha));
         }
+        if !(design.steal_limit > 0.0 && design.steal_limit <= 1.0) {
+            let why = format!("{} is no share of the CPU time above 0; write it like 0.3", design.steal_limit);
+            self.add(place("steal_limit"), why);
+        }
         if !(design.timeout_seconds > 0.0 && design.timeout_seconds.is_finite()) {
             self.add(place("timeout_seconds"), format!("{} leaves a run no time", design.timeout_seconds));
         }

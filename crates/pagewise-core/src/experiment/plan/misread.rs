@@ -104,6 +104,7 @@ fn example(place: &Place) -> Option<&'static str> {
         ["contrast", "primary"] | ["stopping", "futility"] | ["recording", "stalls" | "cgroup"] => "true",
         ["contrast", "interaction"] => "{ factor = \"load\", a = \"low\", b = \"high\" }",
         ["design", "alpha"] => "0.05",
+        ["design", "steal_limit"] => "0.3",
         ["design", "blocks"] => "10",
         ["design", "warmup"] | ["recording", "hz"] => "1",
         ["design", "seed"] => "7",

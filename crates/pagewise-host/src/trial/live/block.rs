@@ -4,7 +4,6 @@
 use crate::trial::engine::{PointRunner, Starting, TrialError, Way};
 use crate::trial::invalid::Invalid;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
-use crate::trial::runner::STEAL_LIMIT;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
 use pagewise_core::experiment::live::metric::signal;
 use pagewise_core::experiment::live::{Ended, EndedBy, Instant, Live, half_of, mark};
@@ -65,14 +64,16 @@ pub struct Blocks<H> {
     stop_if: StopIf,
     /// The metric's name in the plan.
     metric: String,
+    /// A block is invalid where the hypervisor took a larger share of the CPU time.
+    steal_limit: f64,
     window: VecDeque<(f64, Totals)>,
 }
 
 impl<H: LiveHost> Blocks<H> {
     /// Blocks as the plan declares them. A bound that cannot be read was refused when the plan was checked.
-    pub fn new(host: H, live: &Live, metric: &str) -> Self {
+    pub fn new(host: H, live: &Live, metric: &str, steal_limit: f64) -> Self {
         let stop_if = live.stop_if.as_deref().and_then(|text| text.parse().ok()).unwrap_or_default();
-        Blocks { host, live: live.clone(), stop_if, metric: metric.to_owned(), window: VecDeque::new() }
+        Blocks { host, live: live.clone(), stop_if, metric: metric.to_owned(), steal_limit, window: VecDeque::new() }
     }
 
     /// The host, when there is nothing left to run.
@@ -210,9 +211,9 @@ fn unit_word(unit: Unit) -> &'static str {
 }
 
 /// Whether a block gave a result, from what the host says of it.
-fn judge(point: &mut Point, before: &Totals, after: &Totals) {
-    let ending = if let Some(share) = after.steal_since(before).filter(|share| *share > STEAL_LIMIT) {
-        Some((Outcome::Invalid, Invalid::Stolen(share).to_string()))
+fn judge(point: &mut Point, before: &Totals, after: &Totals, steal_limit: f64) {
+    let ending = if let Some(share) = after.steal_since(before).filter(|share| *share > steal_limit) {
+        Some((Outcome::Invalid, Invalid::Stolen { share, limit: steal_limit }.to_string()))
     } else if after.oom_kills_since(before).is_some_and(|kills| kills > 0) {
         Some((Outcome::Oom, "the kernel killed a process of this host for lack of memory in this block".to_owned()))
     } else {
@@ -261,7 +262,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         self.host.mark(&mark(Instant::Begin, planned, attempt));
         let (before, after) = self.measure(&mut point)?;
         self.host.mark(&mark(Instant::End, planned, attempt));
-        judge(&mut point, &before, &after);
+        judge(&mut point, &before, &after, self.steal_limit);
         self.found_nothing(&point)?;
         let (vmstat_before, vmstat_after) = (before.vmstat.unwrap_or_default(), after.vmstat.unwrap_or_default());
         Ok(Record { point, vmstat_before, vmstat_after })

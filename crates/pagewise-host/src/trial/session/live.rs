@@ -74,7 +74,7 @@ impl Session<'_> {
             before,
             since: Instant::now(),
         };
-        let mut blocks = Blocks::new(host, live, &plan.metric().name);
+        let mut blocks = Blocks::new(host, live, &plan.metric().name, plan.design.steal_limit);
         let outcome = engine::run(&mut bundle, &mut blocks, &mut Told(told.as_ref()));
         let released = blocks.into_host().release();
         told.over();

@@ -146,7 +146,7 @@ impl Session<'_> {
             self.audience.note(Note::Undone { id: &report.id.to_string(), policy: &report.policy });
         }
         scope::remove_leftovers(&self.root);
-        remove_old_scratch(&self.places.cache);
+        runs::remove_old_scratch(&self.places.cache);
         for (_, left) in noted::recover(&self.root, &self.places.state) {
             left.kept.iter().for_each(|told| self.audience.note(Note::Kept(told)));
         }
@@ -311,16 +311,4 @@ fn is_complete(bundle: &Bundle) -> Result<bool, SessionError> {
         return Ok(bundle.looks()?.iter().any(|look| look.stop));
     }
     Ok(next(&bundle.frozen().order, &bundle.points()?) == Next::Done)
-}
-
-/// Scratch folders of processes that are gone: a kill leaves them behind.
-fn remove_old_scratch(cache: &Path) {
-    let Ok(folders) = fs::read_dir(cache.join("runs")) else { return };
-    for folder in folders.filter_map(Result::ok) {
-        let name = folder.file_name().to_string_lossy().into_owned();
-        let is_gone = name.parse::<u32>().is_ok_and(|pid| !Path::new("/proc").join(pid.to_string()).exists());
-        if is_gone {
-            let _ = fs::remove_dir_all(folder.path());
-        }
-    }
 }

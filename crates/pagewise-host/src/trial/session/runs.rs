@@ -4,6 +4,8 @@ use super::audience::{Note, Told};
 use super::check::bad_pattern;
 use super::{Held, Session, SessionError};
 use crate::restore::{Dataset, noted};
+use crate::root::Root;
+use crate::source::process;
 use crate::store::bundle::Bundle;
 use crate::trial::engine;
 use crate::trial::gate::Gate;
@@ -54,6 +56,7 @@ impl Session<'_> {
             watcher: &mut watcher,
             interrupt: &self.interrupt,
             timeout: plan.design.timeout_seconds,
+            steal_limit: plan.design.steal_limit,
             drop_caches: plan.design.drop_caches,
             output_metrics: output_metrics(plan)?,
             scratch: scratch.0.clone(),
@@ -99,7 +102,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn create(cache: &Path) -> Result<Scratch, SessionError> {
-        let folder = cache.join("runs").join(std::process::id().to_string());
+        let folder = cache.join("runs").join(scratch_name(std::process::id()));
         fs::create_dir_all(&folder).map_err(|source| SessionError::Scratch { path: folder.clone(), source })?;
         Ok(Scratch(folder))
     }
@@ -108,6 +111,24 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A process by its number and its start: numbers come again, on a busy host within minutes.
+fn scratch_name(pid: u32) -> String {
+    format!("{pid}-{}", process::start_time(&Root::live(), pid).unwrap_or_default())
+}
+
+/// Scratch folders of processes that are gone: a kill leaves them behind.
+pub(super) fn remove_old_scratch(cache: &Path) {
+    let Ok(folders) = fs::read_dir(cache.join("runs")) else { return };
+    for folder in folders.filter_map(Result::ok) {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        // A folder of somebody else's is left alone; one of an older version has no start.
+        let Ok(pid) = name.split('-').next().unwrap_or_default().parse() else { continue };
+        if name != scratch_name(pid) {
+            let _ = fs::remove_dir_all(folder.path());
+        }
     }
 }
 

@@ -97,6 +97,7 @@ impl ProveArgs {
                 seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
                 warmup: self.warmup.unwrap_or(0),
                 drop_caches: DropCaches::No,
+                steal_limit: self.steal_limit.0,
                 ..Design::default()
             },
             contrasts: vec![Contrast {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::root::Root;
+use pagewise_core::experiment::plan::STEAL_LIMIT;
 use std::cell::Cell;
 use std::fs;
 
@@ -122,7 +123,7 @@ fn planned(index: u32, cell: &str) -> PlannedPoint {
 }
 
 fn blocks(script: Script, stop_if: Option<&str>, metric: &str) -> Blocks<Scripted> {
-    Blocks::new(Scripted::new(script), &live(stop_if), metric)
+    Blocks::new(Scripted::new(script), &live(stop_if), metric, STEAL_LIMIT)
 }
 
 fn run(blocks: &mut Blocks<Scripted>, index: u32, cell: &str) -> Result<Record, TrialError> {
