@@ -73,14 +73,29 @@ fn what_one_arm_does_in_the_kernel_is_found_drawn_and_verified() {
     let desk = Desk::new();
     let arms = ["--a", "shell:env.MODE=shell", "--b", "copy:env.MODE=copy"];
     // As many as it takes on a machine whose neighbours are at work, too.
-    let how = ["--steal-limit", "100%", "--stacks", "49", "--pairs", "6", "--warmup", "1", "--name", "x", "--", "sh", "-c", WORK];
+    let how = [
+        "--steal-limit",
+        "100%",
+        "--stacks",
+        "49",
+        "--pairs",
+        "6",
+        "--warmup",
+        "1",
+        "--name",
+        "x",
+        "--",
+        "sh",
+        "-c",
+        WORK,
+    ];
     let text = desk.said(&[&["prove"][..], &arms[..], &how[..]].concat());
     assert!(text.contains("Where CPUs were") && text.contains("49 times a second and CPU"), "{text}");
     let narrow = |line: &str| line.chars().count() <= 80 || line.starts_with("  pagewise prove ");
     assert!(text.lines().all(narrow), "wider than 80 columns:\n{text}");
     assert!(text.contains("prove --stacks 49 --a "), "the command that repeats it keeps stacks, too: {text}");
 
-    let stacks = &desk.analysis("x.trial")["stacks"];
+    let stacks = &desk.analysis("x.trial")["comparisons"][0]["stacks"];
     for number in [&stacks["blocks"], &stacks["a"]["runs"], &stacks["b"]["runs"]] {
         assert_eq!(*number, 6, "{stacks}");
     }
@@ -146,8 +161,22 @@ fn blocks_of_a_live_proof_are_stretches_of_its_one_recording() {
     let desk = Desk::new();
     let now = tunable::read(&Root::live(), &pagewise_core::tunable::find("vm.swappiness").unwrap()).unwrap();
     let other = format!("vm.swappiness={}", if now == "37" { "38" } else { "37" });
-    let how =
-        ["--block", "3s", "--settle", "100ms", "--washout", "100ms", "--pairs", "4", "--stacks", "49", "--steal-limit", "100%", "--name", "x"];
+    let how = [
+        "--block",
+        "3s",
+        "--settle",
+        "100ms",
+        "--washout",
+        "100ms",
+        "--pairs",
+        "4",
+        "--stacks",
+        "49",
+        "--steal-limit",
+        "100%",
+        "--name",
+        "x",
+    ];
     // A metric that is there whatever the host does.
     let metric = ["--metric", "system_share_of_all", "--", "sh", "-c", "while :; do :; done"];
     desk.said(&[&["prove", "--live", "--a", "now", "--b", &other][..], &how[..], &metric[..]].concat());

@@ -163,10 +163,18 @@ fn a_holder_ends_with_its_owner_also_when_the_watcher_is_killed_with_it() {
         let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok())
     };
-    let children = process::pids(&root).into_iter().filter(|pid| parent(*pid) == Some(owner.id()));
     // The watcher and the job, which would sleep on: nobody is left to end it.
-    let others: Vec<u32> = children.filter(|pid| !holders().contains(pid)).collect();
-    assert_eq!(others.len(), 2, "{others:?}");
+    let others = || -> Vec<u32> {
+        let children = process::pids(&root).into_iter().filter(|pid| parent(*pid) == Some(owner.id()));
+        children.filter(|pid| !holders().contains(pid)).collect()
+    };
+    // The job starts when everything is applied.
+    let began = within(10, || others().len() == 2);
+    let others = others();
+    if !began {
+        owner.kill().expect("it lives");
+        panic!("{others:?} are not the watcher and the job");
+    }
     // Held fast, so that they cannot act before it is their turn.
     others.iter().for_each(|pid| signal(*pid, Signal::STOP));
     owner.kill().expect("it lives");

@@ -42,9 +42,19 @@ pub struct Asked {
     pub groups: Vec<(f64, Vec<String>)>,
 }
 
+/// A block in which every run that a comparison needs is good and has its metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CompleteBlock {
+    pub(super) block: u32,
+    /// Of pairs: whether a ran first.
+    pub(super) a_first: Option<bool>,
+}
+
 /// A comparison before it is judged.
 pub(crate) struct Estimated {
     pub(crate) asked: Asked,
+    pub(super) complete: Vec<CompleteBlock>,
+    /// On logarithms; of no block where a value has none.
     pub(super) differences: Vec<BlockDifference>,
     /// On logarithms.
     pub(crate) estimate: Result<Estimate, String>,
@@ -105,7 +115,7 @@ impl Estimated {
 
     /// Complete blocks among the first so many.
     pub(crate) fn blocks_until(&self, blocks: u32) -> u32 {
-        self.differences.iter().filter(|difference| difference.block < blocks).count() as u32
+        self.complete.iter().filter(|one| one.block < blocks).count() as u32
     }
 
     pub(crate) fn rule(&self, declared: &Declared<'_>) -> Rule {
@@ -132,11 +142,15 @@ impl Estimated {
 
     /// The differences of any number that every run has, in the blocks of this comparison; by the same estimator.
     pub(super) fn estimate_of(&self, number: impl Fn(u32, &str) -> Option<f64>) -> Option<Estimate> {
-        let difference = |one: &BlockDifference| {
-            Some(BlockDifference { difference: contrast_in(one.block, &self.asked.groups, &number)?, ..*one })
+        estimate::within(self.design, &self.differences_of(number)?).ok()
+    }
+
+    fn differences_of(&self, number: impl Fn(u32, &str) -> Option<f64>) -> Option<Vec<BlockDifference>> {
+        let difference = |one: &CompleteBlock| {
+            let difference = contrast_in(one.block, &self.asked.groups, &number)?;
+            Some(BlockDifference { block: one.block, a_first: one.a_first, difference })
         };
-        let differences: Option<Vec<BlockDifference>> = self.differences.iter().map(difference).collect();
-        estimate::within(self.design, &differences?).ok()
+        self.complete.iter().map(difference).collect()
     }
 
     /// Cells of the base, or of the judged level. For an interaction those of its first step.
@@ -227,6 +241,7 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
     };
     let alpha = declared.plan.design.alpha;
     let mut estimated = Estimated {
+        complete: Vec::new(),
         differences: Vec::new(),
         estimate: Err(String::new()),
         design: declared.design(),
@@ -243,9 +258,11 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         estimated.estimate = Err("no cell that runs has these levels".to_owned());
         return estimated;
     }
-    let logs = |block: u32| {
-        contrast_in(block, &estimated.asked.groups, |block, cell| values.value(block, cell, metric).map(libm::log))
-    };
+    let value = |block: u32, cell: &str| values.value(block, cell, metric);
+    let is_complete = |block: &u32| contrast_in(*block, &estimated.asked.groups, value).is_some();
+    let a_first = |block| a_first(declared, values, &estimated.asked, block);
+    let complete = values.blocks().filter(is_complete).map(|block| CompleteBlock { block, a_first: a_first(block) });
+    estimated.complete = complete.collect();
     let not_positive = estimated
         .asked
         .groups
@@ -256,11 +273,8 @@ fn estimate(declared: &Declared<'_>, values: &Values<'_>, asked: Asked) -> Estim
         estimated.estimate = Err(format!("{metric} has a value of {value}, and a ratio needs values above zero"));
         return estimated;
     }
-    let difference = |block| {
-        let difference = logs(block)?;
-        Some(BlockDifference { block, a_first: a_first(declared, values, &estimated.asked, block), difference })
-    };
-    estimated.differences = values.blocks().filter_map(difference).collect();
+    estimated.differences =
+        estimated.differences_of(|block, cell| value(block, cell).map(libm::log)).unwrap_or_default();
     if let Some(why) = live::too_little(declared, &estimated.differences) {
         estimated.estimate = Err(why);
         return estimated;
@@ -446,7 +460,7 @@ pub(super) fn conclude(
         a_values: summarise(&good(-1.0)),
         b_values: summarise(&good(1.0)),
         outcomes: estimated.outcomes,
-        blocks: estimated.differences.len() as u32,
+        blocks: estimated.complete.len() as u32,
         method: estimated.design,
         effect,
         no_effect_because: estimated.estimate.err(),

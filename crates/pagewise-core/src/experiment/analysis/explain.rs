@@ -27,7 +27,7 @@ pub(super) struct Explained {
 
 /// Explains a comparison. Counters and other measures stand beside the first metric alone: the others have the same.
 pub(super) fn of(declared: &Declared<'_>, values: &Values<'_>, estimated: &Estimated) -> Explained {
-    if estimated.differences.is_empty() {
+    if estimated.complete.is_empty() {
         return Explained::default();
     }
     let sides = Sides { declared, values, estimated };
@@ -54,13 +54,13 @@ impl<'p> Sides<'_, 'p> {
     /// Every run of every block that counts.
     fn runs(&self) -> Vec<&'p Point> {
         let of_block = |block: u32| self.estimated.cells().filter_map(move |cell| self.values.good(block, cell));
-        self.estimated.differences.iter().flat_map(|one| of_block(one.block)).collect()
+        self.estimated.complete.iter().flat_map(|one| of_block(one.block)).collect()
     }
 
     /// The mean of a number over the runs of one side.
     fn mean(&self, sign: f64, number: &impl Fn(u32, &str) -> Option<f64>) -> f64 {
         let cells = self.estimated.cells_of(sign);
-        let blocks = self.estimated.differences.iter();
+        let blocks = self.estimated.complete.iter();
         let all: Vec<f64> =
             blocks.flat_map(|one| cells.iter().filter_map(move |cell| number(one.block, cell))).collect();
         summary::mean(&all).unwrap_or_default()

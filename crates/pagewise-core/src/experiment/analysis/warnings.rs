@@ -132,7 +132,7 @@ impl<'a> Trial<'a, '_> {
     fn incomplete(&self) -> Option<Warning> {
         let planned = self.values.blocks().len() as u32;
         if self.is_pairs() {
-            let complete = self.comparisons.first()?.differences.len() as u32;
+            let complete = self.comparisons.first()?.complete.len() as u32;
             let missing = planned.saturating_sub(complete);
             let metric = self.metric(self.comparisons.first()?);
             let is_good =
