@@ -31,7 +31,6 @@ use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::{Plan, StoppingRule};
 use pagewise_core::experiment::point::Outcome;
 use pagewise_core::unit::Seconds;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
