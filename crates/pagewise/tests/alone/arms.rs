@@ -180,7 +180,7 @@ fn blocks_of_a_live_proof_are_stretches_of_its_one_recording() {
     // A metric that is there whatever the host does.
     let metric = ["--metric", "system_share_of_all", "--", "sh", "-c", "while :; do :; done"];
     desk.said(&[&["prove", "--live", "--a", "now", "--b", &other][..], &how[..], &metric[..]].concat());
-    let stacks = &desk.analysis("x.trial")["stacks"];
+    let stacks = &desk.analysis("x.trial")["comparisons"][0]["stacks"];
     assert!(stacks["blocks"] == 4 && stacks["without"] == 0, "{stacks}");
     let busy = stacks["a"]["busy"].as_f64().unwrap();
     assert!(busy > 0.7, "a CPU that is always busy: {busy}");
