@@ -233,6 +233,8 @@ impl Session<'_> {
     /// When it cannot go on here, and what stopped it.
     pub fn resume(mut self, path: &Path) -> Result<Bundle, SessionError> {
         let bundle = Bundle::open_to_resume(path)?;
+        // Also of a trial that is complete: it may have been killed right after its last point.
+        runs::remove_old_scratch(&self.places.cache);
         if is_complete(&bundle)? {
             self.audience.note(Note::Complete(path));
             return Ok(bundle);
