@@ -30,7 +30,7 @@ pub const HOST: &str = "/run/pagewise.lock";
 #[derive(Debug)]
 pub struct HostLock {
     holder: Holder,
-    // Closing the files gives the locks back.
+    // Dropped, both locks are given back.
     _journal: Locked,
     host: OnceLock<Host>,
 }
