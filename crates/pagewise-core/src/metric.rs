@@ -73,6 +73,8 @@ const OWN: &[Measure] = &[
     ),
     measure("minor_faults", Unit::Count, "page faults without I/O (wait4)"),
     measure("major_faults", Unit::Count, "page faults with I/O (wait4)"),
+    measure("voluntary_switches", Unit::Count, "times its processes gave a CPU up to wait (wait4)"),
+    measure("involuntary_switches", Unit::Count, "times a CPU was taken from its processes (wait4)"),
     measure("disk_read", Unit::Bytes, "read from block devices by the whole host while it ran (/proc/diskstats)"),
     measure("disk_written", Unit::Bytes, "written to block devices by the whole host while it ran (/proc/diskstats)"),
     measure(

@@ -23,6 +23,8 @@ pub mod facts;
 
 pub mod process;
 
+pub mod scope;
+
 pub mod workload;
 
 pub mod restore;

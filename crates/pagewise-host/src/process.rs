@@ -181,6 +181,10 @@ pub struct Ended {
     pub minor_faults: i64,
     /// Page faults with I/O.
     pub major_faults: i64,
+    /// Times it gave the CPU up to wait.
+    pub voluntary_switches: i64,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: i64,
     /// The end of its standard output.
     pub stdout: String,
     /// The end of its standard error.
@@ -531,6 +535,8 @@ impl Running {
             system: reaped.map_or(0.0, |r| r.system),
             minor_faults: reaped.map_or(0, |r| r.minor_faults),
             major_faults: reaped.map_or(0, |r| r.major_faults),
+            voluntary_switches: reaped.map_or(0, |r| r.voluntary_switches),
+            involuntary_switches: reaped.map_or(0, |r| r.involuntary_switches),
             stdout: self.stdout.finish(),
             stderr: self.stderr.finish(),
         }

@@ -29,6 +29,17 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The value below which a share of the values lies: R's default, `quantile(values, share, type = 7)`. `None` without values.
+#[must_use]
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = share.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+    let below = place.floor();
+    let (low, high) = (sorted[below as usize], sorted[place.ceil() as usize]);
+    Some(low + (place - below) * (high - low))
+}
+
 /// Sum of squared distances from the mean, in two passes: the one-pass formula loses every digit of a small spread
 /// around a large mean.
 #[must_use]
@@ -57,6 +68,16 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_r() {
+        // quantile(c(3, 1, 4, 1, 5, 9, 2, 6), c(0, .5, .9, .99, 1))
+        let values = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0];
+        for (share, wanted) in [(0.0, 1.0), (0.5, 3.5), (0.9, 6.9), (0.99, 8.79), (1.0, 9.0)] {
+            assert!((quantile(&values, share).unwrap() - wanted).abs() < 1e-12);
+        }
+        assert_eq!(quantile(&[], 0.5), None);
+    }
 
     #[test]
     fn mean_median_and_spread_are_the_textbook_ones() {

@@ -83,6 +83,10 @@ pub struct Reaped {
     pub minor_faults: i64,
     /// Page faults with I/O.
     pub major_faults: i64,
+    /// Times it gave the CPU up to wait.
+    pub voluntary_switches: i64,
+    /// Times the CPU was taken from it.
+    pub involuntary_switches: i64,
 }
 
 /// Waits for a child of ours and collects its resource use.
@@ -112,5 +116,7 @@ pub fn reap(pid: u32) -> io::Result<Reaped> {
         system: seconds(usage.ru_stime),
         minor_faults: usage.ru_minflt,
         major_faults: usage.ru_majflt,
+        voluntary_switches: usage.ru_nvcsw,
+        involuntary_switches: usage.ru_nivcsw,
     })
 }

@@ -154,7 +154,7 @@ pub enum TrialError {
     Restore(RestoreError),
     /// The run's cgroup.
     #[error(transparent)]
-    Scope(#[from] super::scope::ScopeError),
+    Scope(#[from] crate::scope::ScopeError),
     /// A tunable.
     #[error(transparent)]
     Tunable(#[from] TunableError),

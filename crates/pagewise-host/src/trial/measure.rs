@@ -1,8 +1,8 @@
 //! What is measured around and during a run: kernel totals at both ends, memory of the run's processes while it runs.
 
-use super::scope::Scope;
 use crate::process::{JobEnded, Watch};
 use crate::root::Root;
+use crate::scope::Scope;
 use crate::source::cpu::CpuTimes;
 use crate::source::diskstats::Moved;
 use crate::source::psi::Pressure;
@@ -125,6 +125,8 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
     measures.put("system", sum(|ended| ended.system));
     measures.put("minor_faults", sum(|ended| ended.minor_faults as f64));
     measures.put("major_faults", sum(|ended| ended.major_faults as f64));
+    measures.put("voluntary_switches", sum(|ended| ended.voluntary_switches as f64));
+    measures.put("involuntary_switches", sum(|ended| ended.involuntary_switches as f64));
     if job.commands.len() > 1 {
         for (index, ended) in job.commands.iter().enumerate() {
             measures.put(&format!("job_wall[{index}]"), ended.wall);

@@ -12,7 +12,6 @@ pub mod locality;
 pub mod measure;
 pub mod recordings;
 pub mod runner;
-pub mod scope;
 pub mod session;
 pub mod stacks;
 pub mod touch;

@@ -5,12 +5,12 @@ use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
-use super::scope::Scope;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
 use crate::progress::Progress;
 use crate::record::Recorder;
 use crate::restore::Dataset;
 use crate::root::Root;
+use crate::scope::Scope;
 use crate::source;
 use crate::tunable::change::{self, Change, ChangeError, Lease, UndoReport};
 use crate::tunable::journal::Journal;
@@ -126,6 +126,8 @@ struct Measured {
     measures: measure::Measures,
     /// Kills among the run's own processes; `None` when it had no cgroup to count them.
     own_oom_kills: Option<u64>,
+    /// Whether what the workload had going on beside the job went on to its end.
+    beside: Result<(), WorkloadError>,
 }
 
 impl PointRunner for HostRunner<'_> {
@@ -233,6 +235,7 @@ impl HostRunner<'_> {
         let measured = scope
             .limit(&context.job.cgroup_limits)
             .map_err(TrialError::from)
+            .and_then(|()| Ok(self.workload.start_beside(context, scope.folder())?))
             .and_then(|()| starting(Way::Starts))
             .and_then(|()| {
                 let recordings = self.recordings.as_ref();
@@ -281,6 +284,7 @@ impl HostRunner<'_> {
         };
         let ran = process::run(&commands, limits, &mut watch)?;
         let after = Totals::read(self.root);
+        let beside = self.workload.end_beside();
         let mut measures = measure::collect(&before, &after, &ran, &watch.memory);
         if let Some(error) = watch.lost_watcher {
             return Err(error.into());
@@ -303,7 +307,7 @@ impl HostRunner<'_> {
             measures.put_or_miss(own.name, self.workload.measure(own.name, context, &ran));
             measures.custom_units.insert(own.name.to_owned(), own.unit.to_owned());
         }
-        Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills })
+        Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills, beside })
     }
 
     /// Every JVM says on its standard error that it took `JAVA_TOOL_OPTIONS`. A policy of `jvm.*` whose job has no JVM, or
@@ -401,6 +405,9 @@ impl HostRunner<'_> {
             }
             let reason = self.workload.failure_reason(failed);
             return Ok(Ending::because(Outcome::Failed, reason));
+        }
+        if let Err(why) = &measured.beside {
+            return Ok(Ending::because(Outcome::Invalid, why.to_string()));
         }
         Ok(match self.workload.verify_run(context)? {
             Verification::Wrong(reason) => Ending::because(Outcome::Wrong, reason),

@@ -4,6 +4,7 @@
 //! options, steps and measures are, and nothing outside of its file knows them.
 
 pub mod command;
+pub mod jitter;
 pub mod terasort;
 
 use crate::process::{Command, Ended, Interrupt, Interrupted, JobEnded};
@@ -18,7 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The workloads that ship with Pagewise.
-pub const BUILT_IN: &[&BuiltIn] = &[&terasort::BUILT_IN];
+pub const BUILT_IN: &[&BuiltIn] = &[&terasort::BUILT_IN, &jitter::BUILT_IN];
 
 /// Makes a workload as a plan declares it, or says what of it cannot be.
 pub type FromPlan = fn(&plan::Workload, Surroundings) -> Result<Box<dyn Workload>, WorkloadError>;
@@ -42,6 +43,8 @@ pub struct BuiltIn {
     pub right: &'static str,
     /// Words after `pagewise workload`, to begin with.
     pub examples: &'static [&'static str],
+    /// Whether a plan may name a command of the user's with `run = [...]`, which is then part of the workload.
+    pub takes_command: bool,
     /// Makes it as a plan declares it.
     pub from_plan: FromPlan,
 }
@@ -183,7 +186,8 @@ pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Box<
             names.join(", ")
         )));
     };
-    if [&declared.run, &declared.prepare, &declared.verify, &declared.clean].iter().any(|argv| !argv.is_empty()) {
+    let own = [&declared.prepare, &declared.verify, &declared.clean];
+    if own.iter().any(|argv| !argv.is_empty()) || !(declared.run.is_empty() || workload.takes_command) {
         return Err(WorkloadError::Usage(format!(
             "the workload {} prepares, runs, verifies and cleans by itself; run, prepare, verify and clean are for the \
              workload 'command'",
@@ -321,6 +325,23 @@ pub trait Workload {
     /// # Errors
     /// When the run cannot be set up, or the policy asks for an argument the workload does not have.
     fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError>;
+
+    /// Under the run's policy, with the host at rest and before the clock starts: brings about what goes on beside the timed commands,
+    /// and waits until it is steady. `job` is the folder of the run's own cgroup.
+    ///
+    /// # Errors
+    /// When it cannot be brought about.
+    fn start_beside(&mut self, _run: &RunContext, _job: Option<&Path>) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    /// At once after the timed commands, whatever they gave: ends what [`Workload::start_beside`] started.
+    ///
+    /// # Errors
+    /// When what went on beside them ended before they did.
+    fn end_beside(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
 
     /// Why a timed command that ended badly did so, in one line.
     fn failure_reason(&self, ended: &Ended) -> String {

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod hold;
 pub(crate) mod import;
+pub(crate) mod jitter;
 pub(crate) mod keep;
 pub(crate) mod prove;
 pub(crate) mod record;
@@ -69,4 +70,6 @@ verbs! {
     hold: Hold(hold::HoldArgs),
     #[command(name = "__keep", hide = true)]
     keep: Keep(keep::KeepArgs),
+    #[command(name = "__jitter", hide = true)]
+    jitter: Jitter(jitter::JitterArgs),
 }

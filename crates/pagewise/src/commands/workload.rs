@@ -9,6 +9,7 @@ use crate::settings::Settings;
 use anyhow::anyhow;
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use pagewise_core::comparison::words::number;
 use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
 use pagewise_core::metric::Direction;
@@ -281,15 +282,20 @@ impl ByHand<'_> {
         fs::create_dir_all(&self.scratch).map_err(|error| cannot("create", &self.scratch, error))?;
         let commands = workload.prepare_run(&self.context())?;
         let limits = Limits { interrupt: Some(self.interrupt), ..Limits::default() };
+        progress.stage("bringing about what goes on beside it", None);
+        workload.start_beside(&self.context(), None)?;
         output::note(&format!("running {}", workload.describe()));
         let mut watch = Running { progress: &progress, what: "running".to_owned() };
-        let ended = process::run(&commands, limits, &mut watch)?;
+        let ended = process::run(&commands, limits, &mut watch);
+        let beside = workload.end_beside();
         drop(progress);
+        let ended = ended?;
         if self.interrupt.is_set() {
             remove(&self.scratch)?;
             return Err(Failure::Interrupted(anyhow!("interrupted; the jobs were stopped and their output removed")));
         }
         all_succeeded(workload, &ended)?;
+        beside?;
         let context = self.context();
         let own: Vec<(&OwnMeasure, Result<f64, String>)> = workload
             .measures()
@@ -311,6 +317,10 @@ impl ByHand<'_> {
             output::json(&report);
         } else {
             output::data(&format!("{:.2} s  {}", report.wall_seconds, report.workload));
+            for (measure, value) in &own {
+                let value = value.as_ref().map_or_else(Clone::clone, |value| in_unit(measure, *value));
+                output::data(&row(measure.name, &value).trim_end());
+            }
         }
         Ok(())
     }
@@ -344,6 +354,14 @@ impl ByHand<'_> {
             });
         }
         Ok(())
+    }
+}
+
+fn in_unit(measure: &OwnMeasure, value: f64) -> String {
+    match measure.unit {
+        "seconds" => format!("{value:.6} s"),
+        "count" => format!("{value:.0}"),
+        unit => format!("{} {unit}", number(value)),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::audience::{Note, Told};
 use super::{Held, Session, SessionError};
 use crate::record::Recorder;
+use crate::scope::Scope;
 use crate::store::bundle::Bundle;
 use crate::trial::engine::{self, TrialError};
 use crate::trial::live::host::values_before;
@@ -10,7 +11,6 @@ use crate::trial::live::job::Job;
 use crate::trial::live::metric::Asked;
 use crate::trial::live::{Blocks, HereLive};
 use crate::trial::recordings::Recordings;
-use crate::trial::scope::Scope;
 use crate::tunable::watcher::Watcher;
 use pagewise_core::experiment::live::Live;
 use pagewise_core::experiment::live::metric::LiveMetric;

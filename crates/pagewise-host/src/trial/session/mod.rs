@@ -14,11 +14,11 @@ pub use error::SessionError;
 pub use preview::{Preview, PreviewedCell, PreviewedSetting};
 
 use super::engine::{self, TrialError};
-use super::scope;
 use crate::facts::kernel::host_facts;
 use crate::process::Interrupt;
 use crate::restore::noted;
 use crate::root::Root;
+use crate::scope;
 use crate::store::bundle::{Bundle, Frozen};
 use crate::tunable::journal::Journal;
 use crate::tunable::lock::{HostLock, LockError};

@@ -60,6 +60,7 @@ pub const BUILT_IN: BuiltIn = BuiltIn {
     steps: &[OwnStep { name: "fetch", about: "Bring Hadoop into the cache, by a list with checksums", run: fetched }],
     right: "in order, with the checksum of the input",
     examples: &["terasort fetch", "terasort run rows=2000000 map_tasks=2", "terasort verify rows=2000000 map_tasks=2"],
+    takes_command: false,
     from_plan: |declared, around| Ok(Box::new(Terasort::from_plan(declared, around)?)),
 };
 
@@ -645,6 +646,8 @@ mod tests {
                 system: 0.0,
                 minor_faults: 0,
                 major_faults: 0,
+                voluntary_switches: 0,
+                involuntary_switches: 0,
                 stdout: String::new(),
                 stderr: String::new(),
             };

@@ -14,12 +14,16 @@ use std::time::{Duration, Instant};
 /// A run's cgroup is called this and the pid of the Pagewise that made it.
 const NAME: &str = "pagewise-";
 
+/// The cgroup of what goes on beside a run ends like this.
+const BESIDE: &str = "-beside";
+
 /// Removes the cgroups of runs whose Pagewise was killed together with its watcher. One that still holds processes stays
 /// and is named in the log: what they are is not ours to guess.
 pub fn remove_leftovers(root: &Root) {
     let Ok(parent) = cgroup::parent_of_children(root) else { return };
     let left = root.list(&parent.folder).unwrap_or_default().into_iter().filter(|name| {
-        let owner = name.strip_prefix(NAME).and_then(|pid| pid.parse().ok());
+        let owner = name.strip_prefix(NAME).map(|rest| rest.strip_suffix(BESIDE).unwrap_or(rest));
+        let owner = owner.and_then(|pid| pid.parse().ok());
         owner.is_some_and(|pid| process::start_time(root, pid).is_none())
     });
     for name in left {
@@ -70,7 +74,17 @@ impl Scope {
     /// Makes a place for a run. Never fails: without a cgroup it says why and counts by session.
     #[must_use]
     pub fn create(root: &Root) -> Scope {
-        match create_cgroup(root, &format!("{NAME}{}", std::process::id())) {
+        Scope::called(root, &format!("{NAME}{}", std::process::id()))
+    }
+
+    /// A place beside it, for what goes on while the run is timed and is no part of it.
+    #[must_use]
+    pub fn beside(root: &Root) -> Scope {
+        Scope::called(root, &format!("{NAME}{}{BESIDE}", std::process::id()))
+    }
+
+    fn called(root: &Root, name: &str) -> Scope {
+        match create_cgroup(root, name) {
             Ok(cgroup) => Scope { cgroup: Some(cgroup), no_cgroup_because: None },
             Err(because) => Scope { cgroup: None, no_cgroup_because: Some(because) },
         }

@@ -1,0 +1,422 @@
+//! What a stream through the page cache costs a program beside it, and what of that is page reclaim.
+//!
+//! A victim runs step by step while a stream goes through the page cache. The controls tell the parts of the cost apart: nothing
+//! beside it, the copy alone, the same misses without reclaim, all of it. What reclaim costs is buffered less same-misses; what a
+//! stream costs is buffered less idle, as Oyama et al. (ROSS 2014) measured it.
+
+mod arguments;
+mod companion;
+pub mod part;
+mod victim;
+
+pub use arguments::{Arguments, Ranks, StreamCgroup, Victim};
+
+use super::{BuiltIn, JobSettings, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use crate::process::{Command, Interrupt, JobEnded, Output};
+use crate::progress::Progress;
+use crate::root::Root;
+use crate::scope::Scope;
+use crate::source::kernel_threads;
+use companion::Companion;
+use pagewise_core::experiment::own_measure::OwnMeasure;
+use pagewise_core::experiment::plan;
+use pagewise_core::metric::Direction;
+use pagewise_core::stats::summary;
+use part::probe::Probed;
+use part::stream::{Access, Stream, Streamed, Way};
+use part::{Part, ballast};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What there is to say of it before it runs.
+pub const BUILT_IN: BuiltIn = BuiltIn {
+    name: "jitter",
+    about: "A program beside a stream through the page cache, with the controls that tell reclaim from the rest",
+    arguments: arguments::ARGUMENTS,
+    options: &[],
+    measures: MEASURES,
+    steps: &[],
+    right: "every step was printed",
+    examples: &[
+        "jitter run victim=stencil stream=idle",
+        "jitter run stream=buffered folios=small rate=600M available=6G",
+    ],
+    takes_command: true,
+    from_plan: |declared, around| Ok(Box::new(Jitter::from_plan(declared, around)?)),
+};
+
+const fn measure(name: &'static str, unit: &'static str, meaning: &'static str) -> OwnMeasure {
+    OwnMeasure { name, unit, direction: Direction::Lower, meaning }
+}
+
+const MEASURES: &[OwnMeasure] = &[
+    measure("step_sum", "seconds", "all steps of the victim together"),
+    measure("step_p50", "seconds", "median step of the victim"),
+    measure("step_p90", "seconds", "9 of 10 steps were no longer"),
+    measure("step_p99", "seconds", "99 of 100 steps were no longer"),
+    measure("step_max", "seconds", "longest step of the victim"),
+    measure("alloc_p50", "seconds", "median time to map, touch and unmap 2 MiB, by the probe beside the victim"),
+    measure("alloc_p99", "seconds", "99 of 100 of these allocations took no longer"),
+    measure("alloc_p999", "seconds", "999 of 1,000 of these allocations took no longer"),
+    measure("alloc_over_1ms", "count", "allocations of the probe that took longer than 1 ms"),
+    measure("alloc_over_10ms", "count", "allocations of the probe that took longer than 10 ms"),
+    OwnMeasure {
+        name: "stream_rate",
+        unit: "bytes/s",
+        direction: Direction::Higher,
+        meaning: "what all streams got together while the victim ran",
+    },
+    measure("stream_cpu", "s/GiB", "CPU seconds of the streams for each GiB they moved"),
+    measure("kswapd_cpu", "s/GiB", "CPU seconds of all kswapd threads for each GiB the streams moved (schedstat)"),
+];
+
+/// Of the memory available, the length of the file that a buffered stream reads over and over: the ratio of the published
+/// experiment, a file of 100 GB beside 48 GB of memory.
+const OF_AVAILABLE: f64 = 2.1;
+
+/// A stream that is to stay in memory goes around in this much.
+const CACHED: u64 = 256 << 20;
+
+/// A stream may take so long until reclaim has begun, and so much longer for each GiB that has to be filled first.
+const STEADY_WITHIN: Duration = Duration::from_secs(60);
+const STEADY_PER_GIB: Duration = Duration::from_secs(10);
+
+/// The experiment with its arguments, and once begun with what goes on beside the victim.
+pub struct Jitter {
+    arguments: Arguments,
+    command: Vec<String>,
+    folder: PathBuf,
+    interrupt: Interrupt,
+    cpus: u32,
+    /// Holds memory from the first run to the end of the trial: to give it back and take it again between runs would age
+    /// memory, and on a host with free page reporting make each run pay for it.
+    ballast: Option<Companion>,
+    beside: Option<Beside>,
+    found: Option<Found>,
+}
+
+/// What goes on while a victim runs.
+struct Beside {
+    streams: Vec<Companion>,
+    probe: Option<Companion>,
+    /// The streams' own cgroup.
+    scope: Option<Scope>,
+    kswapd: f64,
+}
+
+/// What went on while it ran.
+#[derive(Default)]
+struct Found {
+    streamed: Option<Streamed>,
+    kswapd: f64,
+    latencies: Option<Vec<f64>>,
+}
+
+impl Jitter {
+    /// With the arguments a plan declares.
+    ///
+    /// # Errors
+    /// For an unknown argument or a value that cannot be.
+    pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Self, WorkloadError> {
+        let mut arguments = Arguments::default();
+        for (name, value) in &declared.args {
+            let text = match value {
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            arguments = arguments.with(name, &text)?;
+        }
+        arguments.check()?;
+        let cpus = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
+        let cache = std::path::absolute(&around.cache_dir).unwrap_or(around.cache_dir);
+        Ok(Jitter {
+            arguments,
+            command: declared.run.clone(),
+            folder: cache.join("jitter"),
+            interrupt: around.interrupt,
+            cpus,
+            ballast: None,
+            beside: None,
+            found: None,
+        })
+    }
+
+    fn arguments_for(&self, job: &JobSettings) -> Result<Arguments, WorkloadError> {
+        let apply = |arguments: Arguments, (name, value): (&String, &String)| arguments.of_level(name, value);
+        let arguments = job.workload_args.iter().try_fold(self.arguments.clone(), apply)?;
+        arguments.check()?;
+        Ok(arguments)
+    }
+
+    /// Holds memory until as much is left as was asked for.
+    fn hold_ballast(&mut self) -> Result<(), WorkloadError> {
+        let Some(leave) = self.arguments.available else { return Ok(()) };
+        if self.ballast.is_none() {
+            let mut ballast = Companion::start("the ballast", &Part::Ballast(ballast::Ballast { leave }), None)?;
+            ballast.ready(&self.interrupt, Duration::from_secs(300))?;
+            self.ballast = Some(ballast);
+        }
+        Ok(())
+    }
+
+    /// What the streams go around in, made where it is not there yet. Every stream has its own.
+    fn sources(&self, arguments: &Arguments, way: Way) -> Result<(Vec<PathBuf>, u64), WorkloadError> {
+        let available = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
+        let whole = if way == Way::Cached { CACHED } else { (available as f64 * OF_AVAILABLE) as u64 };
+        // Whole stretches, so that every way goes around in the same.
+        let length = (whole / u64::from(arguments.streams)).next_multiple_of(32 << 20);
+        fs::create_dir_all(&self.folder).map_err(WorkloadError::file("create", &self.folder))?;
+        let of = |number: u32| match arguments.access {
+            Access::SmallFiles => small_files(&self.folder.join(format!("small-{number}")), length, &self.interrupt),
+            access => {
+                let path = self.folder.join(format!("stream-{number}"));
+                let blocks = arguments.on_disk || access == Access::Write;
+                one_file(&path, length, blocks, &self.interrupt)?;
+                Ok(path)
+            }
+        };
+        Ok(((0..arguments.streams).map(of).collect::<Result<_, _>>()?, length))
+    }
+
+    fn start_streams(
+        &self,
+        arguments: &Arguments,
+        way: Way,
+        cgroup: Option<&Path>,
+    ) -> Result<Vec<Companion>, WorkloadError> {
+        let (sources, length) = self.sources(arguments, way)?;
+        let rate = arguments.rate.map(|rate| (rate / u64::from(arguments.streams)).max(1));
+        let start = |from: &PathBuf| {
+            let stream = Stream {
+                from: from.clone(),
+                length,
+                way,
+                access: arguments.access,
+                small_folios: arguments.small_folios,
+                rate,
+                warmup: f64::from(arguments.warmup),
+            };
+            Companion::start("the stream", &Part::Stream(stream), cgroup)
+        };
+        let mut streams = sources.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+        let gib = u32::try_from(length >> 30).unwrap_or(u32::MAX);
+        let within = STEADY_WITHIN + STEADY_PER_GIB.saturating_mul(gib) + Duration::from_secs(arguments.warmup.into());
+        streams.iter_mut().try_for_each(|stream| stream.ready(&self.interrupt, within))?;
+        Ok(streams)
+    }
+
+    fn found(&self) -> Result<&Found, String> {
+        self.found.as_ref().ok_or_else(|| "what went on beside the job was not counted".to_owned())
+    }
+}
+
+/// CPU seconds of every kswapd since boot.
+fn kswapd_cpu(root: &Root) -> f64 {
+    let files = kernel_threads::number_files(root).into_iter().filter(|file| file.labels.starts_with("thread=kswapd"));
+    let nanoseconds = |path: &str| root.read(path).ok()?.split_whitespace().next()?.parse::<f64>().ok();
+    files.filter_map(|file| nanoseconds(&file.path)).sum::<f64>() * 1e-9
+}
+
+/// A file of that length: of holes, or with blocks on the disk.
+fn one_file(path: &Path, length: u64, blocks: bool, interrupt: &Interrupt) -> Result<(), WorkloadError> {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(WorkloadError::file("create", path))?;
+    let there = file.metadata().map_err(WorkloadError::file("read", path))?;
+    let has_blocks = there.blocks() * 512 >= length;
+    if there.len() == length && (has_blocks == blocks || there.blocks() == 0 && !blocks) {
+        return Ok(());
+    }
+    // A file with blocks becomes one of holes, and one of holes is written whole.
+    file.set_len(0).and_then(|()| file.set_len(length)).map_err(WorkloadError::file("resize", path))?;
+    if !blocks {
+        return Ok(());
+    }
+    let piece = vec![0x5a_u8; 8 << 20];
+    for at in (0..length).step_by(piece.len()) {
+        interrupt.check()?;
+        let rest = usize::try_from(length - at).unwrap_or(usize::MAX).min(piece.len());
+        file.write_all_at(&piece[..rest], at).map_err(WorkloadError::file("write", path))?;
+    }
+    file.sync_data().map_err(WorkloadError::file("write", path))
+}
+
+/// A folder of small files of holes, as many as make up that length.
+fn small_files(folder: &Path, length: u64, interrupt: &Interrupt) -> Result<PathBuf, WorkloadError> {
+    use part::stream::{SMALL_FILE, small_file};
+    for number in 0..length / SMALL_FILE {
+        let path = small_file(folder, number);
+        if number % 1000 == 0 {
+            interrupt.check()?;
+            let parent = path.parent().unwrap_or(folder);
+            fs::create_dir_all(parent).map_err(WorkloadError::file("create", parent))?;
+        }
+        if !path.exists() {
+            let made = File::create(&path).and_then(|file| file.set_len(SMALL_FILE));
+            made.map_err(WorkloadError::file("create", &path))?;
+        }
+    }
+    Ok(folder.to_owned())
+}
+
+impl Workload for Jitter {
+    fn describe(&self) -> String {
+        let Arguments { victim, ranks, available, .. } = &self.arguments;
+        let memory = available
+            .map_or_else(String::new, |bytes| format!(", {:.1} GiB available", bytes as f64 / f64::from(1 << 30)));
+        let who = match victim {
+            Victim::Lammps => "LAMMPS",
+            Victim::Stencil => "stencil",
+            Victim::Probe => "allocation probe",
+            Victim::Jvm => "growing JVM heap",
+            Victim::Burst => "bursts of processes",
+            Victim::Command => return format!("jitter of {}{memory}", self.command.join(" ")),
+        };
+        format!(
+            "jitter of {who}, {} steps on {} of {} CPUs{memory}",
+            self.arguments.steps(),
+            ranks.count(self.cpus),
+            self.cpus
+        )
+    }
+
+    fn is_builtin(&self) -> bool {
+        true
+    }
+
+    fn check_job(&self, job: &JobSettings) -> Result<(), WorkloadError> {
+        self.arguments_for(job).map(drop)
+    }
+
+    fn prepare_trial(&mut self, _progress: &dyn Progress) -> Result<(), WorkloadError> {
+        victim::check(&self.arguments, &self.command, self.cpus)
+    }
+
+    fn prepare_run(&mut self, run: &RunContext) -> Result<Vec<Command>, WorkloadError> {
+        let arguments = self.arguments_for(&run.job)?;
+        self.hold_ballast()?;
+        self.found = None;
+        let argv = victim::argv(&arguments, &self.command, self.cpus, &run.scratch)?;
+        let output = Output::File(printed(run));
+        Ok(vec![Command { argv, env: run.job.environment(), dir: Some(run.scratch.clone()), output }])
+    }
+
+    fn start_beside(&mut self, run: &RunContext, job: Option<&Path>) -> Result<(), WorkloadError> {
+        let arguments = self.arguments_for(&run.job)?;
+        let own = arguments.stream_cgroup == StreamCgroup::Own;
+        let scope = own.then(|| Scope::beside(&Root::live()));
+        let cgroup = scope.as_ref().map_or(job, Scope::folder);
+        let streams = match arguments.stream {
+            Some(way) => self.start_streams(&arguments, way, cgroup)?,
+            None => Vec::new(),
+        };
+        let probe = match arguments.probe && arguments.victim != Victim::Probe {
+            true => Some(Companion::start("the probe", &Part::Probe, job)?),
+            false => None,
+        };
+        let mut beside = Beside { streams, probe, scope, kswapd: 0.0 };
+        if let Some(probe) = &mut beside.probe {
+            probe.ready(&self.interrupt, STEADY_WITHIN)?;
+        }
+        beside.streams.iter_mut().chain(&mut beside.probe).try_for_each(Companion::begin)?;
+        beside.kswapd = kswapd_cpu(&Root::live());
+        self.beside = Some(beside);
+        Ok(())
+    }
+
+    fn end_beside(&mut self) -> Result<(), WorkloadError> {
+        let Some(Beside { streams, probe, scope, kswapd }) = self.beside.take() else { return Ok(()) };
+        let kswapd = kswapd_cpu(&Root::live()) - kswapd;
+        let streamed: Result<Vec<Streamed>, _> = streams.into_iter().map(Companion::end).collect();
+        let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
+        scope.map(Scope::remove);
+        let streamed = streamed?;
+        let all = |of: fn(&Streamed) -> f64| streamed.iter().map(of).sum::<f64>();
+        let total = Streamed {
+            bytes: streamed.iter().map(|one| one.bytes).sum(),
+            seconds: all(|one| one.seconds) / streamed.len().max(1) as f64,
+            cpu: all(|one| one.cpu),
+        };
+        self.found = Some(Found {
+            streamed: (!streamed.is_empty()).then_some(total),
+            kswapd,
+            latencies: probed?.map(|probed| probed.latencies),
+        });
+        Ok(())
+    }
+
+    fn measures(&self) -> &'static [OwnMeasure] {
+        MEASURES
+    }
+
+    fn measure(&self, name: &str, run: &RunContext, _ended: &JobEnded) -> Result<f64, String> {
+        if let Some(of_steps) = name.strip_prefix("step_") {
+            let path = printed(run);
+            let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            return of_sample(of_steps, &victim::steps(&self.arguments, &text)?);
+        }
+        let found = self.found()?;
+        if let Some(of_allocations) = name.strip_prefix("alloc_") {
+            let latencies = found.latencies.as_deref().ok_or("the probe did not run beside the victim")?;
+            return of_sample(of_allocations, latencies);
+        }
+        let streamed = found.streamed.ok_or("there was no stream")?;
+        let gib = streamed.bytes as f64 / f64::from(1 << 30);
+        match name {
+            "stream_rate" => Ok(streamed.bytes as f64 / streamed.seconds),
+            "stream_cpu" => Ok(streamed.cpu / gib),
+            "kswapd_cpu" => Ok(found.kswapd / gib),
+            _ => Err(format!("the workload does not measure {name}")),
+        }
+    }
+
+    fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
+        let path = printed(run);
+        let text = fs::read_to_string(&path).map_err(WorkloadError::file("read", &path))?;
+        let found = victim::steps(&self.arguments, &text).map_or(0, |steps| steps.len());
+        let wanted = self.arguments.steps() as usize;
+        Ok(match self.arguments.victim {
+            Victim::Command if found > 0 => Verification::Right,
+            Victim::Command => Verification::Wrong("the victim's output has no step".to_owned()),
+            _ if found == wanted => Verification::Right,
+            _ => Verification::Wrong(format!("the victim printed {found} of {wanted} steps")),
+        })
+    }
+
+    fn clean_run(&mut self, _run: &RunContext) -> Result<(), WorkloadError> {
+        // Where the timed commands were never started.
+        let _ = self.end_beside();
+        Ok(())
+    }
+
+    fn forget(&mut self) -> Result<Option<PathBuf>, WorkloadError> {
+        match fs::remove_dir_all(&self.folder) {
+            Ok(()) => Ok(Some(self.folder.clone())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(WorkloadError::file("remove", &self.folder)(error)),
+        }
+    }
+}
+
+/// What the victim prints goes here.
+fn printed(run: &RunContext) -> PathBuf {
+    run.scratch.join("victim.txt")
+}
+
+/// `sum`, `max`, `p99`, `over_10ms`, … of a sample.
+fn of_sample(what: &str, sample: &[f64]) -> Result<f64, String> {
+    let over = |limit: f64| sample.iter().filter(|value| **value > limit).count() as f64;
+    let at = |share: f64| summary::quantile(sample, share).ok_or_else(|| "nothing was measured".to_owned());
+    match what {
+        "sum" => Ok(sample.iter().sum()),
+        "max" => at(1.0),
+        "p50" => at(0.5),
+        "p90" => at(0.9),
+        "p99" => at(0.99),
+        "p999" => at(0.999),
+        "over_1ms" => Ok(over(1e-3)),
+        "over_10ms" => Ok(over(1e-2)),
+        _ => Err(format!("the workload does not measure {what}")),
+    }
+}

@@ -1,0 +1,49 @@
+//! Holds memory, so that a large host has as little left as the experiment asks for. Anonymous memory on huge pages: reclaim does
+//! not look at it without swap, and it is touched in seconds.
+
+use super::spoken::{self, Spoken};
+use crate::root::Root;
+use crate::source::meminfo;
+use crate::sys::mapping::{Mapping, PageAdvice};
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+/// So much is taken at once.
+const PIECE: u64 = 64 << 20;
+
+/// Holds memory until so much is available.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ballast {
+    /// Bytes to leave available.
+    pub leave: u64,
+}
+
+impl Ballast {
+    pub(super) fn run(&self) -> io::Result<()> {
+        let spoken = Spoken::listen()?;
+        let mut held = Vec::new();
+        loop {
+            let available = available()?;
+            if available < self.leave + PIECE || spoken.is_over() {
+                break;
+            }
+            let mut piece = Mapping::new(PIECE as usize, 2 << 20, PageAdvice::Huge)?;
+            // Something other than zeros, which a page could be thrown away for.
+            piece.bytes().chunks_mut(4096).for_each(|page| page[0] = 1);
+            held.push(piece);
+        }
+        spoken::ready()?;
+        while !spoken.is_over() {
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+/// `MemAvailable`, in bytes.
+pub(crate) fn available() -> io::Result<u64> {
+    let meminfo = meminfo::read(&Root::live()).map_err(io::Error::other)?;
+    meminfo::available(&meminfo).ok_or_else(|| io::Error::other("/proc/meminfo does not say what is available"))
+}

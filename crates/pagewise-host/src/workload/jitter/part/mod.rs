@@ -1,0 +1,73 @@
+//! What runs in processes of its own: streams, ballast, probe and the built-in victims. Each is this same program under a hidden
+//! verb, told what it is by one word of JSON.
+
+pub mod ballast;
+pub mod burst;
+pub mod probe;
+mod spoken;
+pub mod stamp;
+pub mod stencil;
+pub mod stream;
+
+use serde::{Deserialize, Serialize};
+use std::process::ExitCode;
+
+/// The hidden verb.
+pub const VERB: &str = "__jitter";
+
+/// What a process is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Holds memory so that others find less of it.
+    Ballast(ballast::Ballast),
+    /// Streams through the page cache.
+    Stream(stream::Stream),
+    /// Allocates beside the victim.
+    Probe,
+    /// The same as a victim, for so many steps.
+    ProbeVictim(u32),
+    /// A stencil with temporaries.
+    Stencil(stencil::Stencil),
+    /// Starts processes.
+    Burst(burst::Burst),
+    /// The user's program, with a time before each line it prints.
+    Stamp(Vec<String>),
+}
+
+impl Part {
+    /// Its command line.
+    #[must_use]
+    pub fn argv(&self) -> Vec<String> {
+        let word = serde_json::to_string(self).expect("plain values become JSON");
+        vec!["/proc/self/exe".to_owned(), VERB.to_owned(), word]
+    }
+}
+
+/// Runs a part to its end; what went wrong goes to standard error.
+#[must_use]
+pub fn run(word: &str) -> ExitCode {
+    let part = match serde_json::from_str(word) {
+        Ok(part) => part,
+        Err(error) => {
+            eprintln!("{VERB} is for Pagewise itself: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let ended = match part {
+        Part::Ballast(ballast) => ballast.run(),
+        Part::Stream(stream) => stream.run(),
+        Part::Probe => probe::beside(),
+        Part::ProbeVictim(steps) => probe::victim(steps),
+        Part::Stencil(stencil) => stencil.run(),
+        Part::Burst(burst) => burst.run(),
+        Part::Stamp(argv) => return stamp::run(&argv),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Streams through the page cache, in the ways that tell the parts of its cost apart.
+//!
+//! Most stream from a file of holes: the cache does not know that no disk stands behind it, so no disk decides how fast it is.
+
+use super::spoken::{self, Spoken};
+use crate::root::Root;
+use crate::source::vmstat;
+use crate::sys::file_mapping::FileMapping;
+use crate::sys::mapping::{Mapping, PageAdvice};
+use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::io::ReadWriteFlags;
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// One call moves so much.
+const CHUNK: usize = 1 << 20;
+
+/// A stream that discards behind itself does so in such stretches, from one stretch further back: what was read ahead in one
+/// folio with the next stretch goes with it.
+const BEHIND: u64 = 16 << 20;
+
+/// Reclaim has begun once so much was taken from page caches.
+const RECLAIMED: u64 = 64 << 20;
+
+/// `RWF_DONTCACHE` of `include/uapi/linux/fs.h` (6.14).
+const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+
+/// How it goes through the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Around a file that stays in memory: the copy alone.
+    Cached,
+    /// Past the cache: `O_DIRECT`.
+    Direct,
+    /// Every miss and no reclaim: it discards behind itself.
+    SameMisses,
+    /// As `RWF_DONTCACHE` has it.
+    DontCache,
+    /// As programs do.
+    Buffered,
+}
+
+/// By which calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// `pread` of 1 MiB.
+    Read,
+    /// A mapping that is brought in, 1 MiB at a time.
+    Mmap,
+    /// `pwrite` of 1 MiB.
+    Write,
+    /// Many files of 256 KiB, one after the other.
+    SmallFiles,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    /// The file, or the folder of the small ones.
+    pub from: PathBuf,
+    /// Bytes it goes around in.
+    pub length: u64,
+    /// How it goes through the cache.
+    pub way: Way,
+    /// By which calls.
+    pub access: Access,
+    /// In single pages: nothing is read ahead.
+    pub small_folios: bool,
+    /// Bytes a second; `None` as fast as it can.
+    pub rate: Option<u64>,
+    /// Seconds from a steady state until it says that it is ready.
+    pub warmup: f64,
+}
+
+/// What it did from "begin" to its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Streamed {
+    /// Bytes.
+    pub bytes: u64,
+    /// Seconds.
+    pub seconds: f64,
+    /// CPU seconds.
+    pub cpu: f64,
+}
+
+/// Small files are this long.
+pub(in super::super) const SMALL_FILE: u64 = 256 << 10;
+
+impl Stream {
+    pub(super) fn run(&self) -> io::Result<()> {
+        let spoken = Spoken::listen()?;
+        let mut goes = Going::of(self)?;
+        self.fill(&mut goes, &spoken)?;
+        let mut count = Count::begin(self.rate);
+        let mut is_ready = false;
+        while !spoken.is_over() {
+            if spoken.begins() {
+                count = Count::begin(self.rate);
+            }
+            count.add(goes.on()?);
+            count.keep_to_rate(&spoken);
+            if !is_ready && count.began.elapsed().as_secs_f64() >= self.warmup {
+                is_ready = true;
+                spoken::ready()?;
+            }
+        }
+        spoken::answer(&count.counted())
+    }
+
+    /// Until the state that is to be measured: all of a cached file in memory, of a buffered one so much that reclaim has begun.
+    fn fill(&self, goes: &mut Going, spoken: &Spoken) -> io::Result<()> {
+        let before = reclaimed()?;
+        let mut filled = 0;
+        let most = match self.way {
+            Way::Cached => self.length,
+            Way::Buffered => self.length * 2,
+            Way::Direct | Way::SameMisses | Way::DontCache => 0,
+        };
+        while filled < most && !spoken.is_over() {
+            filled += goes.on()?;
+            let looks = filled % RECLAIMED < CHUNK as u64;
+            if self.way == Way::Buffered && looks && reclaimed()?.saturating_sub(before) > RECLAIMED {
+                return Ok(());
+            }
+        }
+        if self.way == Way::Buffered && !spoken.is_over() {
+            return Err(io::Error::other(format!(
+                "the stream went twice around its {} MiB and nothing was reclaimed: they fit into memory",
+                self.length >> 20
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes taken from page caches since boot (`pgsteal_file`, 5.9; before that what kswapd and direct reclaim took).
+fn reclaimed() -> io::Result<u64> {
+    let vmstat = vmstat::read(&Root::live()).map_err(io::Error::other)?;
+    let of = |name: &str| vmstat.get(name).copied();
+    let pages = of("pgsteal_file").unwrap_or_else(|| {
+        vmstat.iter().filter(|(name, _)| name.starts_with("pgsteal_")).map(|(_, pages)| *pages).sum()
+    });
+    Ok(u64::try_from(pages).unwrap_or(0) * rustix::param::page_size() as u64)
+}
+
+/// Where a stream is.
+struct Going {
+    way: Way,
+    access: Access,
+    length: u64,
+    small_folios: bool,
+    from: PathBuf,
+    file: Option<File>,
+    mapping: Option<FileMapping>,
+    buffer: Mapping,
+    at: u64,
+}
+
+impl Going {
+    fn of(stream: &Stream) -> io::Result<Going> {
+        let file = match stream.access {
+            Access::SmallFiles => None,
+            access => {
+                let direct = if stream.way == Way::Direct { OFlags::DIRECT.bits() as i32 } else { 0 };
+                let mut options = File::options();
+                options.read(true).write(access == Access::Write).custom_flags(direct);
+                Some(options.open(&stream.from)?)
+            }
+        };
+        if let Some(file) = &file {
+            fadvise(file, 0, None, if stream.small_folios { Advice::Random } else { Advice::Sequential })?;
+        }
+        let mapping = match (&file, stream.access) {
+            (Some(file), Access::Mmap) => Some(FileMapping::of(file, stream.length as usize)?),
+            _ => None,
+        };
+        let mut buffer = Mapping::new(CHUNK, 2 << 20, PageAdvice::Base)?;
+        buffer.bytes().fill(1);
+        let Stream { way, access, length, small_folios, ref from, .. } = *stream;
+        Ok(Going { way, access, length, small_folios, from: from.clone(), file, mapping, buffer, at: 0 })
+    }
+
+    /// One call further; gives the bytes it moved.
+    fn on(&mut self) -> io::Result<u64> {
+        if self.at + CHUNK as u64 > self.length {
+            self.at = 0;
+        }
+        let at = self.at;
+        self.at += CHUNK as u64;
+        match (self.access, &self.file) {
+            (Access::SmallFiles, _) => self.small_files(at)?,
+            (Access::Mmap, _) => {
+                if let Some(mapping) = &self.mapping {
+                    mapping.bring_in(at as usize, CHUNK)?;
+                }
+            }
+            (Access::Write, Some(file)) => file.write_all_at(self.buffer.bytes(), at)?,
+            (Access::Read, Some(file)) if self.way == Way::DontCache => {
+                rustix::io::preadv2(file, &mut [IoSliceMut::new(self.buffer.bytes())], at, DONTCACHE)?;
+            }
+            (Access::Read, Some(file)) => file.read_exact_at(self.buffer.bytes(), at)?,
+            (Access::Read | Access::Write, None) => {}
+        }
+        if self.way == Way::SameMisses && self.at % BEHIND == 0 {
+            self.discard_behind()?;
+        }
+        Ok(CHUNK as u64)
+    }
+
+    fn discard_behind(&self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if self.access == Access::Write {
+            // What is dirty is not dropped.
+            file.sync_data()?;
+        }
+        let from = self.at.saturating_sub(2 * BEHIND);
+        Ok(fadvise(file, from, std::num::NonZeroU64::new(self.at - from), Advice::DontNeed)?)
+    }
+
+    fn small_files(&mut self, at: u64) -> io::Result<()> {
+        for number in (at / SMALL_FILE)..((at + CHUNK as u64) / SMALL_FILE) {
+            let file = File::open(small_file(&self.from, number))?;
+            if self.small_folios {
+                fadvise(&file, 0, None, Advice::Random)?;
+            }
+            file.read_exact_at(&mut self.buffer.bytes()[..SMALL_FILE as usize], 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// The path of small file `number`: a thousand to a folder.
+pub(in super::super) fn small_file(folder: &std::path::Path, number: u64) -> PathBuf {
+    folder.join(format!("{}/{number}", number / 1000))
+}
+
+struct Count {
+    began: Instant,
+    cpu: f64,
+    bytes: u64,
+    rate: Option<u64>,
+}
+
+impl Count {
+    fn begin(rate: Option<u64>) -> Count {
+        Count { began: Instant::now(), cpu: own_cpu(), bytes: 0, rate }
+    }
+
+    fn add(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// Waits until so much was due. What was lost to a late wake-up is caught up with.
+    fn keep_to_rate(&self, spoken: &Spoken) {
+        let Some(rate) = self.rate else { return };
+        let due = Duration::from_secs_f64(self.bytes as f64 / rate as f64);
+        while !spoken.is_over() {
+            let Some(left) = due.checked_sub(self.began.elapsed()).filter(|left| !left.is_zero()) else { return };
+            thread::sleep(left.min(Duration::from_millis(50)));
+        }
+    }
+
+    fn counted(&self) -> Streamed {
+        Streamed { bytes: self.bytes, seconds: self.began.elapsed().as_secs_f64(), cpu: own_cpu() - self.cpu }
+    }
+}
+
+/// CPU seconds of this process.
+fn own_cpu() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
