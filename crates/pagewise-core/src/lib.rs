@@ -26,6 +26,8 @@ pub mod change;
 
 pub mod stats;
 
+pub mod guard;
+
 pub mod finding;
 
 pub mod comparison;

@@ -5,6 +5,7 @@ pub(crate) mod changes;
 pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod export;
+pub(crate) mod guard;
 pub(crate) mod hold;
 pub(crate) mod import;
 pub(crate) mod jitter;
@@ -63,6 +64,8 @@ verbs! {
     top: Top(top::TopArgs),
     report: Report(report::ReportArgs),
     analyze: Analyze(Box<analyze::AnalyzeArgs>),
+    /// Keep page reclaim out of the application's way
+    guard: Guard(guard::GuardArgs),
     workload: Workload(workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     watch_owner: WatchOwner(watch_owner::WatchArgs),

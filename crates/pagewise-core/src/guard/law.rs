@@ -1,0 +1,611 @@
+//! The law: one large batch of about a second of fill, made in slices of a few milliseconds, early enough that kswapd never wakes.
+//!
+//! All of it is in time, not in bytes: how long until the low watermark, how long a batch lasts, how long a slice may take. What a byte
+//! costs differs by fifty times between large folios and small files, and is learnt. The law stands down, and says why, where the
+//! shortage is not of a stream's making, where the fill is faster than it can free, where what it takes comes back, and where the host is worse
+//! off with it than without.
+
+use super::brake::{Brake, Turned};
+use super::cost::{By, Filling, Freeing};
+use super::inflow::{Cause, Inflow};
+use super::sample::{Domain, Sample};
+use super::{ControlLaw, Decision, MILLISECOND, SECOND, Slice};
+use serde::Serialize;
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Most of a core that a domain's guard may use, averaged over ten seconds.
+    pub cpu_cap: f64,
+    /// A batch holds so many seconds of fill at first.
+    pub batch: f64,
+    /// Whether it stops where what it takes comes back. Without, only to show what the brake is for.
+    pub brake: bool,
+    /// Whether it asks what fills memory. Without, only to show what the gate is for.
+    pub gate: bool,
+    /// Whether it lets the kernel reclaim for a second once, to know what filling costs then.
+    pub audition: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { cpu_cap: 0.5, batch: 1.0, brake: true, gate: true, audition: true }
+    }
+}
+
+/// The shortest and the longest time between two looks at a domain that fills.
+const SHORTEST_TICK: u64 = 2 * MILLISECOND;
+const LONGEST_TICK: u64 = 250 * MILLISECOND;
+
+/// Between two looks where nothing streams and memory is free.
+const IDLE_TICK: u64 = SECOND;
+
+/// A slice is as long as this, and not smaller or larger than these.
+const SLICE: u64 = 4 * MILLISECOND;
+const LEAST_SLICE: u64 = 1 << 20;
+const LARGEST_SLICE: u64 = 64 << 20;
+
+/// A batch ends after so long, whatever it got.
+const LONGEST_BATCH: u64 = SECOND / 2;
+
+/// Less than this part of what was asked is no progress.
+const POOR: f64 = 0.12;
+
+/// The least to begin at and the most to hold above it, as parts of the domain.
+const LEAST_RESERVE: f64 = 0.0025;
+const MOST_ABOVE: f64 = 0.02;
+
+/// A batch holds between so many seconds of fill.
+const SHORTEST_BATCH: f64 = 0.1;
+const LONGEST_HELD: f64 = 3.0;
+
+/// An estimate of the fill is renewed when so much time has passed, and loses half of itself in about so many seconds.
+const FILL_WINDOW: u64 = 10 * MILLISECOND;
+const FILL_FADES: f64 = 1.5;
+
+/// The worst lateness is remembered for about so many seconds; no clock wakes anybody sooner than this.
+const LATE_FADES: f64 = 30.0;
+const LEAST_LATE: u64 = MILLISECOND;
+
+/// Who was away for longer than this lost its history: stopped, suspended, or without a CPU.
+const GAP: u64 = SECOND;
+
+/// CPU time is granted over so many seconds.
+const CAP_OVER: f64 = 10.0;
+
+/// How long it stands down, by reason; each time in a row twice as long, up to the last.
+const STANDS_DOWN: u64 = 30 * SECOND;
+const STANDS_DOWN_BRIEFLY: u64 = 10 * SECOND;
+const LONGEST_STANDS_DOWN: u64 = 600 * SECOND;
+
+/// Why nothing is reclaimed although memory is short.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "why")]
+pub enum Why {
+    /// Something other than a stream fills memory: kswapd does a good job there.
+    NotAStream,
+    /// The stream writes: what it left is dirty, and writeback has to come first.
+    Dirty,
+    /// Little clean page cache is left that nobody used twice.
+    LittleToTake,
+    /// So little file cache that the kernel would take anonymous memory in its place.
+    NearAnonymous,
+    /// The fill needs more CPU than the cap leaves.
+    Infeasible {
+        /// Cores it would take.
+        cores: f64,
+    },
+    /// The CPU time granted is used up.
+    CpuCap,
+    /// What was taken came back.
+    CameBack,
+    /// The host spends more kernel time on every byte that comes in than without the guard.
+    Dearer {
+        /// By which part more.
+        by: f64,
+    },
+    /// The back end gives nothing.
+    NoProgress,
+    /// The kernel reclaims for a second, so that it is known what filling costs then.
+    Audition,
+}
+
+/// What the law is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "mode")]
+pub enum Mode {
+    /// Nothing streams, or memory is free.
+    Watching,
+    /// A stream fills memory; a batch is not due.
+    Armed,
+    /// In a batch.
+    Reclaiming,
+    /// Memory is short and the kernel is left to it.
+    Leaving {
+        /// Why.
+        because: Why,
+    },
+}
+
+/// A batch under way.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    began: u64,
+    /// Headroom at which it ends.
+    until: u64,
+    poor: u32,
+}
+
+/// The law for one domain.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    settings: Settings,
+    inflow: Inflow,
+    brake: Brake,
+    freeing: Freeing,
+    filling: Filling,
+    /// When it was last asked, and when it wanted to be asked next.
+    last: Option<u64>,
+    expected: Option<u64>,
+    lateness: f64,
+    /// Since when the fill is looked at, the headroom then, and what was freed since.
+    fill_since: Option<(u64, u64)>,
+    freed_since: u64,
+    fill: f64,
+    /// File inflow over some seconds, for what is feasible.
+    lasting_fill: f64,
+    seconds_held: f64,
+    batch: Option<Batch>,
+    rests_until: u64,
+    left_alone: Option<(u64, Why)>,
+    left_alone_for: u64,
+    poor_batches: u32,
+    cpu_left: f64,
+    too_late: u64,
+    made_since: bool,
+    audition_ends: Option<u64>,
+    mode: Mode,
+}
+
+impl Law {
+    /// One that has seen nothing yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Law {
+        Law {
+            settings,
+            inflow: Inflow::default(),
+            brake: Brake::default(),
+            freeing: Freeing::default(),
+            filling: Filling::default(),
+            last: None,
+            expected: None,
+            lateness: LEAST_LATE as f64,
+            fill_since: None,
+            freed_since: 0,
+            fill: 0.0,
+            lasting_fill: 0.0,
+            seconds_held: settings.batch,
+            batch: None,
+            rests_until: 0,
+            left_alone: None,
+            left_alone_for: 0,
+            poor_batches: 0,
+            cpu_left: settings.cpu_cap * CAP_OVER * SECOND as f64,
+            too_late: 0,
+            made_since: false,
+            audition_ends: None,
+            mode: Mode::Watching,
+        }
+    }
+
+    /// What it is doing, as of the last decision.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What it has learnt, for whoever asks.
+    #[must_use]
+    pub fn learnt(&self) -> Learnt {
+        let (with, without) = self.filling.known();
+        let per_gib = |per_byte: f64| per_byte * f64::from(1 << 30) / SECOND as f64;
+        Learnt {
+            fill: self.fill,
+            freeing: per_gib(self.freeing.per_byte()),
+            filling_with: with.map(per_gib),
+            filling_without: without.map(per_gib),
+            lateness: self.lateness / SECOND as f64,
+            seconds_held: self.seconds_held,
+        }
+    }
+
+    /// Headroom at which a batch begins: what a stream fills twice over before the next look could come at its latest.
+    fn begins_at(&self, size: u64) -> u64 {
+        let blind = self.lateness + (SHORTEST_TICK + SLICE) as f64;
+        let by_time = 2.0 * self.fill * blind / SECOND as f64;
+        by_time.max(size as f64 * LEAST_RESERVE) as u64
+    }
+
+    /// Headroom at which it ends.
+    fn ends_at(&self, begins_at: u64, size: u64) -> u64 {
+        let held = (self.fill * self.seconds_held).min(size as f64 * MOST_ABOVE) as u64;
+        (begins_at + held).max(2 * begins_at)
+    }
+
+    fn follow(&mut self, sample: &Sample<'_>) {
+        let passed = self.last.map_or(0, |last| sample.at.saturating_sub(last));
+        let late = self.expected.map_or(0, |expected| sample.at.saturating_sub(expected));
+        if late > GAP {
+            self.forget();
+        }
+        let seconds = passed as f64 / SECOND as f64;
+        let faded = self.lateness * libm::exp(-seconds / LATE_FADES);
+        self.lateness = faded.max(late.min(GAP) as f64).max(LEAST_LATE as f64);
+        self.last = Some(sample.at);
+        let grant = self.settings.cpu_cap * SECOND as f64;
+        self.cpu_left = (self.cpu_left + grant * seconds).min(grant * CAP_OVER);
+
+        let headroom = sample.headroom();
+        match self.fill_since {
+            None => self.fill_since = Some((sample.at, headroom)),
+            Some((since, before)) if sample.at.saturating_sub(since) >= FILL_WINDOW => {
+                let seconds = (sample.at - since) as f64 / SECOND as f64;
+                let came = before as f64 + self.freed_since as f64 - headroom as f64;
+                let faded = self.fill * libm::exp(-seconds / FILL_FADES);
+                self.fill = faded.max(came / seconds);
+                self.fill_since = Some((sample.at, headroom));
+                self.freed_since = 0;
+            }
+            Some(_) => {}
+        }
+        self.inflow.look(sample);
+        let towards = self.inflow.file_rate();
+        self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
+    }
+
+    /// What the brakes say of what was taken so far.
+    fn judge(&mut self, sample: &Sample<'_>) {
+        let filled = sample.file + sample.stolen_file + sample.anonymous + sample.stolen_anonymous;
+        let kernel_reclaims = sample.too_late > self.too_late;
+        let by = match (self.made_since, kernel_reclaims) {
+            (true, false) => By::Guard,
+            (false, true) => By::Kernel,
+            _ => By::Neither,
+        };
+        let before = self.filling.known();
+        if self.filling.look(sample.at, sample.system_cpu, filled, by) {
+            if self.seconds_held > SHORTEST_BATCH {
+                self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH);
+                self.filling.starts_anew();
+            } else {
+                let (with, without) = self.filling.known();
+                let by = with.zip(without).map_or(0.0, |(with, without)| with / without - 1.0);
+                self.filling.starts_anew();
+                self.leave(sample.at, Why::Dearer { by }, LONGEST_STANDS_DOWN);
+            }
+        }
+        if self.filling.known() != before || by != By::Neither {
+            (self.too_late, self.made_since) = (sample.too_late, false);
+        }
+        if !self.settings.brake {
+            return;
+        }
+        match self.brake.look(sample.at, sample.came_back) {
+            Turned::Neither => {}
+            Turned::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
+            Turned::HurtMuch => self.leave(sample.at, Why::CameBack, STANDS_DOWN),
+            Turned::Harmless => {
+                self.seconds_held = (self.seconds_held * 1.1).min(LONGEST_HELD).min(self.settings.batch.max(1.0))
+            }
+        }
+    }
+
+    /// Leaves the domain to the kernel for a while, each time in a row twice as long.
+    fn leave(&mut self, at: u64, why: Why, at_least: u64) {
+        let before = self.left_alone_for;
+        self.left_alone_for = if before == 0 { at_least } else { (before * 2).clamp(at_least, LONGEST_STANDS_DOWN) };
+        self.left_alone = Some((at + self.left_alone_for, why));
+        self.batch = None;
+    }
+
+    /// Why nothing may be taken now, though memory is short.
+    fn closed(&self, sample: &Sample<'_>, wanted: u64) -> Option<Why> {
+        if self.settings.gate {
+            match self.inflow.cause() {
+                Cause::File => {}
+                Cause::DirtyFile => return Some(Why::Dirty),
+                Cause::Little | Cause::Mixed | Cause::Other => return Some(Why::NotAStream),
+            }
+        }
+        let clean = sample.inactive_file.saturating_sub(sample.dirty);
+        if clean < 2 * wanted {
+            return Some(Why::LittleToTake);
+        }
+        // Below this a node's reclaim scans anonymous memory whatever it was told (`get_scan_count`, `file_is_tiny`, 6.12).
+        let is_node = matches!(sample.domain, Domain::Node { .. });
+        if is_node && sample.file + sample.free() <= sample.high + sample.high / 2 {
+            return Some(Why::NearAnonymous);
+        }
+        (self.cpu_left <= 0.0).then_some(Why::CpuCap)
+    }
+
+    fn waits(&mut self, sample: &Sample<'_>, mode: Mode, nanoseconds: u64) -> Decision {
+        self.mode = mode;
+        self.expected = Some(sample.at + nanoseconds);
+        Decision::Wait(nanoseconds)
+    }
+
+    /// How long until it has to look again.
+    fn tick(&self, headroom: u64, begins_at: u64) -> u64 {
+        let above = headroom.saturating_sub(begins_at) as f64;
+        let until_halfway = above / (2.0 * self.fill.max(1.0)) * SECOND as f64;
+        (until_halfway as u64).clamp(SHORTEST_TICK, LONGEST_TICK)
+    }
+
+    /// What was seen before a gap says nothing of now.
+    fn forget(&mut self) {
+        self.inflow.forget();
+        self.brake.forget();
+        self.filling.forget();
+        self.fill_since = None;
+        self.freed_since = 0;
+        self.fill = 0.0;
+        self.batch = None;
+    }
+
+    /// Whether the kernel is to be watched at it first: once, where it is not known yet what filling costs then.
+    fn auditions(&mut self, sample: &Sample<'_>) -> bool {
+        if !self.settings.audition || self.filling.knows_without() {
+            return false;
+        }
+        let ends = *self.audition_ends.get_or_insert(sample.at + 5 * SECOND);
+        sample.at < ends
+    }
+}
+
+impl ControlLaw for Law {
+    fn decide(&mut self, sample: &Sample<'_>) -> Decision {
+        self.follow(sample);
+        self.judge(sample);
+        let (headroom, size) = (sample.headroom(), sample.domain.size());
+        let begins_at = self.begins_at(size);
+        let tick = self.tick(headroom, begins_at);
+
+        if let Some((until, because)) = self.left_alone {
+            if sample.at < until {
+                return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
+            }
+            self.left_alone = None;
+        }
+        if let Some(batch) = self.batch {
+            let is_over =
+                headroom >= batch.until || sample.at.saturating_sub(batch.began) > LONGEST_BATCH || batch.poor >= 2;
+            if !is_over && self.closed(sample, batch.until - headroom).is_none() {
+                let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
+                self.mode = Mode::Reclaiming;
+                self.expected = Some(sample.at + SLICE);
+                return Decision::Reclaim(slice.min(batch.until - headroom).max(LEAST_SLICE));
+            }
+            self.batch = None;
+            self.poor_batches = if batch.poor >= 2 { self.poor_batches + 1 } else { 0 };
+            if self.poor_batches >= 3 {
+                self.poor_batches = 0;
+                self.leave(sample.at, Why::NoProgress, STANDS_DOWN);
+                return self.waits(sample, Mode::Leaving { because: Why::NoProgress }, LONGEST_TICK);
+            }
+            let rest = 0.5 * headroom.saturating_sub(begins_at) as f64 / self.fill.max(1.0);
+            self.rests_until = sample.at + (rest.min(1.0) * SECOND as f64) as u64;
+        }
+        if headroom > begins_at || sample.at < self.rests_until && headroom > begins_at / 2 {
+            let idles = self.inflow.cause() == Cause::Little && headroom > size / 10;
+            let mode = if self.inflow.cause() == Cause::File { Mode::Armed } else { Mode::Watching };
+            return self.waits(sample, mode, if idles { IDLE_TICK } else { tick });
+        }
+        let until = self.ends_at(begins_at, size);
+        if let Some(because) = self.closed(sample, until.saturating_sub(headroom)) {
+            let mode = match (because, self.inflow.cause()) {
+                (Why::NotAStream, Cause::Little) => Mode::Watching,
+                _ => Mode::Leaving { because },
+            };
+            return self.waits(sample, mode, LONGEST_TICK.min(50 * MILLISECOND));
+        }
+        let cores = self.lasting_fill * self.freeing.per_byte() / SECOND as f64;
+        if self.freeing.is_known() && cores > self.settings.cpu_cap {
+            let because = Why::Infeasible { cores };
+            self.leave(sample.at, because, STANDS_DOWN_BRIEFLY);
+            return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
+        }
+        if self.auditions(sample) {
+            return self.waits(sample, Mode::Leaving { because: Why::Audition }, 50 * MILLISECOND);
+        }
+        self.batch = Some(Batch { began: sample.at, until, poor: 0 });
+        self.mode = Mode::Reclaiming;
+        self.expected = Some(sample.at + SLICE);
+        let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
+        Decision::Reclaim(slice.min(until - headroom).max(LEAST_SLICE))
+    }
+
+    fn made(&mut self, slice: Slice) {
+        self.freeing.learn(slice.freed, slice.took);
+        self.brake.taken(slice.freed);
+        self.freed_since += slice.freed;
+        self.cpu_left -= slice.cpu as f64;
+        self.made_since |= slice.freed > 0;
+        let is_poor = (slice.freed as f64) < POOR * slice.asked as f64;
+        if let Some(batch) = &mut self.batch {
+            batch.poor = if is_poor { batch.poor + 1 } else { 0 };
+        }
+        if !is_poor {
+            self.left_alone_for = 0;
+        }
+    }
+}
+
+/// What the law has learnt of a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Learnt {
+    /// Bytes a second by which headroom falls.
+    pub fill: f64,
+    /// CPU seconds to free a GiB.
+    pub freeing: f64,
+    /// Kernel seconds of the host for each GiB that comes in, with the guard.
+    pub filling_with: Option<f64>,
+    /// The same where the kernel reclaims.
+    pub filling_without: Option<f64>,
+    /// How late it is woken at worst, seconds.
+    pub lateness: f64,
+    /// A batch holds so many seconds of fill.
+    pub seconds_held: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{Zone, tests_only::still};
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Headroom of 10 MiB: too little for anything.
+    static SHORT: [Zone; 1] = [Zone { free: 90 << 20, low: 80 << 20, protection: 0, drift: 0 }];
+
+    fn law() -> Law {
+        Law::new(Settings { audition: false, ..Settings::default() })
+    }
+
+    /// What it decides once it has looked on for three seconds at a node short of memory, to which each look does this.
+    fn after(mut law: Law, change: impl Fn(&mut Sample<'static>)) -> (Decision, Mode) {
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        let mut decided = law.decide(&sample);
+        for _ in 0..60 {
+            sample.at += 50 * MILLISECOND;
+            change(&mut sample);
+            decided = law.decide(&sample);
+            if matches!(decided, Decision::Reclaim(_)) {
+                break;
+            }
+        }
+        (decided, law.mode())
+    }
+
+    fn streams(sample: &mut Sample<'static>) {
+        sample.stolen_file += 30 * MIB;
+    }
+
+    fn why(mode: Mode) -> Why {
+        match mode {
+            Mode::Leaving { because } => because,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_stream_that_leaves_little_memory_is_answered_with_a_slice() {
+        let (decided, mode) = after(law(), streams);
+        assert!(
+            matches!(decided, Decision::Reclaim(bytes) if (LEAST_SLICE..=LARGEST_SLICE).contains(&bytes)),
+            "{decided:?}"
+        );
+        assert_eq!(mode, Mode::Reclaiming);
+    }
+
+    #[test]
+    fn a_shortage_of_anonymous_memory_is_left_to_the_kernel() {
+        assert_eq!(why(after(law(), |sample| sample.anonymous += 30 * MIB).1), Why::NotAStream);
+        let mixed = |sample: &mut Sample<'static>| {
+            streams(sample);
+            sample.stolen_anonymous += 30 * MIB;
+        };
+        assert_eq!(why(after(law(), mixed).1), Why::NotAStream);
+    }
+
+    #[test]
+    fn what_is_dirty_or_hardly_there_is_not_taken() {
+        let dirty = |sample: &mut Sample<'static>| {
+            streams(sample);
+            sample.dirty = sample.inactive_file * 3 / 4;
+        };
+        assert_eq!(why(after(law(), dirty).1), Why::Dirty);
+        let little = |sample: &mut Sample<'static>| {
+            streams(sample);
+            sample.inactive_file = 8 * MIB;
+        };
+        assert_eq!(why(after(law(), little).1), Why::LittleToTake);
+    }
+
+    #[test]
+    fn near_the_high_watermarks_a_node_is_not_touched_and_a_cgroup_has_none() {
+        let near = |sample: &mut Sample<'static>| {
+            streams(sample);
+            sample.high = 4 << 30;
+        };
+        assert_eq!(why(after(law(), near).1), Why::NearAnonymous);
+        let cgroup = |sample: &mut Sample<'static>| {
+            near(sample);
+            sample.domain = Domain::Cgroup { limit: 24 << 30 };
+        };
+        assert!(matches!(after(law(), cgroup).0, Decision::Reclaim(_)));
+    }
+
+    #[test]
+    fn the_kernel_is_watched_at_it_first() {
+        let (_, mode) = after(Law::new(Settings::default()), streams);
+        assert_eq!(why(mode), Why::Audition);
+        // With kswapd at work meanwhile it is soon known what filling costs.
+        let kernel_works = |sample: &mut Sample<'static>| {
+            streams(sample);
+            (sample.too_late, sample.system_cpu) = (sample.too_late + 1, sample.system_cpu + 10 * MILLISECOND);
+        };
+        assert!(matches!(after(Law::new(Settings::default()), kernel_works).0, Decision::Reclaim(_)));
+    }
+
+    #[test]
+    fn what_comes_back_much_is_left_alone() {
+        let mut law = law();
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        let mut left = false;
+        for _ in 0..2_000 {
+            sample.at += 5 * MILLISECOND;
+            sample.stolen_file += 3 * MIB;
+            if let Decision::Reclaim(asked) = law.decide(&sample) {
+                law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND });
+                sample.came_back += asked / 2;
+            }
+            left |= matches!(law.mode(), Mode::Leaving { because: Why::CameBack });
+        }
+        assert!(left && matches!(law.mode(), Mode::Leaving { because: Why::CameBack }), "{:?}", law.mode());
+    }
+
+    #[test]
+    fn a_back_end_that_gives_nothing_is_not_asked_for_ever() {
+        let mut law = law();
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        let mut asked_for = 0;
+        for _ in 0..2_000 {
+            sample.at += 5 * MILLISECOND;
+            sample.stolen_file += 3 * MIB;
+            if let Decision::Reclaim(asked) = law.decide(&sample) {
+                law.made(Slice { asked, freed: 0, took: MILLISECOND, cpu: MILLISECOND });
+                asked_for += 1;
+            }
+        }
+        assert!(asked_for <= 8, "{asked_for}");
+        assert_eq!(why(law.mode()), Why::NoProgress);
+    }
+
+    #[test]
+    fn who_was_away_starts_anew() {
+        let mut law = law();
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        for _ in 0..40 {
+            sample.at += 50 * MILLISECOND;
+            streams(&mut sample);
+            let _ = law.decide(&sample);
+        }
+        assert!(law.inflow.cause() == Cause::File);
+        sample.at += 5 * SECOND;
+        // Whatever came in meanwhile is no rate of now.
+        sample.stolen_file += 100 << 30;
+        let decided = law.decide(&sample);
+        assert!(matches!(decided, Decision::Wait(_)) && law.fill < 1.0, "{decided:?} {}", law.fill);
+    }
+}
