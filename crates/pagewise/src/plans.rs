@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// Name and text of every plan that ships with Pagewise.
 pub(crate) const SHIPPED: &[(&str, &str)] = &[
+    ("jitter", include_str!("../../../plans/jitter.toml")),
+    ("jitter-map", include_str!("../../../plans/jitter-map.toml")),
     ("terasort-mglru", include_str!("../../../plans/terasort-mglru.toml")),
     ("terasort-mglru-2cpu", include_str!("../../../plans/terasort-mglru-2cpu.toml")),
     ("terasort-mglru-as-published", include_str!("../../../plans/terasort-mglru-as-published.toml")),

@@ -4,6 +4,7 @@
 
 mod arms;
 mod hang_up;
+mod jitter;
 mod live;
 mod memory_state;
 mod nothing_leaks;

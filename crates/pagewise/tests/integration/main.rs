@@ -6,6 +6,7 @@ mod diagnose;
 mod doctor;
 mod findings_words;
 mod full_stdout;
+mod guard;
 mod import;
 mod latex;
 mod no_recording;

@@ -1,0 +1,55 @@
+//! `pagewise guard simulate`: the law on a model, as its users see it.
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+fn simulate(args: &[&str]) -> Value {
+    let output =
+        Command::cargo_bin("pagewise").unwrap().args(["guard", "simulate", "--json"]).args(args).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn of<'a>(report: &'a Value, law: &str) -> &'a Value {
+    report["laws"].as_array().unwrap().iter().find(|row| row["law"] == law).unwrap()
+}
+
+#[test]
+fn the_guard_crosses_less_than_a_loop_and_stands_down_where_it_cannot_keep_up() {
+    let feasible = simulate(&["--fill", "1.3G", "--cost", "98ms"]);
+    let crossings = |law: &str| of(&feasible, law)["crossings"].as_u64().unwrap();
+    assert!(crossings("the kernel alone") > 1_000);
+    assert!(crossings("below 1 %, free 2 %, every second") > 10 * crossings("the guard"), "{feasible}");
+    assert_eq!(of(&feasible, "the guard")["crossings_later"], 0);
+
+    let infeasible = simulate(&["--fill", "5G", "--cost", "308ms"]);
+    assert_eq!(infeasible["mode"]["because"]["why"], "infeasible", "{infeasible}");
+    assert!(infeasible["mode"]["because"]["cores"].as_f64().unwrap() > 0.9);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_and_the_page_fits_a_terminal() {
+    assert_eq!(simulate(&["--seed", "7"]), simulate(&["--seed", "7"]));
+    let output =
+        Command::cargo_bin("pagewise").unwrap().args(["guard", "simulate", "--fill", "5G", "--cost", "308ms"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(
+        text.contains("A model, not a measurement") && text.contains("needs") && text.contains("memory.high"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_with_the_option() {
+    for (args, says) in [
+        (["--size", "1M"], "--size"),
+        (["--cost", "0s"], "--cost"),
+        (["--duration", "0s"], "--duration"),
+        (["--cpu-cap", "0"], "--cpu-cap"),
+    ] {
+        let output = Command::cargo_bin("pagewise").unwrap().args(["guard", "simulate"]).args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{output:?}");
+    }
+}
