@@ -281,6 +281,56 @@ fn a_table_with_blocks_and_order_is_asked_more() {
     assert!(!warned.contains(&"order-lost".to_owned()), "{warned:?}");
 }
 
+/// Ten pairs on a host that slows down by 3 % a pair; b takes 1 % more.
+fn drifting_pairs() -> String {
+    let noise = [0.3, -0.2, 0.1, -0.4, 0.2, 0.0, -0.1, 0.35, -0.3, 0.15];
+    let pair = |(block, noise): (usize, &f64)| {
+        let base = 100.0 + 3.0 * block as f64;
+        let (a_place, b_place) = (2 * block + block % 2, 2 * block + 1 - block % 2);
+        format!("a,{base},{block},{a_place}\nb,{},{block},{b_place}\n", base * 1.01 + noise)
+    };
+    "k,s,block,order\n".to_owned() + &noise.iter().enumerate().map(pair).collect::<String>()
+}
+
+#[test]
+fn blocks_are_used_unless_the_command_line_says_none() {
+    let text = drifting_pairs();
+    let (used, unused) = (own_json(&text, &[]), own_json(&text, &["--block", "none"]));
+    let of = |found: &Value| found["comparisons"][0].clone();
+    let (pairs, values) = (of(&used), of(&unused));
+    assert_eq!((&pairs["method"], &values["method"]), (&"pairs".into(), &"independent".into()));
+    assert_eq!((&pairs["verdict"], &values["verdict"]), (&"equivalent".into(), &"inconclusive".into()));
+    let width = |one: &Value| one["effect"]["high"].as_f64().unwrap() - one["effect"]["low"].as_f64().unwrap();
+    assert!(width(&values) > 10.0 * width(&pairs), "{} and {}", width(&values), width(&pairs));
+    // R knows of no blocks, and what is computed as R does is the same either way.
+    for field in ["welch", "percent", "log_ratio", "tost", "mann_whitney", "hodges_lehmann", "hedges_g", "shapiro_p"] {
+        assert_eq!(pairs[field], values[field], "{field}");
+    }
+    let said = |args: &[&str]| text_of(own(&text, args)).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said(&[]).contains("Verdicts go by pairs in the order they ran"), "{}", said(&[]));
+    assert!(!said(&["--block", "none"]).contains("Verdicts go by"), "{}", said(&["--block", "none"]));
+    assert!(said(&["--block", "none"]).contains("Inconclusive."), "{}", said(&["--block", "none"]));
+}
+
+#[test]
+fn levels_that_do_not_recur_within_blocks_are_not_taken_as_blocked() {
+    // Blocks that number the halves of the file: each holds one level, but for one that holds both by accident.
+    let noise = |i: i32| f64::from(i * 7 % 10) / 10.0;
+    let halves: String = (0..10)
+        .map(|i| format!("a,{},first{}\nb,{},second{}\n", 100.0 + noise(i), i / 5, 101.0 + noise(i + 3), i / 5))
+        .collect();
+    for accident in ["", "b,101.2,first0\nb,101.4,first1\n"] {
+        let text = format!("k,s,block\n{halves}{accident}");
+        let found = own_json(&text, &[]);
+        assert_eq!(found["comparisons"][0]["method"], "independent", "{accident}");
+        assert!(!ids(&found["notes"]).contains(&"compared-within".to_owned()), "{found}");
+        let without = own_json(&text, &["--block", "none"]);
+        for field in ["effect", "verdict", "decided_by"] {
+            assert_eq!(found["comparisons"][0][field], without["comparisons"][0][field], "{field}");
+        }
+    }
+}
+
 #[test]
 fn nested_loops_are_seen_to_confound() {
     let mut text = "k,s,order\n".to_owned();
