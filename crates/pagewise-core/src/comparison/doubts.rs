@@ -175,3 +175,54 @@ pub(crate) fn tests_disagree(tests: TwoTests, level: f64, named: &str) -> Option
     );
     warning("tests-disagree", text).filter(|_| disagree(tests, level))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rise of 1 % a run with a little noise, each run this far from the next in time.
+    fn rising(apart: f64) -> Vec<(f64, f64)> {
+        (0..12).map(|run| (f64::from(run) * apart, 0.01 * f64::from(run) + 0.001 * f64::from(run * 7 % 5))).collect()
+    }
+
+    #[test]
+    fn a_drift_is_told_over_all_runs_whatever_time_is_counted_in() {
+        let text = |apart: f64, design| drift(&rising(apart), true, design).unwrap().text;
+        assert!(
+            text(1.0, Design::Pairs).contains("changed by +11.")
+                && text(1.0, Design::Pairs).ends_with("Blocks cancel a slow drift.")
+        );
+        assert_eq!(text(1.0, Design::Blocks), text(1800.0, Design::Blocks));
+        assert!(text(1.0, Design::Independent).contains("Nothing ties runs of one time together"));
+        assert_eq!(drift(&rising(1.0)[..FEWEST - 1], true, Design::Pairs), None);
+    }
+
+    #[test]
+    fn runs_that_alternate_are_no_reason_to_doubt_and_runs_in_stretches_are() {
+        let alternating: Vec<f64> = (0..24).map(|run| f64::from(run % 2)).collect();
+        let stretches: Vec<f64> = (0..24).map(|run| f64::from(run / 6 % 2)).collect();
+        assert_eq!(goes_together(&alternating, Design::Independent), None);
+        let told = |design| goes_together(&stretches, design).unwrap().text;
+        assert!(told(Design::Independent).contains("too narrow") && told(Design::Pairs).contains("cancel most of it"));
+        assert_eq!(goes_together(&stretches[..3 * FEWEST - 1], Design::Pairs), None);
+    }
+
+    #[test]
+    fn what_is_counted_is_told_in_its_number() {
+        let told = |counts: &[usize]| {
+            let named: Vec<(usize, String)> = counts.iter().map(|count| (*count, String::new())).collect();
+            not_positive(&named).map(|warning| warning.text)
+        };
+        assert_eq!(told(&[0, 0]), None);
+        assert!(told(&[0, 1]).unwrap().starts_with("1 value is zero or negative"));
+        assert!(told(&[3]).unwrap().starts_with("3 values are zero or negative"));
+    }
+
+    #[test]
+    fn few_orders_are_told_by_their_design() {
+        assert_eq!(few_sequences(Design::Blocks, 0.03125, 0.05, ""), None);
+        let told = few_sequences(Design::Blocks, 0.125, 0.05, " for swap").unwrap().text;
+        assert!(told.contains("below p = 0.12 for swap") && told.contains("Run 6 blocks or more."), "{told}");
+        assert!(few_sequences(Design::Pairs, 1.0, 0.05, "").unwrap().text.contains("says nothing"));
+    }
+}

@@ -6,11 +6,13 @@
 
 use pagewise_core::comparison::analysis::{self, Comparison, Conclusion};
 use pagewise_core::comparison::estimate::Design;
+use pagewise_core::comparison::found::Warning;
 use pagewise_core::comparison::question::Question;
 use pagewise_core::comparison::table::Table;
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::point::Point;
-use pagewise_testkit::scripted::{World, true_world, two_level_plan};
+use pagewise_testkit::scripted::{Modes, Noise, World, true_world, two_level_plan};
+use std::collections::BTreeSet;
 
 const PAIRS: u32 = 10;
 
@@ -21,7 +23,7 @@ const DRIFTING: World = World {
     ratio: 1.0,
     bystander_ratio: 1.0,
     sd: 0.015,
-    noise: pagewise_testkit::scripted::Noise::Normal,
+    noise: Noise::Normal,
     drift_in_sd: 4.0,
     period_ratio: 1.0,
     carry_over: 0.0,
@@ -45,9 +47,12 @@ fn csv(points: &[Point]) -> String {
 
 fn analyzed(text: &str, uses_blocks: bool) -> Comparison {
     let contrast = "level=a,b".parse().unwrap();
-    let question = Question { uses_blocks, ..Question::new("wall", vec![contrast], Vec::new()) };
-    let table = Table::read(text.as_bytes(), "runs.csv", &question).unwrap();
-    analysis::analyze(&table, &question).unwrap().comparisons.remove(0)
+    answered(text, &Question { uses_blocks, ..Question::new("wall", vec![contrast], Vec::new()) })
+}
+
+fn answered(text: &str, question: &Question) -> Comparison {
+    let table = Table::read(text.as_bytes(), "runs.csv", question).unwrap();
+    analysis::analyze(&table, question).unwrap().comparisons.remove(0)
 }
 
 struct Found {
@@ -116,4 +121,36 @@ fn a_table_says_of_its_pairs_what_the_trial_says_of_its_runs() {
         same(of_trial.period_ratio.unwrap(), table.blocked.unwrap().period_ratio.unwrap());
         assert_eq!((trial.conclusion, trial.method), (table.verdict, table.method));
     }
+}
+
+/// What both may be told, in the same words. Outliers are named by their lines in a table and counted by cell in a trial.
+const TOLD_ALIKE: [&str; 5] = ["drift", "change-point", "autocorrelation", "bimodal", "few-sequences"];
+
+#[test]
+fn a_table_is_told_of_its_runs_what_the_trial_is_told_in_the_same_words() {
+    let modes = Modes { gap_in_sd: 12.0, stay: 0.9 };
+    let worlds = [
+        (PAIRS, DRIFTING),
+        (4, DRIFTING),
+        (20, World { drift_in_sd: 0.0, modes: Some(modes), ..DRIFTING }),
+        (20, World { drift_in_sd: 0.0, modes: Some(Modes { stay: 0.5, ..modes }), ..DRIFTING }),
+    ];
+    let mut seen = BTreeSet::new();
+    for (pairs, world) in worlds {
+        for seed in 0..10 {
+            let plan = two_level_plan(pairs, 900_000_000 + seed);
+            let order = order::draw(&plan).unwrap();
+            let points = true_world(&plan, &order, &world, 950_000_000 + seed);
+            let trial = pagewise_core::experiment::analysis::analyze(&plan, &order, &points, &[]).unwrap();
+            let contrast = "level=a,b".parse().unwrap();
+            let question = Question { seed: plan.design.seed, ..Question::new("wall", vec![contrast], Vec::new()) };
+            let table = answered(&csv(&points), &question);
+            let told = |warnings: &[Warning]| -> Vec<Warning> {
+                warnings.iter().filter(|warning| TOLD_ALIKE.contains(&warning.id.as_str())).cloned().collect()
+            };
+            assert_eq!(told(&trial.warnings), told(&table.warnings), "{pairs} pairs, seed {seed}");
+            seen.extend(told(&table.warnings).into_iter().map(|warning| warning.id));
+        }
+    }
+    assert_eq!(seen.len(), TOLD_ALIKE.len(), "{seen:?}");
 }
