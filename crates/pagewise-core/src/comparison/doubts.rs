@@ -30,7 +30,7 @@ pub(crate) fn warning(id: &str, text: String) -> Option<Warning> {
 }
 
 /// At most [`MOST_IN_SERIES`] of them, evenly taken.
-pub(super) fn evenly<T: Copy>(series: &[T]) -> Vec<T> {
+fn evenly<T: Copy>(series: &[T]) -> Vec<T> {
     let step = series.len().div_ceil(MOST_IN_SERIES).max(1);
     series.iter().step_by(step).copied().collect()
 }
