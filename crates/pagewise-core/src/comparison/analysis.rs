@@ -10,6 +10,7 @@ pub use super::effects::{
     Bca, Blocked, HodgesLehmann, LogRatio, MannWhitney, Percent, PercentInterval, ShapiroP, Tost, Welch,
 };
 use super::estimate::Design;
+use super::found::Warning;
 use super::notes;
 use super::outcome::Outcome;
 use super::question::{Question, QuestionError};
@@ -134,18 +135,6 @@ pub struct Arm {
 pub struct Note {
     /// Which one: `read-as`, `columns-used`, `compared-within`, `levels-not-used`, `changes-together`, `no-counters`,
     /// `counters-without-spread`.
-    pub id: String,
-    /// What it means here, with numbers.
-    pub text: String,
-}
-
-/// A warning with a stable id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Warning {
-    /// Which one: `levels-spelled`, `levels-alike`, `column-twice`, `decimal-or-thousands`, `values-missing`,
-    /// `levels-missing`, `invalid-left-out`, `text-among-counters`, `order-lost`, `order-decides`, `unbalanced`,
-    /// `unbalanced-blocks`, `drift`, `autocorrelation`, `bimodal`, `outliers`, `ties`, `few-points`, `no-spread`,
-    /// `not-positive`, `no-percent`, `tests-disagree`, `means-disagree`, `many-comparisons`, `fails-more-often`.
     pub id: String,
     /// What it means here, with numbers.
     pub text: String,

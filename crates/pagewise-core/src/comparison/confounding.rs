@@ -5,8 +5,9 @@
 //! ([`crate::stats::stratified`]). And runs with the same level of it say something else than all runs together: another
 //! verdict, or an estimate of the other sign with one of the two outside of the other's interval.
 
-use super::analysis::{Comparison, Note, Warning};
+use super::analysis::{Comparison, Note};
 use super::cells::{Cell, Side};
+use super::found::Warning;
 use super::question::{Contrast, Question};
 use super::rule::{Conclusion, LogIntervals, Rule};
 use super::table::Table;

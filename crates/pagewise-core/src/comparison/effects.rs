@@ -138,7 +138,7 @@ pub struct Blocked {
     pub equivalence_high: f64,
     /// Of pairs: ratio of the second run of a pair to the first, all else equal.
     pub period_ratio: Option<f64>,
-    /// Share of the values that stand in a block with both levels.
+    /// Share of a level's values that stand in a block with both levels; of the level that has fewer there.
     pub share: f64,
 }
 
@@ -155,14 +155,14 @@ impl Blocked {
         }
     }
 
-    /// Whether levels recur within blocks, so that these are what the verdict goes by. A block that is a level's own, or holds
-    /// one by accident, ties nothing together.
+    /// Whether both levels recur within blocks, so that these are what the verdict goes by. Blocks of one level that hold a run
+    /// of the other by accident tie that one run to many, and the rest of its level to none.
     fn is_design(&self) -> bool {
         self.share >= LEAST_SHARE_IN_BLOCKS
     }
 }
 
-/// At least so much of the values must stand in a block with both levels. More than half, so that runs that were lost do not
+/// At least so much of the values of each level must stand in a block with both. More than half, so that runs that were lost do not
 /// turn a blocked trial into an unblocked one, and few enough that a column that only numbers stretches of a file is none.
 const LEAST_SHARE_IN_BLOCKS: f64 = 0.5;
 
@@ -397,7 +397,8 @@ fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, S
     if ![low, high].iter().all(|end| end.is_finite()) {
         return Err("the values spread too far for an interval".to_owned());
     }
-    let in_both: usize = both.iter().map(|(_, of_a, of_b)| of_a.len() + of_b.len()).sum();
+    let in_both = both.iter().fold((0, 0), |(a, b), (_, of_a, of_b)| (a + of_a.len(), b + of_b.len()));
+    let share = |placed: usize, side: &Side| placed as f64 / side.values.len() as f64;
     Ok(Blocked {
         blocks: differences.len() as u32,
         method,
@@ -408,7 +409,7 @@ fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, S
         equivalence_low,
         equivalence_high,
         period_ratio: found.period.map(libm::exp),
-        share: in_both as f64 / (cell.a.values.len() + cell.b.values.len()) as f64,
+        share: share(in_both.0, &cell.a).min(share(in_both.1, &cell.b)),
     })
 }
 

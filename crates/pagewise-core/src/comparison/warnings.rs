@@ -1,56 +1,47 @@
-//! What a careful reader must know before believing a comparison. A warning never changes a number or a verdict.
+//! What a careful reader must know before believing a comparison of a table. A warning never changes a number or a verdict.
+//! What a trial may be told as well is judged by [`super::doubts`]; here is what only a table can have, and how its runs are
+//! named.
 
-use super::analysis::{Comparison, Warning};
+use super::analysis::Comparison;
 use super::cells::{Cell, Side};
 use super::confounding;
+use super::doubts::{self, warning};
 use super::estimate::Design;
+use super::found::Warning;
+use super::host_change;
 use super::notes;
 use super::question::{ORDER, Question};
 use super::rule::{Conclusion, EFFECT, HELD_BACK, OUTCOMES};
 use super::table::{LeftOut, LeftOutLevel, Recognised, Rows, Table};
 use super::words::{number, p_value};
-use crate::stats::{autocorrelation, dip, outliers, summary, trend};
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use crate::stats::{blocked, randomisation, summary};
 
-/// Drift and bimodality are looked for in every comparison; a stricter level keeps false alarms rare.
-const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
-
-/// Stream of the question's seed that the dip test draws from.
-const DIP_STREAM: u64 = 2;
-
-/// Fewer values than this form no heaps, and n in a row are in order by chance once in n!: 120 at five.
-const FEWEST_FOR_DIP: usize = 6;
-/// See [`FEWEST_FOR_DIP`].
+/// n in a row are in order by chance once in n!: 120 at five.
 const FEWEST_FOR_SORTED: usize = 5;
-
-/// Drift and heaps of longer series are looked for in so many of their values, evenly taken: the tests compare every
-/// value with every other.
-const MOST_IN_SERIES: usize = 1_000;
 
 /// Outliers are named one by one up to here.
 const MOST_OUTLIERS_NAMED: usize = 4;
-
-fn warning(id: &str, text: String) -> Option<Warning> {
-    Some(Warning { id: id.to_owned(), text })
-}
 
 /// All that apply to one comparison, in a fixed order.
 pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &Comparison) -> Vec<Warning> {
     let of_values = [
         fails_more_often(question, comparison),
-        not_positive(cell, comparison),
+        not_positive(cell),
         no_percent(comparison),
-        few_points(question, cell),
+        few_points(question, cell, comparison),
         no_spread(cell),
     ];
+    let runs = runs(table, cell, comparison);
+    let residuals: Vec<f64> = runs.iter().map(|run| run.residual).collect();
     let of_runs = [
         order_lost(table, cell),
         order_decides(table, cell),
-        drift(table, cell, comparison),
-        autocorrelated(table, cell, comparison),
+        drift(&runs, comparison),
+        host_changed(&runs, comparison, question),
+        autocorrelated(&runs, comparison),
+        outliers(table, cell, &runs, &residuals),
         bimodal(question, cell, comparison),
-        outliers(table, cell),
+        few_sequences(question, comparison),
         ties(cell, comparison),
         tests_disagree(question, comparison),
         means_disagree(question, comparison),
@@ -204,16 +195,9 @@ fn held_back(question: &Question, comparison: &Comparison) -> String {
     )
 }
 
-fn not_positive(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
+fn not_positive(cell: &Cell) -> Option<Warning> {
     let count = cell.a.values.iter().chain(&cell.b.values).filter(|value| **value <= 0.0).count();
-    if count == 0 {
-        return None;
-    }
-    let welch = comparison.welch.as_ref().map_or_else(String::new, |welch| {
-        format!(" Welch's test of the difference still holds (p = {}).", p_value(welch.p))
-    });
-    let values = if count == 1 { "1 value is".to_owned() } else { format!("{count} values are") };
-    warning("not-positive", format!("{values} zero or negative, so there is no ratio and no verdict on it.{welch}"))
+    doubts::not_positive(&[(count, String::new())])
 }
 
 /// Where a difference stands in the place of a percentage.
@@ -241,8 +225,9 @@ fn no_spread(cell: &Cell) -> Option<Warning> {
     warning("no-spread", text)
 }
 
-/// Below this many values no rank test can reach alpha, whatever they are.
-fn few_points(question: &Question, cell: &Cell) -> Option<Warning> {
+/// Below this many values no rank test can reach alpha, whatever they are. Within blocks it is their number that counts, and
+/// `few-sequences` says so.
+fn few_points(question: &Question, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
     let (a, b) = (cell.a.values.len(), cell.b.values.len());
     if a == 0 || b == 0 {
         let (level, _) = sides(cell).into_iter().find(|(_, side)| side.values.is_empty())?;
@@ -254,7 +239,7 @@ fn few_points(question: &Question, cell: &Cell) -> Option<Warning> {
         return warning("few-points", text);
     }
     let smallest = 2.0 / ways_to_choose(a, b);
-    if smallest <= question.rule.alpha {
+    if smallest <= question.rule.alpha || comparison.method != Design::Independent {
         return None;
     }
     let text = format!(
@@ -263,6 +248,17 @@ fn few_points(question: &Question, cell: &Cell) -> Option<Warning> {
         p_value(smallest.min(1.0))
     );
     warning("few-points", text)
+}
+
+/// Within blocks: whether their orders can show what the t interval claims.
+fn few_sequences(question: &Question, comparison: &Comparison) -> Option<Warning> {
+    let blocks = comparison.blocked.as_ref()?.blocks;
+    let smallest_p = match comparison.method {
+        Design::Pairs => randomisation::smallest_attainable_p(blocks as usize),
+        Design::Blocks => blocked::smallest_attainable_p(blocks as usize),
+        _ => return None,
+    };
+    doubts::few_sequences(comparison.method, smallest_p, question.rule.alpha, "")
 }
 
 /// (a + b) over a; a product stays exact far beyond where it matters.
@@ -323,127 +319,82 @@ fn order_decides(table: &Table, cell: &Cell) -> Option<Warning> {
     warning("order-decides", text)
 }
 
-/// Distance of each value from its side's mean, in order of time. On logarithms where there are such.
-fn residuals(table: &Table, cell: &Cell, comparison: &Comparison) -> Vec<(f64, f64)> {
-    let mut all: Vec<(f64, f64)> = Vec::new();
-    for (_, side) in sides(cell) {
-        let scaled: Vec<f64> = match comparison.log_ratio {
-            Some(_) => side.values.iter().map(|value| libm::log(*value)).collect(),
-            None => side.values.clone(),
-        };
+/// A run as its distance from its side's mean. On logarithms where there are such.
+struct Run {
+    /// Its place in time. Without a column that says so it is no number.
+    place: f64,
+    residual: f64,
+    /// Which side it is of, and which value there.
+    of_b: bool,
+    at: usize,
+}
+
+fn scaled(side: &Side, comparison: &Comparison) -> Vec<f64> {
+    let is_log = comparison.log_ratio.is_some();
+    side.values.iter().map(|value| if is_log { libm::log(*value) } else { *value }).collect()
+}
+
+/// The runs of both levels, in order of time where that is known.
+fn runs(table: &Table, cell: &Cell, comparison: &Comparison) -> Vec<Run> {
+    let mut all: Vec<Run> = Vec::new();
+    for (of_b, side) in [(false, &cell.a), (true, &cell.b)] {
+        let scaled = scaled(side, comparison);
         let Some(mean) = summary::mean(&scaled) else { continue };
-        let placed =
-            side.good.iter().zip(&scaled).filter_map(|(row, value)| Some((*table.order.get(*row)?, value - mean)));
-        all.extend(placed.filter(|(place, _)| place.is_finite()));
+        let run = |(at, (row, value)): (usize, (&usize, &f64))| {
+            let place = table.order.get(*row).copied().unwrap_or(f64::NAN);
+            Run { place, residual: value - mean, of_b, at }
+        };
+        all.extend(side.good.iter().zip(&scaled).enumerate().map(run));
     }
-    all.sort_by(|one, other| one.0.total_cmp(&other.0));
-    evenly(&all)
+    all.sort_by(|one, other| one.place.total_cmp(&other.place));
+    all
 }
 
-/// At most [`MOST_IN_SERIES`] of them, evenly taken.
-fn evenly<T: Copy>(series: &[T]) -> Vec<T> {
-    let step = series.len().div_ceil(MOST_IN_SERIES).max(1);
-    series.iter().step_by(step).copied().collect()
+/// Residuals of those whose place in time is known.
+fn in_time(runs: &[Run]) -> Vec<(f64, f64)> {
+    runs.iter().filter(|run| run.place.is_finite()).map(|run| (run.place, run.residual)).collect()
 }
 
-/// Timestamps are kept in seconds, in which no host drifts by anything that could be read.
-const SECONDS_PER_HOUR: f64 = 3600.0;
-
-fn drift(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
-    let residuals = residuals(table, cell, comparison);
-    let in_order: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
-    let p = trend::mann_kendall_p(&in_order);
-    if p >= LOOKED_FOR_EVERY_TIME {
-        return None;
-    }
-    let is_time = table.recognised.order_is_time;
-    let slope = trend::theil_sen_slope(&residuals)? * if is_time { SECONDS_PER_HOUR } else { 1.0 };
-    let steepness = match comparison.log_ratio {
-        Some(_) => format!("{:+.2} %", libm::expm1(slope) * 100.0),
-        None => format!("{slope:+.3e}"),
-    };
-    let step = if is_time { "an hour".to_owned() } else { format!("per step of '{ORDER}'") };
-    let text = format!(
-        "The values drift by {steepness} {step} (Mann-Kendall p = {}): something changed on the host meanwhile, and points \
-         are not exchangeable.",
-        p_value(p)
-    );
-    warning("drift", text)
+fn in_order(runs: &[Run]) -> Vec<f64> {
+    in_time(runs).iter().map(|(_, residual)| *residual).collect()
 }
 
-/// A few lags: enough to see that runs follow each other, few enough for the ten or twenty values of a cell.
-const LAGS: usize = 3;
+fn drift(runs: &[Run], comparison: &Comparison) -> Option<Warning> {
+    doubts::drift(&in_time(runs), comparison.log_ratio.is_some(), comparison.method)
+}
 
-fn autocorrelated(table: &Table, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
-    let in_order: Vec<f64> = residuals(table, cell, comparison).iter().map(|(_, residual)| *residual).collect();
-    let p = autocorrelation::ljung_box_p(&in_order, LAGS)?;
-    if p >= LOOKED_FOR_EVERY_TIME {
-        return None;
-    }
-    let text = format!(
-        "Runs that follow each other resemble each other (lag-one correlation {:.2}, Ljung-Box p = {}), so {} values say \
-         less than as many independent ones{}",
-        autocorrelation::lag_one(&in_order)?,
-        p_value(p),
-        in_order.len(),
-        match comparison.method {
-            Design::Independent => " and the intervals are too narrow.",
-            _ => ". Differences within blocks cancel most of it.",
-        }
-    );
-    warning("autocorrelation", text)
+/// As long as any trial. Of more runs the search takes minutes, and a run cannot be named by its number in a part of them.
+const MOST_FOR_CHANGES: usize = 1_000;
+
+/// A change is told in percent, so only where there are logarithms.
+fn host_changed(runs: &[Run], comparison: &Comparison, question: &Question) -> Option<Warning> {
+    comparison.log_ratio.as_ref().filter(|_| runs.len() <= MOST_FOR_CHANGES)?;
+    host_change::told(&in_order(runs), question.seed)
+}
+
+fn autocorrelated(runs: &[Run], comparison: &Comparison) -> Option<Warning> {
+    doubts::goes_together(&in_order(runs), comparison.method)
 }
 
 fn bimodal(question: &Question, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
-    let mut rng = ChaCha20Rng::seed_from_u64(question.seed);
-    rng.set_stream(DIP_STREAM);
-    let mut heaps = Vec::new();
-    for (level, side) in sides(cell) {
-        if side.values.len() < FEWEST_FOR_DIP {
-            continue;
-        }
-        // On logarithms where there are such, as in a trial.
-        let logs =
-            side.values.iter().map(|value| if comparison.log_ratio.is_some() { libm::log(*value) } else { *value });
-        let values = evenly(&logs.collect::<Vec<f64>>());
-        let p = dip::p_value(dip::dip(&values)?, values.len(), &mut rng);
-        if p < LOOKED_FOR_EVERY_TIME {
-            heaps.push(format!("`{level}` (p = {})", p_value(p)));
-        }
-    }
-    if heaps.is_empty() {
-        return None;
-    }
-    let text = format!(
-        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. Look for what \
-         differs between fast and slow runs.",
-        heaps.join(" and ")
-    );
-    warning("bimodal", text)
+    let cells = sides(cell).into_iter().map(|(level, side)| (level, scaled(side, comparison)));
+    doubts::bimodal(cells, question.seed)
 }
 
-fn outliers(table: &Table, cell: &Cell) -> Option<Warning> {
-    let mut named = Vec::new();
-    let mut count = 0;
-    for (level, side) in sides(cell) {
-        for place in outliers::places(&side.values) {
-            count += 1;
-            if named.len() < MOST_OUTLIERS_NAMED {
-                let line = side.good.get(place).and_then(|row| table.lines.get(*row)).copied().unwrap_or_default();
-                named.push(format!("{} (`{level}`, line {line})", side.values[place]));
-            }
-        }
-    }
-    if count == 0 {
-        return None;
-    }
-    let more = if count > named.len() { format!(" and {} more", count - named.len()) } else { String::new() };
-    let (verb, they) = if count == 1 { ("lies", "It counts") } else { ("lie", "They count") };
-    let text = format!(
-        "{}{more} {verb} far from the rest. {they} like every other value; look at what happened there.",
-        named.join(", ")
-    );
-    warning("outliers", text)
+/// Runs far from the others of their level, by value and line.
+fn outliers(table: &Table, cell: &Cell, runs: &[Run], residuals: &[f64]) -> Option<Warning> {
+    doubts::outliers(residuals, |places| {
+        let named = |run: &Run| {
+            let (level, side) = sides(cell)[usize::from(run.of_b)];
+            let line = side.good.get(run.at).and_then(|row| table.lines.get(*row)).copied().unwrap_or_default();
+            format!("{} (`{level}`, line {line})", side.values[run.at])
+        };
+        let mut far: Vec<&Run> = places.iter().map(|place| &runs[*place]).collect();
+        far.sort_by_key(|run| (run.of_b, run.at));
+        let mut told: Vec<String> = far.iter().take(MOST_OUTLIERS_NAMED).map(|run| named(run)).collect();
+        told.extend((far.len() > MOST_OUTLIERS_NAMED).then(|| format!("{} more", far.len() - MOST_OUTLIERS_NAMED)));
+        told
+    })
 }
 
 fn ties(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
@@ -469,16 +420,10 @@ fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warnin
     let (welch, ranks) = (comparison.welch.as_ref().filter(|_| ties_nothing)?, comparison.mann_whitney.as_ref()?);
     let alpha = question.rule.alpha;
     let reachable = 2.0 / ways_to_choose(comparison.a.n as usize, comparison.b.n as usize) <= alpha;
-    if !reachable || (welch.p <= alpha) == (ranks.p <= alpha) {
+    if !reachable {
         return None;
     }
-    let text = format!(
-        "Welch's test (p = {}) and the rank test (p = {}) fall on different sides of {alpha}: take the verdict as a \
-         close call.",
-        p_value(welch.p),
-        p_value(ranks.p)
-    );
-    warning("tests-disagree", text)
+    doubts::tests_disagree([("Welch's test", welch.p), ("the rank test", ranks.p)], alpha, "")
 }
 
 /// The verdict goes by the ratio of geometric means, the columns beside it by the means. Where they part, the row seems to

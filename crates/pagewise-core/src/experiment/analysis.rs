@@ -11,7 +11,6 @@
 mod carry_over;
 mod compare;
 mod explain;
-mod host_change;
 mod live;
 mod pair_sentence;
 mod read_back;

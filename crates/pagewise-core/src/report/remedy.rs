@@ -99,6 +99,8 @@ mod tests {
     #[test]
     fn every_warning_of_a_trial_and_every_lint_of_its_plan_has_a_remedy() {
         let sources = [
+            include_str!("../comparison/doubts.rs"),
+            include_str!("../comparison/host_change.rs"),
             include_str!("../experiment/analysis/warnings.rs"),
             include_str!("../experiment/analysis/read_back.rs"),
             include_str!("../experiment/analysis/live.rs"),

@@ -60,10 +60,26 @@ fn is_held_back(two: &TwoArms<'_>) -> bool {
     excludes_one || (equivalence.low > 1.0 - two.metric.margin && equivalence.high < 1.0 + two.metric.margin)
 }
 
+/// Why an interval decides, and which one was settled before there was anything to choose by: of trials and tables alike.
+macro_rules! why_an_interval {
+    () => {
+        "only an interval can be held against the margin, and choosing a test afterwards adds false alarms."
+    };
+}
+
 /// Which of the two tests decides, and why that was settled before there was anything to choose by.
-pub(super) const WHICH_TEST_DECIDES: &str = "the t test, by its interval. Fixed before the first run: only an interval can be held \
-     against the margin, and choosing a test afterwards adds false alarms. The randomisation p, which needs no bell curve, is a \
-     check";
+pub(super) const WHICH_TEST_DECIDES: &str = concat!(
+    "the t test, by its interval. Fixed before the first run: ",
+    why_an_interval!(),
+    " The randomisation p, which needs no bell curve, is a check"
+);
+
+/// The same of a table, behind the name of its estimate.
+pub(super) const INTERVAL_DECIDES: &str = concat!(
+    "Fixed before the table is read: ",
+    why_an_interval!(),
+    " Welch's test of the means and the rank test, which needs no bell curve, are checks."
+);
 
 /// What is special about blocks on a host that goes on working.
 pub(super) fn live_method(live: &Live) -> String {

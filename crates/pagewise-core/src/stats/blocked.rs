@@ -60,6 +60,12 @@ pub fn estimate(differences: &[f64]) -> Result<Contrast, BlockedError> {
     Ok(Contrast::new(mean, sd / (blocks as f64).sqrt(), blocks as f64 - 1.0))
 }
 
+/// The smallest p that so many blocks can give: the observed pattern and its mirror image are equally extreme.
+#[must_use]
+pub fn smallest_attainable_p(blocks: usize) -> f64 {
+    libm::pow(0.5, blocks as f64 - 1.0).min(1.0)
+}
+
 /// Tests that two arms do the same, by redrawing which of them took which place in each block.
 ///
 /// The order within a block was drawn at random. Given the places the two arms took, either could have had either, so
@@ -81,8 +87,7 @@ pub fn randomisation(differences: &[f64], rng: &mut ChaCha20Rng) -> Option<Rando
         let signed = differences.iter().enumerate().map(|(block, d)| if signs(block) { -d } else { *d });
         signed.sum::<f64>().abs() >= threshold
     };
-    // The observed pattern and its mirror image are equally extreme.
-    let smallest_of_design = libm::pow(0.5, blocks as f64 - 1.0).min(1.0);
+    let smallest_of_design = smallest_attainable_p(blocks);
     if blocks <= MOST_ENUMERATED {
         // The first sign stays: the other half of the patterns are mirror images.
         let patterns = 1u32 << (blocks - 1);

@@ -16,4 +16,5 @@ mod sequential_rule;
 mod stacks_of_arms;
 mod statistics_agree_with_r;
 mod study_in_r;
+mod tables_of_pairs;
 mod verdict_is_right;

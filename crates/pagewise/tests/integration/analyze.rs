@@ -281,6 +281,88 @@ fn a_table_with_blocks_and_order_is_asked_more() {
     assert!(!warned.contains(&"order-lost".to_owned()), "{warned:?}");
 }
 
+/// Ten pairs on a host that slows down by 3 % a pair; b takes 1 % more.
+fn drifting_pairs() -> String {
+    let noise = [0.3, -0.2, 0.1, -0.4, 0.2, 0.0, -0.1, 0.35, -0.3, 0.15];
+    let pair = |(block, noise): (usize, &f64)| {
+        let base = 100.0 + 3.0 * block as f64;
+        let (a_place, b_place) = (2 * block + block % 2, 2 * block + 1 - block % 2);
+        format!("a,{base},{block},{a_place}\nb,{},{block},{b_place}\n", base * 1.01 + noise)
+    };
+    "k,s,block,order\n".to_owned() + &noise.iter().enumerate().map(pair).collect::<String>()
+}
+
+#[test]
+fn blocks_are_used_unless_the_command_line_says_none() {
+    let text = drifting_pairs();
+    let (used, unused) = (own_json(&text, &[]), own_json(&text, &["--block", "none"]));
+    let of = |found: &Value| found["comparisons"][0].clone();
+    let (pairs, values) = (of(&used), of(&unused));
+    assert_eq!((&pairs["method"], &values["method"]), (&"pairs".into(), &"independent".into()));
+    assert_eq!((&pairs["verdict"], &values["verdict"]), (&"equivalent".into(), &"inconclusive".into()));
+    let width = |one: &Value| one["effect"]["high"].as_f64().unwrap() - one["effect"]["low"].as_f64().unwrap();
+    assert!(width(&values) > 10.0 * width(&pairs), "{} and {}", width(&values), width(&pairs));
+    // R knows of no blocks, and what is computed as R does is the same either way.
+    for field in ["welch", "percent", "log_ratio", "tost", "mann_whitney", "hodges_lehmann", "hedges_g", "shapiro_p"] {
+        assert_eq!(pairs[field], values[field], "{field}");
+    }
+    let said = |args: &[&str]| text_of(own(&text, args)).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said(&[]).contains("Verdicts go by pairs in the order they ran"), "{}", said(&[]));
+    assert!(!said(&["--block", "none"]).contains("Verdicts go by"), "{}", said(&["--block", "none"]));
+    let decides = |within: &str| {
+        format!(
+            "What decides: the t test {within}, by its interval. Fixed before the table is read: only an interval can be held"
+        )
+    };
+    assert!(said(&[]).contains(&decides("within pairs, in the order they ran (crossover)")), "{}", said(&[]));
+    let of_all = decides("of all values (Welch's, on logarithms)");
+    assert!(said(&["--block", "none"]).contains(&of_all), "{}", said(&["--block", "none"]));
+    assert!(said(&["--format", "markdown"]).contains("What decides: the t test within pairs"));
+    assert!(said(&["--block", "none"]).contains("Inconclusive."), "{}", said(&["--block", "none"]));
+}
+
+#[test]
+fn a_table_is_told_what_a_trial_of_the_same_runs_is_told() {
+    // Ten pairs, then ten more on a host that another job has slowed by a fifth.
+    let noise = |i: i32| f64::from(i * 37 % 11) / 10.0;
+    let pair = |i: i32| {
+        let slow = if i < 10 { 1.0 } else { 1.2 };
+        let (a_place, b_place) = (2 * i + i % 2, 2 * i + 1 - i % 2);
+        let (a, b) = (slow * (100.0 + noise(i)), slow * (100.0 + noise(i + 4)));
+        format!("a,{a},{i},{a_place}\nb,{b},{i},{b_place}\n")
+    };
+    let table = |pairs: i32| "k,s,block,order\n".to_owned() + &(0..pairs).map(pair).collect::<String>();
+    let stepped = own_json(&table(20), &[])["comparisons"][0].clone();
+    let said = warning_text(&stepped, "change-point");
+    assert!(said.contains("from good run 21 on, runs of the same cell differ by +2"), "{said}");
+    assert!(warning_text(&stepped, "autocorrelation").contains("Differences inside blocks cancel most of it."));
+    assert!(!ids(&own_json(&table(10), &[])["comparisons"][0]["warnings"]).contains(&"change-point".to_owned()));
+    // Of four pairs it is the orders that are few, without blocks nothing is.
+    let few = own_json(&table(4), &[])["comparisons"][0].clone();
+    assert!(warning_text(&few, "few-sequences").contains("So few complete pairs allow"), "{few}");
+    let unblocked = own_json(&table(4), &["--block", "none"])["comparisons"][0].clone();
+    assert!(!ids(&unblocked["warnings"]).contains(&"few-sequences".to_owned()), "{unblocked}");
+}
+
+#[test]
+fn levels_that_do_not_recur_within_blocks_are_not_taken_as_blocked() {
+    // Blocks that number the quarters of a file: each holds one level, but for runs of the other that got there by accident.
+    let noise = |i: i32| f64::from(i * 7 % 10) / 10.0;
+    let halves: String = (0..10)
+        .map(|i| format!("a,{},first{}\nb,{},second{}\n", 100.0 + noise(i), i / 5, 101.0 + noise(i + 3), i / 5))
+        .collect();
+    for accident in ["", "b,101.2,first0\nb,101.4,first1\n"] {
+        let text = format!("k,s,block\n{halves}{accident}");
+        let found = own_json(&text, &[]);
+        assert_eq!(found["comparisons"][0]["method"], "independent", "{accident}");
+        assert!(!ids(&found["notes"]).contains(&"compared-within".to_owned()), "{found}");
+        let without = own_json(&text, &["--block", "none"]);
+        for field in ["effect", "verdict", "decided_by"] {
+            assert_eq!(found["comparisons"][0][field], without["comparisons"][0][field], "{field}");
+        }
+    }
+}
+
 #[test]
 fn nested_loops_are_seen_to_confound() {
     let mut text = "k,s,order\n".to_owned();
@@ -681,14 +763,18 @@ fn what_other_programs_write_is_read_and_said() {
 
 #[test]
 fn a_timestamp_is_an_order() {
-    let mut text = "k,s,order\n".to_owned();
+    let header = "k,s,order\n".to_owned();
+    let (mut text, mut numbered) = (header.clone(), header);
     for i in 0..10 {
         let (a, b) = (100.0 + 3.0 * f64::from(i), 100.2 + 3.0 * f64::from(i));
         text.push_str(&format!("a,{a},2026-11-20 {i:02}:00:00\nb,{b},2026-11-20 {i:02}:30:00\n"));
+        numbered.push_str(&format!("a,{a},{}\nb,{b},{}\n", 2 * i, 2 * i + 1));
     }
     let found = own_json(&text, &[]);
     let said = warning_text(&found["comparisons"][0], "drift");
-    assert!(said.contains("% an hour (Mann-Kendall p"), "{said}");
+    // From 100 to 127: over the whole of it, whatever unit time is counted in.
+    assert!(said.contains("runs of the same cell changed by +2") && said.contains("(Mann-Kendall, p = "), "{said}");
+    assert_eq!(said, warning_text(&own_json(&numbered, &[])["comparisons"][0], "drift"));
     assert_eq!(found["notes"][0]["text"], "Taken: order from column 'order' (timestamps).");
 }
 

@@ -481,6 +481,34 @@ fn a_level_that_fails_every_time_is_a_result_and_the_good_runs_of_the_other_are_
 }
 
 #[test]
+fn a_bundle_of_an_older_analysis_is_told_from_one_that_was_edited() {
+    let desk = Desk::with(PLAN);
+    let ran = desk.run(&["run", "plan.toml"]);
+    assert!(ran.status.success(), "{}", told(&ran));
+    let path = desk.0.path().join("x.trial/analysis.json");
+    let written = fs::read_to_string(&path).expect("an analysis");
+    let schema = "pagewise.analysis/2";
+    assert!(written.contains(schema) && written.contains("\"version\": 2"), "{written}");
+    let older = written.replace(schema, "pagewise.analysis/1").replace("\"version\": 2", "\"version\": 1");
+    fs::write(&path, older).expect("it is written");
+    let verified = desk.run(&["verify", "x.trial"]);
+    let message = one_line(&told(&verified));
+    assert_eq!(verified.status.code(), Some(4), "{message}");
+    for part in [
+        "analysis.json is not what the analysis gives",
+        "written by an older version of the analysis (pagewise.analysis/1, version 1; this one is pagewise.analysis/2, version 2)",
+        "Its points are whole: 'pagewise report' and 'pagewise trial analyze' analyse them as this version does",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    // What it tells to do works.
+    assert!(desk.run(&["analyze", "x.trial"]).status.success());
+    fs::write(&path, written.replace("\"alpha\"", "\"beta\"")).expect("it is written");
+    let edited = one_line(&told(&desk.run(&["verify", "x.trial"])));
+    assert!(edited.contains("It was edited") && !edited.contains("older version"), "{edited}");
+}
+
+#[test]
 fn a_plan_of_two_levels_has_every_rendition_and_tells_the_next_how_long_it_takes() {
     let desk = Desk::with(&PLAN.replace("primary = true\n", ""));
     let ran = desk.run(&["run", "plan.toml"]);

@@ -3,8 +3,8 @@
 use super::compare::Estimated;
 use super::pair_sentence::{change, p_value};
 use super::values::Values;
-use super::warnings::{LOOKED_FOR_EVERY_TIME, warning};
 use super::{BlockDifference, Declared, Warning};
+use crate::comparison::doubts::{LOOKED_FOR_EVERY_TIME, warning};
 use crate::experiment::live::{EndedBy, half_of};
 use crate::experiment::order::FEWEST_PAIRS;
 

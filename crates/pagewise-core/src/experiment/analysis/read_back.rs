@@ -3,8 +3,8 @@
 
 use super::compare::Estimated;
 use super::values::Values;
-use super::warnings::warning;
 use super::{Declared, Warning};
+use crate::comparison::doubts::warning;
 use crate::experiment::plan::cells::Cell;
 use crate::experiment::point::{AppliedSetting, Outcome, Point};
 use std::collections::{BTreeMap, BTreeSet};

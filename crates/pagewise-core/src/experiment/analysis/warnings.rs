@@ -5,26 +5,16 @@
 
 use super::compare::Estimated;
 use super::values::Values;
-use super::{CarryOver, Conclusion, Declared, Design, Warning, carry_over, host_change, live, read_back};
+use super::{CarryOver, Conclusion, Declared, Design, Warning, carry_over, live, read_back};
+use crate::comparison::doubts::{self, warning};
 use crate::comparison::estimate::{self, Estimate};
+use crate::comparison::host_change;
 use crate::comparison::rule::Reason;
-use crate::comparison::words::p_value;
 use crate::experiment::plan::{StoppingRule, lint, numbers};
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::leave_one_out::each_left_out;
-use crate::stats::{autocorrelation, dip, outliers, randomisation, summary, trend};
-use rand_chacha::ChaCha20Rng;
-use rand_core::SeedableRng;
+use crate::stats::summary;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What is looked for in every trial; a stricter level keeps false alarms rare.
-pub(super) const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
-
-/// Streams 0 and 1 and the next few draw orders; [`host_change`] has the next.
-pub(super) const DIP_STREAM: u64 = 1 << 32;
-
-/// Fewer values than this form no heaps, and fewer runs have no drift.
-pub(super) const FEWEST: usize = 6;
 
 /// As many comparisons as a warning names.
 const MOST_NAMED: usize = 4;
@@ -54,11 +44,13 @@ pub(super) fn all(
     found.extend(read_back::levels_differ_in_more(declared, values, comparisons));
     found.extend(read_back::host_changed(declared, values));
     found.extend(trial.claims().filter_map(|one| live::still_changing(declared, values, one)));
-    found.extend(drift(&residuals));
-    found.extend(host_change::told(declared, &residuals).and_then(|text| warning("change-point", text)));
-    found.extend(goes_together(&residuals));
+    // By the number of the run: a trial knows no better time.
+    let in_time: Vec<(f64, f64)> = residuals.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
+    found.extend(doubts::drift(&in_time, true, declared.design()));
+    found.extend(host_change::told(&residuals, declared.plan.design.seed));
+    found.extend(doubts::goes_together(&residuals, declared.design()));
     found.extend(carried.and_then(carry_over::told).and_then(|text| warning("carry-over", text)));
-    found.extend(outliers(declared, &placed));
+    found.extend(outliers(declared, &placed, &residuals));
     found.extend(bimodal(declared, values));
     if let Some(few) = trial.few_sequences() {
         // The same of the runs that there are, where its lint knew only the plan.
@@ -116,16 +108,7 @@ impl<'a> Trial<'a, '_> {
             cells.flat_map(|cell| self.values.of_cell(&cell.label, metric)).filter(|value| *value <= 0.0).count()
         };
         let metrics = self.declared.metrics.iter().map(|metric| metric.metric.name.as_str());
-        let told: Vec<String> = metrics
-            .map(|metric| (metric, not_positive(metric)))
-            .filter(|(_, count)| *count > 0)
-            .map(|(metric, count)| format!("{count} values of {metric}"))
-            .collect();
-        if told.is_empty() {
-            return None;
-        }
-        let text = format!("{} are zero or negative, so there is no ratio and no verdict on it.", told.join(" and "));
-        warning("not-positive", text)
+        doubts::not_positive(&metrics.map(|metric| (not_positive(metric), format!(" of {metric}"))).collect::<Vec<_>>())
     }
 
     /// Blocks that have not run to their end; of pairs those, too, whose runs did not both end well.
@@ -166,45 +149,26 @@ impl<'a> Trial<'a, '_> {
         };
         let told: Vec<&Estimated> = self.claims().filter(cannot).collect();
         let first = told.first()?;
-        let smallest = first.randomisation?.smallest_p;
-        let how_few = match smallest {
-            ..0.995 => format!("so few orders that the randomisation test cannot go below p = {}", p_value(smallest)),
-            _ => "no other order, and the randomisation test says nothing".to_owned(),
-        };
-        let (what, fewest) = match first.design {
-            Design::Pairs => ("pairs", randomisation::fewest_pairs(first.level)),
-            // The sign of each block's difference is a coin: p cannot go below 2 / 2ⁿ.
-            _ => ("blocks", libm::ceil(1.0 - libm::log2(first.level)) as usize),
-        };
-        let text = format!(
-            "So few complete {what} allow {how_few}{}. The verdict rests on the t interval alone, which assumes normal noise. \
-             Run {fewest} {what} or more.",
-            self.named(&told)
-        );
-        warning("few-sequences", text)
+        doubts::few_sequences(first.design, first.randomisation?.smallest_p, first.level, &self.named(&told))
     }
 
     /// Where the t test and the randomisation test fall on different sides of the level.
     fn tests_disagree(&self) -> Option<Warning> {
-        let sides = |one: &Estimated| {
+        let tests = |one: &Estimated| {
             let (estimate, randomised) = (one.estimate.as_ref().ok()?, one.randomisation?);
-            (randomised.smallest_p <= one.level).then(|| (one.p_of(estimate), randomised.p))
+            let can_reach = randomised.smallest_p <= one.level;
+            can_reach.then(|| [("The t test", one.p_of(estimate)), ("the randomisation test", randomised.p)])
         };
-        let disagrees = |one: &&Estimated| sides(one).is_some_and(|(t, r)| (t <= one.level) != (r <= one.level));
+        let disagrees = |one: &&Estimated| tests(one).is_some_and(|both| doubts::disagree(both, one.level));
         let told: Vec<&Estimated> = self.comparisons.iter().filter(disagrees).collect();
-        let (t, randomised) = sides(told.first()?)?;
-        let which = if told.len() == 1 {
-            format!(
-                "The t test (p = {}) and the randomisation test (p = {}) fall on different sides of {}",
-                p_value(t),
-                p_value(randomised),
-                told[0].level
-            )
-        } else {
-            "The t test and the randomisation test fall on different sides of their level".to_owned()
-        };
-        let text = format!("{which}{}: take the verdict as a close call.", self.named(&told));
-        warning("tests-disagree", text)
+        if let [one] = told.as_slice() {
+            return doubts::tests_disagree(tests(one)?, one.level, &self.named(&told));
+        }
+        let text = format!(
+            "The t test and the randomisation test fall on different sides of their level{}: take the verdict as a close call.",
+            self.named(&told)
+        );
+        warning("tests-disagree", text).filter(|_| !told.is_empty())
     }
 
     /// An interval so wide that a difference of the margin is lost in it.
@@ -267,10 +231,6 @@ impl<'a> Trial<'a, '_> {
     }
 }
 
-pub(super) fn warning(id: &str, text: String) -> Option<Warning> {
-    Some(Warning { id: id.to_owned(), text })
-}
-
 fn replaced(values: &Values<'_>) -> Option<Warning> {
     let is_replaced = |point: &&&Point| !point.planned.is_warmup() && point.outcome == Outcome::Invalid;
     let invalid: Vec<&&Point> = values.points.iter().filter(is_replaced).collect();
@@ -331,87 +291,24 @@ fn residuals<'p>(declared: &Declared<'_>, values: &Values<'p>) -> Vec<(&'p str, 
     good.filter_map(residual).collect()
 }
 
-fn drift(residuals: &[f64]) -> Option<Warning> {
-    if residuals.len() < FEWEST {
-        return None;
-    }
-    let p = trend::mann_kendall_p(residuals);
-    if p > LOOKED_FOR_EVERY_TIME {
-        return None;
-    }
-    let points: Vec<(f64, f64)> = residuals.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
-    let slope = trend::theil_sen_slope(&points)?;
-    let over_all = libm::expm1(slope * (residuals.len() - 1) as f64) * 100.0;
-    let text = format!(
-        "The host drifted: from first run to last, runs of the same cell changed by {over_all:+.1} % (Mann-Kendall, p = \
-         {}). Blocks cancel a slow drift.",
-        p_value(p)
-    );
-    warning("drift", text)
-}
-
-/// Neighbouring runs that err the same way: the blocks' differences are less independent than the interval takes them to be.
-fn goes_together(residuals: &[f64]) -> Option<Warning> {
-    let n = residuals.len();
-    if n < 3 * FEWEST {
-        return None;
-    }
-    let r = autocorrelation::lag_one(residuals)?;
-    // Bartlett's bound for white noise at the level above: 2.576 / √n.
-    if r <= 2.576 / (n as f64).sqrt() {
-        return None;
-    }
-    let text = format!(
-        "Neighbouring runs go together (lag-one correlation {r:.2}): what slows one run slows the next. Differences inside \
-         blocks cancel most of it."
-    );
-    warning("autocorrelation", text)
-}
-
-/// Runs far from their cell, by the one rule for that, over the runs of all cells together: asked of each cell for itself, the
-/// rule would flag a good run in every third study of four cells.
-fn outliers(declared: &Declared<'_>, residuals: &[(&str, f64)]) -> Option<Warning> {
-    let distances: Vec<f64> = residuals.iter().map(|(_, residual)| *residual).collect();
-    let far: Vec<&str> = outliers::places(&distances).into_iter().map(|place| residuals[place].0).collect();
-    let count = |of: &[&str], cell: &str| of.iter().filter(|one| **one == cell).count();
-    let all: Vec<&str> = residuals.iter().map(|(cell, _)| *cell).collect();
-    let told: Vec<String> = declared
-        .cells
-        .iter()
-        .filter(|cell| count(&far, &cell.label) > 0)
-        .map(|cell| format!("{} of {} in '{}'", count(&far, &cell.label), count(&all, &cell.label), cell.label))
-        .collect();
-    if told.is_empty() {
-        return None;
-    }
-    warning("outliers", format!("Runs far from the others of their cell: {}. They are kept.", told.join(", ")))
+/// Runs far from their cell, counted by cell.
+fn outliers(declared: &Declared<'_>, placed: &[(&str, f64)], residuals: &[f64]) -> Option<Warning> {
+    doubts::outliers(residuals, |places| {
+        let of = |cell: &str, all: &mut dyn Iterator<Item = &str>| all.filter(|one| *one == cell).count();
+        let far = |cell: &str| of(cell, &mut places.iter().map(|place| placed[*place].0));
+        let all = |cell: &str| of(cell, &mut placed.iter().map(|(cell, _)| *cell));
+        let cells = declared.cells.iter().map(|cell| cell.label.as_str());
+        let told = cells.filter(|cell| far(cell) > 0);
+        told.map(|cell| format!("{} of {} in '{cell}'", far(cell), all(cell))).collect()
+    })
 }
 
 fn bimodal(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
     let metric = &declared.metrics.first()?.metric.name;
-    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
-    rng.set_stream(DIP_STREAM);
-    let mut told = Vec::new();
-    for cell in &declared.cells {
-        // On logarithms, as everything else is compared.
-        let positive = values.of_cell(&cell.label, metric).into_iter().filter(|value| *value > 0.0);
-        let of_cell: Vec<f64> = positive.map(libm::log).collect();
-        if of_cell.len() < FEWEST {
-            continue;
-        }
-        let Some(dip) = dip::dip(&of_cell) else { continue };
-        let p = dip::p_value(dip, of_cell.len(), &mut rng);
-        if p <= LOOKED_FOR_EVERY_TIME {
-            told.push(format!("`{}` (p = {})", cell.label, p_value(p)));
-        }
-    }
-    if told.is_empty() {
-        return None;
-    }
-    let text = format!(
-        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. Look for what differs \
-         between the fast and the slow runs.",
-        told.join(" and ")
-    );
-    warning("bimodal", text)
+    let logs = |label: &str| {
+        let positive = values.of_cell(label, metric).into_iter().filter(|value| *value > 0.0);
+        positive.map(libm::log).collect()
+    };
+    let cells = declared.cells.iter().map(|cell| (cell.label.as_str(), logs(&cell.label)));
+    doubts::bimodal(cells, declared.plan.design.seed)
 }

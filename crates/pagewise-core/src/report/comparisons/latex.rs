@@ -18,7 +18,7 @@ pub fn latex(all: &Comparisons) -> String {
     for contrast in layout::contrasts(all) {
         out.push_str(&table(all, &contrast));
     }
-    for note in layout::notes(all).into_iter().chain(layout::elsewhere(all)) {
+    for note in std::iter::once(layout::what_decides(all)).chain(layout::notes(all)).chain(layout::elsewhere(all)) {
         let _ = writeln!(out, "% Note: {note}");
     }
     for warning in layout::warnings(all) {

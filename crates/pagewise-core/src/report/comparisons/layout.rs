@@ -1,13 +1,15 @@
 //! What all renditions say alike: which comparisons belong together, how a cell is called, what its numbers read.
 
-use crate::comparison::analysis::{Bca, Comparison, Comparisons, Conclusion, Percent, Warning};
+use crate::comparison::analysis::{Bca, Comparison, Comparisons, Conclusion, Percent};
 use crate::comparison::counters::CounterContrast;
 use crate::comparison::estimate::Design;
+use crate::comparison::found::Warning;
 use crate::comparison::rule::{EFFECT, HELD_BACK, OUTCOMES};
 use crate::metric::Direction;
 use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
+use crate::report::words::INTERVAL_DECIDES;
 use std::collections::BTreeMap;
 
 /// Counters are listed up to this false-discovery rate.
@@ -268,6 +270,18 @@ pub(super) fn legend(all: &Comparisons) -> String {
         number::percent(all.margin),
         failures_rule(all).map_or_else(String::new, |rule| format!(" {rule}"))
     )
+}
+
+/// Which estimate decides, and why it and no other: it follows from the design and was settled before the values were seen.
+pub(super) fn what_decides(all: &Comparisons) -> String {
+    let by = |design| all.comparisons.iter().any(|cell| cell.method == design);
+    let estimates = [
+        (Design::Pairs, "within pairs, in the order they ran (crossover)"),
+        (Design::Blocks, "within blocks"),
+        (Design::Independent, "of all values (Welch's, on logarithms)"),
+    ];
+    let named: Vec<&str> = estimates.into_iter().filter(|(design, _)| by(*design)).map(|(_, words)| words).collect();
+    format!("What decides: the t test {}, by its interval. {INTERVAL_DECIDES}", named.join(", or "))
 }
 
 /// Of what the ratio is that verdicts go by.

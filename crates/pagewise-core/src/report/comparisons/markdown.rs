@@ -30,7 +30,7 @@ pub fn markdown(all: &Comparisons) -> String {
     if !details.is_empty() {
         out.push('\n');
     }
-    let _ = writeln!(out, "{}", escape(&layout::legend(all)));
+    let _ = writeln!(out, "{}\n\n{}", escape(&layout::legend(all)), escape(&layout::what_decides(all)));
     if all.counters_compared > 0 {
         let (head, rows) = layout::counter_rows(all);
         let _ = writeln!(out, "\n## Counters\n");

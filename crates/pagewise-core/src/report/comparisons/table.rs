@@ -33,6 +33,7 @@ pub fn table(all: &Comparisons, style: Style) -> String {
     let details = layout::details(all);
     page.lines(&details);
     page.paragraph(&layout::legend(all), 0, 0);
+    page.paragraph(&layout::what_decides(all), 0, 0);
     page.counters(all);
     page.notes(all);
     page.warnings(all);

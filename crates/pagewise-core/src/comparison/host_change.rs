@@ -4,8 +4,8 @@
 //! (`docs/method/change-points.md`), so that a trial without a change is told of one as rarely as of anything else that is looked
 //! for in every trial.
 
-use super::Declared;
-use super::warnings::{DIP_STREAM, FEWEST, LOOKED_FOR_EVERY_TIME};
+use super::doubts::{DIP_STREAM, FEWEST, LOOKED_FOR_EVERY_TIME, warning};
+use super::found::Warning;
 use crate::stats::change_points::{self, Change};
 use crate::stats::e_divisive::{self, Search};
 use crate::stats::summary;
@@ -25,12 +25,12 @@ const ORDERS: u32 = 499;
 const SCATTERS_MORE: f64 = 2.0;
 
 /// The largest change, in words, when it is as large as the scatter of runs or doubles that scatter. `residuals` are good runs in
-/// run order, each less the mean of its cell, on logarithms.
-pub(super) fn told(declared: &Declared<'_>, residuals: &[f64]) -> Option<String> {
+/// run order, each less the mean of its cell, on logarithms. `seed` is of the random orders that a change is held against.
+pub(crate) fn told(residuals: &[f64], seed: u64) -> Option<Warning> {
     if residuals.len() < 3 * FEWEST || !is_alarming(residuals) {
         return None;
     }
-    let (places, p) = tested(declared, residuals);
+    let (places, p) = tested(residuals, seed);
     let bounds: Vec<usize> = std::iter::once(0).chain(places.iter().copied()).chain([residuals.len()]).collect();
     let before = |change: usize| &residuals[bounds[change]..bounds[change + 1]];
     let after = |change: usize| before(change + 1);
@@ -50,12 +50,13 @@ pub(super) fn told(declared: &Declared<'_>, residuals: &[f64]) -> Option<String>
         return None;
     };
     let others = if places.len() > 1 { format!("; the largest of {} changes", places.len()) } else { String::new() };
-    Some(format!(
+    let text = format!(
         "The host changed at once: from good run {} on, runs of the same cell {what} (E-divisive, p = {:.3} in a test at \
          {LOOKED_FOR_EVERY_TIME}{others}).",
         places[largest] + 1,
         p[largest]
-    ))
+    );
+    warning("change-point", text)
 }
 
 fn is_alarming(residuals: &[f64]) -> bool {
@@ -65,11 +66,11 @@ fn is_alarming(residuals: &[f64]) -> bool {
 }
 
 /// Where the runs change, and the p of each place.
-fn tested(declared: &Declared<'_>, residuals: &[f64]) -> (Vec<usize>, Vec<f64>) {
+fn tested(residuals: &[f64], seed: u64) -> (Vec<usize>, Vec<f64>) {
     // Groups of one size: without a change any order of them is as likely as any other.
     let each = residuals.len().div_ceil(LONGEST);
     let groups: Vec<f64> = residuals.chunks_exact(each).filter_map(summary::mean).collect();
-    let mut rng = ChaCha20Rng::seed_from_u64(declared.plan.design.seed);
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
     rng.set_stream(STREAM);
     let search = Search { fewest: FEWEST, level: LOOKED_FOR_EVERY_TIME, orders: ORDERS };
     let found = e_divisive::changes(&groups, &search, &mut rng);
