@@ -36,6 +36,8 @@ mod symbol;
 #[doc(hidden)]
 pub use symbol::read_anything as read_symbols;
 
+pub mod guard;
+
 pub mod store;
 
 pub mod record;

@@ -120,7 +120,7 @@ pub fn hostile() -> Report {
     });
     report.commands = vec!["pagewise prove --a '<script>' -- sh -c '```; rm -rf'".to_owned()];
     report.notes = vec!["note with <a href=\"https://example.invalid/\">a link</a> and |pipes|".to_owned()];
-    report.facts.jvm = Some("<iframe src=\"https://example.invalid/\"></iframe>".to_owned());
+    report.hosts[0].jvm = Some("<iframe src=\"https://example.invalid/\"></iframe>".to_owned());
     report
 }
 
@@ -149,7 +149,7 @@ fn report(plan: Plan, world: &World, change: impl Fn(&mut Vec<Point>, &Plan)) ->
         comparison.stacks = contrast;
     }
     Report {
-        facts: facts(),
+        hosts: vec![facts()],
         commands: vec![
             "pagewise workload terasort prepare --rows 1000000".to_owned(),
             format!("pagewise prove --plan {}.trial/plan.toml", plan.name),

@@ -187,6 +187,7 @@ pub fn point(planned: &PlannedPoint, outcome: Outcome, wall: f64) -> Point {
         counters: BTreeMap::new(),
         applied: Vec::new(),
         boot_id: "scripted".to_owned(),
+        warnings: Vec::new(),
     }
 }
 

@@ -427,7 +427,7 @@ interaction = { factor = "two", a = "r", b = "s" }
     let mut report = report(plan, &order, &points, &[]);
     report.commands = vec!["pagewise trial run '<script>' -- sh -c '```; rm -rf'".to_owned()];
     report.notes = vec!["note with <a href=\"https://example.invalid/\">a link</a> and |pipes|".to_owned()];
-    report.facts.jvm = Some("<iframe src=\"https://example.invalid/\"></iframe>".to_owned());
+    report.hosts[0].jvm = Some("<iframe src=\"https://example.invalid/\"></iframe>".to_owned());
     report
 }
 
@@ -499,7 +499,7 @@ fn report(plan: Plan, order: &Order, points: &[Point], looks: &[stopping::Look])
     }
     Report {
         analysis,
-        facts: facts(),
+        hosts: vec![facts()],
         commands: vec![
             "pagewise workload terasort prepare --rows 2000000".to_owned(),
             format!("pagewise trial run {}.toml", plan.name),

@@ -42,7 +42,7 @@ pub(crate) fn found(bundle: &Bundle) -> Result<Report, Failure> {
         analysis,
         flames: cpus.flames,
         plan: plan.clone(),
-        facts: frozen.facts,
+        hosts: bundle.hosts()?,
         commands: frozen.repeat,
         notes: frozen.notes,
         bundle: bundle.name(),

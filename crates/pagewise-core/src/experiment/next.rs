@@ -104,6 +104,7 @@ mod tests {
             counters: BTreeMap::new(),
             applied: Vec::new(),
             boot_id: String::new(),
+            warnings: Vec::new(),
         }
     }
 

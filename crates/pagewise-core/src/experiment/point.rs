@@ -1,5 +1,6 @@
 //! One run of the workload under one combination of levels, and everything that was seen of it.
 
+use crate::comparison::found::Warning;
 pub use crate::comparison::outcome::Outcome;
 use crate::metric::vmstat_is_level;
 use schemars::JsonSchema;
@@ -88,6 +89,9 @@ pub struct Point {
     pub applied: Vec<AppliedSetting>,
     /// The boot the point ran in.
     pub boot_id: String,
+    /// What whoever ran it would have a reader know: its page cache was not dropped, its recording ended early.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// A point with the kernel's counters at both ends: what a run gives, wherever it ran.
@@ -135,7 +139,10 @@ mod tests {
         let applied = (".*", ".*", proptest::option::of(".*"), ".*")
             .prop_map(|(tunable, before, requested, after)| AppliedSetting { tunable, before, requested, after });
         let applied = proptest::collection::vec(applied, 0..3);
-        (planned(), ended, measured, counters, applied).prop_map(|(planned, ended, measured, counters, applied)| {
+        let warnings = proptest::collection::vec((".*", ".*").prop_map(|(id, text)| Warning { id, text }), 0..3);
+        let told = (applied, warnings);
+        (planned(), ended, measured, counters, told).prop_map(|(planned, ended, measured, counters, told)| {
+            let (applied, warnings) = told;
             let (outcome, reason, attempt, started_at, boot_id) = ended;
             let (measures, absent, custom_units) = measured;
             let outcome = Outcome::ALL[outcome];
@@ -151,6 +158,7 @@ mod tests {
                 counters,
                 applied,
                 boot_id,
+                warnings,
             }
         })
     }

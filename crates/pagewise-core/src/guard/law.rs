@@ -110,6 +110,36 @@ pub enum Why {
     Audition,
 }
 
+impl Why {
+    /// In words, as the end of "leaves the node to the kernel: …".
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Why::NotAStream => "what fills memory is no stream through the page cache".to_owned(),
+            Why::Dirty => {
+                "most of what could be taken is dirty; writeback comes first (vm.dirty_background_bytes)".to_owned()
+            }
+            Why::LittleToTake => "little page cache is left that was used only once".to_owned(),
+            Why::NearAnonymous => {
+                "so little file cache is left that the kernel would take anonymous memory in its place".to_owned()
+            }
+            Why::Infeasible { cores } => format!(
+                "this fill needs {cores:.2} cores to be freed in time, more than it may use; limit the streamer (memory.high of \
+                 its cgroup), have it read with RWF_DONTCACHE, or give it larger folios (read_ahead_kb)"
+            ),
+            Why::CpuCap => "the CPU time it may use is used up".to_owned(),
+            Why::CameBack => "what was taken came back soon: it was somebody's working set".to_owned(),
+            Why::Dearer { by } => format!(
+                "every GiB that comes in costs {:.0} % more kernel time with the guard than without; the hypervisor may take \
+                 back what is free",
+                by * 100.0
+            ),
+            Why::NoProgress => "the kernel gave next to nothing, three times in a row".to_owned(),
+            Why::Audition => "for some seconds, to learn what filling costs without the guard".to_owned(),
+        }
+    }
+}
+
 /// What the law is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "mode")]

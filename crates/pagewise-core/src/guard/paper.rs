@@ -24,6 +24,12 @@ impl Paper {
     pub fn new(threshold: u64, batch: u64, every: u64) -> Paper {
         Paper { threshold, batch, every, inflow: Inflow::default(), is_freeing: false }
     }
+
+    /// Whether it freed at its last look.
+    #[must_use]
+    pub fn is_freeing(&self) -> bool {
+        self.is_freeing
+    }
 }
 
 impl ControlLaw for Paper {

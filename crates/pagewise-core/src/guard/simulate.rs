@@ -291,7 +291,6 @@ mod tests {
         ] {
             let ran = run(&Model::of(size, fill * GIB, cost), &mut uncapped());
             let row = format!("{} GiB, {fill} GiB/s, {cost} ms/GiB: {ran:?}", size / G);
-            println!("{row}");
             assert_eq!((ran.crossings_later, ran.stalled), (0, 0.0), "{row}");
             assert!(ran.guard_cpu < most_cpu, "{row}");
             // Not held: what a batch holds, and twice what comes in while nobody looks, at the latest wake-up there is.
@@ -348,7 +347,6 @@ mod tests {
             };
             let alone = run(&model, &mut Nobody);
             let guarded = run(&model, &mut Law::new(Settings::default()));
-            println!("{fill}: {alone:?}\n     {guarded:?}");
             assert!(guarded.cpu_per_gib < alone.cpu_per_gib * 1.1, "{fill} GiB/s: {alone:?} {guarded:?}");
         }
         // Free what a naive guard frees, and it is.

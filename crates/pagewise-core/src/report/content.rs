@@ -116,7 +116,7 @@ impl Content {
             warnings: warnings(two),
             notes: report.notes.iter().map(|note| printable(note)).collect(),
             design: design(two),
-            host: host(&report.facts),
+            host: hosts(&report.hosts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
             method: words::method(two)
                 .into_iter()
@@ -526,7 +526,37 @@ fn command_line(argv: &[String]) -> String {
     printable(&quoted.collect::<Vec<_>>().join(" "))
 }
 
-pub(super) fn host(facts: &HostFacts) -> Vec<Line> {
+/// The host; where a boot had something else, by boot.
+pub(super) fn hosts(boots: &[HostFacts]) -> Vec<Line> {
+    let each: Vec<[(&str, Option<String>); 11]> = boots.iter().map(host).collect();
+    let Some(first) = each.first() else { return Vec::new() };
+    let told = first.iter().enumerate().filter_map(|(at, (label, value))| {
+        let is_one = each.iter().all(|facts| facts[at].1 == *value);
+        let value = if is_one { value.clone()? } else { by_boot(each.iter().map(|facts| facts[at].1.as_deref())) };
+        Some(line(*label, printable(&value)))
+    });
+    told.collect()
+}
+
+/// `6.1.0 (boots 1, 3); 6.12.0 (boot 2)`.
+fn by_boot<'v>(values: impl Iterator<Item = Option<&'v str>>) -> String {
+    let mut known: Vec<(&str, Vec<String>)> = Vec::new();
+    for (boot, value) in values.enumerate() {
+        let (value, boot) = (value.unwrap_or("unknown"), (boot + 1).to_string());
+        match known.iter_mut().find(|(one, _)| *one == value) {
+            Some((_, boots)) => boots.push(boot),
+            None => known.push((value, vec![boot])),
+        }
+    }
+    let said = known.iter().map(|(value, boots)| {
+        let word = if boots.len() == 1 { "boot" } else { "boots" };
+        format!("{value} ({word} {})", boots.join(", "))
+    });
+    said.collect::<Vec<String>>().join("; ")
+}
+
+/// Labels and values of a boot; `None` is not known.
+fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 11] {
     let size = |bytes: Option<u64>| bytes.map(|bytes| number::with_unit(bytes as f64, "bytes"));
     let swap = facts
         .swap_bytes
@@ -537,7 +567,7 @@ pub(super) fn host(facts: &HostFacts) -> Vec<Line> {
         (None, cpus) => cpus.map(|cpus| format!("{cpus} logical CPUs")),
     };
     let machine = facts.virtual_machine.map(|yes| if yes { "virtual" } else { "no hypervisor seen" }.to_owned());
-    let all = [
+    [
         ("kernel", facts.kernel.clone()),
         ("CPU", cpu),
         ("machine", machine),
@@ -549,8 +579,7 @@ pub(super) fn host(facts: &HostFacts) -> Vec<Line> {
         ("cgroup", facts.cgroup.clone()),
         ("disk", facts.disk_kind.clone()),
         ("JVM", facts.jvm.clone()),
-    ];
-    all.into_iter().filter_map(|(label, value)| value.map(|value| line(label, printable(&value)))).collect()
+    ]
 }
 
 /// Every run as a row, for readers who do not see the figures.
@@ -578,6 +607,28 @@ mod tests {
     fn split(sentence: &str) -> (String, String) {
         let (first, rest) = first_sentence(pieces(sentence));
         (first.join("|"), rest.join("|"))
+    }
+
+    #[test]
+    fn what_differs_between_boots_is_said_by_boot_and_the_rest_once() {
+        let boot = |kernel: &str, jvm: Option<&str>| HostFacts {
+            kernel: Some(kernel.to_owned()),
+            cpus: Some(2),
+            jvm: jvm.map(str::to_owned),
+            ..HostFacts::default()
+        };
+        let boots = [boot("6.1.0", Some("17")), boot("6.12.0", Some("17")), boot("6.1.0", None)];
+        let told: Vec<String> = hosts(&boots).iter().map(|line| format!("{}: {}", line.label, line.value)).collect();
+        let wanted = [
+            "kernel: 6.1.0 (boots 1, 3); 6.12.0 (boot 2)",
+            "CPU: 2 logical CPUs",
+            "JVM: 17 (boots 1, 2); unknown (boot 3)",
+        ];
+        assert_eq!(told, wanted);
+        let one: Vec<String> =
+            hosts(&boots[..1]).iter().map(|line| format!("{}: {}", line.label, line.value)).collect();
+        assert_eq!(one, ["kernel: 6.1.0", "CPU: 2 logical CPUs", "JVM: 17"]);
+        assert!(hosts(&[]).is_empty());
     }
 
     #[test]

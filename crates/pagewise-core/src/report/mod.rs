@@ -51,8 +51,8 @@ pub struct Report {
     pub analysis: Analysis,
     /// What was declared before the first run.
     pub plan: Plan,
-    /// Where it ran.
-    pub facts: HostFacts,
+    /// Where it ran, a boot each in the order in which they came.
+    pub hosts: Vec<HostFacts>,
     /// Command lines that repeat the trial, in order.
     pub commands: Vec<String>,
     /// What was said about workload and policies before the first run.

@@ -69,6 +69,7 @@ fn points(order: &Order, noise: impl Fn(u32, &str) -> f64) -> Vec<Point> {
             counters: BTreeMap::from([("pgfault".to_owned(), (wall * 100.0) as i64)]),
             applied: Vec::new(),
             boot_id: "boot".to_owned(),
+            warnings: Vec::new(),
         }
     };
     order.points.iter().map(point).collect()

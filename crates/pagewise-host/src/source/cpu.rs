@@ -149,7 +149,8 @@ pub fn online(root: &Root) -> Vec<u32> {
     parse_list(&text)
 }
 
-fn parse_list(text: &str) -> Vec<u32> {
+/// The numbers of a list such as `0-3,8`.
+pub(crate) fn parse_list(text: &str) -> Vec<u32> {
     /// More CPUs than any kernel can be built for.
     const MOST: u32 = 8192;
     let ranges = text.trim().split(',').filter_map(|part| {

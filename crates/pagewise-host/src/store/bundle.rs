@@ -4,6 +4,7 @@
 //! done survives a power loss. A bundle is never overwritten.
 
 use crate::locked::Locked;
+use pagewise_core::comparison::found::Warning;
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
@@ -39,6 +40,7 @@ const TABLES: &str = "
         counters    BLOB,
         PRIMARY KEY (point_index, attempt)
     ) STRICT;
+    CREATE TABLE boot (id TEXT PRIMARY KEY, position INTEGER NOT NULL UNIQUE, facts TEXT NOT NULL) STRICT;
     CREATE TABLE look (blocks INTEGER PRIMARY KEY, at TEXT NOT NULL, decision TEXT NOT NULL) STRICT;
 ";
 
@@ -136,8 +138,6 @@ pub struct Frozen {
     pub created: String,
     /// The run order.
     pub order: Order,
-    /// The host.
-    pub facts: HostFacts,
     /// Command lines that repeat the trial.
     pub repeat: Vec<String>,
     /// What was said about workload and policies before the first run.
@@ -159,12 +159,14 @@ fn name_of(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
-/// The measures of a point as the database holds them.
-#[derive(Serialize, Deserialize)]
+/// The measures of a point, and what was told of it, as the database holds them.
+#[derive(Default, Serialize, Deserialize)]
 struct StoredMeasures {
     values: BTreeMap<String, f64>,
     absent: BTreeMap<String, String>,
     custom_units: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Warning>,
 }
 
 /// An open bundle.
@@ -173,8 +175,16 @@ pub struct Bundle {
     path: PathBuf,
     plan: Plan,
     frozen: Frozen,
+    /// Of bundles whose host was written down once, when they were made.
+    host_when_made: Option<HostFacts>,
     database: Connection,
     lock: Option<Locked>,
+}
+
+/// What older bundles froze beside it: the host, for all boots.
+#[derive(Deserialize)]
+struct WithHost {
+    facts: Option<HostFacts>,
 }
 
 /// Whether the frozen order is one of the plan's cells, its points in their places.
@@ -335,9 +345,11 @@ impl Bundle {
             }
             return Err(damaged(what));
         }
-        let frozen: Frozen = serde_json::from_str(&meta("frozen")?).map_err(|error| damaged(error.to_string()))?;
+        let text = meta("frozen")?;
+        let frozen: Frozen = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let WithHost { facts } = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         fits(&plan, &frozen).map_err(damaged)?;
-        Ok(Bundle { path: path.to_owned(), plan, frozen, database, lock: None })
+        Ok(Bundle { path: path.to_owned(), plan, frozen, host_when_made: facts, database, lock: None })
     }
 
     /// Its folder.
@@ -360,6 +372,41 @@ impl Bundle {
 
     fn act<T>(&self, action: &'static str, act: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, BundleError> {
         act(&self.database).map_err(|source| BundleError::Database { action, path: self.path.clone(), source })
+    }
+
+    /// The host in every boot of the trial, in the order in which they came.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn hosts(&self) -> Result<Vec<HostFacts>, BundleError> {
+        if let Some(facts) = &self.host_when_made {
+            return Ok(vec![facts.clone()]);
+        }
+        let texts: Vec<String> = self.act("read", |db| {
+            let mut statement = db.prepare("SELECT facts FROM boot ORDER BY position")?;
+            let rows = statement.query_map([], |row| row.get(0))?;
+            rows.collect()
+        })?;
+        let damaged =
+            |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
+        texts.iter().map(|text| serde_json::from_str(text).map_err(damaged)).collect()
+    }
+
+    /// Writes down the host in a boot, before the first thing that happens in it. One that is known stays as it was. In a bundle that
+    /// has its host once, for all boots, nothing is added.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn keep_host(&self, boot_id: &str, facts: &HostFacts) -> Result<(), BundleError> {
+        if self.host_when_made.is_some() {
+            return Ok(());
+        }
+        let damaged =
+            |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
+        let facts = serde_json::to_string(facts).map_err(damaged)?;
+        let sql = "INSERT OR IGNORE INTO boot (id, position, facts) \
+                   VALUES (?1, (SELECT coalesce(max(position) + 1, 0) FROM boot), ?2)";
+        self.act("write to", |db| db.execute(sql, params![boot_id, facts]).map(|_| ()))
     }
 
     /// Writes down that a point is being made ready, before anything is done for it: `armed`, or `booted` where the boot
@@ -418,6 +465,7 @@ impl Bundle {
             values: point.measures.clone(),
             absent: point.absent.clone(),
             custom_units: point.custom_units.clone(),
+            warnings: point.warnings.clone(),
         };
         let damaged =
             |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
@@ -633,7 +681,7 @@ impl Bundle {
         let outcome = outcome.ok_or_else(|| damaged(format!("point {} has outcome {:?}", row.index, row.outcome)))?;
         let measures: StoredMeasures = match &row.measures {
             Some(text) => serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?,
-            None => StoredMeasures { values: BTreeMap::new(), absent: BTreeMap::new(), custom_units: BTreeMap::new() },
+            None => StoredMeasures::default(),
         };
         let applied: Vec<AppliedSetting> = match &row.applied {
             Some(text) => serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?,
@@ -653,6 +701,7 @@ impl Bundle {
             counters,
             applied,
             boot_id: row.boot_id,
+            warnings: measures.warnings,
         })
     }
 
@@ -865,7 +914,6 @@ mod tests {
             pagewise: "0".to_owned(),
             created: "2026-01-01T00:00:00Z".to_owned(),
             order: draw(plan).unwrap(),
-            facts: HostFacts::default(),
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
@@ -887,6 +935,7 @@ mod tests {
             counters: BTreeMap::from([("pgfault".to_owned(), 7)]),
             applied: Vec::new(),
             boot_id: "boot".to_owned(),
+            warnings: Vec::new(),
         };
         Record {
             point,
@@ -948,6 +997,40 @@ mod tests {
         assert_eq!(bundle.plan(), &plan);
         assert_eq!(bundle.points().unwrap(), vec![written.point]);
         assert!(bundle.cut_off().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_was_told_of_a_run_is_kept_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let plan = plan();
+        let mut bundle = Bundle::create(&folder.path().join("t.trial"), &plan, frozen(&plan)).unwrap();
+        let mut record = record(bundle.frozen().order.points[0].clone(), 1, Outcome::Ok);
+        record.point.warnings =
+            vec![Warning { id: "recording-ended".into(), text: "Its recording ended early.".into() }];
+        bundle.finish(&record).unwrap();
+        assert_eq!(bundle.points().unwrap()[0].warnings, record.point.warnings);
+    }
+
+    #[test]
+    fn each_boot_has_its_host_and_an_older_bundle_one_for_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plan, path) = (plan(), folder.path().join("t.trial"));
+        let bundle = Bundle::create(&path, &plan, frozen(&plan)).unwrap();
+        let host = |kernel: &str| HostFacts { kernel: Some(kernel.to_owned()), ..HostFacts::default() };
+        bundle.keep_host("one", &host("6.1")).unwrap();
+        bundle.keep_host("two", &host("6.12")).unwrap();
+        bundle.keep_host("one", &host("5.10")).unwrap();
+        assert_eq!(bundle.hosts().unwrap(), [host("6.1"), host("6.12")]);
+        // As bundles were made before boots had hosts of their own.
+        let mut old = serde_json::to_value(bundle.frozen()).unwrap();
+        old["facts"] = serde_json::to_value(host("4.4")).unwrap();
+        bundle.act("change", |db| db.execute_batch("DROP TABLE boot")).unwrap();
+        let change = "UPDATE meta SET value = ?1 WHERE key = 'frozen'";
+        bundle.act("change", |db| db.execute(change, [old.to_string()])).unwrap();
+        drop(bundle);
+        let bundle = Bundle::open_to_resume(&path).unwrap();
+        bundle.keep_host("three", &host("6.18")).unwrap();
+        assert_eq!(bundle.hosts().unwrap(), [host("4.4")]);
     }
 
     #[test]

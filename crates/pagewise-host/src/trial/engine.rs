@@ -15,6 +15,7 @@ use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::{Plan, StoppingRule, numbers};
 use pagewise_core::experiment::point::{Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::experiment::stopping;
+use pagewise_core::report::facts::HostFacts;
 
 /// Runs one point. On this host that is [`super::runner::HostRunner`]; tests script it.
 pub trait PointRunner {
@@ -41,6 +42,9 @@ pub trait PointRunner {
 
     /// The instant and the boot a point starts in.
     fn instant(&self) -> (String, String);
+
+    /// The host in that boot, written down with the first point in it.
+    fn host(&self) -> HostFacts;
 }
 
 /// Who boots what a point needs.
@@ -248,6 +252,7 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
     let mut points = bundle.points()?;
     let mut invalid_in_a_row = 0;
     let mut is_first = true;
+    let mut boot: Option<String> = None;
     loop {
         if look_if_due(bundle, &order, &points)? {
             return Ok(());
@@ -263,6 +268,10 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         let done = points.iter().filter(|point| point.outcome != Outcome::Invalid).count();
         observer.starting(&planned, attempt, done, order.points.len());
         let (now, boot_id) = runner.instant();
+        if boot.as_ref() != Some(&boot_id) {
+            bundle.keep_host(&boot_id, &runner.host())?;
+            boot = Some(boot_id.clone());
+        }
         bundle.begin(&planned, attempt, &now, &boot_id)?;
         let mut starting = |way: Way<'_>| match way {
             Way::Waits(reason) => bundle.waits(&planned, attempt, reason).map_err(TrialError::from),

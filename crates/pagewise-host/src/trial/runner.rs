@@ -5,6 +5,7 @@ use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
+use crate::facts::kernel::host_facts;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
 use crate::progress::Progress;
 use crate::record::Recorder;
@@ -18,8 +19,10 @@ use crate::tunable::lock::HostLock;
 use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places, Resolved};
 use crate::workload::{JobSettings, RunContext, Verification, Workload, WorkloadError};
+use pagewise_core::comparison::found::Warning;
 use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Boot, Outcome, PlannedPoint, Point, Record};
+use pagewise_core::report::facts::HostFacts;
 use pagewise_core::tunable::policy::Policy;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
@@ -68,6 +71,8 @@ pub struct HostRunner<'a> {
     pub gate: Gate,
     /// Said once, not at every point.
     pub warned_of_absent_jvm: bool,
+    /// What is to be told of the point that runs.
+    pub told: Vec<Warning>,
 }
 
 /// Restoring between two points says nothing: the trial's own bar shows that time passes.
@@ -135,6 +140,10 @@ impl PointRunner for HostRunner<'_> {
         (now(), source::boot_id(self.root).unwrap_or_default())
     }
 
+    fn host(&self) -> HostFacts {
+        host_facts(self.root, Some(&self.places.cache))
+    }
+
     fn boot_needed(&self, planned: &PlannedPoint) -> Option<Boot> {
         let policy = self.policies.get(&planned.cell)?;
         let resolved = tunable::resolve(self.root, self.places, policy).ok()?;
@@ -150,6 +159,7 @@ impl PointRunner for HostRunner<'_> {
         attempt: u32,
         starting: Starting<'_>,
     ) -> Result<Record, TrialError> {
+        self.told.clear();
         let policy = self.policies.get(&planned.cell).cloned().unwrap_or_default();
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         let mut context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
@@ -190,7 +200,7 @@ impl HostRunner<'_> {
 
     /// Writes dirty pages back and, where the plan wants it and we may, drops the page cache: so that no run reads what
     /// another left in memory.
-    fn settle_page_cache(&self) {
+    fn settle_page_cache(&mut self) {
         let wanted = match self.drop_caches {
             DropCaches::Yes => true,
             DropCaches::No => false,
@@ -202,6 +212,10 @@ impl HostRunner<'_> {
         rustix::fs::sync();
         if let Err(error) = self.root.write("/proc/sys/vm/drop_caches", "3") {
             tracing::debug!("the page cache was not dropped: {error}");
+            // Whoever asked for it has to know; by default it is a favour.
+            if self.drop_caches == DropCaches::Yes {
+                self.tell("cache-not-dropped", format!("The page cache was not dropped before it: {error}."));
+            }
         }
     }
 
@@ -246,6 +260,7 @@ impl HostRunner<'_> {
                     && let Some(why) = summary.ended
                 {
                     tracing::warn!("the recording of point {} ended early: {why}", planned.index + 1);
+                    self.tell("recording-ended", format!("Its recording ended early: {why}."));
                 }
                 measured
             });
@@ -310,6 +325,10 @@ impl HostRunner<'_> {
         Ok(Measured { started_at, job: ran, before, after, measures, own_oom_kills, beside })
     }
 
+    fn tell(&mut self, id: &str, text: String) {
+        self.told.push(Warning { id: id.to_owned(), text });
+    }
+
     /// Every JVM says on its standard error that it took `JAVA_TOOL_OPTIONS`. A policy of `jvm.*` whose job has no JVM, or
     /// one that clears its environment, compares nothing.
     fn warn_of_absent_jvm(&mut self, job: &JobSettings, ran: &JobEnded) {
@@ -348,6 +367,7 @@ impl HostRunner<'_> {
             counters: BTreeMap::new(),
             applied,
             boot_id,
+            warnings: std::mem::take(&mut self.told),
         };
         let empty = BTreeMap::new;
         let measured = match measured? {

@@ -76,6 +76,10 @@ impl PointRunner for Booted {
         Ok(Record { point, vmstat_before: BTreeMap::new(), vmstat_after: BTreeMap::new() })
     }
 
+    fn host(&self) -> HostFacts {
+        HostFacts { kernel: Some(self.kernel.to_owned()), ..HostFacts::default() }
+    }
+
     fn instant(&self) -> (String, String) {
         ("2026-01-01T00:00:00Z".to_owned(), self.boot_id.clone())
     }
@@ -106,7 +110,6 @@ impl Trial {
             pagewise: "0".to_owned(),
             created: "2026-01-01T00:00:00Z".to_owned(),
             order: draw(&plan).expect("a plan that can be ordered"),
-            facts: HostFacts::default(),
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
@@ -181,6 +184,10 @@ fn a_trial_stops_for_each_boot_names_it_and_goes_on_after_it() {
         kernel = next;
     }
     assert_eq!(trial.boots, 6, "a boot for each whole plot");
+    let hosts = trial.bundle().hosts().expect("readable");
+    let kernels: Vec<&str> = hosts.iter().filter_map(|facts| facts.kernel.as_deref()).collect();
+    let booted: Vec<&str> = (0..6).map(|plot| trial.kernel_of(2 * plot)).collect();
+    assert_eq!(kernels, booted, "the host of each boot, in the order of the boots");
     assert_eq!(ran, (0..12).collect::<Vec<u32>>(), "every point once, in the order drawn");
     assert!(
         trial.bundle().points().expect("readable").iter().all(|point| point.attempt == 1),

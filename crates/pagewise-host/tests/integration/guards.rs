@@ -82,6 +82,10 @@ impl PointRunner for Scripted {
         Ok(Record { point, vmstat_before: vmstat(false), vmstat_after: vmstat(true) })
     }
 
+    fn host(&self) -> HostFacts {
+        HostFacts::default()
+    }
+
     fn instant(&self) -> (String, String) {
         ("2026-01-01T00:00:00Z".to_owned(), "boot".to_owned())
     }
@@ -103,7 +107,6 @@ fn a_run_that_a_guard_finds_wrong_runs_again_whether_it_guards_a_measure_or_a_co
         pagewise: "0".to_owned(),
         created: "2026-01-01T00:00:00Z".to_owned(),
         order: draw(&plan).expect("a plan that can be ordered"),
-        facts: HostFacts::default(),
         repeat: Vec::new(),
         notes: Vec::new(),
         data: None,

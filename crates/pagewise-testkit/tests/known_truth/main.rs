@@ -7,6 +7,7 @@ mod findings;
 mod hostile_input;
 mod layers;
 mod licences;
+mod map_of_harm;
 mod models_agree_with_r;
 mod numbers_print_as_r;
 mod open_ended_rule;

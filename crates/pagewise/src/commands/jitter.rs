@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::global::Global;
+use anyhow::anyhow;
 use clap::Args;
 use pagewise_host::workload::jitter::part;
 use std::process::ExitCode;
@@ -13,5 +14,6 @@ pub(crate) struct JitterArgs {
 }
 
 pub(crate) fn run(args: &JitterArgs, _global: &Global) -> Result<ExitCode, Failure> {
-    Ok(part::run(&args.part))
+    let code = part::run(&args.part).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    Ok(ExitCode::from(code))
 }

@@ -13,6 +13,7 @@ use anyhow::anyhow;
 use clap::Args;
 use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::{Comparison, Conclusion};
+use pagewise_core::experiment::live::{Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
@@ -159,10 +160,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     let held = session.hold_for(&plan)?;
     let notes = session.check(&plan, same_on_purpose)?;
     notes.iter().for_each(|note| output::note(&format!("note: {note}")));
-    let repeat = |plan: &Plan| match args.live.live {
-        true => live::repeat_line(plan),
-        false => repeat_line(plan, args.warmup()),
-    };
+    let repeat = |plan: &Plan| repeat_line(plan, if args.live.live { plan.design.warmup } else { args.warmup() });
     let budget = args.budget.filter(|_| !args.live.live);
     conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
 }
@@ -179,7 +177,6 @@ impl ProveArgs {
             })?;
         }
         self.check_numbers()?;
-        let margin = self.margin.unwrap_or(Fraction(0.02));
         let direction =
             self.direction.or_else(|| own_measure::direction(&metric, measures_of(&workload))).unwrap_or_default();
         let drop_caches = match self.drop_caches.as_str() {
@@ -187,27 +184,48 @@ impl ProveArgs {
             "no" => DropCaches::No,
             _ => DropCaches::Auto,
         };
-        let (level_a, level_b) = level_names(&a, &b, self.aa.is_some());
+        let design = Design {
+            blocks: self.pairs.unwrap_or(10),
+            warmup: self.warmup(),
+            timeout_seconds: self.timeout.0,
+            drop_caches,
+            ..self.design()
+        };
+        self.plan_of([&a, &b], workload, (metric, direction), design, None)
+    }
+
+    /// What every proof's design has.
+    fn design(&self) -> Design {
+        Design {
+            seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
+            steal_limit: self.steal_limit.0,
+            ..Design::default()
+        }
+    }
+
+    /// The plan of two policies, of runs or of blocks of time.
+    fn plan_of(
+        &self,
+        [a, b]: [&Policy; 2],
+        workload: PlannedWorkload,
+        (metric, direction): (String, Direction),
+        design: Design,
+        live: Option<Live>,
+    ) -> Result<Plan, Failure> {
+        let (level_a, level_b) = level_names(a, b, self.aa.is_some());
         let name = match &self.name {
             Some(name) => checked_name(name)?,
-            None => format!("{}-{}", workload_word(&workload), timestamp_word()),
+            None => {
+                let begin = if live.is_some() { "live-" } else { "" };
+                format!("{begin}{}-{}", workload_word(&workload), timestamp_word())
+            }
         };
+        let levels = IndexMap::from([(level_a.clone(), policy_words(a)), (level_b.clone(), policy_words(b))]);
+        let smallest_effect = self.margin.unwrap_or(Fraction(0.02)).to_string();
         let plan = Plan {
-            metrics: vec![Metric { name: metric, direction, smallest_effect: margin.to_string() }],
-            factors: vec![Factor {
-                name: "policy".to_owned(),
-                also: Vec::new(),
-                levels: IndexMap::from([(level_a.clone(), policy_words(&a)), (level_b.clone(), policy_words(&b))]),
-            }],
-            design: Design {
-                blocks: self.pairs.unwrap_or(10),
-                seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
-                warmup: self.warmup(),
-                timeout_seconds: self.timeout.0,
-                steal_limit: self.steal_limit.0,
-                drop_caches,
-                ..Design::default()
-            },
+            metrics: vec![Metric { name: metric, direction, smallest_effect }],
+            factors: vec![Factor { name: "policy".to_owned(), also: Vec::new(), levels }],
+            design,
             contrasts: vec![Contrast {
                 factor: "policy".to_owned(),
                 a: level_a,
@@ -215,7 +233,8 @@ impl ProveArgs {
                 primary: true,
                 ..Contrast::default()
             }],
-            recording: self.recording(self.record),
+            recording: self.recording(live.is_some() || self.record),
+            live,
             ..Plan::new(name, workload)
         };
         order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
@@ -348,7 +367,9 @@ fn timestamp_word() -> String {
 fn repeat_line(plan: &Plan, warmup: u32) -> String {
     let contrast = &plan.contrasts[0];
     let text = |level: &str| plan.factors[0].levels.get(level).map(String::as_str).unwrap_or("now");
+    let live = plan.live.as_ref();
     let mut words = vec!["pagewise".to_owned(), "prove".to_owned()];
+    words.extend(live.map(|_| "--live".to_owned()));
     words.extend(looking_words(plan));
     let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     if text(&contrast.a) == text(&contrast.b) {
@@ -357,35 +378,46 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
         option("a", named_policy(&contrast.a, text(&contrast.a)));
         option("b", named_policy(&contrast.b, text(&contrast.b)));
     }
+    for (name, seconds) in live.map_or_else(Vec::new, live::times) {
+        option(name, format!("{seconds}s"));
+    }
     option("pairs", plan.design.blocks.to_string());
     option("seed", plan.design.seed.to_string());
     option("margin", plan.metric().smallest_effect.clone());
     option("metric", plan.metric().name.clone());
-    if own_measure::direction(&plan.metric().name, measures_of(&plan.workload)).unwrap_or_default()
-        != plan.metric().direction
-    {
+    let known = own_measure::direction(&plan.metric().name, measures_of(&plan.workload)).unwrap_or_default();
+    if live.is_some() || known != plan.metric().direction {
         option("direction", direction_word(plan.metric().direction).to_owned());
     }
-    if warmup != DEFAULT_WARMUP {
+    if warmup != if live.is_some() { 0 } else { DEFAULT_WARMUP } {
         option("warmup", warmup.to_string());
     }
-    if plan.design.timeout_seconds != DEFAULT_TIMEOUT_SECONDS {
+    if live.is_none() && plan.design.timeout_seconds != DEFAULT_TIMEOUT_SECONDS {
         option("timeout", format!("{}s", plan.design.timeout_seconds));
     }
     if plan.design.steal_limit != STEAL_LIMIT {
         option("steal-limit", Fraction(plan.design.steal_limit).to_string());
     }
+    for (name, value) in live.map_or_else(Vec::new, live::options) {
+        option(name, value);
+    }
     match plan.design.drop_caches {
         DropCaches::Auto => {}
         DropCaches::Yes => option("drop-caches", "yes".to_owned()),
+        // A live proof never drops it.
+        DropCaches::No if live.is_some() => {}
         DropCaches::No => option("drop-caches", "no".to_owned()),
+    }
+    words.extend(live.filter(|live| live.short_lived).map(|_| "--short-lived".to_owned()));
+    if plan.workload.name == WHATEVER_RUNS {
+        return quoted(&words);
     }
     if plan.workload.name == "command" {
         for (name, argv) in
             [("prepare", &plan.workload.prepare), ("verify", &plan.workload.verify), ("clean", &plan.workload.clean)]
         {
             if !argv.is_empty() {
-                option(name, quoted(argv));
+                words.extend([format!("--{name}"), quoted(argv)]);
             }
         }
         words.push("--".to_owned());
@@ -394,7 +426,7 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
         let args: Vec<String> =
             plan.workload.args.iter().map(|(key, value)| format!("{key}={}", value_word(value))).collect();
         let colon = if args.is_empty() { "" } else { ":" };
-        option("workload", format!("{}{colon}{}", plan.workload.name, args.join(",")));
+        words.extend(["--workload".to_owned(), format!("{}{colon}{}", plan.workload.name, args.join(","))]);
     }
     quoted(&words)
 }

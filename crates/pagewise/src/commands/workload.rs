@@ -319,7 +319,7 @@ impl ByHand<'_> {
             output::data(&format!("{:.2} s  {}", report.wall_seconds, report.workload));
             for (measure, value) in &own {
                 let value = value.as_ref().map_or_else(Clone::clone, |value| in_unit(measure, *value));
-                output::data(&row(measure.name, &value).trim_end());
+                output::data(row(measure.name, &value).trim_end());
             }
         }
         Ok(())

@@ -10,6 +10,7 @@ mod guard;
 mod import;
 mod latex;
 mod no_recording;
+mod old_kernels;
 mod open_ended;
 mod processes;
 mod prove;

@@ -18,7 +18,6 @@ fn bundle(folder: &Path) {
         pagewise: "0.1.0".to_owned(),
         created: "2026-01-01T00:00:00Z".to_owned(),
         order,
-        facts: reports::better().facts,
         repeat: vec!["pagewise prove --a env.LEVEL=a --b env.LEVEL=b -- true".to_owned()],
         notes: Vec::new(),
         data: None,
@@ -26,6 +25,7 @@ fn bundle(folder: &Path) {
         data_folder: None,
     };
     let mut bundle = Bundle::create(&folder.join("scripted.trial"), &plan, frozen).unwrap();
+    bundle.keep_host("boot", &reports::better().hosts[0]).unwrap();
     for point in points {
         assert_eq!(point.outcome, Outcome::Ok);
         bundle.begin(&point.planned, point.attempt, &point.started_at, &point.boot_id).unwrap();

@@ -33,6 +33,7 @@ pub(super) fn all(
     found.extend(live::ended_early(declared, comparisons));
     found.extend(trial.not_positive());
     found.extend(trial.incomplete());
+    found.extend(told_of_runs(values));
     found.extend(replaced(values));
     found.extend(cut_blocks(values));
     // That a trial makes no claim is what its report begins with.
@@ -61,6 +62,29 @@ pub(super) fn all(
     found.extend(trial.noise_against_margin());
     found.extend(trial.one_point_decides());
     found
+}
+
+/// What whoever ran the points had to say of them: each thing once, with the runs it is about.
+fn told_of_runs(values: &Values<'_>) -> Vec<Warning> {
+    let mut told: Vec<(&Warning, Vec<u32>)> = Vec::new();
+    for point in &values.points {
+        for warning in &point.warnings {
+            match told.iter_mut().find(|(known, _)| known.id == warning.id) {
+                Some((_, runs)) => runs.push(point.planned.index + 1),
+                None => told.push((warning, vec![point.planned.index + 1])),
+            }
+        }
+    }
+    let named = |(warning, runs): (&Warning, Vec<u32>)| {
+        let numbers: Vec<String> = runs.iter().take(MOST_NAMED).map(u32::to_string).collect();
+        let text = match (numbers.as_slice(), runs.len().saturating_sub(MOST_NAMED)) {
+            ([one], _) => format!("Of run {one}: {}", warning.text),
+            (some, 0) => format!("Of runs {}; of the first: {}", some.join(", "), warning.text),
+            (some, more) => format!("Of runs {} and {more} more; of the first: {}", some.join(", "), warning.text),
+        };
+        Warning { id: warning.id.clone(), text }
+    };
+    told.into_iter().map(named).collect()
 }
 
 /// A trial as the rules look at it.

@@ -200,6 +200,7 @@ mod tests {
             counters: counters.iter().map(|name| ((*name).to_owned(), 1)).collect(),
             applied: Vec::new(),
             boot_id: String::new(),
+            warnings: Vec::new(),
         }
     }
 

@@ -45,6 +45,7 @@ fn point(planned: PlannedPoint, outcome: Outcome) -> Point {
         counters: BTreeMap::new(),
         applied: Vec::new(),
         boot_id: String::new(),
+        warnings: Vec::new(),
     }
 }
 

@@ -28,6 +28,7 @@ fn point(index: u32, cell: &str) -> Point {
         counters: BTreeMap::new(),
         applied: Vec::new(),
         boot_id: String::new(),
+        warnings: Vec::new(),
     }
 }
 

@@ -157,7 +157,7 @@ impl Content {
             estimates: tables::estimates(study),
             design: design::design(report),
             levels: design::levels(report),
-            host: content::host(&report.facts),
+            host: content::hosts(&report.hosts),
             commands: report.commands.iter().map(|command| printable(command)).collect(),
             method: words::method(study, claims.len())
                 .into_iter()

@@ -9,6 +9,7 @@ use pagewise_core::experiment::live::metric::signal;
 use pagewise_core::experiment::live::{Ended, EndedBy, Instant, Live, half_of, mark};
 use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::metric::Unit;
+use pagewise_core::report::facts::HostFacts;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How often bounds and foreign changes are looked for, in seconds.
@@ -54,6 +55,9 @@ pub trait LiveHost {
 
     /// The instant and the boot.
     fn instant(&self) -> (String, String);
+
+    /// The host in that boot.
+    fn facts(&self) -> HostFacts;
 }
 
 /// Runs the blocks of a live proof.
@@ -230,6 +234,10 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         self.host.instant()
     }
 
+    fn host(&self) -> HostFacts {
+        self.host.facts()
+    }
+
     fn run_point(
         &mut self,
         planned: &PlannedPoint,
@@ -255,6 +263,7 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
             counters: BTreeMap::new(),
             applied,
             boot_id,
+            warnings: Vec::new(),
         };
         self.pass(self.live.settle_seconds + self.live.washout_seconds)?;
         starting(Way::Starts)?;

@@ -3,6 +3,7 @@
 use super::block::LiveHost;
 use super::job::Job;
 use super::metric::Asked;
+use crate::facts::kernel::host_facts;
 use crate::process::Interrupt;
 use crate::record::Recorder;
 use crate::root::Root;
@@ -18,6 +19,7 @@ use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places};
 use pagewise_core::experiment::live::{Ended, EndedBy};
 use pagewise_core::experiment::point::AppliedSetting;
+use pagewise_core::report::facts::HostFacts;
 use pagewise_core::tunable::Tunable;
 use pagewise_core::tunable::policy::Policy;
 use std::collections::BTreeMap;
@@ -199,5 +201,9 @@ impl LiveHost for HereLive<'_> {
     fn instant(&self) -> (String, String) {
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         (now, source::boot_id(self.root).unwrap_or_default())
+    }
+
+    fn facts(&self) -> HostFacts {
+        host_facts(self.root, Some(&self.places.cache))
     }
 }

@@ -19,6 +19,7 @@ use crate::process::Interrupt;
 use crate::restore::noted;
 use crate::root::Root;
 use crate::scope;
+use crate::source::boot_id;
 use crate::store::bundle::{Bundle, Frozen};
 use crate::tunable::journal::Journal;
 use crate::tunable::lock::{HostLock, LockError};
@@ -214,7 +215,6 @@ impl Session<'_> {
             pagewise: env!("CARGO_PKG_VERSION").to_owned(),
             created: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             order: order::draw(plan)?,
-            facts: host_facts(&self.root, Some(&self.places.cache)),
             repeat: vec![repeat(plan)],
             notes,
             bundle: None,
@@ -224,7 +224,11 @@ impl Session<'_> {
             }),
             data: ready.data,
         };
-        Ok(Bundle::create(path, plan, frozen)?)
+        let bundle = Bundle::create(path, plan, frozen)?;
+        // A boot without a name is the one there is.
+        let boot = boot_id(&self.root).unwrap_or_default();
+        bundle.keep_host(&boot, &host_facts(&self.root, Some(&self.places.cache)))?;
+        Ok(bundle)
     }
 
     /// Runs what is left of an interrupted trial.
@@ -271,7 +275,7 @@ impl Session<'_> {
     fn is_the_same_host(&self, bundle: &Bundle) -> Result<(), SessionError> {
         let here = host_facts(&self.root, Some(&self.places.cache));
         let compares_kernels = bundle.frozen().order.points.iter().any(|planned| planned.boot.is_some());
-        let mut there = bundle.frozen().facts.clone();
+        let Some(mut there) = bundle.hosts()?.pop() else { return Ok(()) };
         if compares_kernels {
             there.kernel.clone_from(&here.kernel);
         }

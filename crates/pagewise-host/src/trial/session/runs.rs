@@ -65,6 +65,7 @@ impl Session<'_> {
             recordings: None,
             gate: Gate::default(),
             warned_of_absent_jvm: false,
+            told: Vec::new(),
         };
         let mut bundle = bundle(&mut runner)?;
         runner.recordings = Recordings::of(&bundle)?;

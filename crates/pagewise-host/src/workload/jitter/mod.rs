@@ -330,7 +330,9 @@ impl Workload for Jitter {
         let kswapd = kswapd_cpu(&Root::live()) - kswapd;
         let streamed: Result<Vec<Streamed>, _> = streams.into_iter().map(Companion::end).collect();
         let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
-        scope.map(Scope::remove);
+        if let Some(scope) = scope {
+            scope.remove();
+        }
         let streamed = streamed?;
         let all = |of: fn(&Streamed) -> f64| streamed.iter().map(of).sum::<f64>();
         let total = Streamed {

@@ -1,18 +1,14 @@
 //! `prove --live`: the two policies in blocks of time, on whatever runs.
 
-use super::{
-    ProveArgs, checked_name, direction_word, level_names, looking_words, named_policy, policy_words, quoted,
-    timestamp_word, workload_word,
-};
+use super::ProveArgs;
 use crate::failure::Failure;
 use anyhow::anyhow;
 use clap::Args;
-use indexmap::IndexMap;
 use pagewise_core::experiment::live::metric::{self as live_metric, LiveMetric};
 use pagewise_core::experiment::live::{DEFAULT_PAIRS, Live, WHATEVER_RUNS, switching};
 use pagewise_core::experiment::order;
-use pagewise_core::experiment::plan::{Contrast, Design, DropCaches, Factor, Metric, Plan, Workload};
-use pagewise_core::unit::{Fraction, Seconds};
+use pagewise_core::experiment::plan::{Design, DropCaches, Plan, Workload};
+use pagewise_core::unit::Seconds;
 use std::collections::BTreeMap;
 
 /// Options of `--live`.
@@ -74,45 +70,17 @@ impl ProveArgs {
             regex_lite::Regex::new(pattern)
                 .map_err(|error| Failure::Usage(anyhow!("--metric {metric} has no regular expression: {error}")))?;
         }
-        let margin = self.margin.unwrap_or(Fraction(0.02));
-        let (level_a, level_b) = level_names(&a, &b, self.aa.is_some());
         let workload = match self.command.is_empty() {
             true => Workload::built_in(WHATEVER_RUNS, BTreeMap::new()),
             false => Workload::command(self.command.clone()),
         };
-        let name = match &self.name {
-            Some(name) => checked_name(name)?,
-            None => format!("live-{}-{}", workload_word(&workload), timestamp_word()),
+        let design = Design {
+            blocks: self.live_pairs(&live)?,
+            warmup: self.warmup.unwrap_or(0),
+            drop_caches: DropCaches::No,
+            ..self.design()
         };
-        let levels = IndexMap::from([(level_a.clone(), policy_words(&a)), (level_b.clone(), policy_words(&b))]);
-        let plan = Plan {
-            metrics: vec![Metric {
-                name: metric,
-                direction: self.direction.unwrap_or_default(),
-                smallest_effect: margin.to_string(),
-            }],
-            factors: vec![Factor { name: "policy".to_owned(), also: Vec::new(), levels }],
-            design: Design {
-                blocks: self.live_pairs(&live)?,
-                seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
-                warmup: self.warmup.unwrap_or(0),
-                drop_caches: DropCaches::No,
-                steal_limit: self.steal_limit.0,
-                ..Design::default()
-            },
-            contrasts: vec![Contrast {
-                factor: "policy".to_owned(),
-                a: level_a,
-                b: level_b,
-                primary: true,
-                ..Contrast::default()
-            }],
-            recording: self.recording(true),
-            live: Some(live),
-            ..Plan::new(name, workload)
-        };
-        order::draw(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
-        Ok(plan)
+        self.plan_of([&a, &b], workload, (metric, self.direction.unwrap_or_default()), design, Some(live))
     }
 
     /// The pairs asked for, or as many as the budget holds.
@@ -134,45 +102,13 @@ impl ProveArgs {
     }
 }
 
-/// The command line that repeats a live proof, seed included.
-pub(super) fn repeat_line(plan: &Plan) -> String {
-    let contrast = &plan.contrasts[0];
-    let text = |level: &str| plan.factors[0].levels.get(level).map(String::as_str).unwrap_or("now");
-    let mut words = ["pagewise", "prove", "--live"].map(str::to_owned).to_vec();
-    words.extend(looking_words(plan));
-    let mut option = |name: &str, value: String| words.extend([format!("--{name}"), value]);
-    if text(&contrast.a) == text(&contrast.b) {
-        option("aa", text(&contrast.a).to_owned());
-    } else {
-        option("a", named_policy(&contrast.a, text(&contrast.a)));
-        option("b", named_policy(&contrast.b, text(&contrast.b)));
-    }
-    let live = plan.live.as_ref();
-    for (name, seconds) in live.into_iter().flat_map(|live| {
-        [("block", live.block_seconds), ("settle", live.settle_seconds), ("washout", live.washout_seconds)]
-    }) {
-        option(name, format!("{seconds}s"));
-    }
-    option("pairs", plan.design.blocks.to_string());
-    option("seed", plan.design.seed.to_string());
-    option("margin", plan.metric().smallest_effect.clone());
-    option("metric", plan.metric().name.clone());
-    option("direction", direction_word(plan.metric().direction).to_owned());
-    if plan.design.warmup > 0 {
-        option("warmup", plan.design.warmup.to_string());
-    }
-    if let Some(stop_if) = live.and_then(|live| live.stop_if.clone()) {
-        option("stop-if", stop_if);
-    }
-    if let Some(pid) = live.and_then(|live| live.pid) {
-        option("pid", pid.to_string());
-    }
-    if live.is_some_and(|live| live.short_lived) {
-        words.push("--short-lived".to_owned());
-    }
-    if !plan.workload.run.is_empty() {
-        words.push("--".to_owned());
-        words.extend(plan.workload.run.clone());
-    }
-    quoted(&words)
+/// The times of a live proof, by the names of their options.
+pub(super) fn times(live: &Live) -> Vec<(&'static str, f64)> {
+    vec![("block", live.block_seconds), ("settle", live.settle_seconds), ("washout", live.washout_seconds)]
+}
+
+/// What else was asked for, by the names of its options.
+pub(super) fn options(live: &Live) -> Vec<(&'static str, String)> {
+    let stop_if = live.stop_if.clone().map(|bound| ("stop-if", bound));
+    stop_if.into_iter().chain(live.pid.map(|pid| ("pid", pid.to_string()))).collect()
 }

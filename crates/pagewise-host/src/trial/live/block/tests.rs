@@ -3,6 +3,7 @@
 use super::*;
 use crate::root::Root;
 use pagewise_core::experiment::plan::STEAL_LIMIT;
+use pagewise_core::report::facts::HostFacts;
 use std::cell::Cell;
 use std::fs;
 
@@ -100,6 +101,10 @@ impl LiveHost for Scripted {
 
     fn mark(&mut self, text: &str) {
         self.log.push(format!("{:.0} {text}", self.now.get()));
+    }
+
+    fn facts(&self) -> HostFacts {
+        HostFacts::default()
     }
 
     fn instant(&self) -> (String, String) {

@@ -10,7 +10,7 @@ pub mod stencil;
 pub mod stream;
 
 use serde::{Deserialize, Serialize};
-use std::process::ExitCode;
+use std::io;
 
 /// The hidden verb.
 pub const VERB: &str = "__jitter";
@@ -44,17 +44,14 @@ impl Part {
     }
 }
 
-/// Runs a part to its end; what went wrong goes to standard error.
-#[must_use]
-pub fn run(word: &str) -> ExitCode {
-    let part = match serde_json::from_str(word) {
-        Ok(part) => part,
-        Err(error) => {
-            eprintln!("{VERB} is for Pagewise itself: {error}");
-            return ExitCode::from(2);
-        }
-    };
-    let ended = match part {
+/// Runs a part to its end and gives its exit code.
+///
+/// # Errors
+/// When the word is none of ours, or it cannot go on.
+pub fn run(word: &str) -> io::Result<u8> {
+    let part = serde_json::from_str(word)
+        .map_err(|error| io::Error::other(format!("{VERB} is for Pagewise itself: {error}")))?;
+    match part {
         Part::Ballast(ballast) => ballast.run(),
         Part::Stream(stream) => stream.run(),
         Part::Probe => probe::beside(),
@@ -62,12 +59,6 @@ pub fn run(word: &str) -> ExitCode {
         Part::Stencil(stencil) => stencil.run(),
         Part::Burst(burst) => burst.run(),
         Part::Stamp(argv) => return stamp::run(&argv),
-    };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    }?;
+    Ok(0)
 }

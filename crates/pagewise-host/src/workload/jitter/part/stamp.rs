@@ -2,27 +2,21 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Between time and line.
 pub const AFTER_TIME: char = '\t';
 
-/// Exits as the program did.
-pub(super) fn run(argv: &[String]) -> ExitCode {
-    match stamped(argv) {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("cannot run '{}': {error}", argv.join(" "));
-            ExitCode::from(127)
-        }
-    }
-}
-
-fn stamped(argv: &[String]) -> io::Result<u8> {
+/// Runs it, and gives its exit code; of a program that was killed 128 and the signal, as a shell has it.
+pub(super) fn run(argv: &[String]) -> io::Result<u8> {
     let [program, arguments @ ..] = argv else { return Err(io::Error::other("there is no command")) };
     let began = Instant::now();
-    let mut child = Command::new(program).args(arguments).stdout(Stdio::piped()).spawn()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("cannot run '{}': {error}", argv.join(" "))))?;
     if let Some(output) = child.stdout.take() {
         let mut lines = BufReader::new(output);
         let mut out = io::stdout().lock();

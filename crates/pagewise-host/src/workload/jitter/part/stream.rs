@@ -209,7 +209,7 @@ impl Going {
             (Access::Read, Some(file)) => file.read_exact_at(self.buffer.bytes(), at)?,
             (Access::Read | Access::Write, None) => {}
         }
-        if self.way == Way::SameMisses && self.at % BEHIND == 0 {
+        if self.way == Way::SameMisses && self.at.is_multiple_of(BEHIND) {
             self.discard_behind()?;
         }
         Ok(CHUNK as u64)

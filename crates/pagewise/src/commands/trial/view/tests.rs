@@ -8,7 +8,6 @@ use pagewise_core::experiment::order::draw as draw_order;
 use pagewise_core::experiment::plan::source;
 use pagewise_core::experiment::point::{Outcome, Point, Record};
 use pagewise_core::experiment::stopping::Looked;
-use pagewise_core::report::facts::HostFacts;
 use pagewise_host::store::bundle::Frozen;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -38,7 +37,6 @@ impl Made {
             pagewise: "0".to_owned(),
             created: "2026-01-01T00:00:00Z".to_owned(),
             order: draw_order(&plan).unwrap(),
-            facts: HostFacts::default(),
             repeat: Vec::new(),
             notes: Vec::new(),
             data: None,
@@ -71,6 +69,7 @@ impl Made {
             counters: BTreeMap::new(),
             applied: Vec::new(),
             boot_id: "boot".to_owned(),
+            warnings: Vec::new(),
         };
         self.bundle.finish(&Record { point, vmstat_before: BTreeMap::new(), vmstat_after: BTreeMap::new() }).unwrap();
         self.clock += STEP;

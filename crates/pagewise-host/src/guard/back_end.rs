@@ -1,0 +1,83 @@
+//! What takes page cache back: the node's own `reclaim` file (since 6.17, `mm/vmscan.c`, `reclaim_store`). It is told to leave anonymous
+//! memory alone (`swappiness=0`), leaves nothing behind, and answers every refusal with `EAGAIN`: what counts is what the
+//! counters say.
+
+use super::GuardError;
+use crate::root::Root;
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsFd;
+
+/// Reclaims from one node.
+#[derive(Debug)]
+pub struct NodeFile {
+    file: File,
+}
+
+impl NodeFile {
+    /// Opens it, and tries whether it knows its words: what makes no sense must be refused, and asking for nothing must not.
+    ///
+    /// # Errors
+    /// When it is missing, may not be written, or does not do as it should.
+    pub fn open(root: &Root, node: u32) -> Result<NodeFile, GuardError> {
+        let path = root.path(&format!("/sys/devices/system/node/node{node}/reclaim"));
+        let cannot = |why: String| GuardError::NoBackEnd { node, why };
+        let file = File::options().write(true).open(&path);
+        let file = file.map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                cannot(format!("{} is not there; kernels have it since 6.17", path.display()))
+            }
+            _ => cannot(format!("{}: {error}", path.display())),
+        })?;
+        let back_end = NodeFile { file };
+        if back_end.write(b"pagewise").is_ok() {
+            return Err(cannot(format!("{} takes words that mean nothing", path.display())));
+        }
+        match back_end.write(b"0 swappiness=0") {
+            Ok(()) | Err(Errno::AGAIN) => Ok(back_end),
+            Err(error) => Err(cannot(format!("{} refuses swappiness=0: {error}", path.display()))),
+        }
+    }
+
+    /// Asks for so many bytes. `false`: the kernel says that it got fewer, or that somebody else is at it.
+    ///
+    /// # Errors
+    /// What is no such answer.
+    pub fn reclaim(&self, bytes: u64) -> Result<bool, Errno> {
+        let mut words = [0_u8; 40];
+        let length = {
+            let mut left = &mut words[..];
+            let whole = left.len();
+            let _ = write!(left, "{bytes} swappiness=0");
+            whole - left.len()
+        };
+        match self.write(&words[..length]) {
+            Ok(()) => Ok(true),
+            Err(Errno::AGAIN | Errno::INTR | Errno::BUSY) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&self, words: &[u8]) -> Result<(), Errno> {
+        rustix::io::pwrite(self.file.as_fd(), words, 0).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_is_not_there_cannot_be_reclaimed_from() {
+        let error = NodeFile::open(&Root::live(), 4711).unwrap_err().to_string();
+        assert!(error.contains("node 4711 cannot be reclaimed from") && error.contains("since 6.17"), "{error}");
+    }
+
+    #[test]
+    fn the_file_of_this_host_does_as_it_should() {
+        pagewise_testkit::requires!(root, node_reclaim);
+        let back_end = NodeFile::open(&Root::live(), 0).unwrap();
+        assert!(back_end.reclaim(4096).is_ok());
+    }
+}
