@@ -59,8 +59,9 @@ const MOST_ABOVE: f64 = 0.02;
 const SHORTEST_BATCH: f64 = 0.1;
 const LONGEST_HELD: f64 = 3.0;
 
-/// An estimate of the fill is renewed when so much time has passed, and loses half of itself in about so many seconds.
-const FILL_WINDOW: u64 = 10 * MILLISECOND;
+/// An estimate of the fill is renewed when so much time has passed, and loses half of itself in about so many seconds. In less time pages
+/// that were freed are still on the lists of the CPUs, which no zone counts as free: they would pass for pages that came in.
+const FILL_WINDOW: u64 = 100 * MILLISECOND;
 const FILL_FADES: f64 = 1.5;
 
 /// The worst lateness is remembered for about so many seconds; no clock wakes anybody sooner than this.
