@@ -226,12 +226,15 @@ mod tests {
         let parent = root.path(&cgroup::parent_of_children(&root).unwrap().folder);
         // Above the largest pid there can be: nobody's.
         let dead = parent.join(format!("{NAME}4194999"));
+        let dead_beside = parent.join(format!("{NAME}4194999{BESIDE}"));
         let live = parent.join(format!("{NAME}1"));
         fs::create_dir(&dead).unwrap();
+        fs::create_dir(&dead_beside).unwrap();
         fs::create_dir(&live).unwrap();
         remove_leftovers(&root);
-        let (dead_is_there, live_is_there) = (dead.exists(), live.exists());
+        let (dead_is_there, live_is_there) = (dead.exists() || dead_beside.exists(), live.exists());
         let _ = fs::remove_dir(&dead);
+        let _ = fs::remove_dir(&dead_beside);
         fs::remove_dir(&live).unwrap();
         assert!(!dead_is_there && live_is_there);
     }

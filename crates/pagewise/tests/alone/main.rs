@@ -3,6 +3,7 @@
 //! their own, which `scripts/test` runs after all others, a test at a time.
 
 mod arms;
+mod guard;
 mod hang_up;
 mod jitter;
 mod live;

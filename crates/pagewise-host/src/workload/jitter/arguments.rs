@@ -107,6 +107,9 @@ impl Default for Arguments {
     }
 }
 
+/// Less is no room for a victim and a stream.
+const LEAST_AVAILABLE: u64 = 512 << 20;
+
 const fn argument(name: &'static str, default: &'static str, about: &'static str) -> Argument {
     Argument { name, default, about }
 }
@@ -231,7 +234,13 @@ impl Arguments {
             "rate" => self.rate = if value == "free" { None } else { Some(bytes(name, value)?) },
             "folios" => self.small_folios = yes_or_no(["small", "large"])?,
             "disk" => self.on_disk = yes_or_no(["yes", "no"])?,
-            "available" => self.available = Some(bytes(name, value)?),
+            "available" => {
+                let available = bytes(name, value)?;
+                if available < LEAST_AVAILABLE {
+                    return Err(bad(name, value, "512M or more: with less the victim itself may be killed"));
+                }
+                self.available = Some(available);
+            }
             "probe" => self.probe = yes_or_no(["on", "off"])?,
             "warmup" => self.warmup = value.parse().map_err(|_| bad(name, value, "a number of seconds"))?,
             "stream_cgroup" => {
@@ -312,6 +321,7 @@ mod tests {
             ("victim", "wrf", "lammps, stencil"),
             ("stream", "fast", "same-misses"),
             ("rate", "0", "more than nothing"),
+            ("available", "100M", "512M or more"),
             ("ranks", "0", "from 1"),
             ("colour", "red", "has no argument 'colour'; it has victim"),
             ("step_regex", "(", "cannot be read"),
