@@ -68,6 +68,13 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "host-changed" => {
             "Repeat the trial on a host that nobody and nothing else tunes; see 'pagewise doctor' for who may."
         }
+        "recording-ended" | "not-recorded" => {
+            "Free room where the bundle lies, or run as root; the numbers of these runs hold without their recordings."
+        }
+        "cache-not-dropped" => {
+            "Run as root, or plan with drop_caches = \"no\" so that every run finds what the last one left."
+        }
+        "no-jvm" => "Have the job start its JVM with the variables it is given, or compare something else than jvm.*.",
         "few-sequences" => "The randomisation test cannot give a small p here. Plan more pairs or blocks.",
         "ended-early" => {
             "Repeat the proof with another seed when the cause is gone; do not add these pairs to the new ones."
@@ -106,13 +113,15 @@ mod tests {
             include_str!("../experiment/analysis/live.rs"),
         ];
         let warnings: Vec<&str> = sources.into_iter().flat_map(|source| ids(source, "warning(")).collect();
+        let of_runners = ids(include_str!("../../../pagewise-host/src/trial/runner.rs"), "self.tell(");
+        assert!(of_runners.len() >= 4, "{of_runners:?}");
         let lints = ids(include_str!("../experiment/plan/lint.rs"), "lint(");
         assert!(
             warnings.len() >= 18 && lints.len() >= 7,
             "the sources are written differently now: {warnings:?} {lints:?}"
         );
         let unknown = remedy("no such id");
-        for id in warnings.into_iter().chain(lints) {
+        for id in warnings.into_iter().chain(of_runners).chain(lints) {
             assert_ne!(remedy(id), unknown, "'{id}' has no remedy");
         }
     }

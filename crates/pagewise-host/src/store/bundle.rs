@@ -23,6 +23,10 @@ use std::path::{Path, PathBuf};
 /// `application_id` of the database: "PWTR", so that `file` and readers can tell it.
 const APPLICATION_ID: i32 = 0x5057_5452;
 
+/// Identifies a bundle. Those of the first schema have one host for all boots.
+const SCHEMA: &str = "pagewise.trial/2";
+const FIRST_SCHEMA: &str = "pagewise.trial/1";
+
 const TABLES: &str = "
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
     CREATE TABLE counter_name (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -254,7 +258,7 @@ impl Bundle {
             let frozen =
                 serde_json::to_string(&frozen).map_err(|e| rusqlite::Error::ToSqlConversionFailure(e.into()))?;
             let hash = blake3::hash(text.as_bytes()).to_hex().to_string();
-            let meta = [("schema", "pagewise.trial/1"), ("plan", &text), ("plan_blake3", &hash), ("frozen", &frozen)];
+            let meta = [("schema", SCHEMA), ("plan", &text), ("plan_blake3", &hash), ("frozen", &frozen)];
             for (key, value) in meta {
                 database.execute("INSERT INTO meta (key, value) VALUES (?1, ?2)", params![key, value])?;
             }
@@ -336,6 +340,11 @@ impl Bundle {
         let meta = |key: &str| -> Result<String, BundleError> {
             database.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).map_err(database_error)
         };
+        let schema = meta("schema")?;
+        if ![SCHEMA, FIRST_SCHEMA].contains(&schema.as_str()) {
+            let known = format!("{FIRST_SCHEMA} and {SCHEMA}");
+            return Err(damaged(format!("it is a '{schema}', and this version of Pagewise reads {known}")));
+        }
         if meta("plan_blake3")? != blake3::hash(text.as_bytes()).to_hex().as_str() {
             let mut what = "plan.toml was changed after the first run; a plan is frozen".to_owned();
             // Nothing is lost by an edit: the text is kept beside the points.
@@ -383,9 +392,17 @@ impl Bundle {
             return Ok(vec![facts.clone()]);
         }
         let texts: Vec<String> = self.act("read", |db| {
-            let mut statement = db.prepare("SELECT facts FROM boot ORDER BY position")?;
-            let rows = statement.query_map([], |row| row.get(0))?;
-            rows.collect()
+            // One in which nothing ran, because the first point needed another, is none of the trial's, unless nothing ran at all.
+            let with_points = "SELECT facts FROM boot WHERE id IN (SELECT boot_id FROM point) ORDER BY position";
+            for sql in [with_points, "SELECT facts FROM boot ORDER BY position"] {
+                let mut statement = db.prepare(sql)?;
+                let rows = statement.query_map([], |row| row.get(0))?;
+                let texts = rows.collect::<rusqlite::Result<Vec<String>>>()?;
+                if !texts.is_empty() {
+                    return Ok(texts);
+                }
+            }
+            Ok(Vec::new())
         })?;
         let damaged =
             |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
@@ -1021,12 +1038,22 @@ mod tests {
         bundle.keep_host("two", &host("6.12")).unwrap();
         bundle.keep_host("one", &host("5.10")).unwrap();
         assert_eq!(bundle.hosts().unwrap(), [host("6.1"), host("6.12")]);
+        let planned = bundle.frozen().order.points[0].clone();
+        bundle.begin(&planned, 1, "2026-01-01T00:00:01Z", "two").unwrap();
+        assert_eq!(bundle.hosts().unwrap(), [host("6.12")], "a boot in which nothing ran is none of the trial's");
         // As bundles were made before boots had hosts of their own.
         let mut old = serde_json::to_value(bundle.frozen()).unwrap();
         old["facts"] = serde_json::to_value(host("4.4")).unwrap();
         bundle.act("change", |db| db.execute_batch("DROP TABLE boot")).unwrap();
         let change = "UPDATE meta SET value = ?1 WHERE key = 'frozen'";
         bundle.act("change", |db| db.execute(change, [old.to_string()])).unwrap();
+        let schema = |name: &str| {
+            bundle.act("change", |db| db.execute("UPDATE meta SET value = ?1 WHERE key = 'schema'", [name])).unwrap()
+        };
+        schema("pagewise.trial/3");
+        let error = Bundle::open(&path).unwrap_err().to_string();
+        assert!(error.contains("it is a 'pagewise.trial/3'"), "{error}");
+        schema(FIRST_SCHEMA);
         drop(bundle);
         let bundle = Bundle::open_to_resume(&path).unwrap();
         bundle.keep_host("three", &host("6.18")).unwrap();

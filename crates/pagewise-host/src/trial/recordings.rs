@@ -1,6 +1,6 @@
 //! What is recorded beside the points of a trial, and where it lies in the bundle.
 
-use crate::record::{Looking, Options, Recorder};
+use crate::record::{Looking, Options, RecordError, Recorder};
 use crate::root::Root;
 use crate::source::cgroup::{self, Group};
 use crate::store::bundle::{Bundle, BundleError};
@@ -49,7 +49,7 @@ impl Recordings {
         planned: &PlannedPoint,
         attempt: u32,
         job: Option<&Path>,
-    ) -> Option<Recorder> {
+    ) -> Result<Recorder, RecordError> {
         let meta = vec![
             ("point".to_owned(), planned.index.to_string()),
             ("attempt".to_owned(), attempt.to_string()),
@@ -58,7 +58,6 @@ impl Recordings {
         let options = Options { meta, ..self.options(root, job, true) };
         Recorder::start(root, &point_file(&self.folder, planned.index, attempt), &options)
             .inspect_err(|error| tracing::warn!("point {} is not recorded: {error}", planned.index + 1))
-            .ok()
     }
 
     /// Starts the recording of a whole live proof. One that cannot be had costs no block.

@@ -252,9 +252,17 @@ impl HostRunner<'_> {
             .and_then(|()| Ok(self.workload.start_beside(context, scope.folder())?))
             .and_then(|()| starting(Way::Starts))
             .and_then(|()| {
-                let recordings = self.recordings.as_ref();
-                let recorder = recordings
-                    .and_then(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
+                let started = self
+                    .recordings
+                    .as_ref()
+                    .map(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
+                let recorder = match started.transpose() {
+                    Ok(recorder) => recorder,
+                    Err(error) => {
+                        self.tell("not-recorded", format!("It was not recorded: {error}."));
+                        None
+                    }
+                };
                 let measured = self.measure(&scope, context, commands);
                 if let Some(Ok(summary)) = recorder.map(Recorder::finish)
                     && let Some(why) = summary.ended
@@ -334,15 +342,18 @@ impl HostRunner<'_> {
     fn warn_of_absent_jvm(&mut self, job: &JobSettings, ran: &JobEnded) {
         const SAID: &str = "Picked up JAVA_TOOL_OPTIONS";
         let took = |ended: &process::Ended| ended.stderr.contains(SAID) || ended.stdout.contains(SAID);
-        if job.java_options.is_empty() || self.warned_of_absent_jvm || ran.commands.iter().any(took) {
+        if job.java_options.is_empty() || ran.commands.iter().any(took) {
             return;
         }
-        self.warned_of_absent_jvm = true;
-        tracing::warn!(
+        let text = format!(
             "the policy sets {}, but no JVM of the job said that it took it: either the job starts none, or it clears \
              JAVA_TOOL_OPTIONS or hides its standard error. The comparison may show nothing",
             job.java_options.join(" ")
         );
+        if !std::mem::replace(&mut self.warned_of_absent_jvm, true) {
+            tracing::warn!("{text}");
+        }
+        self.tell("no-jvm", format!("{text}."));
     }
 
     fn judge(

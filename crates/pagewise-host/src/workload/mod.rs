@@ -197,6 +197,14 @@ pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Box<
     (workload.from_plan)(declared, around)
 }
 
+/// The arguments of a plan as they would be typed.
+fn as_typed(declared: &plan::Workload) -> impl Iterator<Item = (&str, String)> {
+    declared.args.iter().map(|(name, value)| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        (name.as_str(), text)
+    })
+}
+
 /// What `doctor` says of the programs that the built-in workloads need. `hadoop` is the configured one, `cache` the folder that
 /// holds Pagewise's own.
 #[must_use]

@@ -55,6 +55,25 @@ fn warning<'a>(found: &'a Found, id: &str) -> Option<&'a str> {
     found.analysis.warnings.iter().find(|warning| warning.id == id).map(|warning| warning.text.as_str())
 }
 
+#[test]
+fn what_a_runner_says_of_runs_is_told_once_with_the_runs() {
+    let (plan, mut points) = trial(8, |pair, _| 10.0 + wobble(pair));
+    let say = |points: &mut [Point], runs: &[usize], id: &str, text: &str| {
+        for run in runs {
+            let warning = pagewise_core::comparison::found::Warning { id: id.to_owned(), text: text.to_owned() };
+            points[*run].warnings.push(warning);
+        }
+    };
+    let before = analyze(&plan, &points).unwrap();
+    say(&mut points, &[3], "no-jvm", "No JVM took it.");
+    say(&mut points, &[0, 2, 4, 6, 8, 10], "recording-ended", "The disk was full.");
+    let after = analyze(&plan, &points).unwrap();
+    assert_eq!(warning(&after, "no-jvm"), Some("Of run 4: No JVM took it."));
+    let many = "Of runs 1, 3, 5, 7 and 2 more; of the first: The disk was full.";
+    assert_eq!(warning(&after, "recording-ended"), Some(many));
+    assert_eq!(after.one, before.one, "a warning never changes a number or a verdict");
+}
+
 fn fail(point: &mut Point, outcome: Outcome) {
     point.outcome = outcome;
     point.reason = Some(format!("made to end as {}", outcome.word()));

@@ -83,15 +83,15 @@ pub enum SessionError {
     HeldOn(LockError),
     /// The bundle was begun elsewhere.
     #[error(
-        "{} was begun on another host or kernel ({there} there, {here} here), and a comparison of two arms must not mix hosts; \
+        "{} was begun on another host ({there} there, {here} here), and a comparison of two arms must not mix hosts; \
          start a new trial here", bundle.display()
     )]
     OtherHost {
         /// The bundle.
         bundle: PathBuf,
-        /// The kernel there.
+        /// What it has that is not here.
         there: String,
-        /// The kernel here.
+        /// What is here in its place.
         here: String,
     },
     /// The data are others than those the bundle was begun with.

@@ -31,6 +31,8 @@ use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::{Plan, StoppingRule};
 use pagewise_core::experiment::point::Outcome;
+use pagewise_core::report::facts::HostFacts;
+use pagewise_core::unit::Bytes;
 use pagewise_core::unit::Seconds;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -282,8 +284,7 @@ impl Session<'_> {
         if (&here.kernel, &here.cpu_model, here.memory_bytes) == (&there.kernel, &there.cpu_model, there.memory_bytes) {
             return Ok(());
         }
-        let named = |kernel: Option<String>| kernel.unwrap_or_else(|| "unknown".to_owned());
-        let (there, here) = (named(there.kernel), named(here.kernel));
+        let (there, here) = what_differs(&there, &here);
         Err(SessionError::OtherHost { bundle: bundle.path().to_owned(), there, here })
     }
 
@@ -308,6 +309,21 @@ impl Session<'_> {
         }
         Err(error.into())
     }
+}
+
+/// What two hosts differ in of what a comparison must not mix, of each.
+fn what_differs(there: &HostFacts, here: &HostFacts) -> (String, String) {
+    let of = |facts: &HostFacts| {
+        [
+            facts.kernel.clone().map(|kernel| format!("Linux {kernel}")),
+            facts.cpu_model.clone(),
+            facts.memory_bytes.map(|bytes| format!("{} of memory", Bytes(bytes))),
+        ]
+    };
+    let pairs = of(there).into_iter().zip(of(here)).filter(|(there, here)| there != here);
+    let known = |one: Option<String>| one.unwrap_or_else(|| "unknown".to_owned());
+    let (there, here): (Vec<String>, Vec<String>) = pairs.map(|(there, here)| (known(there), known(here))).unzip();
+    (there.join(", "), here.join(", "))
 }
 
 /// Whether nothing is left to run: every point has its result, or a look has ended the trial.

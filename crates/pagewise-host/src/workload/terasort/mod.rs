@@ -106,11 +106,7 @@ impl Terasort {
     /// For an unknown argument or a value that cannot be.
     pub fn from_plan(declared: &plan::Workload, around: Surroundings) -> Result<Self, WorkloadError> {
         let mut arguments = Arguments::default();
-        for (name, value) in &declared.args {
-            let text = match value {
-                serde_json::Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
+        for (name, text) in super::as_typed(declared) {
             arguments = arguments.with(name, &text)?;
         }
         Ok(Terasort::new(arguments, around))
