@@ -13,54 +13,68 @@ const NEWEST: f64 = 0.3;
 /// Nanoseconds of CPU for a byte freed, before anything is known: 300 ms/GiB, what small folios of many files cost.
 const AT_FIRST: f64 = 0.3e9 / (1 << 30) as f64;
 
-/// What freeing costs: learnt from every slice.
+/// A slice that took longer was held up by something else: a stop, a throttled cgroup, a neighbour.
+const HELD_UP: u64 = SECOND / 4;
+
+/// What freeing costs: learnt from every slice that gave what was asked for, in time and in CPU time.
 #[derive(Clone, Copy, Debug)]
 pub struct Freeing {
-    per_byte: f64,
+    time: f64,
+    cpu: f64,
     is_known: bool,
 }
 
 impl Default for Freeing {
     fn default() -> Self {
-        Freeing { per_byte: AT_FIRST, is_known: false }
+        Freeing { time: AT_FIRST, cpu: AT_FIRST, is_known: false }
     }
 }
 
 impl Freeing {
-    /// A slice took so long.
-    pub fn learn(&mut self, freed: u64, nanoseconds: u64) {
-        if freed == 0 {
+    /// A slice freed so much in so long, with so much CPU.
+    pub fn learn(&mut self, freed: u64, took: u64, cpu: u64) {
+        if freed == 0 || took > HELD_UP {
             return;
         }
-        let now = nanoseconds as f64 / freed as f64;
-        self.per_byte = if self.is_known { self.per_byte + NEWEST * (now - self.per_byte) } else { now };
+        let weight = if self.is_known { NEWEST } else { 1.0 };
+        let per_byte = |nanoseconds: u64| nanoseconds as f64 / freed as f64;
+        self.time += weight * (per_byte(took) - self.time);
+        self.cpu += weight * (per_byte(cpu) - self.cpu);
         self.is_known = true;
     }
 
-    /// Nanoseconds for a byte.
-    #[must_use]
-    pub fn per_byte(&self) -> f64 {
-        self.per_byte
-    }
-
-    /// Whether any slice was learnt from.
+    /// Whether any slice was learnt from lately.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.is_known
     }
 
+    /// What was learnt is old: the next slice is believed as the first one is.
+    pub fn is_old(&mut self) {
+        self.is_known = false;
+    }
+
+    /// CPU nanoseconds for a byte.
+    #[must_use]
+    pub fn cpu_per_byte(&self) -> f64 {
+        self.cpu
+    }
+
     /// Bytes that can be freed in so many nanoseconds.
     #[must_use]
     pub fn within(&self, nanoseconds: u64) -> u64 {
-        (nanoseconds as f64 / self.per_byte.max(1e-3)) as u64
+        (nanoseconds as f64 / self.time.max(1e-3)) as u64
     }
 }
 
-/// Kernel time of the host for each byte that came in, looked at over so long.
+/// Kernel time of the host for each byte that came in, looked at over so long at least.
 const WINDOW: u64 = SECOND;
 
-/// Less than this coming in says nothing.
-const LEAST: u64 = 64 << 20;
+/// And until so much came in: kernel time is counted in ticks of 10 ms.
+const LEAST: u64 = 256 << 20;
+
+/// A window in which it takes longer is none.
+const LONGEST_WINDOW: u64 = 10 * SECOND;
 
 /// Dearer by this part with the guard than without: it harms.
 const HARMS: f64 = 0.15;
@@ -68,60 +82,84 @@ const HARMS: f64 = 0.15;
 /// So many windows in a row.
 const IN_A_ROW: u32 = 3;
 
-/// Who reclaimed in a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// The guard alone.
-    Guard,
-    /// kswapd or the applications.
-    Kernel,
-    /// Both, or nobody.
-    Neither,
+/// So many windows in which the kernel alone reclaimed tell what filling costs then.
+const TELL_WITHOUT: u32 = 2;
+
+/// Who reclaimed between two looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct By {
+    /// The guard.
+    pub guard: bool,
+    /// kswapd or an application.
+    pub kernel: bool,
 }
 
-/// What filling costs, with the guard and without.
+/// What filling costs, with the guard and without. Whatever reclaims is in both: the guard's own time here, kswapd's there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling {
     began: Option<(u64, u64, u64)>,
+    by: By,
     without: Option<f64>,
+    windows_without: u32,
     with: Option<f64>,
     dearer: u32,
 }
 
 impl Filling {
-    /// Looks on: totals of kernel time (without the guard's own) and of bytes that came in, and who reclaimed since the last look. `true`: for some
-    /// time it has been dearer with the guard than without.
-    pub fn look(&mut self, at: u64, system_cpu: u64, filled: u64, by: By) -> bool {
-        let Some((since, cpu, bytes)) = self.began else {
-            self.began = Some((at, system_cpu, filled));
+    /// Looks on: totals of the host's kernel time and of page cache that came in, and who reclaimed since the last look. `true`: for
+    /// some time it has been dearer with the guard than without.
+    pub fn look(&mut self, at: u64, system_cpu: u64, came: u64, by: By) -> bool {
+        let Some((since, cpu_then, came_then)) = self.began else {
+            self.starts(at, system_cpu, came);
             return false;
         };
-        if at.saturating_sub(since) < WINDOW {
+        self.by = By { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
+        let (passed, came_since) = (at.saturating_sub(since), came.saturating_sub(came_then));
+        if passed < WINDOW || came_since < LEAST && passed < LONGEST_WINDOW {
             return false;
         }
-        self.began = Some((at, system_cpu, filled));
-        let came = filled.saturating_sub(bytes);
-        if came < LEAST || by == By::Neither {
+        let by = self.by;
+        self.starts(at, system_cpu, came);
+        if came_since < LEAST {
             return false;
         }
-        let now = system_cpu.saturating_sub(cpu) as f64 / came as f64;
-        let side = if by == By::Guard { &mut self.with } else { &mut self.without };
-        *side = Some(side.map_or(now, |before| before + NEWEST * (now - before)));
-        let is_dearer = self.with.zip(self.without).is_some_and(|(with, without)| with > without * (1.0 + HARMS));
-        self.dearer = if by == By::Guard && is_dearer { self.dearer + 1 } else { 0 };
+        let now = system_cpu.saturating_sub(cpu_then) as f64 / came_since as f64;
+        let learn = |known: Option<f64>| Some(known.map_or(now, |before| before + NEWEST * (now - before)));
+        match by {
+            By { guard: true, kernel: false } => {
+                self.with = learn(self.with);
+                let is_dearer = self.without().is_some_and(|without| now > without * (1.0 + HARMS));
+                self.dearer = if is_dearer { self.dearer + 1 } else { 0 };
+            }
+            By { guard: false, kernel: true } => {
+                self.without = learn(self.without);
+                self.windows_without += 1;
+            }
+            _ => {}
+        }
         self.dearer >= IN_A_ROW
+    }
+
+    /// A window begins now, whatever was before.
+    pub fn starts(&mut self, at: u64, system_cpu: u64, came: u64) {
+        self.began = Some((at, system_cpu, came));
+        self.by = By::default();
+    }
+
+    fn without(&self) -> Option<f64> {
+        self.without.filter(|_| self.windows_without >= TELL_WITHOUT)
     }
 
     /// Whether it is known what filling costs where the kernel reclaims.
     #[must_use]
     pub fn knows_without(&self) -> bool {
-        self.without.is_some()
+        self.without().is_some()
     }
 
     /// Nanoseconds of kernel time for a byte: with the guard, and without.
     #[must_use]
     pub fn known(&self) -> (Option<f64>, Option<f64>) {
-        (self.with, self.without)
+        (self.with, self.without())
     }
 
     /// Forgets what was learnt with the guard, where it works otherwise from now on.
@@ -140,30 +178,68 @@ impl Filling {
 mod tests {
     use super::*;
 
+    const GUARD: By = By { guard: true, kernel: false };
+    const KERNEL: By = By { guard: false, kernel: true };
+
     #[test]
-    fn freeing_is_learnt_from_slices() {
+    fn freeing_is_learnt_from_slices_that_were_not_held_up() {
         let mut freeing = Freeing::default();
-        freeing.learn(1 << 30, 6_000_000);
+        freeing.learn(1 << 30, 6_000_000, 5_000_000);
         assert_eq!(freeing.within(3_000_000), 1 << 29);
-        freeing.learn(0, 5);
-        freeing.learn(1 << 30, 106_000_000);
-        assert!((freeing.per_byte() * f64::from(1 << 30) - 36e6).abs() < 1.0);
+        freeing.learn(0, 5, 5);
+        freeing.learn(13 << 20, 10 * SECOND, 4_000_000);
+        freeing.learn(1 << 30, 106_000_000, 105_000_000);
+        assert!((freeing.cpu_per_byte() * f64::from(1 << 30) - 35e6).abs() < 1.0);
+    }
+
+    /// A host whose windows cost so many nanoseconds a GiB.
+    #[derive(Default)]
+    struct Host {
+        filling: Filling,
+        at: u64,
+        cpu: u64,
+        came: u64,
+    }
+
+    impl Host {
+        fn window(&mut self, per_gib: u64, by: By) -> bool {
+            if self.at == 0 {
+                self.filling.look(0, 0, 0, By::default());
+            }
+            (self.at, self.cpu, self.came) = (self.at + WINDOW, self.cpu + per_gib, self.came + (1 << 30));
+            self.filling.look(self.at, self.cpu, self.came, by)
+        }
     }
 
     #[test]
     fn filling_that_is_dearer_with_the_guard_is_told_after_three_windows() {
-        let mut filling = Filling::default();
-        let (mut at, mut cpu, mut filled) = (0, 0, 0);
-        let mut window = |filling: &mut Filling, per_gib: u64, by| {
-            (at, cpu, filled) = (at + WINDOW, cpu + per_gib, filled + (1 << 30));
-            filling.look(at, cpu, filled, by)
-        };
-        filling.look(0, 0, 0, By::Kernel);
-        assert!(!window(&mut filling, 200_000_000, By::Kernel));
+        let mut host = Host::default();
+        assert!(!host.window(200_000_000, KERNEL) && !host.filling.knows_without());
+        assert!(!host.window(200_000_000, KERNEL) && host.filling.knows_without());
         // As dear with the guard as without: for ever.
-        assert!((0..10).all(|_| !window(&mut filling, 210_000_000, By::Guard)));
-        filling.starts_anew();
-        let told: Vec<bool> = (0..4).map(|_| window(&mut filling, 850_000_000, By::Guard)).collect();
-        assert_eq!(told, [false, false, true, true]);
+        assert!((0..10).all(|_| !host.window(210_000_000, GUARD)));
+        let told: Vec<bool> = (0..3).map(|_| host.window(850_000_000, GUARD)).collect();
+        assert_eq!(told, [false, false, true]);
+    }
+
+    #[test]
+    fn one_window_is_none_and_one_in_which_both_reclaimed_says_nothing() {
+        let mut host = Host::default();
+        assert!((0..2).all(|_| !host.window(200_000_000, KERNEL)));
+        assert!(!host.window(5_000_000_000, GUARD));
+        assert!((0..5).all(|_| !host.window(200_000_000, GUARD)), "an outlier is over with its window");
+        assert!((0..5).all(|_| !host.window(5_000_000_000, By { guard: true, kernel: true })));
+        // After such windows it still listens.
+        assert!((0..3).any(|_| host.window(850_000_000, GUARD)));
+    }
+
+    #[test]
+    fn little_that_comes_in_is_waited_for() {
+        let mut filling = Filling::default();
+        filling.look(0, 0, 0, KERNEL);
+        for second in 1..=20 {
+            filling.look(second * SECOND, second * 10_000_000, second * (16 << 20), KERNEL);
+        }
+        assert!(!filling.knows_without());
     }
 }

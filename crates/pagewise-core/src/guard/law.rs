@@ -51,8 +51,9 @@ const LONGEST_BATCH: u64 = SECOND / 2;
 /// Less than this part of what was asked is no progress.
 const POOR: f64 = 0.12;
 
-/// The least to begin at and the most to hold above it, as parts of the domain.
+/// The least and the most to begin at, and the most to hold above it, as parts of the domain.
 const LEAST_RESERVE: f64 = 0.0025;
+const MOST_RESERVE: f64 = 0.03;
 const MOST_ABOVE: f64 = 0.02;
 
 /// A batch holds between so many seconds of fill.
@@ -68,6 +69,9 @@ const FILL_FADES: f64 = 1.5;
 const LATE_FADES: f64 = 30.0;
 const LEAST_LATE: u64 = MILLISECOND;
 
+/// Who wakes later than this does so by accident, and no reserve would help.
+const MOST_LATE: u64 = 100 * MILLISECOND;
+
 /// Who was away for longer than this lost its history: stopped, suspended, or without a CPU.
 const GAP: u64 = SECOND;
 
@@ -78,6 +82,12 @@ const CAP_OVER: f64 = 10.0;
 const STANDS_DOWN: u64 = 30 * SECOND;
 const STANDS_DOWN_BRIEFLY: u64 = 10 * SECOND;
 const LONGEST_STANDS_DOWN: u64 = 600 * SECOND;
+
+/// Having worked for so long, it stands down for the shortest time again.
+const FORGIVEN: u64 = 60 * SECOND;
+
+/// The kernel is watched at it for so long at most.
+const LONGEST_AUDITION: u64 = 6 * SECOND;
 
 /// Why nothing is reclaimed although memory is short.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -178,11 +188,16 @@ pub struct Law {
     /// When it was last asked, and when it wanted to be asked next.
     last: Option<u64>,
     expected: Option<u64>,
+    /// Whether it slept until then, or was at work.
+    slept: bool,
     lateness: f64,
     /// Since when the fill is looked at, the headroom then, and what was freed since.
     fill_since: Option<(u64, u64)>,
     freed_since: u64,
     fill: f64,
+    /// Page cache that came in since the start, and what there was of it and had been taken at the last look.
+    came: u64,
+    file_before: Option<u64>,
     /// File inflow over some seconds, for what is feasible.
     lasting_fill: f64,
     seconds_held: f64,
@@ -190,6 +205,7 @@ pub struct Law {
     rests_until: u64,
     left_alone: Option<(u64, Why)>,
     left_alone_for: u64,
+    left_until: Option<u64>,
     poor_batches: u32,
     cpu_left: f64,
     too_late: u64,
@@ -210,16 +226,20 @@ impl Law {
             filling: Filling::default(),
             last: None,
             expected: None,
+            slept: false,
             lateness: LEAST_LATE as f64,
             fill_since: None,
             freed_since: 0,
             fill: 0.0,
+            came: 0,
+            file_before: None,
             lasting_fill: 0.0,
             seconds_held: settings.batch,
             batch: None,
             rests_until: 0,
             left_alone: None,
             left_alone_for: 0,
+            left_until: None,
             poor_batches: 0,
             cpu_left: settings.cpu_cap * CAP_OVER * SECOND as f64,
             too_late: 0,
@@ -241,8 +261,8 @@ impl Law {
         let (with, without) = self.filling.known();
         let per_gib = |per_byte: f64| per_byte * f64::from(1 << 30) / SECOND as f64;
         Learnt {
-            fill: self.fill,
-            freeing: per_gib(self.freeing.per_byte()),
+            fill: self.filling_now(),
+            freeing: per_gib(self.freeing.cpu_per_byte()),
             filling_with: with.map(per_gib),
             filling_without: without.map(per_gib),
             lateness: self.lateness / SECOND as f64,
@@ -253,14 +273,19 @@ impl Law {
     /// Headroom at which a batch begins: what a stream fills twice over before the next look could come at its latest.
     fn begins_at(&self, size: u64) -> u64 {
         let blind = self.lateness + (SHORTEST_TICK + SLICE) as f64;
-        let by_time = 2.0 * self.fill * blind / SECOND as f64;
-        by_time.max(size as f64 * LEAST_RESERVE) as u64
+        let by_time = 2.0 * self.filling_now() * blind / SECOND as f64;
+        by_time.clamp(size as f64 * LEAST_RESERVE, size as f64 * MOST_RESERVE) as u64
     }
 
     /// Headroom at which it ends.
     fn ends_at(&self, begins_at: u64, size: u64) -> u64 {
-        let held = (self.fill * self.seconds_held).min(size as f64 * MOST_ABOVE) as u64;
+        let held = (self.filling_now() * self.seconds_held).min(size as f64 * MOST_ABOVE) as u64;
         (begins_at + held).max(2 * begins_at)
+    }
+
+    /// Bytes a second: by headroom, or by what came into the page cache where the kernel's own reclaim hides it.
+    fn filling_now(&self) -> f64 {
+        self.fill.max(self.inflow.file_rate())
     }
 
     fn follow(&mut self, sample: &Sample<'_>) {
@@ -271,7 +296,8 @@ impl Law {
         }
         let seconds = passed as f64 / SECOND as f64;
         let faded = self.lateness * libm::exp(-seconds / LATE_FADES);
-        self.lateness = faded.max(late.min(GAP) as f64).max(LEAST_LATE as f64);
+        let late = if self.slept { late.min(MOST_LATE) } else { 0 };
+        self.lateness = faded.max(late as f64).max(LEAST_LATE as f64);
         self.last = Some(sample.at);
         let grant = self.settings.cpu_cap * SECOND as f64;
         self.cpu_left = (self.cpu_left + grant * seconds).min(grant * CAP_OVER);
@@ -289,22 +315,23 @@ impl Law {
             }
             Some(_) => {}
         }
+        let file = sample.file + sample.stolen_file;
+        self.came += self.file_before.map_or(0, |before| file.saturating_sub(before));
+        self.file_before = Some(file);
         self.inflow.look(sample);
+        if self.inflow.cause() == Cause::Little {
+            // The next stream is listened to again, if this one was not long enough.
+            self.audition_ends = None;
+        }
         let towards = self.inflow.file_rate();
         self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
     }
 
     /// What the brakes say of what was taken so far.
     fn judge(&mut self, sample: &Sample<'_>) {
-        let filled = sample.file + sample.stolen_file + sample.anonymous + sample.stolen_anonymous;
-        let kernel_reclaims = sample.too_late > self.too_late;
-        let by = match (self.made_since, kernel_reclaims) {
-            (true, false) => By::Guard,
-            (false, true) => By::Kernel,
-            _ => By::Neither,
-        };
-        let before = self.filling.known();
-        if self.filling.look(sample.at, sample.system_cpu, filled, by) {
+        let by = By { guard: self.made_since, kernel: sample.too_late > self.too_late };
+        (self.too_late, self.made_since) = (sample.too_late, false);
+        if self.filling.look(sample.at, sample.system_cpu, self.came, by) {
             if self.seconds_held > SHORTEST_BATCH {
                 self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH);
                 self.filling.starts_anew();
@@ -314,9 +341,6 @@ impl Law {
                 self.filling.starts_anew();
                 self.leave(sample.at, Why::Dearer { by }, LONGEST_STANDS_DOWN);
             }
-        }
-        if self.filling.known() != before || by != By::Neither {
-            (self.too_late, self.made_since) = (sample.too_late, false);
         }
         if !self.settings.brake {
             return;
@@ -333,9 +357,11 @@ impl Law {
 
     /// Leaves the domain to the kernel for a while, each time in a row twice as long.
     fn leave(&mut self, at: u64, why: Why, at_least: u64) {
-        let before = self.left_alone_for;
-        self.left_alone_for = if before == 0 { at_least } else { (before * 2).clamp(at_least, LONGEST_STANDS_DOWN) };
-        self.left_alone = Some((at + self.left_alone_for, why));
+        let is_again = self.left_until.is_some_and(|until| at.saturating_sub(until) < FORGIVEN);
+        let twice = (self.left_alone_for * 2).clamp(at_least, LONGEST_STANDS_DOWN);
+        self.left_alone_for = if is_again { twice } else { at_least };
+        let until = at + self.left_alone_for;
+        (self.left_alone, self.left_until) = (Some((until, why)), Some(until));
         self.batch = None;
     }
 
@@ -362,14 +388,14 @@ impl Law {
 
     fn waits(&mut self, sample: &Sample<'_>, mode: Mode, nanoseconds: u64) -> Decision {
         self.mode = mode;
-        self.expected = Some(sample.at + nanoseconds);
+        (self.expected, self.slept) = (Some(sample.at + nanoseconds), true);
         Decision::Wait(nanoseconds)
     }
 
     /// How long until it has to look again.
     fn tick(&self, headroom: u64, begins_at: u64) -> u64 {
         let above = headroom.saturating_sub(begins_at) as f64;
-        let until_halfway = above / (2.0 * self.fill.max(1.0)) * SECOND as f64;
+        let until_halfway = above / (2.0 * self.filling_now().max(1.0)) * SECOND as f64;
         (until_halfway as u64).clamp(SHORTEST_TICK, LONGEST_TICK)
     }
 
@@ -379,6 +405,7 @@ impl Law {
         self.brake.forget();
         self.filling.forget();
         self.fill_since = None;
+        self.file_before = None;
         self.freed_since = 0;
         self.fill = 0.0;
         self.batch = None;
@@ -389,7 +416,10 @@ impl Law {
         if !self.settings.audition || self.filling.knows_without() {
             return false;
         }
-        let ends = *self.audition_ends.get_or_insert(sample.at + 5 * SECOND);
+        if self.audition_ends.is_none() {
+            self.filling.starts(sample.at, sample.system_cpu, self.came);
+        }
+        let ends = *self.audition_ends.get_or_insert(sample.at + LONGEST_AUDITION);
         sample.at < ends
     }
 }
@@ -407,6 +437,8 @@ impl ControlLaw for Law {
                 return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
             }
             self.left_alone = None;
+            // A batch tells whether it is still so.
+            self.freeing.is_old();
         }
         if let Some(batch) = self.batch {
             let is_over =
@@ -414,7 +446,7 @@ impl ControlLaw for Law {
             if !is_over && self.closed(sample, batch.until - headroom).is_none() {
                 let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
                 self.mode = Mode::Reclaiming;
-                self.expected = Some(sample.at + SLICE);
+                (self.expected, self.slept) = (Some(sample.at + SLICE), false);
                 return Decision::Reclaim(slice.min(batch.until - headroom).max(LEAST_SLICE));
             }
             self.batch = None;
@@ -424,7 +456,7 @@ impl ControlLaw for Law {
                 self.leave(sample.at, Why::NoProgress, STANDS_DOWN);
                 return self.waits(sample, Mode::Leaving { because: Why::NoProgress }, LONGEST_TICK);
             }
-            let rest = 0.5 * headroom.saturating_sub(begins_at) as f64 / self.fill.max(1.0);
+            let rest = 0.5 * headroom.saturating_sub(begins_at) as f64 / self.filling_now().max(1.0);
             self.rests_until = sample.at + (rest.min(1.0) * SECOND as f64) as u64;
         }
         if headroom > begins_at || sample.at < self.rests_until && headroom > begins_at / 2 {
@@ -440,7 +472,7 @@ impl ControlLaw for Law {
             };
             return self.waits(sample, mode, LONGEST_TICK.min(50 * MILLISECOND));
         }
-        let cores = self.lasting_fill * self.freeing.per_byte() / SECOND as f64;
+        let cores = self.lasting_fill * self.freeing.cpu_per_byte() / SECOND as f64;
         if self.freeing.is_known() && cores > self.settings.cpu_cap {
             let because = Why::Infeasible { cores };
             self.leave(sample.at, because, STANDS_DOWN_BRIEFLY);
@@ -451,13 +483,15 @@ impl ControlLaw for Law {
         }
         self.batch = Some(Batch { began: sample.at, until, poor: 0 });
         self.mode = Mode::Reclaiming;
-        self.expected = Some(sample.at + SLICE);
+        (self.expected, self.slept) = (Some(sample.at + SLICE), false);
         let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
         Decision::Reclaim(slice.min(until - headroom).max(LEAST_SLICE))
     }
 
     fn made(&mut self, slice: Slice) {
-        self.freeing.learn(slice.freed, slice.took);
+        if slice.freed as f64 >= POOR * slice.asked as f64 {
+            self.freeing.learn(slice.freed, slice.took, slice.cpu);
+        }
         self.brake.taken(slice.freed);
         self.freed_since += slice.freed;
         self.cpu_left -= slice.cpu as f64;
@@ -465,9 +499,6 @@ impl ControlLaw for Law {
         let is_poor = (slice.freed as f64) < POOR * slice.asked as f64;
         if let Some(batch) = &mut self.batch {
             batch.poor = if is_poor { batch.poor + 1 } else { 0 };
-        }
-        if !is_poor {
-            self.left_alone_for = 0;
         }
     }
 }

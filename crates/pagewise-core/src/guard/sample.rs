@@ -75,7 +75,7 @@ pub struct Sample<'z> {
     pub came_back: u64,
     /// Total times kswapd was woken or an application had to reclaim by itself (`pageoutrun`, `allocstall`).
     pub too_late: u64,
-    /// Total CPU nanoseconds the host spent in the kernel, without the guard's own.
+    /// Total CPU nanoseconds the host spent in the kernel, the guard's among them.
     pub system_cpu: u64,
 }
 

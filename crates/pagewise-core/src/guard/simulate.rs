@@ -208,7 +208,7 @@ impl<'m> Node<'m> {
 
     fn show(&self, law: &mut impl ControlLaw) -> Decision {
         let zones = [Zone { free: self.free as u64, low: self.low as u64, protection: 0, drift: 0 }];
-        let kswapd = self.ran.kswapd_cpu * SECOND as f64;
+        let reclaiming = (self.ran.kswapd_cpu + self.ran.guard_cpu) * SECOND as f64;
         let file = self.model.size as f64 * 0.9 - self.free;
         law.decide(&Sample {
             at: self.at,
@@ -224,7 +224,7 @@ impl<'m> Node<'m> {
             stolen_anonymous: 0,
             came_back: 0,
             too_late: self.ran.crossings,
-            system_cpu: (kswapd + self.touching) as u64,
+            system_cpu: (reclaiming + self.touching) as u64,
         })
     }
 }

@@ -21,6 +21,7 @@ pub struct Reading {
     of_host: HostColumns,
     page: u64,
     tick: u64,
+    cpus: u64,
 }
 
 /// Columns of a zone in `/proc/zoneinfo`.
@@ -79,14 +80,15 @@ impl Reading {
         let zones = vec![Zone::default(); of_zones.len()];
         let page = rustix::param::page_size() as u64;
         let tick = SECOND / rustix::param::clock_ticks_per_second().max(1);
-        Ok(Reading { zoneinfo, vmstat, stat, buffer, of_zones, zones, of_node, of_host, page, tick })
+        let cpus = cpu::online(root).len().max(1) as u64;
+        Ok(Reading { zoneinfo, vmstat, stat, buffer, of_zones, zones, of_node, of_host, page, tick, cpus })
     }
 
-    /// The node now. `own_cpu` is what the guard itself has used, in nanoseconds.
+    /// The node now.
     ///
     /// # Errors
     /// When a file cannot be read any more.
-    pub fn sample(&mut self, at: u64, own_cpu: u64) -> Result<Sample<'_>, GuardError> {
+    pub fn sample(&mut self, at: u64) -> Result<Sample<'_>, GuardError> {
         self.zoneinfo.read(&mut self.buffer)?;
         self.vmstat.read(&mut self.buffer)?;
         self.stat.read(&mut self.buffer)?;
@@ -99,7 +101,7 @@ impl Reading {
                 free: of(columns.free),
                 low: of(columns.low),
                 protection: columns.protection.iter().map(|column| of(*column)).max().unwrap_or(0),
-                drift: drift(node[columns.managed as usize], page),
+                drift: drift(node[columns.managed as usize], page, self.cpus),
             };
             high += of(columns.high);
             size += of(columns.managed);
@@ -130,7 +132,7 @@ impl Reading {
             stolen_anonymous: sum(host, &of_host.stolen_anonymous) * page,
             came_back,
             too_late: sum(host, &of_host.too_late),
-            system_cpu: system_cpu.saturating_sub(own_cpu),
+            system_cpu,
         })
     }
 
@@ -164,9 +166,8 @@ pub fn nodes(root: &Root) -> Vec<u32> {
 
 /// By how much a zone's free pages may lag behind the CPUs' own counts: the stat threshold of every CPU (`mm/vmstat.c`,
 /// `calculate_normal_threshold`, 6.12).
-fn drift(managed: u64, page: u64) -> u64 {
+fn drift(managed: u64, page: u64, cpus: u64) -> u64 {
     let bits = |number: u64| u64::from(u64::BITS - number.leading_zeros());
-    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let threshold = (2 * bits(cpus) * (1 + bits((managed * page) >> 27))).min(125);
     threshold * cpus * page
 }
@@ -256,7 +257,7 @@ mod tests {
         let root = Root::live();
         let meminfo = meminfo::read(&root).unwrap();
         let mut reading = Reading::open(&root, 0).unwrap();
-        let sample = reading.sample(SECOND, 0).unwrap();
+        let sample = reading.sample(SECOND).unwrap();
         let close = |found: u64, name: &str| {
             let wanted = meminfo[name];
             assert!(found.abs_diff(wanted) < (256 << 20) + wanted / 5, "{name}: {found} and {wanted}");

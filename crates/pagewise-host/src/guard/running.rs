@@ -88,14 +88,14 @@ pub fn run(
     let mut due = began;
     while !interrupt.is_set() && for_at_most.is_none_or(|most| now() - began < most) {
         let at = now();
-        let sample = reading.sample(at, own_cpu())?;
+        let sample = reading.sample(at)?;
         done.latest = done.latest.max(at.saturating_sub(due) as f64 / SECOND as f64);
         done.samples += 1;
         let decision = law.decide(&sample);
         let too_late = sample.too_late;
         let direct = reading.direct();
         let (late_before, direct_before) = *since.get_or_insert((too_late, direct));
-        (done.too_late, done.direct) = (too_late - late_before, direct - direct_before);
+        (done.too_late, done.direct) = (too_late.saturating_sub(late_before), direct.saturating_sub(direct_before));
         let mode = law.mode();
         if told.is_none_or(|told| is_news(told, mode)) {
             told = Some(mode);
@@ -146,7 +146,7 @@ fn slice(reading: &mut Reading, back_end: &NodeFile, bytes: u64, done: &mut Done
     let granted =
         granted.map_err(|error| GuardError::Lacks(format!("the node refuses to be reclaimed from: {error}")))?;
     let (took, cpu) = (now() - began, own_cpu() - cpu);
-    reading.sample(now(), own_cpu())?;
+    reading.sample(now())?;
     let freed = reading.taken().saturating_sub(before);
     done.slices += 1;
     done.asked += bytes;

@@ -1,6 +1,7 @@
 //! The only place where `unsafe` is allowed: narrow functions over system calls that no safe library offers.
 #![allow(unsafe_code)]
 
+pub mod allocator;
 pub mod child;
 pub mod file_mapping;
 pub mod lock_memory;

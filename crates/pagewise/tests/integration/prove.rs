@@ -224,7 +224,9 @@ fn prepare_verify_and_clean_run_around_each_run_and_are_not_timed() {
         "echo r >> log",
     ]);
     assert_exit(&output, 0);
-    assert_eq!(fs::read_to_string(desk.path("log")).unwrap().replace('\n', ""), "prvc".repeat(8));
+    // A run that a busy host made invalid is made again, and what it left is not verified.
+    let log = fs::read_to_string(desk.path("log")).unwrap().replace('\n', "").replace("prc", "");
+    assert_eq!(log, "prvc".repeat(8));
     let mean = desk.analysis("x.trial")["comparisons"][0]["a_values"]["mean"].as_f64().unwrap();
     assert!(mean < 0.25, "the preparation was timed: {mean}");
 }

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// How often a wait looks for Ctrl-C.
 const LOOKS_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
+/// It answers within this time, or is ended.
+const ENDS_WITHIN: Duration = Duration::from_secs(20);
+
 /// What the program calls itself, as first word of the command line.
 const PROGRAM: &str = "pagewise";
 
@@ -83,10 +86,37 @@ impl Companion {
     /// Ends it, and gives what it counted.
     pub(super) fn end<T: serde::de::DeserializeOwned>(mut self) -> Result<T, WorkloadError> {
         drop(self.input.take());
-        let mut answer = String::new();
-        let read = self.output.read_to_string(&mut answer);
-        match (read, serde_json::from_str(&answer)) {
-            (Ok(_), Ok(counted)) => Ok(counted),
+        let mut answer = Vec::new();
+        let until = Instant::now() + ENDS_WITHIN;
+        let whole = loop {
+            let mut waits = [PollFd::new(self.output.get_ref(), PollFlags::IN)];
+            let is_there = poll(&mut waits, Some(&LOOKS_EVERY)).unwrap_or(0) > 0;
+            if !is_there && Instant::now() < until {
+                continue;
+            }
+            match self.output.fill_buf() {
+                Ok([]) | Err(_) => break is_there,
+                Ok(_) if !is_there => break false,
+                Ok(some) => {
+                    answer.extend_from_slice(some);
+                    let length = some.len();
+                    self.output.consume(length);
+                }
+            }
+        };
+        match serde_json::from_slice(&answer) {
+            Ok(counted) if whole => Ok(counted),
+            _ => {
+                let said = self.last_words();
+                Err(self.failed(&said))
+            }
+        }
+    }
+
+    /// Whether it still runs.
+    pub(super) fn check(&mut self) -> Result<(), WorkloadError> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
             _ => {
                 let said = self.last_words();
                 Err(self.failed(&said))

@@ -22,6 +22,7 @@ use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
 use pagewise_core::metric::Direction;
 use pagewise_core::stats::summary;
+use pagewise_core::unit::Bytes;
 use part::probe::Probed;
 use part::stream::{Access, Stream, Streamed, Way};
 use part::{Part, ballast};
@@ -148,7 +149,19 @@ impl Jitter {
     /// Holds memory until as much is left as was asked for.
     fn hold_ballast(&mut self) -> Result<(), WorkloadError> {
         let Some(leave) = self.arguments.available else { return Ok(()) };
-        if self.ballast.is_none() {
+        if let Some(ballast) = &mut self.ballast {
+            // The largest process is the first that the OOM killer takes.
+            return ballast.check();
+        }
+        {
+            let here = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
+            if here < leave {
+                return Err(WorkloadError::Usage(format!(
+                    "available={} is more than the {} that this host has available",
+                    Bytes(leave),
+                    Bytes(here)
+                )));
+            }
             let mut ballast = Companion::start("the ballast", &Part::Ballast(ballast::Ballast { leave }), None)?;
             ballast.ready(&self.interrupt, Duration::from_secs(300))?;
             self.ballast = Some(ballast);
@@ -158,7 +171,11 @@ impl Jitter {
 
     /// What the streams go around in, made where it is not there yet. Every stream has its own.
     fn sources(&self, arguments: &Arguments, way: Way) -> Result<(Vec<PathBuf>, u64), WorkloadError> {
-        let available = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
+        // The same at every point: what is available differs a little from one to the next.
+        let available = match arguments.available {
+            Some(available) => available,
+            None => ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?,
+        };
         let whole = if way == Way::Cached { CACHED } else { (available as f64 * OF_AVAILABLE) as u64 };
         // Whole stretches, so that every way goes around in the same.
         let length = (whole / u64::from(arguments.streams)).next_multiple_of(32 << 20);
@@ -166,7 +183,8 @@ impl Jitter {
         let of = |number: u32| match arguments.access {
             Access::SmallFiles => small_files(&self.folder.join(format!("small-{number}")), length, &self.interrupt),
             access => {
-                let path = self.folder.join(format!("stream-{number}"));
+                let kind = if way == Way::Cached { "cached" } else { "stream" };
+                let path = self.folder.join(format!("{kind}-{number}"));
                 let blocks = arguments.on_disk || access == Access::Write;
                 one_file(&path, length, blocks, &self.interrupt)?;
                 Ok(path)
@@ -221,7 +239,7 @@ fn one_file(path: &Path, length: u64, blocks: bool, interrupt: &Interrupt) -> Re
     let file = file.map_err(WorkloadError::file("create", path))?;
     let there = file.metadata().map_err(WorkloadError::file("read", path))?;
     let has_blocks = there.blocks() * 512 >= length;
-    if there.len() == length && (has_blocks == blocks || there.blocks() == 0 && !blocks) {
+    if there.len() >= length && (has_blocks == blocks || there.blocks() == 0 && !blocks) {
         return Ok(());
     }
     // A file with blocks becomes one of holes, and one of holes is written whole.
@@ -248,7 +266,8 @@ fn small_files(folder: &Path, length: u64, interrupt: &Interrupt) -> Result<Path
             let parent = path.parent().unwrap_or(folder);
             fs::create_dir_all(parent).map_err(WorkloadError::file("create", parent))?;
         }
-        if !path.exists() {
+        // One that a kill left empty is made again.
+        if fs::metadata(&path).map_or(0, |there| there.len()) != SMALL_FILE {
             let made = File::create(&path).and_then(|file| file.set_len(SMALL_FILE));
             made.map_err(WorkloadError::file("create", &path))?;
         }
@@ -304,31 +323,37 @@ impl Workload for Jitter {
         let scope = own.then(|| Scope::beside(&Root::live()));
         let cgroup = scope.as_ref().map_or(job, Scope::folder);
         let streams = match arguments.stream {
-            Some(way) => self.start_streams(&arguments, way, cgroup)?,
-            None => Vec::new(),
+            Some(way) => self.start_streams(&arguments, way, cgroup),
+            None => Ok(Vec::new()),
         };
         let probe = match arguments.probe && arguments.victim != Victim::Probe {
-            true => Some(Companion::start("the probe", &Part::Probe, job)?),
-            false => None,
+            true => Companion::start("the probe", &Part::Probe, job).map(Some),
+            false => Ok(None),
         };
-        let mut beside = Beside { streams, probe, scope, kswapd: 0.0 };
-        if let Some(probe) = &mut beside.probe {
-            probe.ready(&self.interrupt, STEADY_WITHIN)?;
-        }
-        beside.streams.iter_mut().chain(&mut beside.probe).try_for_each(Companion::begin)?;
+        // From here on `end_beside` ends them and removes the cgroup, whatever goes wrong.
+        let mut beside = Beside { streams: Vec::new(), probe: None, scope, kswapd: 0.0 };
+        let began = (|| {
+            (beside.streams, beside.probe) = (streams?, probe?);
+            if let Some(probe) = &mut beside.probe {
+                probe.ready(&self.interrupt, STEADY_WITHIN)?;
+            }
+            beside.streams.iter_mut().chain(&mut beside.probe).try_for_each(Companion::begin)
+        })();
         beside.kswapd = kswapd_cpu(&Root::live());
         self.beside = Some(beside);
-        Ok(())
+        began
     }
 
     fn end_beside(&mut self) -> Result<(), WorkloadError> {
         let Some(Beside { streams, probe, scope, kswapd }) = self.beside.take() else { return Ok(()) };
+        let ballast = self.ballast.as_mut().map_or(Ok(()), Companion::check);
         let kswapd = kswapd_cpu(&Root::live()) - kswapd;
         let streamed: Result<Vec<Streamed>, _> = streams.into_iter().map(Companion::end).collect();
         let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
         if let Some(scope) = scope {
             scope.remove();
         }
+        ballast?;
         let streamed = streamed?;
         let all = |of: fn(&Streamed) -> f64| streamed.iter().map(of).sum::<f64>();
         let total = Streamed {
@@ -351,8 +376,8 @@ impl Workload for Jitter {
     fn measure(&self, name: &str, run: &RunContext, _ended: &JobEnded) -> Result<f64, String> {
         if let Some(of_steps) = name.strip_prefix("step_") {
             let path = printed(run);
-            let text = fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            return of_sample(of_steps, &victim::steps(&self.arguments, &text)?);
+            let text = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            return of_sample(of_steps, &victim::steps(&self.arguments, &String::from_utf8_lossy(&text))?);
         }
         let found = self.found()?;
         if let Some(of_allocations) = name.strip_prefix("alloc_") {
@@ -371,7 +396,8 @@ impl Workload for Jitter {
 
     fn verify_run(&mut self, run: &RunContext) -> Result<Verification, WorkloadError> {
         let path = printed(run);
-        let text = fs::read_to_string(&path).map_err(WorkloadError::file("read", &path))?;
+        let text = fs::read(&path).map_err(WorkloadError::file("read", &path))?;
+        let text = String::from_utf8_lossy(&text);
         let found = victim::steps(&self.arguments, &text).map_or(0, |steps| steps.len());
         let wanted = self.arguments.steps() as usize;
         Ok(match self.arguments.victim {

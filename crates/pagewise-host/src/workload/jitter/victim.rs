@@ -21,7 +21,7 @@ fn lammps_input(steps: u32) -> String {
     )
 }
 
-/// Adds a matter of 200 MB to the heap in every step, until it is at its largest, and begins again.
+/// Adds 4 MiB to the heap in every step, so that it grows from the first to the last of 200.
 const GROWING_HEAP: &str = r#"
 public class GrowingHeap {
     public static void main(String[] args) {
@@ -29,10 +29,10 @@ public class GrowingHeap {
         java.util.ArrayList<byte[]> held = new java.util.ArrayList<>();
         for (int step = 1; step <= steps; step++) {
             long began = System.nanoTime();
-            if (held.size() >= 512) {
+            if (held.size() >= 1024) {
                 held.clear();
             }
-            for (int piece = 0; piece < 32; piece++) {
+            for (int piece = 0; piece < 4; piece++) {
                 byte[] bytes = new byte[1 << 20];
                 bytes[step % bytes.length] = 1;
                 held.add(bytes);
@@ -71,7 +71,7 @@ pub(super) fn argv(
         Victim::Stencil => Part::Stencil(stencil::Stencil { ranks, steps }).argv(),
         Victim::Probe => Part::ProbeVictim(steps).argv(),
         Victim::Jvm => {
-            let mut argv = words("java -XX:+UseParallelGC -Xms16m -Xmx1g");
+            let mut argv = words("java -XX:+UseParallelGC -Xms16m -Xmx2g");
             argv.push(write("GrowingHeap.java", GROWING_HEAP)?);
             argv.push(steps.to_string());
             argv

@@ -176,6 +176,10 @@ impl Going {
             }
         };
         if let Some(file) = &file {
+            if stream.way != Way::Cached && stream.access != Access::Write {
+                // What an earlier run left in memory would be no miss.
+                fadvise(file, 0, None, Advice::DontNeed)?;
+            }
             fadvise(file, 0, None, if stream.small_folios { Advice::Random } else { Advice::Sequential })?;
         }
         let mapping = match (&file, stream.access) {
