@@ -37,6 +37,9 @@ impl Default for Settings {
 const SHORTEST_TICK: u64 = 2 * MILLISECOND;
 const LONGEST_TICK: u64 = 250 * MILLISECOND;
 
+/// Between two looks where memory is short and the kernel is left to it for now.
+const SHORT_OF_MEMORY_TICK: u64 = 50 * MILLISECOND;
+
 /// Between two looks where nothing streams and memory is free.
 const IDLE_TICK: u64 = SECOND;
 
@@ -392,6 +395,14 @@ impl Law {
         Decision::Wait(nanoseconds)
     }
 
+    /// The next slice of a batch that wants so much more.
+    fn reclaims(&mut self, sample: &Sample<'_>, wanted: u64) -> Decision {
+        self.mode = Mode::Reclaiming;
+        (self.expected, self.slept) = (Some(sample.at + SLICE), false);
+        let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
+        Decision::Reclaim(slice.min(wanted).max(LEAST_SLICE))
+    }
+
     /// How long until it has to look again.
     fn tick(&self, headroom: u64, begins_at: u64) -> u64 {
         let above = headroom.saturating_sub(begins_at) as f64;
@@ -444,10 +455,7 @@ impl ControlLaw for Law {
             let is_over =
                 headroom >= batch.until || sample.at.saturating_sub(batch.began) > LONGEST_BATCH || batch.poor >= 2;
             if !is_over && self.closed(sample, batch.until - headroom).is_none() {
-                let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
-                self.mode = Mode::Reclaiming;
-                (self.expected, self.slept) = (Some(sample.at + SLICE), false);
-                return Decision::Reclaim(slice.min(batch.until - headroom).max(LEAST_SLICE));
+                return self.reclaims(sample, batch.until - headroom);
             }
             self.batch = None;
             self.poor_batches = if batch.poor >= 2 { self.poor_batches + 1 } else { 0 };
@@ -470,7 +478,7 @@ impl ControlLaw for Law {
                 (Why::NotAStream, Cause::Little) => Mode::Watching,
                 _ => Mode::Leaving { because },
             };
-            return self.waits(sample, mode, LONGEST_TICK.min(50 * MILLISECOND));
+            return self.waits(sample, mode, SHORT_OF_MEMORY_TICK);
         }
         let cores = self.lasting_fill * self.freeing.cpu_per_byte() / SECOND as f64;
         if self.freeing.is_known() && cores > self.settings.cpu_cap {
@@ -479,24 +487,21 @@ impl ControlLaw for Law {
             return self.waits(sample, Mode::Leaving { because }, LONGEST_TICK);
         }
         if self.auditions(sample) {
-            return self.waits(sample, Mode::Leaving { because: Why::Audition }, 50 * MILLISECOND);
+            return self.waits(sample, Mode::Leaving { because: Why::Audition }, SHORT_OF_MEMORY_TICK);
         }
         self.batch = Some(Batch { began: sample.at, until, poor: 0 });
-        self.mode = Mode::Reclaiming;
-        (self.expected, self.slept) = (Some(sample.at + SLICE), false);
-        let slice = self.freeing.within(SLICE).clamp(LEAST_SLICE, LARGEST_SLICE);
-        Decision::Reclaim(slice.min(until - headroom).max(LEAST_SLICE))
+        self.reclaims(sample, until - headroom)
     }
 
     fn made(&mut self, slice: Slice) {
-        if slice.freed as f64 >= POOR * slice.asked as f64 {
+        let is_poor = (slice.freed as f64) < POOR * slice.asked as f64;
+        if !is_poor {
             self.freeing.learn(slice.freed, slice.took, slice.cpu);
         }
         self.brake.taken(slice.freed);
         self.freed_since += slice.freed;
         self.cpu_left -= slice.cpu as f64;
         self.made_since |= slice.freed > 0;
-        let is_poor = (slice.freed as f64) < POOR * slice.asked as f64;
         if let Some(batch) = &mut self.batch {
             batch.poor = if is_poor { batch.poor + 1 } else { 0 };
         }

@@ -153,19 +153,17 @@ impl Jitter {
             // The largest process is the first that the OOM killer takes.
             return ballast.check();
         }
-        {
-            let here = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
-            if here < leave {
-                return Err(WorkloadError::Usage(format!(
-                    "available={} is more than the {} that this host has available",
-                    Bytes(leave),
-                    Bytes(here)
-                )));
-            }
-            let mut ballast = Companion::start("the ballast", &Part::Ballast(ballast::Ballast { leave }), None)?;
-            ballast.ready(&self.interrupt, Duration::from_secs(300))?;
-            self.ballast = Some(ballast);
+        let here = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
+        if here < leave {
+            return Err(WorkloadError::Usage(format!(
+                "available={} is more than the {} that this host has available",
+                Bytes(leave),
+                Bytes(here)
+            )));
         }
+        let mut ballast = Companion::start("the ballast", &Part::Ballast(ballast::Ballast { leave }), None)?;
+        ballast.ready(&self.interrupt, Duration::from_secs(300))?;
+        self.ballast = Some(ballast);
         Ok(())
     }
 
