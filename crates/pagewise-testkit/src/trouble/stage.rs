@@ -138,7 +138,7 @@ impl Stage {
     /// Says that it is ready and does `step` over and over in that many threads, each at work for `percent` of the time.
     ///
     /// # Errors
-    /// The first step that failed.
+    /// The first step that failed before the end.
     pub fn work(&self, threads: usize, percent: u32, step: impl Fn(usize) -> io::Result<()> + Sync) -> io::Result<()> {
         self.ready();
         std::thread::scope(|scope| {
@@ -148,7 +148,11 @@ impl Stage {
                     scope.spawn(move || {
                         while self.goes_on() {
                             let begun = Instant::now();
-                            step(index)?;
+                            match step(index) {
+                                // It was cut short because the time is up, as it should be.
+                                Err(_) if !self.goes_on() => break,
+                                outcome => outcome?,
+                            }
                             if percent < 100 {
                                 self.pause(begun.elapsed() * (100 - percent) / percent.max(1));
                             }
