@@ -12,6 +12,8 @@ pub mod counter;
 
 pub mod metric;
 
+pub mod guard;
+
 pub mod tunable;
 
 pub mod spelling;
@@ -25,8 +27,6 @@ pub mod export;
 pub mod change;
 
 pub mod stats;
-
-pub mod guard;
 
 pub mod finding;
 

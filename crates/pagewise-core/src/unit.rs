@@ -67,6 +67,17 @@ pub struct UnitError {
 /// The binary suffixes and how many bytes each stands for, as the kernel's own `memparse` reads them.
 const BINARY_SUFFIXES: [(&str, u64); 5] = [("", 1), ("K", 1 << 10), ("M", 1 << 20), ("G", 1 << 30), ("T", 1 << 40)];
 
+impl Bytes {
+    /// As a person types it: `200M`, with the largest suffix that leaves a whole number.
+    #[must_use]
+    pub fn as_typed(self) -> String {
+        let Bytes(bytes) = self;
+        let divides = |(_, factor): &&(&str, u64)| bytes >= *factor && bytes % factor == 0;
+        let (suffix, factor) = BINARY_SUFFIXES.iter().rev().find(divides).unwrap_or(&BINARY_SUFFIXES[0]);
+        format!("{}{suffix}", bytes / factor)
+    }
+}
+
 impl FromStr for Bytes {
     type Err = UnitError;
 
@@ -204,6 +215,14 @@ mod tests {
         }
         for text in ["", "M", "-1", "4X", "99999999999T", "1e400", "NaN"] {
             assert!(text.parse::<Bytes>().is_err(), "{text} is not a size");
+        }
+    }
+
+    #[test]
+    fn a_size_as_typed_is_the_same_size() {
+        for (bytes, typed) in [(0, "0"), (4096, "4K"), (200 << 20, "200M"), (3 << 29, "1536M"), (4097, "4097")] {
+            assert_eq!(Bytes(bytes).as_typed(), typed);
+            assert_eq!(typed.parse(), Ok(Bytes(bytes)));
         }
     }
 

@@ -29,14 +29,14 @@ pub mod workload;
 
 pub mod restore;
 
+pub mod guard;
+
 pub mod tunable;
 
 mod symbol;
 
 #[doc(hidden)]
 pub use symbol::read_anything as read_symbols;
-
-pub mod guard;
 
 pub mod store;
 

@@ -12,6 +12,7 @@ use std::path::Path;
 
 /// Name and text of every plan that ships with Pagewise.
 pub(crate) const SHIPPED: &[(&str, &str)] = &[
+    ("guard", include_str!("../../../plans/guard.toml")),
     ("jitter", include_str!("../../../plans/jitter.toml")),
     ("jitter-map", include_str!("../../../plans/jitter-map.toml")),
     ("terasort-mglru", include_str!("../../../plans/terasort-mglru.toml")),

@@ -10,6 +10,9 @@ use super::prelude::*;
 
 const UNTIL_4_7: &str = "3.4 to 4.7 (include/linux/vm_event_item.h)";
 const UNTIL_3_3: &str = "to 3.3 (include/linux/vm_event_item.h, mm/vmscan.c)";
+const ALL_OF_4_8: &str = "4.8 to 5.7, of every kind (include/linux/vm_event_item.h)";
+const ALL_UNTIL_4_7: &str = "3.4 to 4.7, of every kind (include/linux/vm_event_item.h)";
+const ALL_UNTIL_3_3: &str = "to 3.3, of every kind (include/linux/vm_event_item.h)";
 const PER_ZONE: &str = "to 4.7 (include/linux/vm_event_item.h)";
 const SINCE_4_8: &str = "4.8 (include/linux/vm_event_item.h)";
 
@@ -44,6 +47,21 @@ catalogue! {
             Form { of: &[PerZone("pgsteal")], less: &[Is("kswapd_steal")], kernels: UNTIL_3_3 },
         ])
         .aside(Panel::Reclaim, "steal_direct", "freed directly", PagesPerSecond);
+    /// Pages that reclaim freed because a user or a tool asked for it.
+    STEAL_PROACTIVE = Quantity::total("vmstat", &[Is("pgsteal_proactive")], Pages)
+        .since("6.15 (include/linux/vm_event_item.h)");
+    /// Pages of files that reclaim freed.
+    STEAL_FILE = Quantity::total("vmstat", &[Is("pgsteal_file")], Pages)
+        .since("5.8 (include/linux/vm_event_item.h)")
+        .formerly(&[
+            Form { of: &[Is("pgsteal_kswapd"), Is("pgsteal_direct")], less: &[], kernels: ALL_OF_4_8 },
+            Form { of: &[PerZone("pgsteal_kswapd"), PerZone("pgsteal_direct")], less: &[], kernels: ALL_UNTIL_4_7 },
+            Form { of: &[PerZone("pgsteal")], less: &[], kernels: ALL_UNTIL_3_3 },
+        ]);
+    /// Anonymous pages that reclaim freed.
+    STEAL_ANON = Quantity::total("vmstat", &[Is("pgsteal_anon")], Pages).since("5.8 (include/linux/vm_event_item.h)");
+    /// Times kswapd began to reclaim.
+    KSWAPD_RUNS = Quantity::total("vmstat", &[Is("pageoutrun")], Count);
     /// Pages that reclaim looked at (pgscan_kswapd and pgscan_direct).
     SCANNED = Quantity::total(
         "vmstat",

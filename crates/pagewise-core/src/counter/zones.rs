@@ -15,6 +15,34 @@ catalogue! {
     ZONE_BOOST = Quantity::level("zoneinfo", &[Is("boost")], Pages).each().since("5.16 (mm/vmstat.c)");
     /// Pages of a zone.
     ZONE_MANAGED = Quantity::level("zoneinfo", &[Is("managed")], Pages).each();
+    /// What a zone keeps back from allocations that a higher zone could meet.
+    ZONE_PROTECTION = Quantity::level("zoneinfo", &[Is("protection")], Pages).each();
+    /// Page cache and shared memory of a node.
+    NODE_FILE = Quantity::level("zoneinfo", &[Is("nr_file_pages")], Pages).each();
+    /// Shared memory of a node.
+    NODE_SHARED = Quantity::level("zoneinfo", &[Is("nr_shmem")], Pages).each();
+    /// Page cache of a node on the list of what was used once.
+    NODE_INACTIVE_FILE = Quantity::level("zoneinfo", &[Is("nr_inactive_file")], Pages).each();
+    /// Page cache of a node that has to be written first, or is being written.
+    NODE_DIRTY = Quantity::level("zoneinfo", &[Is("nr_dirty"), Is("nr_writeback")], Pages).each();
+    /// Anonymous memory of a node.
+    NODE_ANON = Quantity::level("zoneinfo", &[Is("nr_anon_pages")], Pages).each();
+    /// Slab that reclaim cannot get back, and page tables, of a node.
+    NODE_KERNEL =
+        Quantity::level("zoneinfo", &[Is("nr_slab_unreclaimable"), Is("nr_page_table_pages")], Pages).each();
+    /// Pages of a node that came back soon after they had been reclaimed and had been in use.
+    NODE_CAME_BACK = Quantity::total(
+        "zoneinfo",
+        &[Is("workingset_activate_file"), Is("workingset_restore_file")],
+        Pages,
+    )
+    .each()
+    .since("5.9 (mm/vmstat.c)")
+    .formerly(&[Form {
+        of: &[Is("workingset_activate"), Is("workingset_restore")],
+        less: &[],
+        kernels: "3.15 to 5.8, with anonymous memory (mm/vmstat.c)",
+    }]);
     /// Page-table work of hint faults for NUMA balancing.
     NUMA_HINT_FAULTS = Quantity::total("vmstat", &[Is("numa_hint_faults")], Count);
     /// Hint faults on the node where the memory is.

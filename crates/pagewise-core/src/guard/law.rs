@@ -25,11 +25,13 @@ pub struct Settings {
     pub gate: bool,
     /// Whether it lets the kernel reclaim for a second once, to know what filling costs then.
     pub audition: bool,
+    /// Whether it takes what a stream has gone past in its own file first, where the back ends can.
+    pub trails: bool,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { cpu_cap: 0.5, batch: 1.0, brake: true, gate: true, audition: true }
+        Settings { cpu_cap: 0.5, batch: 1.0, brake: true, gate: true, audition: true, trails: true }
     }
 }
 

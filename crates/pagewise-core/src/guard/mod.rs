@@ -5,9 +5,10 @@
 //! time. Here the same is a function: samples in, decisions out, a domain at a time. A [`sample::Domain`] is a memory node, where kswapd waits
 //! behind the low watermark, or a cgroup, where its own threads reclaim at the limit.
 //!
-//! [`inflow`] says what fills memory, [`law`] decides, [`brake`] and [`cost`] hold it back where it hurts, [`paper`] is the published mechanism as
-//! it is described, [`simulate`] runs any of them on a model of a node.
+//! [`inflow`] says what fills memory, [`trail`] which parts of a streamed file can be done without, [`law`] decides, [`brake`] and [`cost`] hold it back where it hurts, [`paper`] is the published mechanism as
+//! it is described, [`simulate`] runs any of them on a model of a node. [`asked`] is which of them a user wants, as a text.
 
+pub mod asked;
 pub mod brake;
 pub mod cost;
 pub mod inflow;
@@ -15,6 +16,7 @@ pub mod law;
 pub mod paper;
 pub mod sample;
 pub mod simulate;
+pub mod trail;
 
 use sample::Sample;
 

@@ -65,7 +65,7 @@ pub struct Sample<'z> {
     pub dirty: u64,
     /// Anonymous and shared memory, bytes.
     pub anonymous: u64,
-    /// Slab that cannot be reclaimed, page tables and kernel stacks, bytes.
+    /// Slab that cannot be reclaimed and page tables, bytes.
     pub kernel: u64,
     /// Total bytes of page cache that reclaim took (`pgsteal_file`).
     pub stolen_file: u64,

@@ -7,6 +7,7 @@ mod block;
 mod cgroup;
 mod descriptor;
 mod grammar;
+pub mod guard;
 mod job;
 mod kernel;
 mod khugepaged;
@@ -39,6 +40,7 @@ pub const KINDS: &[&[Descriptor]] = &[
     mglru::ALL,
     swap::ALL,
     memory_state::ALL,
+    guard::ALL,
     vm::ALL,
     pair::ALL,
     numa::ALL,

@@ -1,8 +1,9 @@
-//! What takes page cache back: the node's own `reclaim` file (since 6.17, `mm/vmscan.c`, `reclaim_store`). It is told to leave anonymous
+//! What takes page cache back. [`super::files`] takes what streams have gone past; for the rest there is the node's own `reclaim` file (since 6.17, `mm/vmscan.c`, `reclaim_store`). It is told to leave anonymous
 //! memory alone (`swappiness=0`), leaves nothing behind, and answers every refusal with `EAGAIN`: what counts is what the
 //! counters say.
 
 use super::GuardError;
+use super::files::StreamedFiles;
 use crate::root::Root;
 use rustix::io::Errno;
 use std::fs::File;
@@ -61,6 +62,51 @@ impl NodeFile {
 
     fn write(&self, words: &[u8]) -> Result<(), Errno> {
         rustix::io::pwrite(self.file.as_fd(), words, 0).map(drop)
+    }
+}
+
+/// All that can take page cache back from a node: first what streams have gone past in their own files, then the node's own file.
+#[derive(Debug)]
+pub(super) struct BackEnds {
+    pub(super) files: Option<StreamedFiles>,
+    node: Option<NodeFile>,
+}
+
+impl BackEnds {
+    /// Those that work here.
+    ///
+    /// # Errors
+    /// Where none does.
+    pub(super) fn open(root: &Root, node: u32) -> Result<BackEnds, GuardError> {
+        let files = StreamedFiles::open(root);
+        match NodeFile::open(root, node) {
+            Err(error) if files.is_none() => Err(error),
+            of_node => Ok(BackEnds { files, node: of_node.ok() }),
+        }
+    }
+
+    /// Without the streams' own files.
+    pub(super) fn without_files(&mut self) {
+        self.files = None;
+    }
+
+    /// Takes so many bytes; `false` where the kernel says that there were fewer. What the node's file gave is in the kernel's
+    /// counters, what came out of files in [`StreamedFiles::taken`].
+    ///
+    /// # Errors
+    /// What is no such answer.
+    pub(super) fn reclaim(&mut self, bytes: u64) -> Result<bool, Errno> {
+        let of_files = self.files.as_mut().map_or(0, |files| files.take(bytes));
+        match &self.node {
+            // Little is left where the stream has gone past: the rest comes from anywhere.
+            Some(node) if of_files < bytes / 2 => node.reclaim(bytes - of_files),
+            _ => Ok(of_files >= bytes / 2),
+        }
+    }
+
+    /// Bytes that came out of files.
+    pub(super) fn of_files(&self) -> u64 {
+        self.files.as_ref().map_or(0, StreamedFiles::taken)
     }
 }
 

@@ -2,8 +2,12 @@
 //! between them.
 
 pub mod back_end;
+mod files;
 pub mod reading;
 pub mod running;
+mod streamers;
+
+pub use streamers::Streamer;
 
 use crate::source::SourceError;
 

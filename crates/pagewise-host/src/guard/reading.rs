@@ -5,8 +5,9 @@ use super::GuardError;
 use crate::root::Root;
 use crate::source::polled::{NewColumn, Polled};
 use crate::source::{cpu, vmstat, zoneinfo};
-use pagewise_core::guard::SECOND;
+use pagewise_core::counter::{self, Quantity};
 use pagewise_core::guard::sample::{Domain, Sample, Zone};
+use pagewise_core::guard::{MILLISECOND, SECOND};
 
 /// Reads one node.
 #[derive(Debug)]
@@ -22,40 +23,67 @@ pub struct Reading {
     page: u64,
     tick: u64,
     cpus: u64,
+    stat_due: u64,
+    /// What was taken out of files, and came back: the kernel counts neither as reclaim.
+    of_files: (u64, u64),
 }
 
 /// Columns of a zone in `/proc/zoneinfo`.
 #[derive(Debug)]
 struct ZoneColumns {
-    free: u32,
-    low: u32,
-    high: u32,
-    managed: u32,
+    free: Sum,
+    low: Sum,
+    high: Sum,
+    managed: Sum,
     protection: Vec<u32>,
 }
 
 /// Columns of a node there; before 4.8 these were of its zones, and are summed.
 #[derive(Debug)]
 struct NodeColumns {
-    file: Vec<u32>,
-    shared: Vec<u32>,
-    inactive_file: Vec<u32>,
-    dirty: Vec<u32>,
-    anonymous: Vec<u32>,
-    kernel: Vec<u32>,
-    came_back: Vec<u32>,
+    file: Sum,
+    shared: Sum,
+    inactive_file: Sum,
+    dirty: Sum,
+    anonymous: Sum,
+    kernel: Sum,
+    came_back: Sum,
 }
 
 /// Columns of `/proc/vmstat` and `/proc/stat`.
 #[derive(Debug)]
 struct HostColumns {
-    stolen_file: Vec<u32>,
-    stolen_anonymous: Vec<u32>,
-    proactive: Vec<u32>,
-    too_late: Vec<u32>,
-    direct: Vec<u32>,
-    system: Vec<u32>,
+    stolen_file: Sum,
+    stolen_anonymous: Sum,
+    proactive: Sum,
+    kswapd: Sum,
+    direct: Sum,
+    system: Sum,
 }
+
+/// The columns that a quantity of the catalogue is made of, each with how often it counts.
+#[derive(Debug)]
+struct Sum(Vec<(u32, i64)>);
+
+impl Sum {
+    fn of(quantity: &Quantity, columns: &[&NewColumn]) -> Sum {
+        let numbers = columns.iter().map(|column| (quantity.source, column.name.as_str(), column.labels.as_str()));
+        let parts = quantity.parts(numbers);
+        Sum(parts.iter().map(|part| (columns[part.at].column, part.weight as i64)).collect())
+    }
+
+    fn is_known(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn of_values(&self, values: &[u64]) -> u64 {
+        let sum: i64 = self.0.iter().map(|(column, weight)| weight * values[*column as usize] as i64).sum();
+        sum.max(0) as u64
+    }
+}
+
+/// `/proc/stat` has a number for every interrupt line, and counts CPU time in hundredths of a second: it is read no more often.
+const STAT_EVERY: u64 = 20 * MILLISECOND;
 
 impl Reading {
     /// Opens the files and finds the node's numbers in them.
@@ -81,7 +109,21 @@ impl Reading {
         let page = rustix::param::page_size() as u64;
         let tick = SECOND / rustix::param::clock_ticks_per_second().max(1);
         let cpus = cpu::online(root).len().max(1) as u64;
-        Ok(Reading { zoneinfo, vmstat, stat, buffer, of_zones, zones, of_node, of_host, page, tick, cpus })
+        Ok(Reading {
+            zoneinfo,
+            vmstat,
+            stat,
+            buffer,
+            of_zones,
+            zones,
+            of_node,
+            of_host,
+            page,
+            tick,
+            cpus,
+            stat_due: 0,
+            of_files: (0, 0),
+        })
     }
 
     /// The node now.
@@ -91,33 +133,36 @@ impl Reading {
     pub fn sample(&mut self, at: u64) -> Result<Sample<'_>, GuardError> {
         self.zoneinfo.read(&mut self.buffer)?;
         self.vmstat.read(&mut self.buffer)?;
-        self.stat.read(&mut self.buffer)?;
+        if at >= self.stat_due {
+            self.stat.read(&mut self.buffer)?;
+            self.stat_due = at + STAT_EVERY;
+        }
         let page = self.page;
         let node = &self.zoneinfo.columns().values;
         let (mut high, mut size) = (0, 0);
         for (zone, columns) in self.zones.iter_mut().zip(&self.of_zones) {
-            let of = |column: u32| node[column as usize] * page;
+            let of = |sum: &Sum| sum.of_values(node) * page;
             *zone = Zone {
-                free: of(columns.free),
-                low: of(columns.low),
-                protection: columns.protection.iter().map(|column| of(*column)).max().unwrap_or(0),
-                drift: drift(node[columns.managed as usize], page, self.cpus),
+                free: of(&columns.free),
+                low: of(&columns.low),
+                protection: columns.protection.iter().map(|column| node[*column as usize] * page).max().unwrap_or(0),
+                drift: drift(columns.managed.of_values(node), page, self.cpus),
             };
-            high += of(columns.high);
-            size += of(columns.managed);
+            high += of(&columns.high);
+            size += of(&columns.managed);
         }
-        let sum = |values: &[u64], columns: &[u32]| columns.iter().map(|column| values[*column as usize]).sum::<u64>();
+        let bytes = |sum: &Sum| sum.of_values(node) * page;
         let of_node = &self.of_node;
-        let shared = sum(node, &of_node.shared) * page;
-        let file = (sum(node, &of_node.file) * page).saturating_sub(shared);
-        let inactive_file = sum(node, &of_node.inactive_file) * page;
-        let dirty = sum(node, &of_node.dirty) * page;
-        let anonymous = sum(node, &of_node.anonymous) * page + shared;
-        let kernel = sum(node, &of_node.kernel) * page;
-        let came_back = sum(node, &of_node.came_back) * page;
+        let shared = bytes(&of_node.shared);
+        let file = bytes(&of_node.file).saturating_sub(shared);
+        let inactive_file = bytes(&of_node.inactive_file);
+        let dirty = bytes(&of_node.dirty);
+        let anonymous = bytes(&of_node.anonymous) + shared;
+        let kernel = bytes(&of_node.kernel);
+        let came_back = bytes(&of_node.came_back) + self.of_files.1;
         let host = &self.vmstat.columns().values;
         let of_host = &self.of_host;
-        let system_cpu = sum(&self.stat.columns().values, &of_host.system) * self.tick;
+        let system_cpu = of_host.system.of_values(&self.stat.columns().values) * self.tick;
         Ok(Sample {
             at,
             domain: Domain::Node { size },
@@ -128,31 +173,40 @@ impl Reading {
             dirty,
             anonymous,
             kernel,
-            stolen_file: sum(host, &of_host.stolen_file) * page,
-            stolen_anonymous: sum(host, &of_host.stolen_anonymous) * page,
+            stolen_file: of_host.stolen_file.of_values(host) * page + self.of_files.0,
+            stolen_anonymous: of_host.stolen_anonymous.of_values(host) * page,
             came_back,
-            too_late: sum(host, &of_host.too_late),
+            too_late: of_host.kswapd.of_values(host) + of_host.direct.of_values(host),
             system_cpu,
         })
+    }
+
+    /// Total bytes that were taken out of files without reclaim, and that came back of them.
+    pub fn count_files(&mut self, taken: u64, came_back: u64) {
+        self.of_files = (taken, came_back);
+    }
+
+    /// Reads again what [`Reading::taken`] and [`Reading::direct`] say, and nothing else.
+    ///
+    /// # Errors
+    /// When the file cannot be read any more.
+    pub fn read_counters(&mut self) -> Result<(), GuardError> {
+        Ok(self.vmstat.read(&mut self.buffer)?)
     }
 
     /// Bytes that reclaim on request took since boot, as of the last reading; where the kernel does not count them apart, all
     /// that reclaim took.
     #[must_use]
     pub fn taken(&mut self) -> u64 {
-        let columns = match self.of_host.proactive.as_slice() {
-            [] => &self.of_host.stolen_file,
-            some => some,
-        };
-        let host = &self.vmstat.columns().values;
-        columns.iter().map(|column| host[*column as usize]).sum::<u64>() * self.page
+        let HostColumns { proactive, stolen_file, .. } = &self.of_host;
+        let counted = if proactive.is_known() { proactive } else { stolen_file };
+        counted.of_values(&self.vmstat.columns().values) * self.page
     }
 
     /// Times an application had to reclaim by itself since boot, as of the last reading.
     #[must_use]
     pub fn direct(&mut self) -> u64 {
-        let host = &self.vmstat.columns().values;
-        self.of_host.direct.iter().map(|column| host[*column as usize]).sum()
+        self.of_host.direct.of_values(&self.vmstat.columns().values)
     }
 }
 
@@ -184,17 +238,16 @@ fn zones(columns: &[NewColumn], node: u32) -> Vec<ZoneColumns> {
     }
     let of_zone = |zone: &&str| {
         let labels = format!("{begin}{zone}");
-        let find = |name: &str| {
-            columns.iter().find(|column| column.name == name && column.labels == labels).map(|column| column.column)
-        };
+        let own: Vec<&NewColumn> = columns.iter().filter(|column| column.labels == labels).collect();
+        let find = |quantity: &Quantity| Some(Sum::of(quantity, &own)).filter(Sum::is_known);
         let from = format!("{labels},");
-        let protection = columns.iter().filter(|one| one.name == "protection" && one.labels.starts_with(&from));
+        let protects = |one: &&NewColumn| one.name == counter::ZONE_PROTECTION.base() && one.labels.starts_with(&from);
         Some(ZoneColumns {
-            free: find("free")?,
-            low: find("low")?,
-            high: find("high")?,
-            managed: find("managed")?,
-            protection: protection.map(|column| column.column).collect(),
+            free: find(&counter::ZONE_FREE)?,
+            low: find(&counter::ZONE_LOW)?,
+            high: find(&counter::ZONE_HIGH)?,
+            managed: find(&counter::ZONE_MANAGED)?,
+            protection: columns.iter().filter(protects).map(|column| column.column).collect(),
         })
     };
     names.iter().filter_map(of_zone).collect()
@@ -204,45 +257,30 @@ impl NodeColumns {
     fn find(columns: &[NewColumn], node: u32) -> NodeColumns {
         let (whole, part) = (format!("node={node}"), format!("node={node},"));
         let is_here = |column: &&NewColumn| column.labels == whole || column.labels.starts_with(&part);
-        let all = |names: &[&str]| {
-            let named = columns.iter().filter(is_here).filter(|column| names.contains(&column.name.as_str()));
-            named.map(|column| column.column).collect::<Vec<u32>>()
-        };
+        let here: Vec<&NewColumn> = columns.iter().filter(is_here).collect();
+        let sum = |quantity: &Quantity| Sum::of(quantity, &here);
         NodeColumns {
-            file: all(&["nr_file_pages"]),
-            shared: all(&["nr_shmem"]),
-            inactive_file: all(&["nr_inactive_file"]),
-            dirty: all(&["nr_dirty", "nr_writeback"]),
-            anonymous: all(&["nr_anon_pages"]),
-            kernel: all(&["nr_slab_unreclaimable", "nr_kernel_stack", "nr_page_table_pages"]),
-            came_back: all(&["workingset_activate_file", "workingset_restore_file", "workingset_activate"]),
+            file: sum(&counter::NODE_FILE),
+            shared: sum(&counter::NODE_SHARED),
+            inactive_file: sum(&counter::NODE_INACTIVE_FILE),
+            dirty: sum(&counter::NODE_DIRTY),
+            anonymous: sum(&counter::NODE_ANON),
+            kernel: sum(&counter::NODE_KERNEL),
+            came_back: sum(&counter::NODE_CAME_BACK),
         }
     }
 }
 
 impl HostColumns {
     fn find(vmstat: &[NewColumn], stat: &[NewColumn]) -> HostColumns {
-        let all = |is: &dyn Fn(&str) -> bool| {
-            vmstat.iter().filter(|column| is(&column.name)).map(|column| column.column).collect::<Vec<u32>>()
-        };
-        let stolen_file = match all(&|name| name == "pgsteal_file") {
-            // Before 5.9 reclaim did not say of what.
-            none if none.is_empty() => {
-                all(&|name| name.starts_with("pgsteal_kswapd") || name.starts_with("pgsteal_direct"))
-            }
-            some => some,
-        };
+        let (vmstat, stat): (Vec<&NewColumn>, Vec<&NewColumn>) = (vmstat.iter().collect(), stat.iter().collect());
         HostColumns {
-            stolen_file,
-            stolen_anonymous: all(&|name| name == "pgsteal_anon"),
-            proactive: all(&|name| name == "pgsteal_proactive"),
-            too_late: all(&|name| name == "pageoutrun" || name.starts_with("allocstall")),
-            direct: all(&|name| name.starts_with("allocstall")),
-            system: stat
-                .iter()
-                .filter(|one| one.name == "system" && one.labels.is_empty())
-                .map(|one| one.column)
-                .collect(),
+            stolen_file: Sum::of(&counter::STEAL_FILE, &vmstat),
+            stolen_anonymous: Sum::of(&counter::STEAL_ANON, &vmstat),
+            proactive: Sum::of(&counter::STEAL_PROACTIVE, &vmstat),
+            kswapd: Sum::of(&counter::KSWAPD_RUNS, &vmstat),
+            direct: Sum::of(&counter::ALLOCSTALL, &vmstat),
+            system: Sum::of(&counter::CPU_SYSTEM, &stat),
         }
     }
 }

@@ -2,18 +2,116 @@
 //! shortage it works against cannot stop it.
 
 use super::GuardError;
-use super::back_end::NodeFile;
+use super::back_end::BackEnds;
 use super::reading::Reading;
+use super::streamers::Streamer;
 use crate::process::Interrupt;
-use pagewise_core::guard::law::{Law, Learnt, Mode};
+use crate::root::Root;
+use crate::source::guard_threads;
+use pagewise_core::guard::asked::Asked;
+use pagewise_core::guard::law::{Law, Learnt, Mode, Settings};
 use pagewise_core::guard::paper::Paper;
 use pagewise_core::guard::{ControlLaw, Decision, SECOND, Slice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use std::thread;
+
+/// A node with what guarding it takes.
+#[derive(Debug)]
+pub struct Guarded {
+    /// Which one.
+    pub node: u32,
+    reading: Reading,
+    back_ends: Option<BackEnds>,
+}
+
+/// Enough for the loop; all of it is locked in memory.
+const STACK: usize = 256 << 10;
+
+impl Guarded {
+    /// Opens the node's files and its back end; no back end where nothing is to be done, only decided.
+    ///
+    /// # Errors
+    /// When the node cannot be read, or nothing can take page cache back from it.
+    pub fn open(root: &Root, node: u32, acts: bool) -> Result<Guarded, GuardError> {
+        let back_ends = if acts { Some(BackEnds::open(root, node)?) } else { None };
+        Ok(Guarded { node, reading: Reading::open(root, node)?, back_ends })
+    }
+
+    /// Every node with memory.
+    ///
+    /// # Errors
+    /// As for one.
+    pub fn every(root: &Root, acts: bool) -> Result<Vec<Guarded>, GuardError> {
+        super::reading::nodes(root).into_iter().map(|node| Guarded::open(root, node, acts)).collect()
+    }
+
+    /// Guards it with what is asked for; see [`run`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run(
+        &mut self,
+        asked: Asked,
+        for_at_most: Option<u64>,
+        interrupt: &Interrupt,
+        tell: &mut dyn FnMut(Told<'_>),
+    ) -> Result<Done, GuardError> {
+        let Guarded { reading, back_ends, .. } = self;
+        let takes_trails = matches!(asked, Asked::Guard(Settings { trails: true, .. }));
+        if let (Some(back_ends), false) = (back_ends.as_mut(), takes_trails) {
+            back_ends.without_files();
+        }
+        match asked {
+            Asked::Guard(settings) => {
+                run(reading, back_ends.as_mut(), &mut Law::new(settings), for_at_most, interrupt, tell)
+            }
+            Asked::Paper { threshold, amount } => {
+                let mut law = Paper::new(threshold, amount, PAPER_LOOKS_EVERY);
+                run(reading, back_ends.as_mut(), &mut law, for_at_most, interrupt, tell)
+            }
+        }
+    }
+}
+
+/// What a guard says while it runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Told<'t> {
+    /// It does something else now, or ends.
+    Does(Mode, Option<Learnt>),
+    /// This one streams.
+    Streams(&'t Streamer),
+}
+
+/// The published mechanism does not say how often it looks.
+const PAPER_LOOKS_EVERY: u64 = SECOND / 100;
+
+/// Guards every node in a thread of its own until all end: `each` does it. Should one fail, `interrupt` ends the others.
+///
+/// # Errors
+/// That of the first that failed.
+pub fn all<T: Send>(
+    nodes: Vec<Guarded>,
+    interrupt: &Interrupt,
+    each: impl Fn(Guarded) -> Result<T, GuardError> + Sync,
+) -> Result<Vec<T>, GuardError> {
+    let one = |node: Guarded| each(node).inspect_err(|_| interrupt.set());
+    thread::scope(|scope| {
+        let threads = nodes.into_iter().map(|node| {
+            let named = thread::Builder::new().name(guard_threads::NAME.to_owned()).stack_size(STACK);
+            named.spawn_scoped(scope, || one(node)).map_err(|error| GuardError::Lacks(error.to_string()))
+        });
+        let started: Vec<_> = threads.collect();
+        let joined = |thread: Result<thread::ScopedJoinHandle<'_, _>, GuardError>| {
+            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        started.into_iter().map(joined).collect()
+    })
+}
 
 /// A law whose state can be told.
-pub trait Telling: ControlLaw {
+trait Telling: ControlLaw {
     /// What it is doing.
     fn mode(&self) -> Mode;
 
@@ -54,8 +152,10 @@ pub struct Done {
     pub slices: u64,
     /// Bytes of them.
     pub asked: u64,
-    /// Bytes that the kernel says were taken.
+    /// Bytes that were taken, by the kernel's count.
     pub taken: u64,
+    /// Of them, those that streams had gone past in their own files.
+    pub taken_behind_streams: u64,
     /// Slices that the kernel refused or that gave less than was asked for.
     pub refused: u64,
     /// Times kswapd was woken or an application had to reclaim by itself.
@@ -68,18 +168,18 @@ pub struct Done {
     pub latest: f64,
 }
 
-/// Guards a node until `interrupt` is set or the time is over. `back_end` is `None` where nothing is to be done, only decided. `tell` is called where
+/// Guards a node until `interrupt` is set or the time is over. `back_ends` is `None` where nothing is to be done, only decided. `tell` is called where
 /// the law changes what it does, and at the end.
 ///
 /// # Errors
 /// When the node cannot be read any more, or the back end is refused for good.
-pub fn run(
+fn run(
     reading: &mut Reading,
-    back_end: Option<&NodeFile>,
+    mut back_ends: Option<&mut BackEnds>,
     law: &mut impl Telling,
     for_at_most: Option<u64>,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Mode, Option<Learnt>, &Done),
+    tell: &mut dyn FnMut(Told<'_>),
 ) -> Result<Done, GuardError> {
     let began = now();
     let mut done = Done::default();
@@ -88,6 +188,10 @@ pub fn run(
     let mut due = began;
     while !interrupt.is_set() && for_at_most.is_none_or(|most| now() - began < most) {
         let at = now();
+        if let Some(files) = back_ends.as_deref_mut().and_then(|back_ends| back_ends.files.as_mut()) {
+            files.follow(at, law.mode() != Mode::Watching, &mut |who| tell(Told::Streams(who)));
+            reading.count_files(files.taken(), files.came_back());
+        }
         let sample = reading.sample(at)?;
         done.latest = done.latest.max(at.saturating_sub(due) as f64 / SECOND as f64);
         done.samples += 1;
@@ -99,16 +203,16 @@ pub fn run(
         let mode = law.mode();
         if told.is_none_or(|told| is_news(told, mode)) {
             told = Some(mode);
-            tell(mode, law.learnt(), &done);
+            tell(Told::Does(mode, law.learnt()));
         }
         match decision {
             Decision::Wait(nanoseconds) => {
                 due = at + nanoseconds;
                 sleep(due.saturating_sub(now()), interrupt);
             }
-            Decision::Reclaim(bytes) => match back_end {
-                Some(back_end) => {
-                    law.made(slice(reading, back_end, bytes, &mut done)?);
+            Decision::Reclaim(bytes) => match back_ends.as_deref_mut() {
+                Some(back_ends) => {
+                    law.made(slice(reading, back_ends, bytes, &mut done)?);
                     due = now();
                 }
                 // Decided, and not done: the kernel does it meanwhile.
@@ -122,7 +226,7 @@ pub fn run(
     }
     done.seconds = (now() - began) as f64 / SECOND as f64;
     done.cpu = own_cpu() as f64 / SECOND as f64;
-    tell(law.mode(), law.learnt(), &done);
+    tell(Told::Does(law.mode(), law.learnt()));
     Ok(done)
 }
 
@@ -140,17 +244,19 @@ fn is_news(before: Mode, now: Mode) -> bool {
     }
 }
 
-fn slice(reading: &mut Reading, back_end: &NodeFile, bytes: u64, done: &mut Done) -> Result<Slice, GuardError> {
-    let (before, began, cpu) = (reading.taken(), now(), own_cpu());
-    let granted = back_end.reclaim(bytes);
+fn slice(reading: &mut Reading, back_ends: &mut BackEnds, bytes: u64, done: &mut Done) -> Result<Slice, GuardError> {
+    let (before, of_files, began, cpu) = (reading.taken(), back_ends.of_files(), now(), own_cpu());
+    let granted = back_ends.reclaim(bytes);
     let granted =
         granted.map_err(|error| GuardError::Lacks(format!("the node refuses to be reclaimed from: {error}")))?;
     let (took, cpu) = (now() - began, own_cpu() - cpu);
-    reading.sample(now())?;
-    let freed = reading.taken().saturating_sub(before);
+    reading.read_counters()?;
+    let of_files = back_ends.of_files() - of_files;
+    let freed = reading.taken().saturating_sub(before) + of_files;
     done.slices += 1;
     done.asked += bytes;
     done.taken += freed;
+    done.taken_behind_streams += of_files;
     done.refused += u64::from(!granted);
     done.longest_slice = done.longest_slice.max(took as f64 / SECOND as f64);
     Ok(Slice { asked: bytes, freed, took, cpu })

@@ -11,6 +11,7 @@ pub mod cgroup;
 pub mod cpu;
 pub mod dentries;
 pub mod diskstats;
+pub mod guard_threads;
 pub mod kernel_threads;
 pub mod meminfo;
 pub mod perf_record;

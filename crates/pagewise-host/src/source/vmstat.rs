@@ -3,6 +3,7 @@
 use super::visit::{Each, Visit, plain};
 use super::{SourceError, format_error};
 use crate::root::Root;
+use pagewise_core::counter::Quantity;
 use std::collections::BTreeMap;
 
 /// The file.
@@ -28,6 +29,14 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, i64>, SourceError> {
     });
     visit(text, &mut each).map_err(|what| format_error(PATH, what))?;
     Ok(all)
+}
+
+/// A quantity of the catalogue, worked out of such numbers. `None` where they do not say it.
+#[must_use]
+pub fn quantity(numbers: &BTreeMap<String, i64>, quantity: &Quantity) -> Option<f64> {
+    let parts = quantity.parts(numbers.keys().map(|name| ("vmstat", name.as_str(), "")));
+    let values: Vec<i64> = numbers.values().copied().collect();
+    (!parts.is_empty()).then(|| parts.iter().map(|part| values[part.at] as f64 * part.weight).sum())
 }
 
 /// Each line as a number of its name.

@@ -31,7 +31,15 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// # Errors
 /// `ENOSYS` before kernel 6.5, `EOPNOTSUPP` for a file system without an answer.
 pub fn cached(file: &File) -> io::Result<u64> {
-    let range = Range { offset: 0, length: 0 };
+    cached_in(file, 0, 0)
+}
+
+/// The same of so many bytes from there on; 0 stands for all up to the end.
+///
+/// # Errors
+/// As for all of the file.
+pub fn cached_in(file: &File, offset: u64, length: u64) -> io::Result<u64> {
+    let range = Range { offset, length };
     let mut stat = CacheStat::default();
     // SAFETY: needed because no safe library offers cachestat. Sound because both pointers are to live locals of the
     // kernel's layout for the whole call, of which it writes the second alone.

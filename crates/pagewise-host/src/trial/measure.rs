@@ -179,14 +179,12 @@ fn grown(quantity: &Quantity, before: &Totals, after: &Totals) -> Result<f64, St
         (Ok(before), Ok(after)) => (before, after),
         (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
     };
-    let both: Vec<(&str, i64)> =
-        after.iter().filter_map(|(name, now)| Some((name.as_str(), now - before.get(name)?))).collect();
-    let parts = quantity.parts(both.iter().map(|(name, _)| ("vmstat", *name, "")));
+    let both = after.iter().filter_map(|(name, now)| Some((name.clone(), now - before.get(name)?))).collect();
     // The kernel lacks the counter, or was built without huge pages or compaction.
-    if parts.is_empty() {
-        return Err(format!("this kernel does not count {} in /proc/vmstat", quantity.base()));
-    }
-    Ok(parts.iter().map(|part| both[part.at].1 as f64 * part.weight).sum::<f64>().max(0.0))
+    let grown = vmstat::quantity(&both, quantity);
+    grown
+        .map(|grown| grown.max(0.0))
+        .ok_or_else(|| format!("this kernel does not count {} in /proc/vmstat", quantity.base()))
 }
 
 /// How soon the processes of a run without a cgroup are looked up again: often at first, when a job starts its

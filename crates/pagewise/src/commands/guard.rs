@@ -7,18 +7,16 @@ use crate::output;
 use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use pagewise_core::guard::SECOND;
+use pagewise_core::guard::asked::{Asked, OutOfRange};
 use pagewise_core::guard::law::{Law, Learnt, Mode, Settings as LawSettings};
 use pagewise_core::guard::paper::Paper;
 use pagewise_core::guard::simulate::{self, Model, Nobody, Ran};
 use pagewise_core::unit::{Bytes, Seconds};
-use pagewise_host::guard::GuardError;
-use pagewise_host::guard::back_end::NodeFile;
-use pagewise_host::guard::reading::{self, Reading};
-use pagewise_host::guard::running::{self, Done};
+use pagewise_host::guard::Streamer;
+use pagewise_host::guard::running::{self, Done, Guarded, Told};
 use pagewise_host::process::Interrupt;
 use serde::Serialize;
 use std::process::ExitCode;
-use std::thread;
 use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
@@ -93,9 +91,9 @@ struct SimulateArgs {
     seed: u64,
 }
 
-/// What `--json` prints.
+/// What `simulate --json` prints.
 #[derive(Serialize)]
-struct Report {
+struct Simulated {
     schema: &'static str,
     laws: Vec<Row>,
     /// What the guard was doing at the end.
@@ -121,13 +119,13 @@ pub(crate) fn run(args: &GuardArgs, global: &Global) -> Result<ExitCode, Failure
 
 /// What `run --json` prints at its end.
 #[derive(Serialize)]
-struct Guarded {
+struct Report {
     schema: &'static str,
-    nodes: Vec<GuardedNode>,
+    nodes: Vec<OfGuardedNode>,
 }
 
 #[derive(Serialize)]
-struct GuardedNode {
+struct OfGuardedNode {
     node: u32,
     #[serde(flatten)]
     done: Done,
@@ -135,19 +133,27 @@ struct GuardedNode {
     learnt: Option<Learnt>,
 }
 
-fn guard(asked: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failure> {
-    cap_is_one(asked.cpu_cap)?;
-    if !(0.1..=10.0).contains(&asked.batch.0) {
-        return Err(Failure::Usage(anyhow!("--batch: from 0.1s to 10s")));
+impl RunArgs {
+    fn asked(&self) -> Result<Asked, Failure> {
+        let bytes = |given: Option<Bytes>| given.map_or(0, |Bytes(bytes)| bytes);
+        let asked = match self.law {
+            WhichLaw::Guard => {
+                Asked::Guard(LawSettings { cpu_cap: self.cpu_cap, batch: self.batch.0, ..LawSettings::default() })
+            }
+            WhichLaw::Paper => Asked::Paper { threshold: bytes(self.threshold), amount: bytes(self.amount) },
+        };
+        asked.check().map_err(out_of_range)
     }
+}
+
+fn guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failure> {
+    let asked = args.asked()?;
     let root = global.root();
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let nodes = if asked.node.is_empty() { reading::nodes(&root) } else { asked.node.clone() };
-    let open = |node: u32| -> Result<_, GuardError> {
-        let back_end = if acts { Some(NodeFile::open(&root, node)?) } else { None };
-        Ok((node, Reading::open(&root, node)?, back_end))
+    let opened = match args.node.as_slice() {
+        [] => Guarded::every(&root, acts),
+        some => some.iter().map(|node| Guarded::open(&root, *node, acts)).collect(),
     };
-    let opened = nodes.into_iter().map(open).collect::<Result<Vec<_>, _>>();
     let opened = opened.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Err(error) = running::stay_in_memory() {
         output::note(&format!(
@@ -155,30 +161,15 @@ fn guard(asked: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failu
         ));
     }
     output::note(&format!("{} {} node(s); Ctrl-C ends it", if acts { "guarding" } else { "watching" }, opened.len()));
-    let each = |(node, mut reading, back_end): (u32, Reading, Option<NodeFile>)| {
-        let mut node = OfNode { node, last: None, unsaid: 0, mode: None, learnt: None };
-        let at_most = asked.at_most.map(|time| (time.0 * SECOND as f64) as u64);
-        let mut tell = |mode, learnt, done: &Done| node.tell(mode, learnt, done);
-        let done = match asked.law {
-            WhichLaw::Guard => {
-                let settings = LawSettings { cpu_cap: asked.cpu_cap, batch: asked.batch.0, ..LawSettings::default() };
-                running::run(&mut reading, back_end.as_ref(), &mut Law::new(settings), at_most, &interrupt, &mut tell)
-            }
-            WhichLaw::Paper => {
-                let bytes = |given: Option<Bytes>| given.map_or(0, |Bytes(bytes)| bytes);
-                let mut law = Paper::new(bytes(asked.threshold), bytes(asked.amount), SECOND / 100);
-                running::run(&mut reading, back_end.as_ref(), &mut law, at_most, &interrupt, &mut tell)
-            }
-        }?;
-        Ok(GuardedNode { node: node.node, done, mode: node.mode, learnt: node.learnt })
-    };
-    let ran: Result<Vec<GuardedNode>, GuardError> = thread::scope(|scope| {
-        let started: Vec<_> = opened.into_iter().map(|one| scope.spawn(|| each(one))).collect();
-        started.into_iter().map(|one| one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);
+    let nodes = running::all(opened, &interrupt, |mut guarded| {
+        let mut node = OfNode { node: guarded.node, last: None, unsaid: 0, mode: None, learnt: None };
+        let done = guarded.run(asked, at_most, &interrupt, &mut |told| node.tell(told))?;
+        Ok(OfGuardedNode { node: node.node, done, mode: node.mode, learnt: node.learnt })
     });
-    let nodes = ran.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let nodes = nodes.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if global.json {
-        output::json(&Guarded { schema: "pagewise.guard/1", nodes });
+        output::json(&Report { schema: "pagewise.guard/1", nodes });
     } else {
         nodes.iter().for_each(|one| output::data(&summary(one)));
     }
@@ -195,7 +186,14 @@ struct OfNode {
 }
 
 impl OfNode {
-    fn tell(&mut self, mode: Mode, learnt: Option<Learnt>, _done: &Done) {
+    fn tell(&mut self, told: Told<'_>) {
+        let (mode, learnt) = match told {
+            Told::Does(mode, learnt) => (mode, learnt),
+            Told::Streams(Streamer { pid, command, path }) => {
+                let now = jiff::Zoned::now().strftime("%H:%M:%S");
+                return output::note(&format!("{now} node {}: {command} ({pid}) streams {path}", self.node));
+            }
+        };
         (self.mode, self.learnt) = (Some(mode), learnt);
         if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(5)) {
             self.unsaid += 1;
@@ -211,15 +209,16 @@ impl OfNode {
     }
 }
 
-fn summary(one: &GuardedNode) -> String {
+fn summary(one: &OfGuardedNode) -> String {
     let done = &one.done;
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     format!(
-        "node {}: {:.1} s; took {:.0} MiB in {} slices with {:.2} s of CPU ({:.1} % of a core); the longest slice {:.1} ms, the latest \
+        "node {}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({:.1} % of a core); the longest slice {:.1} ms, the latest \
          look {:.1} ms late. kswapd woke or an application had to reclaim {} times, applications {} times.",
         one.node,
         done.seconds,
         mib(done.taken),
+        mib(done.taken_behind_streams),
         done.slices,
         done.cpu,
         100.0 * done.cpu / done.seconds.max(1e-9),
@@ -230,16 +229,20 @@ fn summary(one: &GuardedNode) -> String {
     )
 }
 
-fn cap_is_one(cpu_cap: f64) -> Result<(), Failure> {
-    if cpu_cap > 0.0 && cpu_cap <= 64.0 {
-        return Ok(());
-    }
-    Err(Failure::Usage(anyhow!("--cpu-cap: cores, such as 0.5")))
+fn out_of_range(error: OutOfRange) -> Failure {
+    let option = match error {
+        OutOfRange::CpuCap => "--cpu-cap",
+        OutOfRange::Batch => "--batch",
+        OutOfRange::Bytes => "--threshold, --amount",
+    };
+    Failure::Usage(anyhow!("{option}: {error}"))
 }
 
 fn simulate(asked: &SimulateArgs, global: &Global) -> Result<ExitCode, Failure> {
     let model = model(asked)?;
-    let mut law = Law::new(LawSettings { cpu_cap: asked.cpu_cap, ..LawSettings::default() });
+    let settings = LawSettings { cpu_cap: asked.cpu_cap, ..LawSettings::default() };
+    Asked::Guard(settings).check().map_err(out_of_range)?;
+    let mut law = Law::new(settings);
     let fixed = |every: u64| Paper::new(model.size / 100, model.size / 50, every);
     let laws = vec![
         Row { law: "the kernel alone", ran: simulate::run(&model, &mut Nobody) },
@@ -247,7 +250,7 @@ fn simulate(asked: &SimulateArgs, global: &Global) -> Result<ExitCode, Failure> 
         Row { law: "the same every 100 ms", ran: simulate::run(&model, &mut fixed(SECOND / 10)) },
         Row { law: "the guard", ran: simulate::run(&model, &mut law) },
     ];
-    let report = Report { schema: "pagewise.guard-simulation/1", laws, mode: law.mode(), learnt: law.learnt() };
+    let report = Simulated { schema: "pagewise.guard-simulation/1", laws, mode: law.mode(), learnt: law.learnt() };
     if global.json {
         output::json(&report);
     } else {
@@ -268,7 +271,6 @@ fn model(asked: &SimulateArgs) -> Result<Model, Failure> {
     if !(1.0..=86_400.0).contains(&asked.duration.0) {
         return Err(wrong("--duration: from 1s to a day"));
     }
-    cap_is_one(asked.cpu_cap)?;
     let per_byte = |time: Seconds| time.0 * SECOND as f64 / f64::from(1 << 30);
     Ok(Model {
         reporting: asked.reporting.map(per_byte),
@@ -278,7 +280,7 @@ fn model(asked: &SimulateArgs) -> Result<Model, Failure> {
     })
 }
 
-fn table(asked: &SimulateArgs, report: &Report) -> String {
+fn table(asked: &SimulateArgs, report: &Simulated) -> String {
     let mut text = format!(
         "A model, not a measurement: {} of memory, {} a second streaming in, {:.0} ms of CPU to free a GiB.\n\n\
          {:<36}{:>9}{:>8}{:>8}{:>9}{:>9}\n",

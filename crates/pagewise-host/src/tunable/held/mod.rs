@@ -5,6 +5,7 @@
 //! long as the change that set it; where that change ends with its owner, the process ends with the owner by itself, also when
 //! whoever watches was killed with it. A new one is a file with its [`Holder`] and a line in [`HOLDERS`].
 
+mod guard;
 mod memory_state;
 mod process;
 
@@ -56,7 +57,7 @@ trait Holder: Sync {
 }
 
 /// Every held setting's process.
-static HOLDERS: [&dyn Holder; 1] = [&memory_state::Ager];
+static HOLDERS: [&dyn Holder; 2] = [&memory_state::Ager, &guard::Guard];
 
 /// How long a process may hold a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

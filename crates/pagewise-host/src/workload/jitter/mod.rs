@@ -16,7 +16,7 @@ use crate::process::{Command, Interrupt, JobEnded, Output};
 use crate::progress::Progress;
 use crate::root::Root;
 use crate::scope::Scope;
-use crate::source::kernel_threads;
+use crate::source::{guard_threads, kernel_threads};
 use companion::Companion;
 use pagewise_core::experiment::own_measure::OwnMeasure;
 use pagewise_core::experiment::plan;
@@ -70,6 +70,7 @@ const MEASURES: &[OwnMeasure] = &[
     },
     measure("stream_cpu", "s/GiB", "CPU seconds of the streams for each GiB they moved"),
     measure("kswapd_cpu", "s/GiB", "CPU seconds of all kswapd threads for each GiB the streams moved (schedstat)"),
+    measure("guard_cpu", "s/GiB", "CPU seconds of guards of Pagewise for each GiB the streams moved (schedstat)"),
 ];
 
 /// Of the memory available, the length of the file that a buffered stream reads over and over: the ratio of the published
@@ -103,14 +104,34 @@ struct Beside {
     probe: Option<Companion>,
     /// The streams' own cgroup.
     scope: Option<Scope>,
+    reclaimers: Reclaimers,
+}
+
+/// CPU seconds of those who reclaim for others.
+#[derive(Clone, Copy, Default)]
+struct Reclaimers {
     kswapd: f64,
+    guard: f64,
+}
+
+impl Reclaimers {
+    /// Since boot, or since they began.
+    fn now() -> Reclaimers {
+        let root = Root::live();
+        Reclaimers { kswapd: kswapd_cpu(&root), guard: guard_threads::cpu(&root) }
+    }
+
+    fn since(self, before: Reclaimers) -> Reclaimers {
+        let grown = |now: f64, before: f64| (now - before).max(0.0);
+        Reclaimers { kswapd: grown(self.kswapd, before.kswapd), guard: grown(self.guard, before.guard) }
+    }
 }
 
 /// What went on while it ran.
 #[derive(Default)]
 struct Found {
     streamed: Option<Streamed>,
-    kswapd: f64,
+    reclaimers: Reclaimers,
     latencies: Option<Vec<f64>>,
 }
 
@@ -329,7 +350,7 @@ impl Workload for Jitter {
             false => Ok(None),
         };
         // From here on `end_beside` ends them and removes the cgroup, whatever goes wrong.
-        let mut beside = Beside { streams: Vec::new(), probe: None, scope, kswapd: 0.0 };
+        let mut beside = Beside { streams: Vec::new(), probe: None, scope, reclaimers: Reclaimers::default() };
         let began = (|| {
             (beside.streams, beside.probe) = (streams?, probe?);
             if let Some(probe) = &mut beside.probe {
@@ -337,15 +358,15 @@ impl Workload for Jitter {
             }
             beside.streams.iter_mut().chain(&mut beside.probe).try_for_each(Companion::begin)
         })();
-        beside.kswapd = kswapd_cpu(&Root::live());
+        beside.reclaimers = Reclaimers::now();
         self.beside = Some(beside);
         began
     }
 
     fn end_beside(&mut self) -> Result<(), WorkloadError> {
-        let Some(Beside { streams, probe, scope, kswapd }) = self.beside.take() else { return Ok(()) };
+        let Some(Beside { streams, probe, scope, reclaimers }) = self.beside.take() else { return Ok(()) };
         let ballast = self.ballast.as_mut().map_or(Ok(()), Companion::check);
-        let kswapd = kswapd_cpu(&Root::live()) - kswapd;
+        let reclaimers = Reclaimers::now().since(reclaimers);
         let streamed: Result<Vec<Streamed>, _> = streams.into_iter().map(Companion::end).collect();
         let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
         if let Some(scope) = scope {
@@ -361,7 +382,7 @@ impl Workload for Jitter {
         };
         self.found = Some(Found {
             streamed: (!streamed.is_empty()).then_some(total),
-            kswapd,
+            reclaimers,
             latencies: probed?.map(|probed| probed.latencies),
         });
         Ok(())
@@ -387,7 +408,8 @@ impl Workload for Jitter {
         match name {
             "stream_rate" => Ok(streamed.bytes as f64 / streamed.seconds),
             "stream_cpu" => Ok(streamed.cpu / gib),
-            "kswapd_cpu" => Ok(found.kswapd / gib),
+            "kswapd_cpu" => Ok(found.reclaimers.kswapd / gib),
+            "guard_cpu" => Ok(found.reclaimers.guard / gib),
             _ => Err(format!("the workload does not measure {name}")),
         }
     }

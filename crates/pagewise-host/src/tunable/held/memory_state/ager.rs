@@ -124,10 +124,18 @@ fn break_up(
         for _ in 0..batch {
             break_one(&file, &mut pipe, pins).map_err(|error| format!("cannot pin a page: {error}"))?;
         }
-        let after = free(root)?.into_iter().find(|free| free.node == node).map_or(0, |free| free.usable);
-        let broken = before.usable.saturating_sub(after);
-        futile = if broken * 2 < batch * HUGE_PAGES { futile + 1 } else { 0 };
+        let after = free(root)?.into_iter().find(|free| free.node == node);
+        let after = after.unwrap_or(NodeFree { node, free: 0, usable: 0 });
+        futile = if is_futile(before, after, batch) { futile + 1 } else { 0 };
     }
+}
+
+/// Whether a batch brought less than half of what it took. Memory that somebody gave back meanwhile, such as a large process that
+/// ended, hides what was broken up and is added to it.
+fn is_futile(before: NodeFree, after: NodeFree, batch: u64) -> bool {
+    let given_back = after.free.saturating_sub(before.free);
+    let broken = (before.usable + given_back).saturating_sub(after.usable);
+    broken * 2 < batch * HUGE_PAGES
 }
 
 /// A pipe that still has room.
@@ -179,6 +187,15 @@ mod tests {
         assert_eq!(to_break(NodeFree { usable: 25 * 512, ..node }, 0.75), 0);
         assert_eq!(to_break(NodeFree { usable: 25 * 512 + 1, ..node }, 0.75), 1);
         assert_eq!(to_break(NodeFree { usable: 0, ..node }, 0.99), 0);
+    }
+
+    #[test]
+    fn memory_that_somebody_gives_back_meanwhile_makes_no_batch_futile() {
+        let node = |free, usable| NodeFree { node: 0, free: free * HUGE_PAGES, usable: usable * HUGE_PAGES };
+        let before = node(1_000, 800);
+        assert!(!is_futile(before, node(990, 544), 256));
+        assert!(is_futile(before, node(990, 790), 256));
+        assert!(!is_futile(before, node(1_490, 1_044), 256), "500 came back whole, 256 were broken up");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::root::Root;
 use crate::source::vmstat;
 use crate::sys::file_mapping::FileMapping;
 use crate::sys::mapping::{Mapping, PageAdvice};
+use pagewise_core::counter::STEAL_FILE;
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::ReadWriteFlags;
 use rustix::time::{ClockId, clock_gettime};
@@ -141,14 +142,11 @@ impl Stream {
     }
 }
 
-/// Bytes taken from page caches since boot (`pgsteal_file`, 5.9; before that what kswapd and direct reclaim took).
+/// Bytes taken from page caches since boot.
 fn reclaimed() -> io::Result<u64> {
     let vmstat = vmstat::read(&Root::live()).map_err(io::Error::other)?;
-    let of = |name: &str| vmstat.get(name).copied();
-    let pages = of("pgsteal_file").unwrap_or_else(|| {
-        vmstat.iter().filter(|(name, _)| name.starts_with("pgsteal_")).map(|(_, pages)| *pages).sum()
-    });
-    Ok(u64::try_from(pages).unwrap_or(0) * rustix::param::page_size() as u64)
+    let pages = vmstat::quantity(&vmstat, &STEAL_FILE).unwrap_or(0.0);
+    Ok(pages as u64 * rustix::param::page_size() as u64)
 }
 
 /// Where a stream is.

@@ -1,0 +1,189 @@
+//! Which guard is asked for, as a text: `on`, `on(batch=0.2s+no-brake)`, `paper(threshold=200M+amount=400M)`.
+
+use super::law::Settings;
+use crate::unit::{Bytes, Seconds};
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Most of a core, and what a batch may hold.
+const CAP: RangeInclusive<f64> = 0.001..=64.0;
+const BATCH: RangeInclusive<f64> = 0.1..=10.0;
+
+/// A law with its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Asked {
+    /// The guard's own.
+    Guard(Settings),
+    /// The published mechanism.
+    Paper {
+        /// Free bytes below which it frees.
+        threshold: u64,
+        /// Bytes that it frees at once.
+        amount: u64,
+    },
+}
+
+/// A number that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutOfRange {
+    /// [`Settings::cpu_cap`].
+    #[error("the most CPU time it may use is in cores, such as 0.5")]
+    CpuCap,
+    /// [`Settings::batch`].
+    #[error("a batch holds from 0.1s to 10s of fill")]
+    Batch,
+    /// Either number of the published mechanism.
+    #[error("nothing is freed below 0 bytes, or 0 bytes at once")]
+    Bytes,
+}
+
+impl Asked {
+    /// Whether its numbers can be.
+    ///
+    /// # Errors
+    /// For the first that cannot.
+    pub fn check(self) -> Result<Self, OutOfRange> {
+        match self {
+            Asked::Guard(settings) if !CAP.contains(&settings.cpu_cap) => Err(OutOfRange::CpuCap),
+            Asked::Guard(settings) if !BATCH.contains(&settings.batch) => Err(OutOfRange::Batch),
+            Asked::Paper { threshold, amount } if threshold == 0 || amount == 0 => Err(OutOfRange::Bytes),
+            possible => Ok(possible),
+        }
+    }
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Asked::Guard(Settings::default())
+    }
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, parts) = match *self {
+            Asked::Guard(settings) => ("on", of_settings(settings)),
+            Asked::Paper { threshold, amount } => {
+                let typed = |bytes| Bytes(bytes).as_typed();
+                ("paper", vec![format!("threshold={}", typed(threshold)), format!("amount={}", typed(amount))])
+            }
+        };
+        match parts.as_slice() {
+            [] => f.write_str(name),
+            some => write!(f, "{name}({})", some.join("+")),
+        }
+    }
+}
+
+/// What differs from what it is without a word.
+fn of_settings(settings: Settings) -> Vec<String> {
+    let Settings { cpu_cap, batch, brake, gate, audition, trails } = Settings::default();
+    let parts = [
+        (settings.batch != batch).then(|| format!("batch={}s", settings.batch)),
+        (settings.cpu_cap != cpu_cap).then(|| format!("cap={}", settings.cpu_cap)),
+        (settings.brake != brake).then(|| "no-brake".to_owned()),
+        (settings.gate != gate).then(|| "no-gate".to_owned()),
+        (settings.audition != audition).then(|| "no-audition".to_owned()),
+        (settings.trails != trails).then(|| "no-trails".to_owned()),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, inside) = match text.split_once('(') {
+            Some((name, rest)) => {
+                (name, rest.strip_suffix(')').ok_or_else(|| format!("'{text}' has no ')' at its end"))?)
+            }
+            None => (text, ""),
+        };
+        let parts = || inside.split('+').filter(|part| !part.is_empty());
+        let asked = match name {
+            "on" => parts().try_fold(Settings::default(), with).map(Asked::Guard)?,
+            "paper" => paper(parts())?,
+            _ => return Err(format!("'{text}' is no guard")),
+        };
+        asked.check().map_err(|error| error.to_string())
+    }
+}
+
+fn with(settings: Settings, part: &str) -> Result<Settings, String> {
+    match part.split_once('=') {
+        Some(("batch", time)) => {
+            let Seconds(batch) = time.parse().map_err(|error| format!("batch: {error}"))?;
+            Ok(Settings { batch, ..settings })
+        }
+        Some(("cap", cores)) => {
+            let cpu_cap = cores.parse().map_err(|_| format!("'{cores}' is no number of cores, such as 0.5"))?;
+            Ok(Settings { cpu_cap, ..settings })
+        }
+        None if part == "no-brake" => Ok(Settings { brake: false, ..settings }),
+        None if part == "no-gate" => Ok(Settings { gate: false, ..settings }),
+        None if part == "no-audition" => Ok(Settings { audition: false, ..settings }),
+        None if part == "no-trails" => Ok(Settings { trails: false, ..settings }),
+        _ => Err(format!("a guard has no '{part}'")),
+    }
+}
+
+fn paper<'p>(parts: impl Iterator<Item = &'p str>) -> Result<Asked, String> {
+    let (mut threshold, mut amount) = (None, None);
+    for part in parts {
+        let (name, bytes) = part.split_once('=').ok_or_else(|| format!("'{part}' has no number"))?;
+        let Bytes(bytes) = bytes.parse().map_err(|error| format!("{name}: {error}"))?;
+        match name {
+            "threshold" => threshold = Some(bytes),
+            "amount" => amount = Some(bytes),
+            _ => return Err(format!("the published mechanism has no '{name}'")),
+        }
+    }
+    match (threshold, amount) {
+        (Some(threshold), Some(amount)) => Ok(Asked::Paper { threshold, amount }),
+        _ => Err("the published mechanism needs a threshold and an amount".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_stands_for_one_guard_and_comes_back() {
+        for (given, canonical) in [
+            ("on", "on"),
+            ("on()", "on"),
+            ("on(batch=1s)", "on"),
+            ("on(no-brake+batch=200ms)", "on(batch=0.2s+no-brake)"),
+            ("on(cap=0.25+no-gate+no-trails+no-audition)", "on(cap=0.25+no-gate+no-audition+no-trails)"),
+            ("paper(amount=409600K+threshold=200M)", "paper(threshold=200M+amount=400M)"),
+        ] {
+            let asked: Asked = given.parse().unwrap_or_else(|why| panic!("{given}: {why}"));
+            assert_eq!(asked.to_string(), canonical);
+            assert_eq!(canonical.parse(), Ok(asked));
+        }
+    }
+
+    #[test]
+    fn what_is_no_guard_is_refused_with_a_reason() {
+        for text in [
+            "",
+            "of",
+            "On",
+            "on(",
+            "on(batch)",
+            "on(batch=1)",
+            "on(batch=0s)",
+            "on(batch=1h)",
+            "on(cap=0)",
+            "on(cap=nan)",
+            "on(no-law)",
+            "paper",
+            "paper(threshold=1M)",
+            "paper(threshold=0+amount=1M)",
+            "paper(amount=x+threshold=1M)",
+        ] {
+            assert!(text.parse::<Asked>().is_err(), "{text}");
+        }
+    }
+}

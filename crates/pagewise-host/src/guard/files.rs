@@ -1,0 +1,195 @@
+//! Page cache from where a stream has gone past, in its own file: `fadvise(DONTNEED)` on what lies behind its head. No list is scanned for
+//! it, so a GiB costs a fraction of what any reclaim takes; nothing of another process is touched; and it needs no file
+//! of the kernel's beyond `cachestat` (6.5).
+
+use super::streamers::{MOST_FILES, Search, Streamed, Streamer};
+use crate::root::Root;
+use crate::sys::page_cache;
+use pagewise_core::guard::{MILLISECOND, SECOND};
+use rustix::fs::{Advice, fadvise};
+use std::num::NonZeroU64;
+
+/// How often it is looked at what of the files is in memory.
+const LOOKS_EVERY: u64 = 200 * MILLISECOND;
+
+/// Of each stretch so many bytes are looked at.
+const PROBE: u64 = 64 << 10;
+
+/// A file of which nothing came for so long is let go.
+const QUIET: u64 = 3 * SECOND;
+
+/// What is taken in one call, so that a time for a slice can be kept.
+const PIECE: u64 = 8 << 20;
+
+/// Less than this part of a piece means that the kernel keeps it: it is mapped, dirty, or in use. Where that is so again and
+/// again, the call makes every CPU empty its lists each time, and the file is left alone.
+const KEPT: f64 = 0.5;
+const MOST_KEPT: u32 = 3;
+
+/// The files of streams.
+#[derive(Debug)]
+pub(super) struct StreamedFiles {
+    search: Search,
+    files: Vec<OneFile>,
+    /// Taken over, and not yet looked at.
+    new: Vec<Streamed>,
+    looked: u64,
+    taken: u64,
+    came_back: u64,
+}
+
+#[derive(Debug)]
+struct OneFile {
+    streamed: Streamed,
+    /// Of which stretch the end is taken already, and how much is left of it.
+    begun: Option<(usize, u64)>,
+    kept: u32,
+    came_back: u64,
+    /// Since when it is followed.
+    since: u64,
+}
+
+impl StreamedFiles {
+    /// Ready to be asked. `None` where this kernel cannot tell what of a file is in memory.
+    pub(super) fn open(root: &Root) -> Option<StreamedFiles> {
+        let (files, new) = (Vec::with_capacity(MOST_FILES), Vec::with_capacity(MOST_FILES));
+        Some(StreamedFiles { search: Search::start(root)?, files, new, looked: 0, taken: 0, came_back: 0 })
+    }
+
+    /// Looks on, as long as something streams; lets all go once nothing does. Tells of each new streamer.
+    pub(super) fn follow(&mut self, at: u64, is_armed: bool, tell: &mut dyn FnMut(&Streamer)) {
+        self.search.want(is_armed);
+        if !is_armed {
+            while let Some(one) = self.files.pop() {
+                self.search.let_go(one.streamed);
+            }
+            return;
+        }
+        if at.saturating_sub(self.looked) < LOOKS_EVERY {
+            return;
+        }
+        self.looked = at;
+        self.search.adopt(&mut self.new);
+        while let Some(streamed) = self.new.pop() {
+            self.files.push(OneFile { streamed, begun: None, kept: 0, came_back: 0, since: at });
+        }
+        for one in &mut self.files {
+            let was_streamed = one.streamed.trail.is_streamed();
+            let Streamed { file, trail, .. } = &mut one.streamed;
+            trail.look(at, |place| page_cache::cached_in(file, place, PROBE).is_ok_and(|cached| cached > 0));
+            self.came_back += trail.came_back().saturating_sub(one.came_back);
+            one.came_back = trail.came_back();
+            if !was_streamed && trail.is_streamed() {
+                tell(&one.streamed.who);
+            }
+        }
+        let mut index = 0;
+        while let Some(one) = self.files.get(index) {
+            if at.saturating_sub(one.streamed.trail.came_last().max(one.since)) > QUIET {
+                self.search.let_go(self.files.swap_remove(index).streamed);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Takes up to so many bytes; gives those that are really gone.
+    pub(super) fn take(&mut self, bytes: u64) -> u64 {
+        let mut taken = 0;
+        for one in &mut self.files {
+            while taken < bytes {
+                match one.take(bytes - taken) {
+                    Some(gone) => taken += gone,
+                    None => break,
+                }
+            }
+        }
+        self.taken += taken;
+        taken
+    }
+
+    /// Total bytes it took, which no counter of the kernel's has.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Total bytes of them that somebody wanted again.
+    pub(super) fn came_back(&self) -> u64 {
+        self.came_back
+    }
+}
+
+impl OneFile {
+    /// Takes the next piece, from its end: as long as the begin of a stretch is there, all of it that is left is known to be.
+    /// `None` where there is nothing to take.
+    fn take(&mut self, at_most: u64) -> Option<u64> {
+        if self.kept >= MOST_KEPT {
+            return None;
+        }
+        let next = self.streamed.trail.next()?;
+        let left = match self.begun {
+            Some((stretch, left)) if stretch == next.stretch => left,
+            _ => next.length,
+        };
+        let piece = PIECE.min(at_most.next_multiple_of(1 << 20)).min(left);
+        let from = next.from + left - piece;
+        let cached = |from| page_cache::cached_in(&self.streamed.file, from, piece).unwrap_or(0);
+        let before = cached(from);
+        if before > 0 {
+            let _ = fadvise(&self.streamed.file, from, NonZeroU64::new(piece), Advice::DontNeed);
+        }
+        let gone = before.saturating_sub(cached(from));
+        let is_kept = (gone as f64) < KEPT * before as f64;
+        self.kept = if is_kept { self.kept + 1 } else { self.kept.saturating_sub(u32::from(gone > 0)) };
+        if left == piece || is_kept {
+            self.streamed.trail.took(next.stretch);
+            self.begun = None;
+        } else {
+            self.begun = Some((next.stretch, left - piece));
+        }
+        Some(gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::io::Read;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn what_this_process_streamed_is_taken_behind_it_and_not_at_its_head() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join("stream");
+        File::create(&path).unwrap().set_len(1 << 30).unwrap();
+        let Some(mut files) = StreamedFiles::open(&Root::live()) else { return };
+        let (mut read, mut told) = (File::open(&path).unwrap(), Vec::new());
+        let (began, mut buffer, mut at) = (Instant::now(), vec![0; 8 << 20], 0_u64);
+        let mut position = 0_u64;
+        while !told.iter().any(|path: &String| path.ends_with("/stream")) {
+            assert!(began.elapsed() < Duration::from_secs(60), "it was not found");
+            if position > 900 << 20 {
+                page_cache_dropped(&read);
+                (read, position) = (File::open(&path).unwrap(), 0);
+            }
+            position += read.read(&mut buffer).unwrap() as u64;
+            std::thread::sleep(Duration::from_millis(20));
+            at = began.elapsed().as_nanos() as u64 + SECOND;
+            files.follow(at, true, &mut |who| told.push(who.path.clone()));
+        }
+        files.files.retain(|one| one.streamed.who.path.ends_with("/stream"));
+        let before = page_cache::cached(&read).unwrap();
+        let taken = files.take(24 << 20);
+        assert!(taken >= 8 << 20, "{taken}");
+        assert!(before - page_cache::cached(&read).unwrap() >= taken);
+        let head = position.saturating_sub(8 << 20);
+        assert!(page_cache::cached_in(&read, head, 4 << 20).unwrap() > 0, "the head stays");
+        files.follow(at + SECOND, false, &mut |_| {});
+        assert!(files.files.is_empty());
+    }
+
+    fn page_cache_dropped(file: &File) {
+        fadvise(file, 0, None, Advice::DontNeed).unwrap();
+    }
+}

@@ -1,0 +1,256 @@
+//! Who streams, and through which file: looked for by a thread of its own as long as the guard is armed, since the loop neither allocates
+//! nor waits for a file system.
+//!
+//! A process that reads much has the file open. It is opened once more by its descriptor (`/proc/PID/fd`), for looking
+//! (`cachestat`) and for advice (`fadvise`) alone: nothing is read from it. As long as that lasts its file system cannot be unmounted, so it is let go
+//! as soon as the stream is quiet.
+
+use crate::root::Root;
+use crate::source::kernel_threads;
+use crate::sys::page_cache;
+use pagewise_core::guard::trail::Trail;
+use rustix::fs::OFlags;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How often it is looked for while the guard is armed, and how long the thread sleeps while it is not.
+const EVERY: Duration = Duration::from_millis(500);
+const ASLEEP: Duration = Duration::from_secs(3600);
+
+/// Who reads less in a second is no streamer.
+const LEAST_READ: f64 = (32 << 20) as f64;
+
+/// No shorter file is a stream that fills memory.
+const LEAST_FILE: u64 = 64 << 20;
+
+/// No more processes, descriptors of one, and files are looked at.
+const MOST_PROCESSES: usize = 4;
+const MOST_DESCRIPTORS: usize = 512;
+pub(super) const MOST_FILES: usize = 8;
+
+/// File systems that keep their files in memory only (`include/uapi/linux/magic.h`): nothing there can be had back.
+const IN_MEMORY: [i64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+
+/// Tells a file from all others.
+type Key = (u64, u64);
+
+/// A file that a process reads.
+#[derive(Debug)]
+pub(super) struct Streamed {
+    pub(super) who: Streamer,
+    pub(super) file: File,
+    pub(super) trail: Trail,
+    key: Key,
+}
+
+/// Who streams, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Streamer {
+    /// The process.
+    pub pid: u32,
+    /// Its name.
+    pub command: String,
+    /// The file.
+    pub path: String,
+}
+
+/// What the loop and the thread that looks share.
+#[derive(Debug, Default)]
+struct Shared {
+    wanted: AtomicBool,
+    over: AtomicBool,
+    files: Mutex<Files>,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    /// Found, and not yet taken over by the loop.
+    found: Vec<Streamed>,
+    /// All that were found and not let go.
+    held: Vec<Key>,
+}
+
+impl Shared {
+    /// What nobody took over: as long as it is open, its file system cannot be unmounted.
+    fn let_found_go(&self) {
+        let mut files = self.files();
+        let found = std::mem::take(&mut files.found);
+        files.held.retain(|key| !found.iter().any(|one| one.key == *key));
+    }
+
+    /// Whoever panicked with it left nothing half done.
+    fn files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The search, as the loop has it. Dropped, it ends.
+#[derive(Debug)]
+pub(super) struct Search {
+    shared: Arc<Shared>,
+    thread: Thread,
+}
+
+impl Search {
+    /// Begins it. `None` where this kernel does not say what of a file is in memory (before 6.5), or a thread cannot be had.
+    pub(super) fn start(root: &Root) -> Option<Search> {
+        if !root.is_live() || page_cache::cached(&File::open("/proc/self/exe").ok()?).is_err() {
+            return None;
+        }
+        let shared = Arc::new(Shared::default());
+        let looks = Arc::clone(&shared);
+        // Not waited for at the end: a file system that hangs must not keep the guard from ending.
+        let named = thread::Builder::new().name("pagewise-search".to_owned());
+        let started = named.spawn(move || search(&Root::live(), &looks)).ok()?;
+        Some(Search { shared, thread: started.thread().clone() })
+    }
+
+    /// Whether it is to look. Allocates nothing.
+    pub(super) fn want(&self, wanted: bool) {
+        if self.shared.wanted.swap(wanted, Ordering::Relaxed) != wanted && wanted {
+            self.thread.unpark();
+        }
+    }
+
+    /// Moves what was found into `files`, as far as there is room. Waits for nothing and allocates nothing.
+    pub(super) fn adopt(&self, files: &mut Vec<Streamed>) {
+        let Ok(mut shared) = self.shared.files.try_lock() else { return };
+        while files.len() < files.capacity() {
+            match shared.found.pop() {
+                Some(one) => files.push(one),
+                None => return,
+            }
+        }
+    }
+
+    /// A file is let go; it may be found again.
+    pub(super) fn let_go(&self, streamed: Streamed) {
+        self.shared.files().held.retain(|key| *key != streamed.key);
+    }
+}
+
+impl Drop for Search {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        self.thread.unpark();
+    }
+}
+
+fn search(root: &Root, shared: &Shared) {
+    let mut read_before: HashMap<u32, u64> = HashMap::new();
+    let mut looked: Option<Instant> = None;
+    while !shared.over.load(Ordering::Relaxed) {
+        if !shared.wanted.load(Ordering::Relaxed) {
+            (looked, read_before) = (None, HashMap::new());
+            shared.let_found_go();
+            thread::park_timeout(ASLEEP);
+            continue;
+        }
+        let pids = kernel_threads::programs(root);
+        let read: HashMap<u32, u64> = pids.into_iter().filter_map(|pid| Some((pid, bytes_read(root, pid)?))).collect();
+        if let Some(since) = looked {
+            let seconds = since.elapsed().as_secs_f64();
+            for pid in readers(&read, &read_before, seconds) {
+                look_through(root, pid, shared);
+            }
+        }
+        (looked, read_before) = (Some(Instant::now()), read);
+        thread::park_timeout(EVERY);
+    }
+}
+
+/// Bytes a process has read, by calls (`rchar`) or from disks.
+fn bytes_read(root: &Root, pid: u32) -> Option<u64> {
+    let text = root.read(&format!("/proc/{pid}/io")).ok()?;
+    let of = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    Some(of("rchar:")?.max(of("read_bytes:").unwrap_or(0)))
+}
+
+/// Those that read most, the first first.
+fn readers(now: &HashMap<u32, u64>, before: &HashMap<u32, u64>, seconds: f64) -> Vec<u32> {
+    let grown = now.iter().filter_map(|(pid, read)| Some((read.saturating_sub(*before.get(pid)?), *pid)));
+    let mut most: Vec<(u64, u32)> = grown.filter(|(grown, _)| *grown as f64 >= LEAST_READ * seconds).collect();
+    most.sort_unstable_by(|one, other| other.cmp(one));
+    most.into_iter().take(MOST_PROCESSES).map(|(_, pid)| pid).collect()
+}
+
+/// Puts down every file that a process has open and that may be its stream.
+fn look_through(root: &Root, pid: u32, shared: &Shared) {
+    let folder = format!("/proc/{pid}/fd");
+    for descriptor in root.list(&folder).unwrap_or_default().into_iter().take(MOST_DESCRIPTORS) {
+        let link = format!("{folder}/{descriptor}");
+        // A link to no regular file is none to a stream, and opening it could wait for ever or do harm.
+        let Some(path) = fs::read_link(&link).ok().filter(|path| path.is_absolute()) else { continue };
+        let Some(there) = fs::metadata(&link).ok().filter(|there| there.is_file() && there.len() >= LEAST_FILE) else {
+            continue;
+        };
+        let key = (there.dev(), there.ino());
+        {
+            let files = shared.files();
+            if files.held.len() >= MOST_FILES || files.held.contains(&key) {
+                continue;
+            }
+        }
+        let mut options = File::options();
+        options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+        let Ok(file) = options.open(&link) else { continue };
+        let is_same = file.metadata().is_ok_and(|there| (there.dev(), there.ino()) == key);
+        if !is_same || is_in_memory(&file) || page_cache::cached_in(&file, 0, 4096).is_err() {
+            continue;
+        }
+        let command = root.read(&format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
+        let who = Streamer { pid, command, path: path.to_string_lossy().into_owned() };
+        let mut files = shared.files();
+        files.held.push(key);
+        files.found.push(Streamed { who, file, trail: Trail::of(there.len()), key });
+    }
+}
+
+fn is_in_memory(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|of| IN_MEMORY.contains(&(of.f_type as i64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn those_that_read_most_come_first_and_few_bytes_are_no_stream() {
+        let before = HashMap::from([(1, 0), (2, 100 << 20), (3, 0), (4, 0)]);
+        let now = HashMap::from([(1, 40 << 20), (2, 400 << 20), (3, 1 << 20), (5, 900 << 20)]);
+        assert_eq!(readers(&now, &before, 1.0), [2, 1], "of a new process it is not known how fast it reads");
+    }
+
+    #[test]
+    fn the_file_of_a_process_that_reads_is_found_and_of_one_that_stopped_let_go() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join("stream");
+        File::create(&path).unwrap().set_len(LEAST_FILE).unwrap();
+        let Some(search) = Search::start(&Root::live()) else { return };
+        search.want(true);
+        let mut files: Vec<Streamed> = Vec::with_capacity(MOST_FILES);
+        let began = Instant::now();
+        let mut buffer = vec![0; 1 << 20];
+        let ours = std::process::id();
+        while !files.iter().any(|one| one.who.pid == ours && one.who.path.ends_with("stream")) {
+            assert!(began.elapsed() < Duration::from_secs(30), "{files:?}");
+            let mut file = File::open(&path).unwrap();
+            while file.read(&mut buffer).unwrap() > 0 {}
+            search.adopt(&mut files);
+            files.retain(|one| one.who.pid == ours);
+        }
+        let key = files[0].key;
+        assert!(search.shared.files().held.contains(&key));
+        search.let_go(files.swap_remove(0));
+        search.want(false);
+        assert!(
+            !search.shared.files().held.contains(&key) || search.shared.files().found.iter().any(|one| one.key == key)
+        );
+    }
+}
