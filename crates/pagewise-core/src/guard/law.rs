@@ -196,6 +196,8 @@ pub struct Law {
     /// Whether it slept until then, or was at work.
     slept: bool,
     lateness: f64,
+    /// How long a slice takes at worst: among others who want the CPU, longer than it works.
+    slice: f64,
     /// Since when the fill is looked at, the headroom then, and what was freed since.
     fill_since: Option<(u64, u64)>,
     freed_since: u64,
@@ -233,6 +235,7 @@ impl Law {
             expected: None,
             slept: false,
             lateness: LEAST_LATE as f64,
+            slice: SLICE as f64,
             fill_since: None,
             freed_since: 0,
             fill: 0.0,
@@ -277,7 +280,7 @@ impl Law {
 
     /// Headroom at which a batch begins: what a stream fills twice over before the next look could come at its latest.
     fn begins_at(&self, size: u64) -> u64 {
-        let blind = self.lateness + (SHORTEST_TICK + SLICE) as f64;
+        let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
         let by_time = 2.0 * self.filling_now() * blind / SECOND as f64;
         by_time.clamp(size as f64 * LEAST_RESERVE, size as f64 * MOST_RESERVE) as u64
     }
@@ -303,6 +306,7 @@ impl Law {
         let faded = self.lateness * libm::exp(-seconds / LATE_FADES);
         let late = if self.slept { late.min(MOST_LATE) } else { 0 };
         self.lateness = faded.max(late as f64).max(LEAST_LATE as f64);
+        self.slice = (self.slice * libm::exp(-seconds / LATE_FADES)).max(SLICE as f64);
         self.last = Some(sample.at);
         let grant = self.settings.cpu_cap * SECOND as f64;
         self.cpu_left = (self.cpu_left + grant * seconds).min(grant * CAP_OVER);
@@ -500,6 +504,7 @@ impl ControlLaw for Law {
         if !is_poor {
             self.freeing.learn(slice.freed, slice.took, slice.cpu);
         }
+        self.slice = self.slice.max(slice.took.min(MOST_LATE) as f64);
         self.brake.taken(slice.freed);
         self.freed_since += slice.freed;
         self.cpu_left -= slice.cpu as f64;

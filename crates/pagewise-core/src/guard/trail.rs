@@ -67,7 +67,7 @@ pub struct Trail {
     /// The looks before and now.
     before: Option<u64>,
     now: u64,
-    came_last: u64,
+    is_streamed: bool,
     came_back: u64,
 }
 
@@ -86,7 +86,7 @@ impl Trail {
             in_order: 0.0,
             before: None,
             now: 0,
-            came_last: 0,
+            is_streamed: false,
             came_back: 0,
         }
     }
@@ -151,24 +151,19 @@ impl Trail {
         let so_far = self.gone + LEFT_BEHIND as u64;
         let dues = self.stretches.iter_mut().filter(|stretch| is_new(stretch)).filter_map(|stretch| stretch.due.take());
         let back = dues.filter(|due| so_far < *due).count() as u64;
-        if came > 0 {
-            self.came_last = now;
-        }
         self.came += came as f64;
         self.in_order += in_order as f64;
         self.came_back += back * self.stretch;
+        // As long as little comes, it stays what it was: a stream may meet what is in memory for minutes.
+        if self.came >= LEAST_CAME {
+            self.is_streamed = self.in_order >= IN_ORDER * self.came && self.head.is_some();
+        }
     }
 
     /// Whether what comes, comes one after the other.
     #[must_use]
     pub fn is_streamed(&self) -> bool {
-        self.came >= LEAST_CAME && self.in_order >= IN_ORDER * self.came && self.head.is_some()
-    }
-
-    /// When something came last; 0 when nothing has.
-    #[must_use]
-    pub fn came_last(&self) -> u64 {
-        self.came_last
+        self.is_streamed
     }
 
     /// The stretch that is to be taken next: the nearest behind the head, but for the last ones. `None` where the file is not
@@ -196,12 +191,6 @@ impl Trail {
     #[must_use]
     pub fn came_back(&self) -> u64 {
         self.came_back
-    }
-
-    /// Nobody looked for a while: what came since says nothing of an order.
-    pub fn forget(&mut self) {
-        (self.head, self.before, self.came, self.in_order) = (None, None, 0.0, 0.0);
-        self.stretches.iter_mut().for_each(|stretch| *stretch = Stretch::default());
     }
 }
 

@@ -5,7 +5,7 @@
 use super::streamers::{MOST_FILES, Search, Streamed, Streamer};
 use crate::root::Root;
 use crate::sys::page_cache;
-use pagewise_core::guard::{MILLISECOND, SECOND};
+use pagewise_core::guard::MILLISECOND;
 use rustix::fs::{Advice, fadvise};
 use std::num::NonZeroU64;
 
@@ -14,9 +14,6 @@ const LOOKS_EVERY: u64 = 200 * MILLISECOND;
 
 /// Of each stretch so many bytes are looked at.
 const PROBE: u64 = 64 << 10;
-
-/// A file of which nothing came for so long is let go.
-const QUIET: u64 = 3 * SECOND;
 
 /// What is taken in one call, so that a time for a slice can be kept.
 const PIECE: u64 = 8 << 20;
@@ -45,8 +42,6 @@ struct OneFile {
     begun: Option<(usize, u64)>,
     kept: u32,
     came_back: u64,
-    /// Since when it is followed.
-    since: u64,
 }
 
 impl StreamedFiles {
@@ -56,22 +51,16 @@ impl StreamedFiles {
         Some(StreamedFiles { search: Search::start(root)?, files, new, looked: 0, taken: 0, came_back: 0 })
     }
 
-    /// Looks on, as long as something streams; lets all go once nothing does. Tells of each new streamer.
+    /// Looks on, and lets those go whose process reads no more. New ones are looked for while something streams, and told of.
     pub(super) fn follow(&mut self, at: u64, is_armed: bool, tell: &mut dyn FnMut(&Streamer)) {
         self.search.want(is_armed);
-        if !is_armed {
-            while let Some(one) = self.files.pop() {
-                self.search.let_go(one.streamed);
-            }
-            return;
-        }
-        if at.saturating_sub(self.looked) < LOOKS_EVERY {
+        if at.saturating_sub(self.looked) < LOOKS_EVERY || !is_armed && self.files.is_empty() {
             return;
         }
         self.looked = at;
         self.search.adopt(&mut self.new);
         while let Some(streamed) = self.new.pop() {
-            self.files.push(OneFile { streamed, begun: None, kept: 0, came_back: 0, since: at });
+            self.files.push(OneFile { streamed, begun: None, kept: 0, came_back: 0 });
         }
         for one in &mut self.files {
             let was_streamed = one.streamed.trail.is_streamed();
@@ -85,7 +74,7 @@ impl StreamedFiles {
         }
         let mut index = 0;
         while let Some(one) = self.files.get(index) {
-            if at.saturating_sub(one.streamed.trail.came_last().max(one.since)) > QUIET {
+            if self.search.is_quiet(&one.streamed) {
                 self.search.let_go(self.files.swap_remove(index).streamed);
             } else {
                 index += 1;
@@ -154,6 +143,7 @@ impl OneFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagewise_core::guard::SECOND;
     use std::fs::File;
     use std::io::Read;
     use std::time::{Duration, Instant};
@@ -185,8 +175,12 @@ mod tests {
         assert!(before - page_cache::cached(&read).unwrap() >= taken);
         let head = position.saturating_sub(8 << 20);
         assert!(page_cache::cached_in(&read, head, 4 << 20).unwrap() > 0, "the head stays");
-        files.follow(at + SECOND, false, &mut |_| {});
-        assert!(files.files.is_empty());
+        let quiet = Instant::now();
+        while !files.files.is_empty() {
+            assert!(quiet.elapsed() < Duration::from_secs(30), "a file that nobody reads is held");
+            std::thread::sleep(Duration::from_millis(50));
+            files.follow(at + SECOND + quiet.elapsed().as_nanos() as u64, false, &mut |_| {});
+        }
     }
 
     fn page_cache_dropped(file: &File) {

@@ -3,7 +3,7 @@
 //!
 //! A process that reads much has the file open. It is opened once more by its descriptor (`/proc/PID/fd`), for looking
 //! (`cachestat`) and for advice (`fadvise`) alone: nothing is read from it. As long as that lasts its file system cannot be unmounted, so it is let go
-//! as soon as the stream is quiet.
+//! as soon as its process reads no more. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
 
 use crate::root::Root;
 use crate::source::kernel_threads;
@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// How often it is looked for while the guard is armed, and how long the thread sleeps while it is not.
 const EVERY: Duration = Duration::from_millis(500);
 const ASLEEP: Duration = Duration::from_secs(3600);
+
+/// A process that read little in so many looks in a row is at its end, or gone.
+const QUIET_LOOKS: u32 = 6;
 
 /// Who reads less in a second is no streamer.
 const LEAST_READ: f64 = (32 << 20) as f64;
@@ -72,7 +75,15 @@ struct Files {
     /// Found, and not yet taken over by the loop.
     found: Vec<Streamed>,
     /// All that were found and not let go.
-    held: Vec<Key>,
+    held: Vec<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    key: Key,
+    pid: u32,
+    /// Looks in a row in which its process read little.
+    quiet: u32,
 }
 
 impl Shared {
@@ -80,7 +91,7 @@ impl Shared {
     fn let_found_go(&self) {
         let mut files = self.files();
         let found = std::mem::take(&mut files.found);
-        files.held.retain(|key| !found.iter().any(|one| one.key == *key));
+        files.held.retain(|held| !found.iter().any(|one| one.key == held.key));
     }
 
     /// Whoever panicked with it left nothing half done.
@@ -128,9 +139,15 @@ impl Search {
         }
     }
 
+    /// Whether its process reads no more. Waits for nothing: who cannot be told of now is told of later.
+    pub(super) fn is_quiet(&self, streamed: &Streamed) -> bool {
+        let Ok(shared) = self.shared.files.try_lock() else { return false };
+        shared.held.iter().any(|held| held.key == streamed.key && held.quiet >= QUIET_LOOKS)
+    }
+
     /// A file is let go; it may be found again.
     pub(super) fn let_go(&self, streamed: Streamed) {
-        self.shared.files().held.retain(|key| *key != streamed.key);
+        self.shared.files().held.retain(|held| held.key != streamed.key);
     }
 }
 
@@ -145,9 +162,12 @@ fn search(root: &Root, shared: &Shared) {
     let mut read_before: HashMap<u32, u64> = HashMap::new();
     let mut looked: Option<Instant> = None;
     while !shared.over.load(Ordering::Relaxed) {
-        if !shared.wanted.load(Ordering::Relaxed) {
-            (looked, read_before) = (None, HashMap::new());
+        let is_wanted = shared.wanted.load(Ordering::Relaxed);
+        if !is_wanted {
             shared.let_found_go();
+        }
+        if !is_wanted && shared.files().held.is_empty() {
+            (looked, read_before) = (None, HashMap::new());
             thread::park_timeout(ASLEEP);
             continue;
         }
@@ -155,7 +175,11 @@ fn search(root: &Root, shared: &Shared) {
         let read: HashMap<u32, u64> = pids.into_iter().filter_map(|pid| Some((pid, bytes_read(root, pid)?))).collect();
         if let Some(since) = looked {
             let seconds = since.elapsed().as_secs_f64();
-            for pid in readers(&read, &read_before, seconds) {
+            let readers = readers(&read, &read_before, seconds);
+            for held in &mut shared.files().held {
+                held.quiet = if readers.contains(&held.pid) { 0 } else { held.quiet + 1 };
+            }
+            for pid in readers.into_iter().take(if is_wanted { MOST_PROCESSES } else { 0 }) {
                 look_through(root, pid, shared);
             }
         }
@@ -176,7 +200,7 @@ fn readers(now: &HashMap<u32, u64>, before: &HashMap<u32, u64>, seconds: f64) ->
     let grown = now.iter().filter_map(|(pid, read)| Some((read.saturating_sub(*before.get(pid)?), *pid)));
     let mut most: Vec<(u64, u32)> = grown.filter(|(grown, _)| *grown as f64 >= LEAST_READ * seconds).collect();
     most.sort_unstable_by(|one, other| other.cmp(one));
-    most.into_iter().take(MOST_PROCESSES).map(|(_, pid)| pid).collect()
+    most.into_iter().map(|(_, pid)| pid).collect()
 }
 
 /// Puts down every file that a process has open and that may be its stream.
@@ -192,7 +216,7 @@ fn look_through(root: &Root, pid: u32, shared: &Shared) {
         let key = (there.dev(), there.ino());
         {
             let files = shared.files();
-            if files.held.len() >= MOST_FILES || files.held.contains(&key) {
+            if files.held.len() >= MOST_FILES || files.held.iter().any(|held| held.key == key) {
                 continue;
             }
         }
@@ -206,7 +230,7 @@ fn look_through(root: &Root, pid: u32, shared: &Shared) {
         let command = root.read(&format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
         let who = Streamer { pid, command, path: path.to_string_lossy().into_owned() };
         let mut files = shared.files();
-        files.held.push(key);
+        files.held.push(Held { key, pid, quiet: 0 });
         files.found.push(Streamed { who, file, trail: Trail::of(there.len()), key });
     }
 }
@@ -246,11 +270,13 @@ mod tests {
             files.retain(|one| one.who.pid == ours);
         }
         let key = files[0].key;
-        assert!(search.shared.files().held.contains(&key));
-        search.let_go(files.swap_remove(0));
         search.want(false);
-        assert!(
-            !search.shared.files().held.contains(&key) || search.shared.files().found.iter().any(|one| one.key == key)
-        );
+        let began = Instant::now();
+        while !search.is_quiet(&files[0]) {
+            assert!(began.elapsed() < Duration::from_secs(30), "it no longer reads");
+            thread::sleep(Duration::from_millis(50));
+        }
+        search.let_go(files.swap_remove(0));
+        assert!(!search.shared.files().held.iter().any(|held| held.key == key));
     }
 }
