@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// Most of a core, and what a batch may hold.
 const CAP: RangeInclusive<f64> = 0.001..=64.0;
-const BATCH: RangeInclusive<f64> = 0.1..=10.0;
+const BATCH: RangeInclusive<f64> = 0.005..=10.0;
 
 /// A law with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,7 @@ pub enum OutOfRange {
     #[error("the most CPU time it may use is in cores, such as 0.5")]
     CpuCap,
     /// [`Settings::batch`].
-    #[error("a batch holds from 0.1s to 10s of fill")]
+    #[error("a batch holds from 5ms to 10s of fill")]
     Batch,
     /// Either number of the published mechanism.
     #[error("nothing is freed below 0 bytes, or 0 bytes at once")]

@@ -62,7 +62,10 @@ const MOST_RESERVE: f64 = 0.03;
 const MOST_ABOVE: f64 = 0.02;
 
 /// A batch holds between so many seconds of fill.
-const SHORTEST_BATCH: f64 = 0.1;
+const SHORTEST_BATCH: f64 = 0.005;
+
+/// And no fewer bytes.
+const LEAST_BATCH: u64 = 8 << 20;
 const LONGEST_HELD: f64 = 3.0;
 
 /// An estimate of the fill is renewed when so much time has passed, and loses half of itself in about so many seconds. In less time pages
@@ -288,7 +291,7 @@ impl Law {
     /// Headroom at which it ends.
     fn ends_at(&self, begins_at: u64, size: u64) -> u64 {
         let held = (self.filling_now() * self.seconds_held).min(size as f64 * MOST_ABOVE) as u64;
-        (begins_at + held).max(2 * begins_at)
+        begins_at + held.max(LEAST_BATCH)
     }
 
     /// Bytes a second: by headroom, or by what came into the page cache where the kernel's own reclaim hides it.

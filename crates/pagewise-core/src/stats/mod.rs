@@ -30,6 +30,7 @@ pub mod noncentral_t;
 pub mod normal;
 pub mod outliers;
 pub mod paired;
+pub mod paired_ratio;
 pub mod percent;
 pub mod power;
 pub mod randomisation;

@@ -1,7 +1,9 @@
-//! `docs/method/jitter.md` shows the committed trials of the map of harm: where reclaim costs a program something beside a stream.
+//! `docs/method/jitter.md` shows the committed trials of the map of harm: where reclaim costs a program something beside a stream;
+//! `docs/method/guard.md` those with a guard: what of that it gives back.
 
-use pagewise_core::comparison::found::{Comparison, MeasureContrast};
+use pagewise_core::comparison::found::{BlockDifference, Comparison, MeasureContrast};
 use pagewise_core::experiment::analysis::Analysis;
+use pagewise_core::stats::paired_ratio;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,11 +11,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-const BEGIN: &str = "<!-- map: begin -->\n";
-const END: &str = "<!-- map: end -->\n";
-
-fn analyses() -> Vec<Analysis> {
-    let entries = fs::read_dir(root().join("bench/results/map-of-harm")).into_iter().flatten().flatten();
+/// The committed trials of a folder.
+fn analyses(folder: &str) -> Vec<Analysis> {
+    let entries = fs::read_dir(root().join("bench/results").join(folder)).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
     files.iter().map(|file| serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()).collect()
@@ -32,12 +32,12 @@ fn measure<'c>(comparison: &'c Comparison, name: &str) -> Option<&'c MeasureCont
 }
 
 /// A row for each victim, rate and size of folios.
-fn table() -> String {
+fn map_of_harm() -> String {
     let mut text = String::from(
         "| victim | rate | folios | steps together | 99th step | n | streams, s/GiB: same misses, buffered | kswapd, s/GiB |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
-    for analysis in analyses() {
+    for analysis in analyses("map-of-harm") {
         let of = |metric: &'static str| analysis.comparisons.iter().filter(move |one| one.metric == metric);
         for (sum, p99) in of("step_sum").zip(of("step_p99")) {
             assert_eq!(sum.by, p99.by);
@@ -58,16 +58,84 @@ fn table() -> String {
     text
 }
 
-#[test]
-fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
-    let file = root().join("docs/method/jitter.md");
+/// b against a in one metric.
+fn contrast<'a>(analysis: &'a Analysis, a: &str, b: &str, metric: &str) -> Option<&'a Comparison> {
+    analysis.comparisons.iter().find(|one| one.a == a && one.b == b && one.metric == metric)
+}
+
+/// The losses of two arms against `same-misses`, block by block.
+fn losses(kernel: &Comparison, guarded: &Comparison) -> Vec<(f64, f64)> {
+    let loss = |difference: f64| difference.exp() - 1.0;
+    let same = |block: u32| guarded.differences.iter().find(|one| one.block == block);
+    let both = |one: &BlockDifference| Some((loss(one.difference), loss(same(one.block)?.difference)));
+    kernel.differences.iter().filter_map(both).collect()
+}
+
+/// Rows of a trial: one for each metric and guard.
+fn of_guards(analysis: &Analysis) -> String {
+    let mut text = String::new();
+    for metric in ["step_sum", "step_p99", "alloc_p99"] {
+        let Some(kernel) = contrast(analysis, "same-misses", "buffered", metric) else { continue };
+        for arm in ["guard", "node-file"] {
+            let Some(guarded) = contrast(analysis, "same-misses", arm, metric) else { continue };
+            let against = contrast(analysis, "buffered", arm, metric).map_or_else(|| "–".to_owned(), percent);
+            let removed = paired_ratio::of(&losses(kernel, guarded), 0.05).map_or_else(
+                || "–".to_owned(),
+                |left| {
+                    let part = |left: f64| format!("{:.0}", (1.0 - left) * 100.0).replace('-', "−");
+                    format!("{} % ({} to {})", part(left.ratio), part(left.high), part(left.low))
+                },
+            );
+            let of = |name: &str, arm_is_b: bool, one: &Comparison| {
+                measure(one, name)
+                    .map_or_else(|| "–".to_owned(), |found| format!("{:.3}", if arm_is_b { found.b_mean } else { found.a_mean }))
+            };
+            let cpu = |one: &Comparison| {
+                let [stream, kswapd, guard] = ["stream_cpu", "kswapd_cpu", "guard_cpu"].map(|name| of(name, true, one));
+                format!("{stream} + {kswapd} + {guard}")
+            };
+            text.push_str(&format!(
+                "| {} | {metric} | {arm} | {} | {} | {against} | {removed} | {} | {} → {} |\n",
+                analysis.name.replace('-', " "),
+                percent(kernel),
+                percent(guarded),
+                guarded.blocks,
+                cpu(kernel),
+                cpu(guarded),
+            ));
+        }
+    }
+    text
+}
+
+fn guards() -> String {
+    let head = "| cell | metric | arm | buffered against same misses | arm against same misses | n | arm against buffered | removed | \
+                CPU, s/GiB: stream + kswapd + guard, buffered → arm |\n\
+                | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
+    std::iter::once(head.to_owned()).chain(analyses("guard").iter().map(of_guards)).collect()
+}
+
+/// Holds what stands between two marks of a page to what the committed results say.
+fn page_shows(name: &str, mark: &str, table: &str) {
+    let file = root().join(name);
+    let (begin, end) = (format!("<!-- {mark}: begin -->\n"), format!("<!-- {mark}: end -->\n"));
     let page = fs::read_to_string(&file).unwrap();
-    let (before, rest) = page.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    let wanted = format!("{before}{BEGIN}\n{}\n{END}{after}", table());
+    let (before, rest) = page.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once(&end).unwrap();
+    let wanted = format!("{before}{begin}\n{table}\n{end}{after}");
     if std::env::var_os("PAGEWISE_BLESS").is_some() {
         fs::write(&file, &wanted).unwrap();
     }
     let page = fs::read_to_string(&file).unwrap();
-    assert!(page == wanted, "docs/method/jitter.md is out of date; `make docs` writes it again");
+    assert!(page == wanted, "{name} is out of date; `make docs` writes it again");
+}
+
+#[test]
+fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
+    page_shows("docs/method/jitter.md", "map", &map_of_harm());
+}
+
+#[test]
+fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
+    page_shows("docs/method/guard.md", "guard", &guards());
 }
