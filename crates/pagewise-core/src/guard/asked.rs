@@ -153,7 +153,7 @@ mod tests {
         for (given, canonical) in [
             ("on", "on"),
             ("on()", "on"),
-            ("on(batch=1s)", "on"),
+            ("on(batch=100ms)", "on"),
             ("on(no-brake+batch=200ms)", "on(batch=0.2s+no-brake)"),
             ("on(cap=0.25+no-gate+no-trails+no-audition)", "on(cap=0.25+no-gate+no-audition+no-trails)"),
             ("paper(amount=409600K+threshold=200M)", "paper(threshold=200M+amount=400M)"),

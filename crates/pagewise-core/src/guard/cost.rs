@@ -3,7 +3,8 @@
 //! The second cannot be seen where the guard works. On a virtual machine with free page reporting, or under a balloon, blocks of 2 MiB that
 //! stay free for about two seconds go back to the host, and touching them again costs some 0.85 s of CPU per GiB instead of 0.2 (measured on
 //! Linux 6.18, `page_reporting_order` 9). A guard that frees early and much makes the job half as slow again, while kswapd sleeps and no
-//! allocation stalls. What tells is the kernel time of the whole host for each GiB that came in: with the guard's batches against without.
+//! allocation stalls. What tells is the kernel time for each GiB that came in, with the guard's batches against without: that of the streams, kswapd and the
+//! guard where the streams are known, else of the whole host.
 
 use super::SECOND;
 
@@ -67,7 +68,7 @@ impl Freeing {
     }
 }
 
-/// Kernel time of the host for each byte that came in, looked at over so long at least.
+/// Kernel time for each byte that came in, looked at over so long at least.
 const WINDOW: u64 = SECOND;
 
 /// And until so much came in: kernel time is counted in ticks of 10 ms.
@@ -106,7 +107,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Looks on: totals of the host's kernel time and of page cache that came in, and who reclaimed since the last look. `true`: for
+    /// Looks on: totals of kernel time and of what came in for it, and who reclaimed since the last look. `true`: for
     /// some time it has been dearer with the guard than without.
     pub fn look(&mut self, at: u64, system_cpu: u64, came: u64, by: By) -> bool {
         let Some((since, cpu_then, came_then)) = self.began else {

@@ -31,7 +31,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { cpu_cap: 0.5, batch: 1.0, brake: true, gate: true, audition: true, trails: true }
+        Settings { cpu_cap: 0.5, batch: 0.1, brake: true, gate: true, audition: true, trails: true }
     }
 }
 
@@ -93,6 +93,9 @@ const LONGEST_STANDS_DOWN: u64 = 600 * SECOND;
 
 /// Having worked for so long, it stands down for the shortest time again.
 const FORGIVEN: u64 = 60 * SECOND;
+
+/// What was learnt of filling without the guard is believed for so long at first, and twice as long each time it was asked again.
+const BELIEVED: u64 = 20 * SECOND;
 
 /// The kernel is watched at it for so long at most.
 const LONGEST_AUDITION: u64 = 6 * SECOND;
@@ -193,6 +196,8 @@ pub struct Law {
     brake: Brake,
     freeing: Freeing,
     filling: Filling,
+    /// Whose kernel time it is held against: that of known streams, or of the host.
+    paid_by: Option<u64>,
     /// When it was last asked, and when it wanted to be asked next.
     last: Option<u64>,
     expected: Option<u64>,
@@ -221,6 +226,9 @@ pub struct Law {
     too_late: u64,
     made_since: bool,
     audition_ends: Option<u64>,
+    /// Since when it is known what filling costs without, and how long that is believed.
+    auditioned: Option<u64>,
+    believed_for: u64,
     mode: Mode,
 }
 
@@ -234,6 +242,7 @@ impl Law {
             brake: Brake::default(),
             freeing: Freeing::default(),
             filling: Filling::default(),
+            paid_by: None,
             last: None,
             expected: None,
             slept: false,
@@ -256,6 +265,8 @@ impl Law {
             too_late: 0,
             made_since: false,
             audition_ends: None,
+            auditioned: None,
+            believed_for: BELIEVED,
             mode: Mode::Watching,
         }
     }
@@ -330,6 +341,12 @@ impl Law {
         let file = sample.file + sample.stolen_file;
         self.came += self.file_before.map_or(0, |before| file.saturating_sub(before));
         self.file_before = Some(file);
+        let paid_by = sample.streams.map(|streams| streams.of);
+        if paid_by != self.paid_by {
+            // What others paid says nothing of what these will.
+            (self.paid_by, self.filling) = (paid_by, Filling::default());
+            (self.auditioned, self.audition_ends) = (None, None);
+        }
         self.inflow.look(sample);
         if self.inflow.cause() == Cause::Little {
             // The next stream is listened to again, if this one was not long enough.
@@ -339,20 +356,22 @@ impl Law {
         self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
     }
 
+    /// Total kernel time that filling took, and of how many bytes: of the streams alone where they are known, since what else the host does in the kernel
+    /// comes and goes with its jobs.
+    fn paid(&self, sample: &Sample<'_>) -> (u64, u64) {
+        sample.streams.map_or((sample.system_cpu, self.came), |streams| (streams.cpu, streams.read))
+    }
+
     /// What the brakes say of what was taken so far.
     fn judge(&mut self, sample: &Sample<'_>) {
         let by = By { guard: self.made_since, kernel: sample.too_late > self.too_late };
         (self.too_late, self.made_since) = (sample.too_late, false);
-        if self.filling.look(sample.at, sample.system_cpu, self.came, by) {
-            if self.seconds_held > SHORTEST_BATCH {
-                self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH);
-                self.filling.starts_anew();
-            } else {
-                let (with, without) = self.filling.known();
-                let by = with.zip(without).map_or(0.0, |(with, without)| with / without - 1.0);
-                self.filling.starts_anew();
-                self.leave(sample.at, Why::Dearer { by }, LONGEST_STANDS_DOWN);
-            }
+        let (cpu, filled) = self.paid(sample);
+        if self.filling.look(sample.at, cpu, filled, by) {
+            self.is_dearer(sample.at);
+        }
+        if self.filling.knows_without() {
+            self.auditioned.get_or_insert(sample.at);
         }
         if !self.settings.brake {
             return;
@@ -364,6 +383,24 @@ impl Law {
             Turned::Harmless => {
                 self.seconds_held = (self.seconds_held * 1.1).min(LONGEST_HELD).min(self.settings.batch.max(1.0))
             }
+        }
+    }
+
+    /// For some time filling has been dearer than it was without the guard. Jobs come and go, and with them what it would cost: a comparison that is old is
+    /// made anew before anything follows from it.
+    fn is_dearer(&mut self, at: u64) {
+        let (with, without) = self.filling.known();
+        if self.settings.audition && self.auditioned.is_none_or(|then| at.saturating_sub(then) > self.believed_for) {
+            self.believed_for = (2 * self.believed_for).min(LONGEST_STANDS_DOWN);
+            (self.filling, self.auditioned, self.audition_ends) = (Filling::default(), None, None);
+            return;
+        }
+        self.filling.starts_anew();
+        if self.seconds_held > SHORTEST_BATCH {
+            self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH);
+        } else {
+            let by = with.zip(without).map_or(0.0, |(with, without)| with / without - 1.0);
+            self.leave(at, Why::Dearer { by }, LONGEST_STANDS_DOWN);
         }
     }
 
@@ -437,7 +474,8 @@ impl Law {
             return false;
         }
         if self.audition_ends.is_none() {
-            self.filling.starts(sample.at, sample.system_cpu, self.came);
+            let (cpu, filled) = self.paid(sample);
+            self.filling.starts(sample.at, cpu, filled);
         }
         let ends = *self.audition_ends.get_or_insert(sample.at + LONGEST_AUDITION);
         sample.at < ends

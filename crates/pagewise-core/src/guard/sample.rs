@@ -77,6 +77,19 @@ pub struct Sample<'z> {
     pub too_late: u64,
     /// Total CPU nanoseconds the host spent in the kernel, the guard's among them.
     pub system_cpu: u64,
+    /// Of those who stream, where they are known.
+    pub streams: Option<Streams>,
+}
+
+/// Totals of the processes that stream. They begin anew where these are no longer the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// Changes with the processes.
+    pub of: u64,
+    /// CPU nanoseconds in the kernel, with those of kswapd and of the guard.
+    pub cpu: u64,
+    /// Bytes they read.
+    pub read: u64,
 }
 
 impl Sample<'_> {
@@ -130,6 +143,7 @@ pub(super) mod tests_only {
             came_back: 0,
             too_late: 0,
             system_cpu: 0,
+            streams: None,
         }
     }
 }

@@ -225,6 +225,7 @@ impl<'m> Node<'m> {
             came_back: 0,
             too_late: self.ran.crossings,
             system_cpu: (reclaiming + self.touching) as u64,
+            streams: None,
         })
     }
 }

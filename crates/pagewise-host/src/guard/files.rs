@@ -2,10 +2,12 @@
 //! it, so a GiB costs a fraction of what any reclaim takes; nothing of another process is touched; and it needs no file
 //! of the kernel's beyond `cachestat` (6.5).
 
+use super::reading::OfFiles;
 use super::streamers::{MOST_FILES, Search, Streamed, Streamer};
 use crate::root::Root;
 use crate::sys::page_cache;
 use pagewise_core::guard::MILLISECOND;
+use pagewise_core::guard::sample::Streams;
 use rustix::fs::{Advice, fadvise};
 use std::num::NonZeroU64;
 
@@ -33,6 +35,7 @@ pub(super) struct StreamedFiles {
     looked: u64,
     taken: u64,
     came_back: u64,
+    streams: Option<Streams>,
 }
 
 #[derive(Debug)]
@@ -48,7 +51,15 @@ impl StreamedFiles {
     /// Ready to be asked. `None` where this kernel cannot tell what of a file is in memory.
     pub(super) fn open(root: &Root) -> Option<StreamedFiles> {
         let (files, new) = (Vec::with_capacity(MOST_FILES), Vec::with_capacity(MOST_FILES));
-        Some(StreamedFiles { search: Search::start(root)?, files, new, looked: 0, taken: 0, came_back: 0 })
+        Some(StreamedFiles {
+            search: Search::start(root)?,
+            files,
+            new,
+            looked: 0,
+            taken: 0,
+            came_back: 0,
+            streams: None,
+        })
     }
 
     /// Looks on, and lets those go whose process reads no more. New ones are looked for while something streams, and told of.
@@ -58,7 +69,7 @@ impl StreamedFiles {
             return;
         }
         self.looked = at;
-        self.search.adopt(&mut self.new);
+        self.search.adopt(&mut self.new, &mut self.streams);
         while let Some(streamed) = self.new.pop() {
             self.files.push(OneFile { streamed, begun: None, kept: 0, came_back: 0 });
         }
@@ -102,9 +113,9 @@ impl StreamedFiles {
         self.taken
     }
 
-    /// Total bytes of them that somebody wanted again.
-    pub(super) fn came_back(&self) -> u64 {
-        self.came_back
+    /// All that samples need.
+    pub(super) fn counted(&self) -> OfFiles {
+        OfFiles { taken: self.taken, came_back: self.came_back, streams: self.streams }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::root::Root;
 use crate::source::polled::{NewColumn, Polled};
 use crate::source::{cpu, vmstat, zoneinfo};
 use pagewise_core::counter::{self, Quantity};
-use pagewise_core::guard::sample::{Domain, Sample, Zone};
+use pagewise_core::guard::sample::{Domain, Sample, Streams, Zone};
 use pagewise_core::guard::{MILLISECOND, SECOND};
 
 /// Reads one node.
@@ -24,8 +24,18 @@ pub struct Reading {
     tick: u64,
     cpus: u64,
     stat_due: u64,
-    /// What was taken out of files, and came back: the kernel counts neither as reclaim.
-    of_files: (u64, u64),
+    of_files: OfFiles,
+}
+
+/// What the kernel's counters do not say of streamed files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OfFiles {
+    /// Total bytes that were taken out of them.
+    pub(super) taken: u64,
+    /// Total bytes of these that came back.
+    pub(super) came_back: u64,
+    /// What those who stream paid.
+    pub(super) streams: Option<Streams>,
 }
 
 /// Columns of a zone in `/proc/zoneinfo`.
@@ -122,7 +132,7 @@ impl Reading {
             tick,
             cpus,
             stat_due: 0,
-            of_files: (0, 0),
+            of_files: OfFiles::default(),
         })
     }
 
@@ -159,7 +169,7 @@ impl Reading {
         let dirty = bytes(&of_node.dirty);
         let anonymous = bytes(&of_node.anonymous) + shared;
         let kernel = bytes(&of_node.kernel);
-        let came_back = bytes(&of_node.came_back) + self.of_files.1;
+        let came_back = bytes(&of_node.came_back) + self.of_files.came_back;
         let host = &self.vmstat.columns().values;
         let of_host = &self.of_host;
         let system_cpu = of_host.system.of_values(&self.stat.columns().values) * self.tick;
@@ -173,17 +183,18 @@ impl Reading {
             dirty,
             anonymous,
             kernel,
-            stolen_file: of_host.stolen_file.of_values(host) * page + self.of_files.0,
+            stolen_file: of_host.stolen_file.of_values(host) * page + self.of_files.taken,
             stolen_anonymous: of_host.stolen_anonymous.of_values(host) * page,
             came_back,
             too_late: of_host.kswapd.of_values(host) + of_host.direct.of_values(host),
             system_cpu,
+            streams: self.of_files.streams,
         })
     }
 
-    /// Total bytes that were taken out of files without reclaim, and that came back of them.
-    pub fn count_files(&mut self, taken: u64, came_back: u64) {
-        self.of_files = (taken, came_back);
+    /// What is to be in samples of streamed files from now on.
+    pub(super) fn count_files(&mut self, of_files: OfFiles) {
+        self.of_files = of_files;
     }
 
     /// Reads again what [`Reading::taken`] and [`Reading::direct`] say, and nothing else.

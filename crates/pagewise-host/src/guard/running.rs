@@ -190,7 +190,7 @@ fn run(
         let at = now();
         if let Some(files) = back_ends.as_deref_mut().and_then(|back_ends| back_ends.files.as_mut()) {
             files.follow(at, law.mode() != Mode::Watching, &mut |who| tell(Told::Streams(who)));
-            reading.count_files(files.taken(), files.came_back());
+            reading.count_files(files.counted());
         }
         let sample = reading.sample(at)?;
         done.latest = done.latest.max(at.saturating_sub(due) as f64 / SECOND as f64);

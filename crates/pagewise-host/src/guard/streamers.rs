@@ -6,8 +6,10 @@
 //! as soon as its process reads no more. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
 
 use crate::root::Root;
-use crate::source::kernel_threads;
+use crate::source::{guard_threads, kernel_threads, process};
 use crate::sys::page_cache;
+use pagewise_core::guard::SECOND;
+use pagewise_core::guard::sample::Streams;
 use pagewise_core::guard::trail::Trail;
 use rustix::fs::OFlags;
 use std::collections::HashMap;
@@ -76,6 +78,8 @@ struct Files {
     found: Vec<Streamed>,
     /// All that were found and not let go.
     held: Vec<Held>,
+    /// What their processes and those who reclaim for them had used at the last look.
+    streams: Option<Streams>,
 }
 
 #[derive(Debug)]
@@ -128,9 +132,11 @@ impl Search {
         }
     }
 
-    /// Moves what was found into `files`, as far as there is room. Waits for nothing and allocates nothing.
-    pub(super) fn adopt(&self, files: &mut Vec<Streamed>) {
+    /// Moves what was found into `files`, as far as there is room, and says what those who stream have used. Waits for nothing and allocates
+    /// nothing.
+    pub(super) fn adopt(&self, files: &mut Vec<Streamed>, streams: &mut Option<Streams>) {
         let Ok(mut shared) = self.shared.files.try_lock() else { return };
+        *streams = shared.streams;
         while files.len() < files.capacity() {
             match shared.found.pop() {
                 Some(one) => files.push(one),
@@ -161,6 +167,7 @@ impl Drop for Search {
 fn search(root: &Root, shared: &Shared) {
     let mut read_before: HashMap<u32, u64> = HashMap::new();
     let mut looked: Option<Instant> = None;
+    let mut paying = Paying::default();
     while !shared.over.load(Ordering::Relaxed) {
         let is_wanted = shared.wanted.load(Ordering::Relaxed);
         if !is_wanted {
@@ -183,8 +190,37 @@ fn search(root: &Root, shared: &Shared) {
                 look_through(root, pid, shared);
             }
         }
+        paying.look(root, &read, shared);
         (looked, read_before) = (Some(Instant::now()), read);
         thread::park_timeout(EVERY);
+    }
+}
+
+/// Follows what those who stream pay.
+#[derive(Default)]
+struct Paying {
+    pids: Vec<u32>,
+    of: u64,
+}
+
+impl Paying {
+    fn look(&mut self, root: &Root, read: &HashMap<u32, u64>, shared: &Shared) {
+        let mut pids: Vec<u32> = shared.files().held.iter().map(|held| held.pid).collect();
+        pids.sort_unstable();
+        pids.dedup();
+        if pids != self.pids {
+            (self.pids, self.of) = (pids, self.of + 1);
+        }
+        let tick = SECOND / rustix::param::clock_ticks_per_second().max(1);
+        let in_kernel = |pid: &u32| {
+            let stat = root.read(&format!("/proc/{pid}/stat")).ok()?;
+            Some(process::parse_stat(stat.as_bytes())?.system * tick)
+        };
+        let used: Option<u64> = self.pids.iter().map(in_kernel).sum();
+        let for_them = ((kernel_threads::kswapd_cpu(root) + guard_threads::cpu(root)) * SECOND as f64) as u64;
+        let read: Option<u64> = self.pids.iter().map(|pid| read.get(pid).copied()).sum();
+        let known = used.zip(read).filter(|_| !self.pids.is_empty());
+        shared.files().streams = known.map(|(cpu, read)| Streams { of: self.of, cpu: cpu + for_them, read });
     }
 }
 
@@ -266,7 +302,7 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(30), "{files:?}");
             let mut file = File::open(&path).unwrap();
             while file.read(&mut buffer).unwrap() > 0 {}
-            search.adopt(&mut files);
+            search.adopt(&mut files, &mut None);
             files.retain(|one| one.who.pid == ours);
         }
         let key = files[0].key;

@@ -47,6 +47,14 @@ fn listed(root: &Root) -> Option<Vec<u32>> {
     Some(children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
 }
 
+/// CPU seconds of every kswapd since boot.
+#[must_use]
+pub fn kswapd_cpu(root: &Root) -> f64 {
+    let files = number_files(root).into_iter().filter(|file| file.labels.starts_with("thread=kswapd"));
+    let nanoseconds = |path: &str| root.read(path).ok()?.split_whitespace().next()?.parse::<f64>().ok();
+    files.filter_map(|file| nanoseconds(&file.path)).sum::<f64>() * 1e-9
+}
+
 /// All processes but the kernel's threads, which are most of those on many hosts; all where it does not list them. In a
 /// container the process of that number is somebody's, and so are its children.
 #[must_use]

@@ -76,7 +76,7 @@ fn of_guards(analysis: &Analysis) -> String {
     let mut text = String::new();
     for metric in ["step_sum", "step_p99", "alloc_p99"] {
         let Some(kernel) = contrast(analysis, "same-misses", "buffered", metric) else { continue };
-        for arm in ["guard", "node-file"] {
+        for arm in ["guard", "large-batches", "node-file"] {
             let Some(guarded) = contrast(analysis, "same-misses", arm, metric) else { continue };
             let against = contrast(analysis, "buffered", arm, metric).map_or_else(|| "–".to_owned(), percent);
             let removed = paired_ratio::of(&losses(kernel, guarded), 0.05).map_or_else(
@@ -87,8 +87,10 @@ fn of_guards(analysis: &Analysis) -> String {
                 },
             );
             let of = |name: &str, arm_is_b: bool, one: &Comparison| {
-                measure(one, name)
-                    .map_or_else(|| "–".to_owned(), |found| format!("{:.3}", if arm_is_b { found.b_mean } else { found.a_mean }))
+                measure(one, name).map_or_else(
+                    || "–".to_owned(),
+                    |found| format!("{:.3}", if arm_is_b { found.b_mean } else { found.a_mean }),
+                )
             };
             let cpu = |one: &Comparison| {
                 let [stream, kswapd, guard] = ["stream_cpu", "kswapd_cpu", "guard_cpu"].map(|name| of(name, true, one));

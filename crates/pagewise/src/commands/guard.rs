@@ -44,7 +44,7 @@ struct RunArgs {
     #[arg(long, default_value_t = 0.5, value_name = "CORES")]
     cpu_cap: f64,
     /// A batch holds so many seconds of fill
-    #[arg(long, default_value = "1s", value_name = "TIME")]
+    #[arg(long, default_value = "100ms", value_name = "TIME")]
     batch: Seconds,
     /// End after so long
     #[arg(long = "for", value_name = "TIME")]

@@ -118,7 +118,7 @@ impl Reclaimers {
     /// Since boot, or since they began.
     fn now() -> Reclaimers {
         let root = Root::live();
-        Reclaimers { kswapd: kswapd_cpu(&root), guard: guard_threads::cpu(&root) }
+        Reclaimers { kswapd: kernel_threads::kswapd_cpu(&root), guard: guard_threads::cpu(&root) }
     }
 
     fn since(self, before: Reclaimers) -> Reclaimers {
@@ -242,13 +242,6 @@ impl Jitter {
     fn found(&self) -> Result<&Found, String> {
         self.found.as_ref().ok_or_else(|| "what went on beside the job was not counted".to_owned())
     }
-}
-
-/// CPU seconds of every kswapd since boot.
-fn kswapd_cpu(root: &Root) -> f64 {
-    let files = kernel_threads::number_files(root).into_iter().filter(|file| file.labels.starts_with("thread=kswapd"));
-    let nanoseconds = |path: &str| root.read(path).ok()?.split_whitespace().next()?.parse::<f64>().ok();
-    files.filter_map(|file| nanoseconds(&file.path)).sum::<f64>() * 1e-9
 }
 
 /// A file of that length: of holes, or with blocks on the disk.
