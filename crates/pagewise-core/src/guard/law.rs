@@ -1,4 +1,4 @@
-//! The law: one large batch of about a second of fill, made in slices of a few milliseconds, early enough that kswapd never wakes.
+//! The law: batches of a tenth of a second of fill, made in slices of a few milliseconds, early enough that kswapd never wakes.
 //!
 //! All of it is in time, not in bytes: how long until the low watermark, how long a batch lasts, how long a slice may take. What a byte
 //! costs differs by fifty times between large folios and small files, and is learnt. The law stands down, and says why, where the

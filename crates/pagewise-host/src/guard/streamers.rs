@@ -3,7 +3,7 @@
 //!
 //! A process that reads much has the file open. It is opened once more by its descriptor (`/proc/PID/fd`), for looking
 //! (`cachestat`) and for advice (`fadvise`) alone: nothing is read from it. As long as that lasts its file system cannot be unmounted, so it is let go
-//! as soon as its process reads no more. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
+//! as soon as its process reads no more, or closes it. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
 
 use crate::root::Root;
 use crate::source::{guard_threads, kernel_threads, process};
@@ -39,7 +39,7 @@ const MOST_DESCRIPTORS: usize = 512;
 pub(super) const MOST_FILES: usize = 8;
 
 /// File systems that keep their files in memory only (`include/uapi/linux/magic.h`): nothing there can be had back.
-const IN_MEMORY: [i64; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
+const IN_MEMORY: [rustix::fs::FsWord; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
 
 /// Tells a file from all others.
 type Key = (u64, u64);
@@ -86,6 +86,8 @@ struct Files {
 struct Held {
     key: Key,
     pid: u32,
+    /// The process's descriptor of it.
+    link: String,
     /// Looks in a row in which its process read little.
     quiet: u32,
 }
@@ -184,7 +186,12 @@ fn search(root: &Root, shared: &Shared) {
             let seconds = since.elapsed().as_secs_f64();
             let readers = readers(&read, &read_before, seconds);
             for held in &mut shared.files().held {
-                held.quiet = if readers.contains(&held.pid) { 0 } else { held.quiet + 1 };
+                held.quiet = match key_of(&held.link) {
+                    // Closed by its process, and perhaps deleted: held any longer it would keep its blocks.
+                    key if key != Some(held.key) => QUIET_LOOKS,
+                    _ if readers.contains(&held.pid) => 0,
+                    _ => held.quiet + 1,
+                };
             }
             for pid in readers.into_iter().take(if is_wanted { MOST_PROCESSES } else { 0 }) {
                 look_through(root, pid, shared);
@@ -266,13 +273,18 @@ fn look_through(root: &Root, pid: u32, shared: &Shared) {
         let command = root.read(&format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
         let who = Streamer { pid, command, path: path.to_string_lossy().into_owned() };
         let mut files = shared.files();
-        files.held.push(Held { key, pid, quiet: 0 });
+        files.held.push(Held { key, pid, link, quiet: 0 });
         files.found.push(Streamed { who, file, trail: Trail::of(there.len()), key });
     }
 }
 
+/// Which file a descriptor stands for now.
+fn key_of(link: &str) -> Option<Key> {
+    fs::metadata(link).ok().map(|there| (there.dev(), there.ino()))
+}
+
 fn is_in_memory(file: &File) -> bool {
-    rustix::fs::fstatfs(file).is_ok_and(|of| IN_MEMORY.contains(&(of.f_type as i64)))
+    rustix::fs::fstatfs(file).is_ok_and(|of| IN_MEMORY.contains(&of.f_type))
 }
 
 #[cfg(test)]

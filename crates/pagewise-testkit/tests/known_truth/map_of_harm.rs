@@ -86,24 +86,19 @@ fn of_guards(analysis: &Analysis) -> String {
                     format!("{} % ({} to {})", part(left.ratio), part(left.high), part(left.low))
                 },
             );
-            let of = |name: &str, arm_is_b: bool, one: &Comparison| {
-                measure(one, name).map_or_else(
-                    || "–".to_owned(),
-                    |found| format!("{:.3}", if arm_is_b { found.b_mean } else { found.a_mean }),
-                )
-            };
+            // Measures of a run stand beside the first metric.
             let cpu = |one: &Comparison| {
-                let [stream, kswapd, guard] = ["stream_cpu", "kswapd_cpu", "guard_cpu"].map(|name| of(name, true, one));
-                format!("{stream} + {kswapd} + {guard}")
+                let of = |name| measure(one, name).map(|found| format!("{:.3}", found.b_mean));
+                Some(format!("{} + {} + {}", of("stream_cpu")?, of("kswapd_cpu")?, of("guard_cpu")?))
             };
+            let cpu =
+                cpu(kernel).zip(cpu(guarded)).map_or_else(String::new, |(before, after)| format!("{before} → {after}"));
             text.push_str(&format!(
-                "| {} | {metric} | {arm} | {} | {} | {against} | {removed} | {} | {} → {} |\n",
+                "| {} | {metric} | {arm} | {} | {} | {against} | {removed} | {} | {cpu} |\n",
                 analysis.name.replace('-', " "),
                 percent(kernel),
                 percent(guarded),
                 guarded.blocks,
-                cpu(kernel),
-                cpu(guarded),
             ));
         }
     }
@@ -111,7 +106,7 @@ fn of_guards(analysis: &Analysis) -> String {
 }
 
 fn guards() -> String {
-    let head = "| cell | metric | arm | buffered against same misses | arm against same misses | n | arm against buffered | removed | \
+    let head = "| cell | metric | arm | buffered against same misses | arm against same misses | arm against buffered | removed | n | \
                 CPU, s/GiB: stream + kswapd + guard, buffered → arm |\n\
                 | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     std::iter::once(head.to_owned()).chain(analyses("guard").iter().map(of_guards)).collect()
