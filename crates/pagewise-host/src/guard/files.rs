@@ -166,7 +166,7 @@ mod tests {
         File::create(&path).unwrap().set_len(1 << 30).unwrap();
         let Some(mut files) = StreamedFiles::open(&Root::live()) else { return };
         let (mut read, mut told) = (File::open(&path).unwrap(), Vec::new());
-        let (began, mut buffer, mut at) = (Instant::now(), vec![0; 8 << 20], 0_u64);
+        let (began, mut buffer, mut at) = (Instant::now(), vec![0; 1 << 20], 0_u64);
         let mut position = 0_u64;
         while !told.iter().any(|path: &String| path.ends_with("/stream")) {
             assert!(began.elapsed() < Duration::from_secs(60), "it was not found");
@@ -174,7 +174,9 @@ mod tests {
                 page_cache_dropped(&read);
                 (read, position) = (File::open(&path).unwrap(), 0);
             }
-            position += read.read(&mut buffer).unwrap() as u64;
+            for _ in 0..8 {
+                position += read.read(&mut buffer).unwrap() as u64;
+            }
             std::thread::sleep(Duration::from_millis(20));
             at = began.elapsed().as_nanos() as u64 + SECOND;
             files.follow(at, true, &mut |who| told.push(who.path.clone()));

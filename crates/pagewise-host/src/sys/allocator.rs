@@ -21,8 +21,20 @@ pub fn always_asks_the_kernel(from: usize) {
 mod tests {
     use super::*;
 
+    /// Set in the process of its own in which the test looks.
+    const ALONE: &str = "PAGEWISE_TEST_ALLOCATOR";
+
+    /// What other tests have freed is given out first, whatever its size: the test is run once more, by itself.
     #[test]
     fn an_allocation_that_was_freed_is_faulted_in_again() {
+        if std::env::var_os(ALONE).is_none() {
+            let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+            alone.args(["--exact", "sys::allocator::tests::an_allocation_that_was_freed_is_faulted_in_again"]);
+            let output = alone.env(ALONE, "1").output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && said.contains("1 passed"), "{said}");
+            return;
+        }
         always_asks_the_kernel(1 << 20);
         let faults = || {
             let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();

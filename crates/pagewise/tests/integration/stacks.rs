@@ -83,7 +83,7 @@ fn a_busy_function_of_a_program_is_found_by_its_name() {
 fn a_program_that_works_in_the_kernel_shows_functions_of_the_kernel() {
     requires!(perf_host, kernel_symbols);
     let folder = tempfile::tempdir().unwrap();
-    let command = ["--stacks", "199", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=12000"];
+    let command = ["--stacks", "199", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=60000"];
     assert!(record(folder.path(), &command).status().unwrap().success());
     let profile = profile(folder.path());
     let of_dd = count(&profile, |sample, _| sample.comm == "dd");
