@@ -53,12 +53,6 @@ impl Asked {
     }
 }
 
-impl Default for Asked {
-    fn default() -> Self {
-        Asked::Guard(Settings::default())
-    }
-}
-
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, parts) = match *self {

@@ -1,5 +1,5 @@
-//! What takes page cache back. [`super::files`] takes what streams have gone past; for the rest there is the node's own `reclaim` file (since 6.17, `mm/vmscan.c`, `reclaim_store`). It is told to leave anonymous
-//! memory alone (`swappiness=0`), leaves nothing behind, and answers every refusal with `EAGAIN`: what counts is what the
+//! What takes page cache back. [`super::files`] takes what streams have gone past; for the rest there is the node's own `reclaim` file
+//! (since 6.17, `mm/vmscan.c`, `reclaim_store`). It is told to leave anonymous memory alone (`swappiness=0`), leaves nothing behind, and answers every refusal with `EAGAIN`: what counts is what the
 //! counters say.
 
 use super::GuardError;
@@ -73,21 +73,16 @@ pub(super) struct BackEnds {
 }
 
 impl BackEnds {
-    /// Those that work here.
+    /// Those that work here; the streams' own files only where they are wanted.
     ///
     /// # Errors
     /// Where none does.
-    pub(super) fn open(root: &Root, node: u32) -> Result<BackEnds, GuardError> {
-        let files = StreamedFiles::open(root);
+    pub(super) fn open(root: &Root, node: u32, takes_trails: bool) -> Result<BackEnds, GuardError> {
+        let files = if takes_trails { StreamedFiles::open(root) } else { None };
         match NodeFile::open(root, node) {
             Err(error) if files.is_none() => Err(error),
             of_node => Ok(BackEnds { files, node: of_node.ok() }),
         }
-    }
-
-    /// Without the streams' own files.
-    pub(super) fn without_files(&mut self) {
-        self.files = None;
     }
 
     /// Takes so many bytes; `false` where the kernel says that there were fewer. What the node's file gave is in the kernel's

@@ -1,6 +1,5 @@
 //! Page cache from where a stream has gone past, in its own file: `fadvise(DONTNEED)` on what lies behind its head. No list is scanned for
-//! it, so a GiB costs a fraction of what any reclaim takes; nothing of another process is touched; and it needs no file
-//! of the kernel's beyond `cachestat` (6.5).
+//! it, nothing of another process is touched, and it needs nothing of the kernel beyond `cachestat` (6.5).
 
 use super::reading::OfFiles;
 use super::streamers::{MOST_FILES, Search, Streamed, Streamer};

@@ -22,6 +22,7 @@ use std::thread;
 pub struct Guarded {
     /// Which one.
     pub node: u32,
+    asked: Asked,
     reading: Reading,
     back_ends: Option<BackEnds>,
 }
@@ -30,21 +31,22 @@ pub struct Guarded {
 const STACK: usize = 256 << 10;
 
 impl Guarded {
-    /// Opens the node's files and its back end; no back end where nothing is to be done, only decided.
+    /// Opens what is asked for takes of the node's files; no back end where nothing is to be done, only decided.
     ///
     /// # Errors
     /// When the node cannot be read, or nothing can take page cache back from it.
-    pub fn open(root: &Root, node: u32, acts: bool) -> Result<Guarded, GuardError> {
-        let back_ends = if acts { Some(BackEnds::open(root, node)?) } else { None };
-        Ok(Guarded { node, reading: Reading::open(root, node)?, back_ends })
+    pub fn open(root: &Root, node: u32, asked: Asked, acts: bool) -> Result<Guarded, GuardError> {
+        let takes_trails = matches!(asked, Asked::Guard(Settings { trails: true, .. }));
+        let back_ends = if acts { Some(BackEnds::open(root, node, takes_trails)?) } else { None };
+        Ok(Guarded { node, asked, reading: Reading::open(root, node)?, back_ends })
     }
 
     /// Every node with memory.
     ///
     /// # Errors
     /// As for one.
-    pub fn every(root: &Root, acts: bool) -> Result<Vec<Guarded>, GuardError> {
-        super::reading::nodes(root).into_iter().map(|node| Guarded::open(root, node, acts)).collect()
+    pub fn every(root: &Root, asked: Asked, acts: bool) -> Result<Vec<Guarded>, GuardError> {
+        super::reading::nodes(root).into_iter().map(|node| Guarded::open(root, node, asked, acts)).collect()
     }
 
     /// Guards it with what is asked for; see [`run`].
@@ -53,17 +55,12 @@ impl Guarded {
     /// As there.
     pub fn run(
         &mut self,
-        asked: Asked,
         for_at_most: Option<u64>,
         interrupt: &Interrupt,
         tell: &mut dyn FnMut(Told<'_>),
     ) -> Result<Done, GuardError> {
-        let Guarded { reading, back_ends, .. } = self;
-        let takes_trails = matches!(asked, Asked::Guard(Settings { trails: true, .. }));
-        if let (Some(back_ends), false) = (back_ends.as_mut(), takes_trails) {
-            back_ends.without_files();
-        }
-        match asked {
+        let Guarded { asked, reading, back_ends, .. } = self;
+        match *asked {
             Asked::Guard(settings) => {
                 run(reading, back_ends.as_mut(), &mut Law::new(settings), for_at_most, interrupt, tell)
             }

@@ -185,12 +185,17 @@ fn search(root: &Root, shared: &Shared) {
         if let Some(since) = looked {
             let seconds = since.elapsed().as_secs_f64();
             let readers = readers(&read, &read_before, seconds);
+            // Asked of file systems, which may hang, while nobody waits for what is shared.
+            let links: Vec<(Key, String)> =
+                shared.files().held.iter().map(|held| (held.key, held.link.clone())).collect();
+            let open: Vec<Key> =
+                links.into_iter().filter(|(key, link)| key_of(link) == Some(*key)).map(|(key, _)| key).collect();
             for held in &mut shared.files().held {
-                held.quiet = match key_of(&held.link) {
+                held.quiet = match open.contains(&held.key) {
                     // Closed by its process, and perhaps deleted: held any longer it would keep its blocks.
-                    key if key != Some(held.key) => QUIET_LOOKS,
-                    _ if readers.contains(&held.pid) => 0,
-                    _ => held.quiet + 1,
+                    false => QUIET_LOOKS,
+                    true if readers.contains(&held.pid) => 0,
+                    true => held.quiet + 1,
                 };
             }
             for pid in readers.into_iter().take(if is_wanted { MOST_PROCESSES } else { 0 }) {
@@ -224,7 +229,8 @@ impl Paying {
             Some(process::parse_stat(stat.as_bytes())?.system * tick)
         };
         let used: Option<u64> = self.pids.iter().map(in_kernel).sum();
-        let for_them = ((kernel_threads::kswapd_cpu(root) + guard_threads::cpu(root)) * SECOND as f64) as u64;
+        let of_guard = guard_threads::cpu_of(root, std::process::id());
+        let for_them = ((kernel_threads::kswapd_cpu(root) + of_guard) * SECOND as f64) as u64;
         let read: Option<u64> = self.pids.iter().map(|pid| read.get(pid).copied()).sum();
         let known = used.zip(read).filter(|_| !self.pids.is_empty());
         shared.files().streams = known.map(|(cpu, read)| Streams { of: self.of, cpu: cpu + for_them, read });

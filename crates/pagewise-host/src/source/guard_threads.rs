@@ -1,6 +1,6 @@
 //! What guards of ours cost this host: the CPU time of their threads, whoever started them.
 
-use super::kernel_threads;
+use super::{kernel_threads, process};
 use crate::root::Root;
 
 /// What a thread that guards is called. The kernel keeps 15 characters.
@@ -12,17 +12,21 @@ const OURS: &str = "pagewise";
 /// CPU seconds of every such thread since it began.
 #[must_use]
 pub fn cpu(root: &Root) -> f64 {
-    let called = |path: &str| root.read(&format!("{path}/comm")).unwrap_or_default();
-    let ours = kernel_threads::programs(root).into_iter().map(|pid| format!("/proc/{pid}"));
-    let threads = ours.filter(|path| called(path).starts_with(OURS)).flat_map(|path| {
-        let tasks = root.list(&format!("{path}/task")).unwrap_or_default();
-        tasks.into_iter().map(move |task| format!("{path}/task/{task}"))
-    });
-    let ran = |path: String| {
-        let schedstat = root.read(&format!("{path}/schedstat")).ok()?;
-        schedstat.split_whitespace().next()?.parse::<f64>().ok()
-    };
-    threads.filter(|path| called(path).trim_end() == NAME).filter_map(ran).sum::<f64>() * 1e-9
+    let is_ours = |pid: &u32| called(root, &format!("/proc/{pid}")).starts_with(OURS);
+    kernel_threads::programs(root).into_iter().filter(is_ours).map(|pid| cpu_of(root, pid)).sum()
+}
+
+/// The same of one process.
+#[must_use]
+pub fn cpu_of(root: &Root, pid: u32) -> f64 {
+    let folder = format!("/proc/{pid}/task");
+    let threads = root.list(&folder).unwrap_or_default().into_iter().map(|task| format!("{folder}/{task}"));
+    let guards = threads.filter(|path| called(root, path) == NAME);
+    guards.filter_map(|path| process::ran(root, &format!("{path}/schedstat"))).sum()
+}
+
+fn called(root: &Root, path: &str) -> String {
+    root.read(&format!("{path}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
 #[cfg(test)]

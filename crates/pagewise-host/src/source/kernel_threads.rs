@@ -51,8 +51,7 @@ fn listed(root: &Root) -> Option<Vec<u32>> {
 #[must_use]
 pub fn kswapd_cpu(root: &Root) -> f64 {
     let files = number_files(root).into_iter().filter(|file| file.labels.starts_with("thread=kswapd"));
-    let nanoseconds = |path: &str| root.read(path).ok()?.split_whitespace().next()?.parse::<f64>().ok();
-    files.filter_map(|file| nanoseconds(&file.path)).sum::<f64>() * 1e-9
+    files.filter_map(|file| process::ran(root, &file.path)).sum()
 }
 
 /// All processes but the kernel's threads, which are most of those on many hosts; all where it does not list them. In a

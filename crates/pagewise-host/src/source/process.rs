@@ -57,6 +57,12 @@ pub fn parse_start_time(text: &str) -> Option<u64> {
     if matches!(state, "Z" | "X" | "x") { None } else { fields.nth(18)?.parse().ok() }
 }
 
+/// CPU seconds of a thread, from its `schedstat`: the first number, in nanoseconds. `None` when it is gone.
+#[must_use]
+pub fn ran(root: &Root, schedstat: &str) -> Option<f64> {
+    Some(root.read(schedstat).ok()?.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+}
+
 /// What `/proc/PID/stat` says of a process, as the kernel counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {

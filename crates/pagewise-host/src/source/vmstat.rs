@@ -33,8 +33,8 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, i64>, SourceError> {
 
 /// A quantity of the catalogue, worked out of such numbers. `None` where they do not say it.
 #[must_use]
-pub fn quantity(numbers: &BTreeMap<String, i64>, quantity: &Quantity) -> Option<f64> {
-    let parts = quantity.parts(numbers.keys().map(|name| ("vmstat", name.as_str(), "")));
+pub fn quantity<N: AsRef<str>>(numbers: &BTreeMap<N, i64>, quantity: &Quantity) -> Option<f64> {
+    let parts = quantity.parts(numbers.keys().map(|name| ("vmstat", name.as_ref(), "")));
     let values: Vec<i64> = numbers.values().copied().collect();
     (!parts.is_empty()).then(|| parts.iter().map(|part| values[part.at] as f64 * part.weight).sum())
 }

@@ -179,7 +179,8 @@ fn grown(quantity: &Quantity, before: &Totals, after: &Totals) -> Result<f64, St
         (Ok(before), Ok(after)) => (before, after),
         (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
     };
-    let both = after.iter().filter_map(|(name, now)| Some((name.clone(), now - before.get(name)?))).collect();
+    let both: BTreeMap<&str, i64> =
+        after.iter().filter_map(|(name, now)| Some((name.as_str(), now - before.get(name)?))).collect();
     // The kernel lacks the counter, or was built without huge pages or compaction.
     let grown = vmstat::quantity(&both, quantity);
     grown

@@ -151,8 +151,8 @@ fn guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failur
     let root = global.root();
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     let opened = match args.node.as_slice() {
-        [] => Guarded::every(&root, acts),
-        some => some.iter().map(|node| Guarded::open(&root, *node, acts)).collect(),
+        [] => Guarded::every(&root, asked, acts),
+        some => some.iter().map(|node| Guarded::open(&root, *node, asked, acts)).collect(),
     };
     let opened = opened.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Err(error) = running::stay_in_memory() {
@@ -164,7 +164,7 @@ fn guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failur
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);
     let nodes = running::all(opened, &interrupt, |mut guarded| {
         let mut node = OfNode { node: guarded.node, last: None, unsaid: 0, mode: None, learnt: None };
-        let done = guarded.run(asked, at_most, &interrupt, &mut |told| node.tell(told))?;
+        let done = guarded.run(at_most, &interrupt, &mut |told| node.tell(told))?;
         Ok(OfGuardedNode { node: node.node, done, mode: node.mode, learnt: node.learnt })
     });
     let nodes = nodes.map_err(|error| Failure::NotPossible(anyhow!(error)))?;

@@ -48,10 +48,14 @@ impl Drop for Stream {
     }
 }
 
-fn is_running(word: &str) -> bool {
+/// The command line of every process.
+fn command_lines() -> impl Iterator<Item = String> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.map(|one| fs::read_to_string(one.path().join("cmdline")).unwrap_or_default());
-    lines.into_iter().any(|line| line.contains("__jitter") && line.contains(word))
+    processes.map(|one| fs::read_to_string(one.path().join("cmdline")).unwrap_or_default())
+}
+
+fn is_running(word: &str) -> bool {
+    command_lines().any(|line| line.contains("__jitter") && line.contains(word))
 }
 
 fn counter(name: &str) -> u64 {
@@ -103,9 +107,7 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
 
 /// Processes that hold a guard.
 fn holders() -> usize {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.map(|one| fs::read_to_string(one.path().join("cmdline")).unwrap_or_default());
-    lines.filter(|line| line.starts_with("pagewise\0__keep\0guard\0")).count()
+    command_lines().filter(|line| line.starts_with("pagewise\0__keep\0guard\0")).count()
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
