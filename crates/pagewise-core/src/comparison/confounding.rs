@@ -5,8 +5,9 @@
 //! ([`crate::stats::stratified`]). And runs with the same level of it say something else than all runs together: another
 //! verdict, or an estimate of the other sign with one of the two outside of the other's interval.
 
-use super::analysis::{Comparison, Note};
+use super::analysis::Note;
 use super::cells::{Cell, Side};
+use super::found::Comparison;
 use super::found::Warning;
 use super::question::{Contrast, Question};
 use super::rule::{Conclusion, LogIntervals, Rule};
@@ -98,13 +99,13 @@ struct Pooled {
 
 impl Pooled {
     fn of(rule: &Rule, cell: &Cell, comparison: &Comparison) -> Option<Pooled> {
-        if let Some(ratio) = &comparison.log_ratio {
+        if let Some(ratio) = &comparison.in_r().log_ratio {
             let logs = |side: &Side| side.values.iter().map(|value| libm::log(*value)).collect();
             let equivalence = Some((ratio.equivalence_low, ratio.equivalence_high));
             let said = Said::of(rule, ratio.estimate, (ratio.low, ratio.high), equivalence);
             return Some(Pooled { is_log: true, a: logs(&cell.a), b: logs(&cell.b), said });
         }
-        let (welch, a, b) = (comparison.welch.as_ref()?, comparison.a.mean?, comparison.b.mean?);
+        let (welch, a, b) = (comparison.in_r().welch.as_ref()?, comparison.a_values.mean?, comparison.b_values.mean?);
         let said = Said::of(rule, b - a, (-welch.ci_high, -welch.ci_low), None);
         Some(Pooled { is_log: false, a: cell.a.values.clone(), b: cell.b.values.clone(), said })
     }
@@ -192,7 +193,7 @@ fn same_of_others(others: &[(&Column, Said)]) -> String {
 
 /// Blocks protect only from what is the same in a whole block.
 fn same_fault_of_blocks(rule: &Rule, comparison: &Comparison, pooled: &Pooled, within: &Said) -> &'static str {
-    let Some(blocked) = &comparison.blocked else { return "" };
+    let Some(blocked) = &comparison.in_r().blocked else { return "" };
     let blocks = Said::of(rule, blocked.log_ratio, (blocked.low, blocked.high), None);
     let is_fooled = blocks.word == pooled.said.word && blocks.word != within.word;
     if is_fooled { " The estimate within blocks has the same fault." } else { "" }

@@ -1,71 +1,53 @@
 //! Other columns of numbers, compared beside the value: which of them differ as well?
 //!
-//! Traces, not verdicts: Welch's test on each, and Benjamini and Hochberg over all of the call.
+//! Traces, not verdicts: each by the estimator of its comparison, and Benjamini and Hochberg over all of the call.
 
 use super::analysis::MOST_COMPARISONS;
 use super::cells::{Cell, Side};
+use super::estimate::{self, Design, Estimate};
+use super::found::{Comparison, CounterContrast};
+use super::plain_samples::Percent;
 use super::question::Question;
 use super::table::{Counter, Table};
-use crate::stats::{benjamini_hochberg, percent, welch};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use super::within::Within;
+use crate::stats::{percent, summary, welch};
+use std::collections::BTreeSet;
 
-/// A column of numbers in one comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CounterContrast {
-    /// The column.
-    pub name: String,
-    /// The factor whose levels are compared.
-    pub factor: String,
-    /// Level of each other factor, by its name.
-    pub by: BTreeMap<String, String>,
-    /// The base.
-    pub a: String,
-    /// The level held against it.
-    pub b: String,
-    /// Mean of a over the runs that ended well.
-    pub a_mean: f64,
-    /// Mean of b.
-    pub b_mean: f64,
-    /// mean(b) − mean(a), in the unit of the column.
-    pub difference: f64,
-    /// Low end of its interval at 1 − alpha.
-    pub ci_low: f64,
-    /// High end.
-    pub ci_high: f64,
-    /// Change in percent of mean(a) with Fieller's interval. Null where that mean is not above zero or cannot be told from
-    /// it.
-    pub percent: Option<super::effects::Percent>,
-    /// Two-sided p-value of Welch's test.
-    pub p: f64,
-    /// Benjamini and Hochberg's adjusted p: the share of false entries to expect in the list down to this one.
-    pub q: f64,
-}
-
-/// The contrasts of all counters, most significant first. A counter that never moves has none, and is told of by
-/// [`without_spread`].
-pub(super) fn contrasts(table: &Table, question: &Question, cells: &[Cell]) -> Vec<CounterContrast> {
-    let mut found = Vec::new();
+/// Puts into each comparison the contrasts of all counters, most significant first. A counter that never moves has none, and is
+/// told of by [`without_spread`].
+pub(super) fn compare(table: &Table, question: &Question, cells: &[Cell], comparisons: &mut [Comparison]) {
     // A buffer per side for all of them: a table of counters has millions of values.
     let (mut a, mut b) = (Vec::new(), Vec::new());
-    for cell in cells {
+    let mut total = 0;
+    for (cell, comparison) in cells.iter().zip(comparisons.iter_mut()) {
+        let within = (comparison.method != Design::Independent).then(|| Within::of(table, cell));
         for counter in &table.counters {
-            gather(&cell.a, &counter.values, &mut a);
-            gather(&cell.b, &counter.values, &mut b);
-            found.extend(contrast(question, cell, &counter.name, &a, &b));
+            comparison.counters.extend(match &within {
+                Some(within) => of_blocks(question, comparison.method, within, counter),
+                None => {
+                    gather(&cell.a, &counter.values, &mut a);
+                    gather(&cell.b, &counter.values, &mut b);
+                    of_samples(question, &counter.name, &a, &b)
+                }
+            });
         }
-        if found.len() > MOST_COMPARISONS * 100 {
+        comparison.counters_compared = comparison.counters.len() as u32;
+        total += comparison.counters.len();
+        if total > MOST_COMPARISONS * 100 {
             break;
         }
     }
-    let p_values: Vec<f64> = found.iter().map(|contrast| contrast.p).collect();
-    for (contrast, q) in found.iter_mut().zip(benjamini_hochberg::adjusted(&p_values)) {
-        contrast.q = q;
+    let mut all: Vec<&mut CounterContrast> = comparisons.iter_mut().flat_map(|one| &mut one.counters).collect();
+    estimate::adjust(&mut all);
+    for comparison in comparisons {
+        // Stable: what is equally significant stays in the order of the columns.
+        comparison.counters.sort_by(by_significance);
     }
-    // Stable: what is equally significant stays in the order of cells and columns.
-    found.sort_by(|one, other| one.q.total_cmp(&other.q).then(one.p.total_cmp(&other.p)));
-    found
+}
+
+/// Most significant first.
+pub(crate) fn by_significance(one: &CounterContrast, other: &CounterContrast) -> std::cmp::Ordering {
+    one.q.total_cmp(&other.q).then(one.p.total_cmp(&other.p))
 }
 
 /// A counter without a test, and the value it always has in each level, where it has one.
@@ -76,8 +58,9 @@ pub(super) struct Still<'t> {
 }
 
 /// The counters that have no contrast at all. Of several comparisons the first says what they are.
-pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[CounterContrast]) -> Vec<Still<'t>> {
-    let moves: BTreeSet<&str> = found.iter().map(|contrast| contrast.name.as_str()).collect();
+pub(super) fn without_spread<'t>(table: &'t Table, cells: &[Cell], found: &[Comparison]) -> Vec<Still<'t>> {
+    let contrasts = found.iter().flat_map(|comparison| &comparison.counters);
+    let moves: BTreeSet<&str> = contrasts.map(|contrast| contrast.name.as_str()).collect();
     let first_of = |side: &Side, counter: &Counter| {
         side.good.iter().map(|row| counter.values[*row]).find(|value| value.is_finite())
     };
@@ -93,29 +76,47 @@ fn gather(side: &Side, column: &[f64], into: &mut Vec<f64>) {
     into.extend(side.good.iter().map(|row| column[*row]).filter(|value| value.is_finite()));
 }
 
-fn contrast(question: &Question, cell: &Cell, name: &str, a: &[f64], b: &[f64]) -> Option<CounterContrast> {
+/// Welch's test, of values that nothing ties together.
+fn of_samples(question: &Question, name: &str, a: &[f64], b: &[f64]) -> Option<CounterContrast> {
     let alpha = question.rule.alpha;
     let welch = welch::test(a, b, alpha)?;
     let fieller = percent::fieller(a, b, alpha).filter(|_| welch.mean_a > 0.0);
     let lowest = if a.iter().chain(b).all(|value| *value >= 0.0) { -1.0 } else { f64::NEG_INFINITY };
-    let percent = fieller.map(|(low, high)| super::effects::Percent {
+    let percent = fieller.map(|(low, high)| Percent {
         estimate: -welch.difference * 100.0 / welch.mean_a,
         low: low.max(lowest) * 100.0,
         high: high * 100.0,
     });
     Some(CounterContrast {
         name: name.to_owned(),
-        factor: cell.contrast.factor.clone(),
-        by: cell.by.iter().cloned().collect(),
-        a: cell.contrast.a.clone(),
-        b: cell.contrast.b.clone(),
         a_mean: welch.mean_a,
         b_mean: welch.mean_b,
         difference: -welch.difference,
-        ci_low: -welch.ci_high,
-        ci_high: -welch.ci_low,
+        interval: (-welch.ci_high, -welch.ci_low).into(),
         percent,
         p: welch.p,
         q: 1.0,
     })
+}
+
+/// By the differences within blocks, as the value itself. `None` where all of these are nothing.
+fn of_blocks(question: &Question, design: Design, within: &Within, counter: &Counter) -> Option<CounterContrast> {
+    let value = |row: usize| counter.values.get(row).copied().filter(|value| value.is_finite());
+    let mean = |rows: &[usize]| summary::mean(&rows.iter().filter_map(|row| value(*row)).collect::<Vec<_>>());
+    let differences = within.differences(value);
+    let moves = |found: &Estimate| found.contrast.standard_error > 0.0 || found.contrast.estimate != 0.0;
+    let found = estimate::within(design, &differences).ok().filter(moves)?;
+    let (a, b) = within.rows();
+    let (low, high) = found.contrast.interval(question.rule.alpha);
+    Some(CounterContrast {
+        name: counter.name.clone(),
+        a_mean: mean(&a)?,
+        b_mean: mean(&b)?,
+        difference: found.contrast.estimate,
+        interval: (low, high).into(),
+        percent: None,
+        p: found.contrast.p,
+        q: 1.0,
+    })
+    .filter(|found| low.is_finite() && high.is_finite() && found.a_mean.is_finite() && found.b_mean.is_finite())
 }

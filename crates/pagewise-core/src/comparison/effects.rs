@@ -2,180 +2,19 @@
 //! nothing.
 
 use super::cells::{Cell, Side};
-use super::estimate::{self, Design};
-use super::found::BlockDifference;
+use super::estimate::{self, Design, Estimate};
+use super::found::{BlockDifference, Effect, Interval};
+use super::plain_samples::{
+    Bca, Blocked, HodgesLehmann, LogRatio, MannWhitney, Percent, PercentInterval, PlainSamples, ShapiroP, Tost, Welch,
+};
 use super::question::{BLOCK, Question};
 use super::rule::{LEAST_SPREAD, LogIntervals};
 use super::table::Table;
+use super::within::Within;
+use crate::stats::contrast::Contrast;
 use crate::stats::{bootstrap, equivalence, hedges_g, hodges_lehmann, mann_whitney, percent};
 use crate::stats::{shapiro_wilk, summary, welch};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Welch's t test of mean(a) − mean(b).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Welch {
-    /// The difference in standard errors.
-    pub t: f64,
-    /// Degrees of freedom.
-    pub df: f64,
-    /// Two-sided p-value.
-    pub p: f64,
-    /// Low end of the interval of mean(a) − mean(b) at 1 − alpha, in the unit of the value.
-    pub ci_low: f64,
-    /// High end.
-    pub ci_high: f64,
-}
-
-/// An interval in percent, low end first.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PercentInterval {
-    /// Low end, in percent.
-    pub low: f64,
-    /// High end, in percent.
-    pub high: f64,
-}
-
-/// A change in percent with its interval at 1 − alpha.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Percent {
-    /// The change, in percent.
-    pub estimate: f64,
-    /// Low end of its interval, in percent; not below −100 where no value is negative.
-    pub low: f64,
-    /// High end, in percent.
-    pub high: f64,
-}
-
-/// ln(b / a) with its interval at 1 − alpha: natural logarithms, 0 is no difference. Of all values together, or of those within
-/// blocks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LogRatio {
-    /// The estimate.
-    pub estimate: f64,
-    /// Low end of its interval.
-    pub low: f64,
-    /// High end.
-    pub high: f64,
-    /// Two-sided p-value of no difference.
-    pub p: f64,
-    /// Low end of the interval at 1 − 2·alpha, which is held against the margin.
-    pub equivalence_low: f64,
-    /// High end of it.
-    pub equivalence_high: f64,
-}
-
-impl LogRatio {
-    /// What the rule looks at.
-    #[must_use]
-    pub fn intervals(&self) -> LogIntervals {
-        LogIntervals { difference: (self.low, self.high), equivalence: (self.equivalence_low, self.equivalence_high) }
-    }
-}
-
-/// Two one-sided tests of equivalence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Tost {
-    /// The larger of the two p-values: equivalent when it is below alpha.
-    pub p: f64,
-    /// The margin it was tested against, as a fraction.
-    pub margin: f64,
-}
-
-/// How far b is shifted against a.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HodgesLehmann {
-    /// The median of all differences b − a, in the unit of the value.
-    pub shift: f64,
-    /// Low end of its interval.
-    pub ci_low: f64,
-    /// High end.
-    pub ci_high: f64,
-    /// The confidence that the interval really has. Ranks come in steps: with a few values it lies far below 1 − alpha.
-    pub level: f64,
-}
-
-/// The rank test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MannWhitney {
-    /// How many of all pairs have a above b, ties as a half: R's W of `wilcox.test(a, b)`.
-    pub u: f64,
-    /// Two-sided p-value.
-    pub p: f64,
-    /// Counted out rather than approximated by a normal distribution.
-    pub exact: bool,
-}
-
-/// p-values of a normal distribution, by Shapiro and Wilk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ShapiroP {
-    /// Of a.
-    pub a: Option<f64>,
-    /// Of b.
-    pub b: Option<f64>,
-}
-
-/// The estimate from within blocks: what blocks have in common is gone from it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Blocked {
-    /// Blocks in which both levels have a value.
-    pub blocks: u32,
-    /// `pairs` where each of them has one value of either level and the table says which came first: the crossover estimate.
-    /// `blocks` elsewhere: the mean of their differences.
-    pub method: Design,
-    /// Estimate of ln(b / a) within blocks.
-    pub log_ratio: f64,
-    /// Low end of its interval at 1 − alpha.
-    pub low: f64,
-    /// High end.
-    pub high: f64,
-    /// Two-sided p-value of the t test.
-    pub p: f64,
-    /// Low end of the interval at 1 − 2·alpha, which is held against the margin.
-    pub equivalence_low: f64,
-    /// High end of it.
-    pub equivalence_high: f64,
-    /// Of pairs: ratio of the second run of a pair to the first, all else equal.
-    pub period_ratio: Option<f64>,
-    /// Share of a level's values that stand in a block with both levels; of the level that has fewer there.
-    pub share: f64,
-}
-
-impl Blocked {
-    /// The same as the effect that a verdict goes by.
-    fn effect(&self) -> LogRatio {
-        LogRatio {
-            estimate: self.log_ratio,
-            low: self.low,
-            high: self.high,
-            p: self.p,
-            equivalence_low: self.equivalence_low,
-            equivalence_high: self.equivalence_high,
-        }
-    }
-
-    /// Whether both levels recur within blocks, so that these are what the verdict goes by. Blocks of one level that hold a run
-    /// of the other by accident tie that one run to many, and the rest of its level to none.
-    fn is_design(&self) -> bool {
-        self.share >= LEAST_SHARE_IN_BLOCKS
-    }
-}
-
-/// At least so much of the values of each level must stand in a block with both. More than half, so that runs that were lost do not
-/// turn a blocked trial into an unblocked one, and few enough that a column that only numbers stretches of a file is none.
-const LEAST_SHARE_IN_BLOCKS: f64 = 0.5;
-
-/// A bias-corrected and accelerated bootstrap interval of the change of the mean, b relative to a.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Bca {
-    /// Low end at 1 − alpha, in percent.
-    pub percent_low: f64,
-    /// High end, in percent.
-    pub percent_high: f64,
-    /// Resamples drawn.
-    pub resamples: u32,
-}
 
 /// Name of a field that is null, to the reason.
 #[derive(Clone, Debug, Default)]
@@ -195,21 +34,44 @@ impl Absent {
 pub(super) struct Effects {
     /// Means as the test computed them, with one rounding less than a plain sum.
     pub(super) means: Option<(f64, f64)>,
-    pub(super) welch: Option<Welch>,
-    pub(super) percent_r: Option<PercentInterval>,
-    pub(super) percent: Option<Percent>,
-    pub(super) log_ratio: Option<LogRatio>,
-    /// What the verdict goes by, and by which design.
-    pub(super) effect: Option<LogRatio>,
+    /// How the values hang together, and so what the verdict goes by.
     pub(super) method: Design,
-    pub(super) tost: Option<Tost>,
-    pub(super) hodges_lehmann: Option<HodgesLehmann>,
-    pub(super) mann_whitney: Option<MannWhitney>,
-    pub(super) hedges_g: Option<f64>,
-    pub(super) shapiro_p: ShapiroP,
-    pub(super) blocked: Option<Blocked>,
-    pub(super) bca: Option<Bca>,
-    pub(super) absent: Absent,
+    /// ln(b / a) by that method, or why there is none.
+    pub(super) effect: Result<Judged, String>,
+    /// The differences it is of; none of values that nothing ties together.
+    pub(super) differences: Vec<BlockDifference>,
+    pub(super) plain: PlainSamples,
+}
+
+/// What a verdict goes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Judged {
+    contrast: Contrast,
+    period: Option<f64>,
+    pub(super) intervals: LogIntervals,
+}
+
+impl Judged {
+    /// As documents have it.
+    pub(super) fn effect(&self) -> Effect {
+        let ratios = |(low, high): (f64, f64)| Interval { low: libm::exp(low), high: libm::exp(high) };
+        let interval = ratios(self.intervals.difference);
+        Effect {
+            ratio: libm::exp(self.contrast.estimate),
+            interval,
+            interval_equivalence: ratios(self.intervals.equivalence),
+            interval_alone: interval,
+            log_ratio: self.contrast.estimate,
+            standard_error: self.contrast.standard_error,
+            df: self.contrast.df,
+            p: self.contrast.p,
+            evidence: None,
+            randomisation_p: None,
+            smallest_randomisation_p: None,
+            randomisation_exact: None,
+            period_ratio: self.period.map(libm::exp),
+        }
+    }
 }
 
 impl Effects {
@@ -262,9 +124,7 @@ impl Effects {
         };
         let shapiro_p =
             ShapiroP { a: shapiro(&mut absent, "shapiro_p.a", a), b: shapiro(&mut absent, "shapiro_p.b", b) };
-        let blocked =
-            blocked(table, question, cell).map_err(|reason| absent.0.insert("blocked".to_owned(), reason)).ok();
-        let log_ratio = ratio.map(|(ratio, wide)| LogRatio {
+        let log_ratio = ratio.as_ref().map(|(ratio, wide)| LogRatio {
             estimate: libm::log(ratio.ratio),
             low: libm::log(ratio.low),
             high: libm::log(ratio.high),
@@ -272,41 +132,55 @@ impl Effects {
             equivalence_low: libm::log(wide.low),
             equivalence_high: libm::log(wide.high),
         });
-        let within = blocked.as_ref().filter(|blocked| question.uses_blocks && blocked.is_design());
-        let (effect, method) = match within {
-            Some(blocked) => (Some(blocked.effect()), blocked.method),
-            None => (log_ratio.clone(), Design::Independent),
+        let within = within(table, question, cell).map_err(|reason| absent.0.insert("blocked".to_owned(), reason)).ok();
+        let blocked = within.as_ref().map(|found| found.blocked.clone());
+        let (method, effect, differences) = match within
+            .filter(|found| question.uses_blocks && found.blocked.share >= LEAST_SHARE_IN_BLOCKS)
+        {
+            Some(found) => (found.blocked.method, Ok(found.judged), found.differences),
+            None => {
+                let of_all = ratio.zip(log_ratio.as_ref()).map(|((ratio, _), logs)| Judged {
+                    contrast: Contrast { p: ratio.p, ..Contrast::new(logs.estimate, ratio.standard_error, ratio.df) },
+                    period: None,
+                    intervals: logs.intervals(),
+                });
+                (Design::Independent, of_all.ok_or_else(no_logs), Vec::new())
+            }
         };
-        let effect = absent.unless("effect", effect, no_logs);
         let bca = bca(question, cell).map_err(|reason| absent.0.insert("bca".to_owned(), reason)).ok();
         Effects {
             means: tested
                 .as_ref()
                 .map(|welch| (welch.mean_a, welch.mean_b))
                 .or_else(|| summary::mean(a).zip(summary::mean(b)).filter(|(a, b)| a.is_finite() && b.is_finite())),
-            percent_r: percent_r.map(|(low, high)| PercentInterval { low, high }),
-            percent: percent.map(|(welch, (low, high))| Percent {
-                estimate: -welch.difference * 100.0 / welch.mean_a,
-                low: low.max(lowest) * 100.0,
-                high: high * 100.0,
-            }),
-            log_ratio,
-            effect,
             method,
-            tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
-            welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
-            hodges_lehmann: shift.map(|h| HodgesLehmann {
-                shift: h.shift,
-                ci_low: h.ci_low,
-                ci_high: h.ci_high,
-                level: h.level,
-            }),
-            mann_whitney: ranks.map(|m| MannWhitney { u: m.u, p: m.p, exact: m.exact }),
-            hedges_g: hedges.map(|hedges| hedges.g),
-            shapiro_p,
-            blocked,
-            bca,
-            absent,
+            effect,
+            differences,
+            plain: PlainSamples {
+                percent_r: percent_r.map(|(low, high)| PercentInterval { low, high }),
+                percent: percent.map(|(welch, (low, high))| Percent {
+                    estimate: -welch.difference * 100.0 / welch.mean_a,
+                    low: low.max(lowest) * 100.0,
+                    high: high * 100.0,
+                }),
+                log_ratio,
+                tost: tost.map(|tost| Tost { p: tost.p, margin: rule.margin }),
+                welch: tested.map(|w| Welch { t: w.t, df: w.df, p: w.p, ci_low: w.ci_low, ci_high: w.ci_high }),
+                hodges_lehmann: shift.map(|h| HodgesLehmann {
+                    shift: h.shift,
+                    ci_low: h.ci_low,
+                    ci_high: h.ci_high,
+                    level: h.level,
+                }),
+                mann_whitney: ranks.map(|m| MannWhitney { u: m.u, p: m.p, exact: m.exact }),
+                hedges_g: hedges.map(|hedges| hedges.g),
+                shapiro_p,
+                blocked,
+                bca,
+                absent: absent.0,
+                welch_holm_p: None,
+                welch_bh_p: None,
+            },
         }
     }
 }
@@ -358,77 +232,62 @@ fn why_no_shapiro(values: &[f64]) -> String {
     }
 }
 
+/// The estimate within blocks.
+struct WithinBlocks {
+    judged: Judged,
+    differences: Vec<BlockDifference>,
+    blocked: Blocked,
+}
+
 /// From each block the difference of the two levels' means, on logarithms, by the estimator that a trial of that design has.
-fn blocked(table: &Table, question: &Question, cell: &Cell) -> Result<Blocked, String> {
+fn within(table: &Table, question: &Question, cell: &Cell) -> Result<WithinBlocks, String> {
     if table.blocks.is_empty() {
         return Err(format!("the table has no column '{BLOCK}'"));
     }
     if cell.a.values.iter().chain(&cell.b.values).any(|value| *value <= 0.0) {
         return Err(why_no_logs(cell));
     }
-    let (a, b) = (by_block(table, &cell.a), by_block(table, &cell.b));
-    let both: Vec<(u32, &Vec<Placed>, &Vec<Placed>)> =
-        a.iter().filter_map(|(block, of_a)| Some((*block, of_a, b.get(block)?))).collect();
-    // A pair is one value of either level, of which one is known to have come first.
-    let first = |of_a: &[Placed], of_b: &[Placed]| match (of_a, of_b) {
-        ([a], [b]) if a.place.is_finite() && b.place.is_finite() && a.place != b.place => Some(a.place < b.place),
-        _ => None,
-    };
-    let are_pairs = both.iter().all(|(_, of_a, of_b)| first(of_a, of_b).is_some());
-    let log_mean =
-        |placed: &[Placed]| summary::mean(&placed.iter().map(|one| libm::log(one.value)).collect::<Vec<_>>());
-    let difference = |(block, of_a, of_b): &(u32, &Vec<Placed>, &Vec<Placed>)| {
-        let difference = log_mean(of_b)? - log_mean(of_a)?;
-        Some(BlockDifference { block: *block, a_first: first(of_a, of_b), difference })
-    };
-    let differences: Vec<BlockDifference> = both.iter().filter_map(difference).collect();
-    let by = |design| estimate::within(design, &differences).ok().map(|found| (design, found));
-    // Pairs of one order only say nothing of what running second costs: they are compared as blocks.
-    let found = by(Design::Pairs).filter(|_| are_pairs).or_else(|| by(Design::Blocks));
-    let (method, found) =
-        found.filter(|(_, found)| found.contrast.standard_error >= LEAST_SPREAD).ok_or_else(|| {
-            match differences.len() {
-                0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
-                _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
-            }
+    let blocks = Within::of(table, cell);
+    let differences = blocks.differences(|row| table.values.get(row).copied().map(libm::log));
+    let (method, found) = estimated(&blocks, &differences)
+        .filter(|(_, found)| found.contrast.standard_error >= LEAST_SPREAD)
+        .ok_or_else(|| match differences.len() {
+            0 | 1 => format!("{} blocks have values of both levels, and a spread needs two", differences.len()),
+            _ => "all blocks show the same difference, and a test needs a spread".to_owned(),
         })?;
     let (low, high) = found.contrast.interval(question.rule.alpha);
     let (equivalence_low, equivalence_high) = found.contrast.interval(2.0 * question.rule.alpha);
-    if ![low, high].iter().all(|end| end.is_finite()) {
+    if libm::exp(low) <= 0.0 || !libm::exp(high).is_finite() {
         return Err("the values spread too far for an interval".to_owned());
     }
-    let in_both = both.iter().fold((0, 0), |(a, b), (_, of_a, of_b)| (a + of_a.len(), b + of_b.len()));
-    let share = |placed: usize, side: &Side| placed as f64 / side.values.len() as f64;
-    Ok(Blocked {
-        blocks: differences.len() as u32,
-        method,
-        log_ratio: found.contrast.estimate,
-        low,
-        high,
-        p: found.contrast.p,
-        equivalence_low,
-        equivalence_high,
-        period_ratio: found.period.map(libm::exp),
-        share: share(in_both.0, &cell.a).min(share(in_both.1, &cell.b)),
+    let intervals = LogIntervals { difference: (low, high), equivalence: (equivalence_low, equivalence_high) };
+    Ok(WithinBlocks {
+        judged: Judged { contrast: found.contrast, period: found.period, intervals },
+        blocked: Blocked {
+            blocks: differences.len() as u32,
+            method,
+            log_ratio: found.contrast.estimate,
+            low,
+            high,
+            p: found.contrast.p,
+            equivalence_low,
+            equivalence_high,
+            period_ratio: found.period.map(libm::exp),
+            share: blocks.share(cell),
+        },
+        differences,
     })
 }
 
-/// A value, and its place in time where the table has it.
-struct Placed {
-    value: f64,
-    place: f64,
+/// Pairs of one order only say nothing of what running second costs: they are compared as blocks.
+fn estimated(blocks: &Within, differences: &[BlockDifference]) -> Option<(Design, Estimate)> {
+    let by = |design| estimate::within(design, differences).ok().map(|found| (design, found));
+    by(Design::Pairs).filter(|_| blocks.are_pairs()).or_else(|| by(Design::Blocks))
 }
 
-fn by_block(table: &Table, side: &Side) -> BTreeMap<u32, Vec<Placed>> {
-    let mut blocks: BTreeMap<u32, Vec<Placed>> = BTreeMap::new();
-    for (row, value) in side.good.iter().zip(&side.values) {
-        if let Some(Some(block)) = table.blocks.get(*row) {
-            let place = table.order.get(*row).copied().unwrap_or(f64::NAN);
-            blocks.entry(*block).or_default().push(Placed { value: *value, place });
-        }
-    }
-    blocks
-}
+/// At least so much of the values of each level must stand in a block with both. More than half, so that runs that were lost do not
+/// turn a blocked trial into an unblocked one, and few enough that a column that only numbers stretches of a file is none.
+const LEAST_SHARE_IN_BLOCKS: f64 = 0.5;
 
 /// Leaving out each value in turn takes time that grows with the square of their number.
 const MOST_TO_RESAMPLE: usize = 5_000;

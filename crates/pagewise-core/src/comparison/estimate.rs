@@ -98,6 +98,16 @@ pub trait Tested {
     fn set_q(&mut self, q: f64);
 }
 
+impl<T: Tested> Tested for &mut T {
+    fn p(&self) -> f64 {
+        (**self).p()
+    }
+
+    fn set_q(&mut self, q: f64) {
+        (**self).set_q(q);
+    }
+}
+
 /// Gives each Benjamini and Hochberg's adjusted p, over all of them.
 pub fn adjust<T: Tested>(tested: &mut [T]) {
     let p_values: Vec<f64> = tested.iter().map(Tested::p).collect();

@@ -1,10 +1,11 @@
-//! What a comparison found: the one shape of `prove`, live proofs and matrices. Their samples differ, and their
-//! views.
+//! What a comparison found: the one shape of `prove`, live proofs, matrices and anyone's table. Their samples differ, and
+//! their views.
 //!
 //! Effects are of level `b` relative to level `a`. A ratio of 1.05 means b's metric is 5 % larger than a's.
 
 use super::estimate::{Design, Tested};
-use super::rule::{Conclusion, OutcomeTest};
+use super::plain_samples::{Percent, PlainSamples};
+use super::rule::{Conclusion, LogIntervals, OutcomeTest};
 use super::stacks::StackContrast;
 use crate::metric::Direction;
 use indexmap::IndexMap;
@@ -80,7 +81,7 @@ pub struct Comparison {
     pub a: String,
     /// The level that is judged.
     pub b: String,
-    /// Levels of the other factors it was looked at one by one.
+    /// Level of each factor that was kept apart, in the order asked for.
     pub by: IndexMap<String, String>,
     /// For an interaction: the other factor with its levels, as `swap: off → on`.
     pub interaction: Option<String>,
@@ -92,13 +93,14 @@ pub struct Comparison {
     pub a_values: Summary,
     /// Good runs of the judged level.
     pub b_values: Summary,
-    /// Failures are compared before values are.
+    /// Failures are compared before values are. Of a table without a column `outcome` every run is good.
     pub outcomes: OutcomeTest,
-    /// Blocks in which every run it needs is good.
+    /// Blocks in which every run it needs is good; in a table those with values of both levels.
     pub blocks: u32,
     /// How its samples hang together, and so how they are compared.
     pub method: Design,
-    /// The estimate. `None`, with [`Comparison::no_effect_because`], when too few blocks are complete.
+    /// The estimate. `None`, with [`Comparison::no_effect_because`], when too few blocks are complete, and where values vary too
+    /// little or have no logarithm.
     pub effect: Option<Effect>,
     /// Why there is no estimate.
     pub no_effect_because: Option<String>,
@@ -126,7 +128,7 @@ pub struct Comparison {
     /// The other measures of a run by the same estimator, beside the first metric.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureContrast>,
-    /// Kernel counters that differ most, for the first metric.
+    /// Kernel counters that differ most, for the first metric; in a table all other columns of numbers that vary.
     pub counters: Vec<CounterContrast>,
     /// How many counters were compared, for reading the false-discovery bound.
     pub counters_compared: u32,
@@ -136,6 +138,29 @@ pub struct Comparison {
     /// bundle has recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stacks: Option<StackContrast>,
+    /// The same values as two plain samples, in the numbers of R. Of a table only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain_samples: Option<PlainSamples>,
+    /// What a careful reader must know of this comparison alone. Of a table only: what a trial is told concerns all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+impl Comparison {
+    /// As the rule reads it. `None` where there is no estimate.
+    #[must_use]
+    pub fn intervals(&self) -> Option<LogIntervals> {
+        let ends = |interval: Interval| (libm::log(interval.low), libm::log(interval.high));
+        let effect = self.effect.as_ref()?;
+        Some(LogIntervals { difference: ends(effect.interval), equivalence: ends(effect.interval_equivalence) })
+    }
+
+    /// The numbers of R. Without a value where none were computed.
+    #[must_use]
+    pub fn in_r(&self) -> &PlainSamples {
+        static NONE: PlainSamples = PlainSamples::NONE;
+        self.plain_samples.as_ref().unwrap_or(&NONE)
+    }
 }
 
 /// The effect of b against a.
@@ -202,19 +227,23 @@ pub struct MeasureContrast {
     pub interval: Option<Interval>,
 }
 
-/// A kernel counter whose growth per run differs.
+/// A kernel counter whose growth per run differs, or another column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CounterContrast {
-    /// Name in `/proc/vmstat`.
+    /// Name in `/proc/vmstat`, or of the column.
     pub name: String,
-    /// Mean growth per run of a.
+    /// Mean growth per run of a; of a column its mean over the runs that are compared.
     pub a_mean: f64,
-    /// Mean growth per run of b.
+    /// The same of b.
     pub b_mean: f64,
     /// Estimate of the difference b − a per run, by the estimator of its comparison.
     pub difference: f64,
     /// Its interval at 1 − alpha.
     pub interval: Interval,
+    /// Of plain samples: the change in percent of a's mean with Fieller's interval. `None` where that mean is not above zero or
+    /// cannot be told from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percent: Option<Percent>,
     /// Two-sided p-value.
     pub p: f64,
     /// Benjamini and Hochberg's adjusted p over all counters compared: the false-discovery rate at which it is listed.

@@ -1,10 +1,11 @@
 //! What is worth knowing about how a table was read, and no reason to doubt what was found in it.
 
-use super::analysis::{Comparison, Note};
+use super::analysis::Note;
 use super::cells::Cell;
 use super::confounding;
-use super::counters::{self, CounterContrast};
+use super::counters;
 use super::estimate::Design;
+use super::found::Comparison;
 use super::question::{Counters, Question};
 use super::table::{Recognised, Table};
 use super::words::number;
@@ -12,16 +13,11 @@ use super::words::number;
 /// As many levels as a note names.
 const MOST_LEVELS: usize = 5;
 
-/// All that apply, in a fixed order. `compared` are the contrasts of counters.
-pub(super) fn of(
-    table: &Table,
-    question: &Question,
-    cells: &[Cell],
-    compared: &[CounterContrast],
-    comparisons: &[Comparison],
-) -> Vec<Note> {
-    let still = counters_without_spread(table, cells, compared);
-    let is_empty = question.counters != Counters::None && compared.is_empty() && still.is_none();
+/// All that apply, in a fixed order.
+pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], comparisons: &[Comparison]) -> Vec<Note> {
+    let still = counters_without_spread(table, cells, comparisons);
+    let compared = comparisons.iter().any(|comparison| comparison.counters_compared > 0);
+    let is_empty = question.counters != Counters::None && !compared && still.is_none();
     let no_counters = is_empty.then(|| {
         note(
             "no-counters",
@@ -124,8 +120,8 @@ fn levels_not_used(table: &Table, question: &Question) -> Vec<Note> {
 }
 
 /// Counters that were looked at and have no line in the list.
-fn counters_without_spread(table: &Table, cells: &[Cell], compared: &[CounterContrast]) -> Option<Note> {
-    let still = counters::without_spread(table, cells, compared);
+fn counters_without_spread(table: &Table, cells: &[Cell], comparisons: &[Comparison]) -> Option<Note> {
+    let still = counters::without_spread(table, cells, comparisons);
     let value = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), number);
     let said = |one: &counters::Still| match (one.a, one.b) {
         (a, b) if a == b => format!("{} ({})", one.name, value(a)),

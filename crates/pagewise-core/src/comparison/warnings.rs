@@ -2,12 +2,11 @@
 //! What a trial may be told as well is judged by [`super::doubts`]; here is what only a table can have, and how its runs are
 //! named.
 
-use super::analysis::Comparison;
 use super::cells::{Cell, Side};
 use super::confounding;
 use super::doubts::{self, warning};
 use super::estimate::Design;
-use super::found::Warning;
+use super::found::{Comparison, Warning};
 use super::host_change;
 use super::notes;
 use super::question::{ORDER, Question};
@@ -160,7 +159,7 @@ fn sides<'c>(cell: &'c Cell) -> [(&'c str, &'c Side); 2] {
 }
 
 fn fails_more_often(question: &Question, comparison: &Comparison) -> Option<Warning> {
-    let test = comparison.outcomes.as_ref()?;
+    let test = &comparison.outcomes;
     if test.a_bad == test.b_bad {
         return None;
     }
@@ -169,10 +168,10 @@ fn fails_more_often(question: &Question, comparison: &Comparison) -> Option<Warn
          others alone.{}",
         test.a_bad,
         test.a_total,
-        comparison.a.level,
+        comparison.a,
         test.b_bad,
         test.b_total,
-        comparison.b.level,
+        comparison.b,
         p_value(test.p),
         held_back(question, comparison)
     );
@@ -181,12 +180,12 @@ fn fails_more_often(question: &Question, comparison: &Comparison) -> Option<Warn
 
 /// What the values alone would have said, where that was not said. Empty elsewhere.
 fn held_back(question: &Question, comparison: &Comparison) -> String {
-    let Some(ratio) = comparison.effect.as_ref().filter(|_| comparison.decided_by == HELD_BACK) else {
+    let Some(intervals) = comparison.intervals().filter(|_| comparison.decided_by == HELD_BACK) else {
         return String::new();
     };
-    let said = match question.rule.by_effect(ratio.intervals()).word {
-        Conclusion::Better => format!("`{}` better", comparison.b.level),
-        Conclusion::Worse => format!("`{}` better", comparison.a.level),
+    let said = match question.rule.by_effect(intervals).word {
+        Conclusion::Better => format!("`{}` better", comparison.b),
+        Conclusion::Worse => format!("`{}` better", comparison.a),
         _ => "the two equivalent".to_owned(),
     };
     format!(
@@ -202,8 +201,8 @@ fn not_positive(cell: &Cell) -> Option<Warning> {
 
 /// Where a difference stands in the place of a percentage.
 fn no_percent(comparison: &Comparison) -> Option<Warning> {
-    comparison.welch.as_ref()?;
-    let why = comparison.absent.get("percent")?;
+    comparison.in_r().welch.as_ref()?;
+    let why = comparison.in_r().absent.get("percent")?;
     let text = format!("There is no percentage: {why}. The difference of the means stands in its place.");
     warning("no-percent", text)
 }
@@ -252,7 +251,7 @@ fn few_points(question: &Question, cell: &Cell, comparison: &Comparison) -> Opti
 
 /// Within blocks: whether their orders can show what the t interval claims.
 fn few_sequences(question: &Question, comparison: &Comparison) -> Option<Warning> {
-    let blocks = comparison.blocked.as_ref()?.blocks;
+    let blocks = comparison.in_r().blocked.as_ref()?.blocks;
     let smallest_p = match comparison.method {
         Design::Pairs => randomisation::smallest_attainable_p(blocks as usize),
         Design::Blocks => blocked::smallest_attainable_p(blocks as usize),
@@ -330,7 +329,7 @@ struct Run {
 }
 
 fn scaled(side: &Side, comparison: &Comparison) -> Vec<f64> {
-    let is_log = comparison.log_ratio.is_some();
+    let is_log = comparison.in_r().log_ratio.is_some();
     side.values.iter().map(|value| if is_log { libm::log(*value) } else { *value }).collect()
 }
 
@@ -360,7 +359,7 @@ fn in_order(runs: &[Run]) -> Vec<f64> {
 }
 
 fn drift(runs: &[Run], comparison: &Comparison) -> Option<Warning> {
-    doubts::drift(&in_time(runs), comparison.log_ratio.is_some(), comparison.method)
+    doubts::drift(&in_time(runs), comparison.in_r().log_ratio.is_some(), comparison.method)
 }
 
 /// As long as any trial. Of more runs the search takes minutes, and a run cannot be named by its number in a part of them.
@@ -368,7 +367,7 @@ const MOST_FOR_CHANGES: usize = 1_000;
 
 /// A change is told in percent, so only where there are logarithms.
 fn host_changed(runs: &[Run], comparison: &Comparison, question: &Question) -> Option<Warning> {
-    comparison.log_ratio.as_ref().filter(|_| runs.len() <= MOST_FOR_CHANGES)?;
+    comparison.in_r().log_ratio.as_ref().filter(|_| runs.len() <= MOST_FOR_CHANGES)?;
     host_change::told(&in_order(runs), question.seed)
 }
 
@@ -398,7 +397,7 @@ fn outliers(table: &Table, cell: &Cell, runs: &[Run], residuals: &[f64]) -> Opti
 }
 
 fn ties(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
-    if comparison.mann_whitney.as_ref().is_none_or(|test| test.exact) {
+    if comparison.in_r().mann_whitney.as_ref().is_none_or(|test| test.exact) {
         return None;
     }
     let mut sorted: Vec<f64> = cell.a.values.iter().chain(&cell.b.values).copied().collect();
@@ -417,9 +416,10 @@ fn ties(cell: &Cell, comparison: &Comparison) -> Option<Warning> {
 fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warning> {
     // Neither of them knows of blocks.
     let ties_nothing = comparison.method == Design::Independent;
-    let (welch, ranks) = (comparison.welch.as_ref().filter(|_| ties_nothing)?, comparison.mann_whitney.as_ref()?);
+    let (welch, ranks) =
+        (comparison.in_r().welch.as_ref().filter(|_| ties_nothing)?, comparison.in_r().mann_whitney.as_ref()?);
     let alpha = question.rule.alpha;
-    let reachable = 2.0 / ways_to_choose(comparison.a.n as usize, comparison.b.n as usize) <= alpha;
+    let reachable = 2.0 / ways_to_choose(comparison.a_values.n as usize, comparison.b_values.n as usize) <= alpha;
     if !reachable {
         return None;
     }
@@ -431,10 +431,10 @@ fn tests_disagree(question: &Question, comparison: &Comparison) -> Option<Warnin
 fn means_disagree(question: &Question, comparison: &Comparison) -> Option<Warning> {
     // Of blocks the test of the means knows nothing: that it says another thing is what blocks are for.
     let ties_nothing = comparison.method == Design::Independent;
-    let (welch, ratio) = (comparison.welch.as_ref().filter(|_| ties_nothing)?, comparison.effect.as_ref()?);
+    let (welch, ratio) = (comparison.in_r().welch.as_ref().filter(|_| ties_nothing)?, comparison.effect.as_ref()?);
     let alpha = question.rule.alpha;
     // Equivalence goes by the margin, and failures by no value.
-    let goes_by_ratio = comparison.verdict != Conclusion::Equivalent
+    let goes_by_ratio = comparison.conclusion != Conclusion::Equivalent
         && ![OUTCOMES, HELD_BACK].contains(&comparison.decided_by.as_str());
     if !goes_by_ratio || (welch.p <= alpha) == (ratio.p <= alpha) {
         return None;
@@ -450,10 +450,10 @@ fn means_disagree(question: &Question, comparison: &Comparison) -> Option<Warnin
 
 /// Only where the correction changed the side on which Welch's own p lies.
 fn many_comparisons(question: &Question, comparison: &Comparison) -> Option<Warning> {
-    let (holm, welch) = (comparison.holm_p?, comparison.welch.as_ref()?);
+    let (holm, welch) = (comparison.in_r().welch_holm_p?, comparison.in_r().welch.as_ref()?);
     let alpha = question.rule.alpha;
     let is_claimed =
-        matches!(comparison.verdict, Conclusion::Better | Conclusion::Worse) && comparison.decided_by == EFFECT;
+        matches!(comparison.conclusion, Conclusion::Better | Conclusion::Worse) && comparison.decided_by == EFFECT;
     if !is_claimed || welch.p > alpha || holm <= alpha {
         return None;
     }

@@ -1,4 +1,13 @@
-//! Numbers as sentences say them.
+//! Comparisons and numbers as sentences say them.
+
+use indexmap::IndexMap;
+
+/// `swap: off → on, load high`.
+#[must_use]
+pub fn comparison(factor: &str, a: &str, b: &str, by: &IndexMap<String, String>) -> String {
+    let levels: String = by.iter().map(|(factor, level)| format!(", {factor} {level}")).collect();
+    format!("{factor}: {a} → {b}{levels}")
+}
 
 /// A p-value with two significant digits, as far as anyone reads them.
 #[must_use]

@@ -14,7 +14,6 @@ mod explain;
 mod live;
 mod pair_sentence;
 mod read_back;
-mod sentence;
 mod values;
 mod warnings;
 

@@ -137,7 +137,7 @@ fn values_that_do_not_vary_give_no_verdict_in_a_trial_and_in_a_table() {
     let table = "k,s\na,5\na,5\na,5\nb,5\nb,5\nb,5\n";
     let table = comparison::table::Table::read(table.as_bytes(), "x.csv", &question).unwrap();
     let found = comparison::analysis::analyze(&table, &question).unwrap();
-    assert_eq!(found.comparisons[0].verdict, Conclusion::Inconclusive);
+    assert_eq!(found.comparisons[0].conclusion, Conclusion::Inconclusive);
 }
 
 #[test]

@@ -71,8 +71,9 @@ fn tests_of(text: &str) -> Vec<String> {
     tests
 }
 
+/// A comparison without a warning has no list of them.
 fn ids(warnings: &Value) -> Vec<String> {
-    let list = warnings.as_array().expect("a list");
+    let list = warnings.as_array().map_or(&[][..], Vec::as_slice);
     list.iter().map(|warning| warning["id"].as_str().expect("an id").to_owned()).collect()
 }
 
@@ -100,10 +101,14 @@ fn the_percent_intervals_are_those_the_published_script_printed() {
     let lines: Vec<Vec<&str>> = table.lines().skip(1).map(|line| line.split(',').collect()).collect();
     assert_eq!((lines.len(), comparisons.len()), (12, 12));
     for (line, comparison) in lines.iter().zip(comparisons) {
-        let percent = &comparison["percent_r"];
+        let percent = &comparison["plain_samples"]["percent_r"];
         if line[7] == "ns" {
             assert!(percent.is_null(), "{line:?}");
-            assert!(comparison["absent"]["percent_r"].as_str().is_some_and(|why| why.contains("no significance")));
+            assert!(
+                comparison["plain_samples"]["absent"]["percent_r"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("no significance"))
+            );
             continue;
         }
         let printed = |end: &str| format!("{:.2}", percent[end].as_f64().expect("a number"));
@@ -199,13 +204,16 @@ fn the_mail_fits_72_columns_of_ascii_and_the_table_80() {
 fn every_null_has_its_reason() {
     let found = own_json("k,s,block\na,1,x\na,0,y\nb,2,x\nb,3,y\n", &[]);
     let comparison = found["comparisons"][0].as_object().expect("an object");
-    for (field, value) in comparison {
-        let reason = comparison["absent"].get(field).and_then(Value::as_str);
+    let plain = comparison["plain_samples"].as_object().expect("an object");
+    for (field, value) in plain {
+        let reason = plain["absent"].get(field).and_then(Value::as_str);
         assert_eq!(value.is_null(), reason.is_some(), "{field}: {reason:?}");
     }
-    assert!(comparison["absent"]["log_ratio"].as_str().is_some_and(|why| why.contains("zero or negative")));
-    assert!(comparison["absent"].get("shapiro_p.a").is_some());
-    assert_eq!(comparison["verdict"], "inconclusive");
+    assert!(plain["absent"]["log_ratio"].as_str().is_some_and(|why| why.contains("zero or negative")));
+    assert!(plain["absent"].get("shapiro_p.a").is_some());
+    assert!(comparison["effect"].is_null());
+    assert_eq!(comparison["no_effect_because"], plain["absent"]["log_ratio"]);
+    assert_eq!(comparison["conclusion"], "inconclusive");
     assert!(ids(&comparison["warnings"]).contains(&"not-positive".to_owned()));
 }
 
@@ -219,29 +227,34 @@ fn swapping_the_levels_turns_every_sign() {
     let other = json(&text_of(analyze_output(file.path(), &args)))["comparisons"][0].clone();
     let number = |of: &Value, path: &str| of.pointer(path).and_then(Value::as_f64).expect("a number");
     for (path, mirrored) in [
-        ("/welch/t", "/welch/t"),
-        ("/welch/ci_low", "/welch/ci_high"),
-        ("/log_ratio/estimate", "/log_ratio/estimate"),
-        ("/log_ratio/low", "/log_ratio/high"),
-        ("/hodges_lehmann/shift", "/hodges_lehmann/shift"),
-        ("/hodges_lehmann/ci_low", "/hodges_lehmann/ci_high"),
-        ("/hedges_g", "/hedges_g"),
+        ("/plain_samples/welch/t", "/plain_samples/welch/t"),
+        ("/plain_samples/welch/ci_low", "/plain_samples/welch/ci_high"),
+        ("/plain_samples/log_ratio/estimate", "/plain_samples/log_ratio/estimate"),
+        ("/plain_samples/log_ratio/low", "/plain_samples/log_ratio/high"),
+        ("/plain_samples/hodges_lehmann/shift", "/plain_samples/hodges_lehmann/shift"),
+        ("/plain_samples/hodges_lehmann/ci_low", "/plain_samples/hodges_lehmann/ci_high"),
+        ("/plain_samples/hedges_g", "/plain_samples/hedges_g"),
     ] {
         let (one, other) = (number(&one, path), number(&other, mirrored));
         assert!((one + other).abs() <= 1e-12 * one.abs(), "{path}: {one} {other}");
     }
-    for path in ["/welch/p", "/mann_whitney/p", "/tost/p", "/holm_p"] {
+    for path in [
+        "/plain_samples/welch/p",
+        "/plain_samples/mann_whitney/p",
+        "/plain_samples/tost/p",
+        "/plain_samples/welch_holm_p",
+    ] {
         assert!((number(&one, path) - number(&other, path)).abs() < 1e-12, "{path}");
     }
-    assert_eq!((&one["verdict"], &other["verdict"]), (&Value::from("worse"), &Value::from("better")));
+    assert_eq!((&one["conclusion"], &other["conclusion"]), (&Value::from("worse"), &Value::from("better")));
 }
 
 #[test]
 fn which_way_is_better_is_asked_for() {
     let text = format!("k,s\n{}{}", rows("a", 9, 100.0), rows("b", 8, 103.0));
-    assert_eq!(own_json(&text, &["--direction", "higher"])["comparisons"][0]["verdict"], "better");
+    assert_eq!(own_json(&text, &["--direction", "higher"])["comparisons"][0]["conclusion"], "better");
     let equivalent = own_json(&text, &["--margin", "10%"])["comparisons"][0].clone();
-    assert_eq!((&equivalent["verdict"], &equivalent["real_but_below_margin"]), (&"equivalent".into(), &true.into()));
+    assert_eq!((&equivalent["conclusion"], &equivalent["real_but_below_margin"]), (&"equivalent".into(), &true.into()));
 }
 
 #[test]
@@ -252,8 +265,8 @@ fn failures_are_compared_before_values() {
         text.push_str(&if i < 8 { "b,,oom\n".to_owned() } else { format!("b,{},ok\n", 50 + i) });
     }
     let found = own_json(&text, &[])["comparisons"][0].clone();
-    assert_eq!((&found["verdict"], &found["decided_by"]), (&"worse".into(), &"outcomes".into()));
-    assert_eq!((&found["outcomes"]["b_bad"], &found["b"]["n"]), (&8.into(), &2.into()));
+    assert_eq!((&found["conclusion"], &found["decided_by"]), (&"worse".into(), &"outcomes".into()));
+    assert_eq!((&found["outcomes"]["b_bad"], &found["b_values"]["n"]), (&8.into(), &2.into()));
     let table = text_of(own(&text, &[]));
     assert!(table.contains("worse (failures)") && table.contains("0/10, 8/10"), "{table}");
     let nothing = own("k,s,outcome\na,,invalid\nb,,invalid\n", &[]);
@@ -271,11 +284,11 @@ fn a_table_with_blocks_and_order_is_asked_more() {
         text.push_str(&format!("a,{},{block},{a_place}\nb,{},{block},{b_place}\n", base, base * 1.01 + noise));
     }
     let found = own_json(&text, &[])["comparisons"][0].clone();
-    let blocked = &found["blocked"];
+    let blocked = &found["plain_samples"]["blocked"];
     assert_eq!(blocked["blocks"], 10);
     let estimate = blocked["log_ratio"].as_f64().expect("a number");
     assert!((estimate - 0.01).abs() < 0.002, "{estimate}");
-    assert!(blocked["p"].as_f64() < found["welch"]["p"].as_f64(), "what blocks share is gone");
+    assert!(blocked["p"].as_f64() < found["plain_samples"]["welch"]["p"].as_f64(), "what blocks share is gone");
     let warned = ids(&found["warnings"]);
     assert!(warned.contains(&"drift".to_owned()) && warned.contains(&"autocorrelation".to_owned()), "{warned:?}");
     assert!(!warned.contains(&"order-lost".to_owned()), "{warned:?}");
@@ -293,18 +306,44 @@ fn drifting_pairs() -> String {
 }
 
 #[test]
+fn counters_are_compared_as_their_value_is() {
+    // The counter drifts with the host as the value does; b has ten more of it in every pair, give or take.
+    let mut text = drifting_pairs().replace("order\n", "order,scans\n");
+    let lines: Vec<String> = text
+        .lines()
+        .skip(1)
+        .enumerate()
+        .map(|(row, line)| {
+            let (pair, of_b) = (row / 2, row % 2);
+            format!("{line},{}\n", 1000 * pair + 10 * of_b + [0, 1, 3][pair % 3] * of_b)
+        })
+        .collect();
+    text = format!("k,s,block,order,scans\n{}", lines.concat());
+    let of = |args: &[&str]| {
+        let args: Vec<&str> = ["--counters", "scans"].iter().chain(args).copied().collect();
+        own_json(&text, &args)["comparisons"][0]["counters"][0].clone()
+    };
+    let (pairs, values) = (of(&[]), of(&["--block", "none"]));
+    assert!(pairs["q"].as_f64() < Some(1e-6) && values["q"].as_f64() > Some(0.9), "{pairs} and {values}");
+    assert!((pairs["difference"].as_f64().unwrap() - 11.2).abs() < 0.5, "{pairs}");
+}
+
+#[test]
 fn blocks_are_used_unless_the_command_line_says_none() {
     let text = drifting_pairs();
     let (used, unused) = (own_json(&text, &[]), own_json(&text, &["--block", "none"]));
     let of = |found: &Value| found["comparisons"][0].clone();
     let (pairs, values) = (of(&used), of(&unused));
     assert_eq!((&pairs["method"], &values["method"]), (&"pairs".into(), &"independent".into()));
-    assert_eq!((&pairs["verdict"], &values["verdict"]), (&"equivalent".into(), &"inconclusive".into()));
-    let width = |one: &Value| one["effect"]["high"].as_f64().unwrap() - one["effect"]["low"].as_f64().unwrap();
+    assert_eq!((&pairs["conclusion"], &values["conclusion"]), (&"equivalent".into(), &"inconclusive".into()));
+    let width = |one: &Value| {
+        one["effect"]["interval"]["high"].as_f64().unwrap() - one["effect"]["interval"]["low"].as_f64().unwrap()
+    };
     assert!(width(&values) > 10.0 * width(&pairs), "{} and {}", width(&values), width(&pairs));
     // R knows of no blocks, and what is computed as R does is the same either way.
     for field in ["welch", "percent", "log_ratio", "tost", "mann_whitney", "hodges_lehmann", "hedges_g", "shapiro_p"] {
-        assert_eq!(pairs[field], values[field], "{field}");
+        assert_eq!(pairs["plain_samples"][field], values["plain_samples"][field], "{field}");
+        assert!(!pairs["plain_samples"][field].is_null(), "{field}");
     }
     let said = |args: &[&str]| text_of(own(&text, args)).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said(&[]).contains("Verdicts go by pairs in the order they ran"), "{}", said(&[]));
@@ -405,11 +444,15 @@ fn counters_are_contrasted_with_a_false_discovery_rate() {
         text.push_str(&format!("b,{},{},7,h{i},{}\n", 100 + i, 2000 + i * 3 % 10, i * 3 % 10));
     }
     let found = own_json(&text, &["--counters", "all"]);
-    let names: Vec<&str> =
-        found["counters"].as_array().expect("a list").iter().filter_map(|c| c["name"].as_str()).collect();
+    let names: Vec<&str> = found["comparisons"][0]["counters"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|c| c["name"].as_str())
+        .collect();
     assert_eq!(names, ["faults", "noise"], "what never moves and what is text have no contrast");
-    assert!(found["counters"][0]["q"].as_f64() < Some(1e-6));
-    assert_eq!(found["counters"][0]["difference"], 1000.0);
+    assert!(found["comparisons"][0]["counters"][0]["q"].as_f64() < Some(1e-6));
+    assert_eq!(found["comparisons"][0]["counters"][0]["difference"], 1000.0);
     let table = text_of(own(&text, &["--counters", "faults"]));
     assert!(table.contains("1 of 1 contrasts differ") && table.contains("+100 %"), "{table}");
 }
@@ -417,9 +460,9 @@ fn counters_are_contrasted_with_a_false_discovery_rate() {
 #[test]
 fn a_bootstrap_is_asked_for_and_has_a_seed() {
     let text = format!("k,s\n{}{}", rows("a", 9, 100.0), rows("b", 8, 103.0));
-    assert!(own_json(&text, &[])["comparisons"][0]["bca"].is_null());
-    let one = own_json(&text, &["--bootstrap=500", "--seed", "3"])["comparisons"][0]["bca"].clone();
-    let again = own_json(&text, &["--bootstrap=500", "--seed", "3"])["comparisons"][0]["bca"].clone();
+    assert!(own_json(&text, &[])["comparisons"][0]["plain_samples"]["bca"].is_null());
+    let one = own_json(&text, &["--bootstrap=500", "--seed", "3"])["comparisons"][0]["plain_samples"]["bca"].clone();
+    let again = own_json(&text, &["--bootstrap=500", "--seed", "3"])["comparisons"][0]["plain_samples"]["bca"].clone();
     assert_eq!(one, again);
     let (low, high) = (one["percent_low"].as_f64().expect("low"), one["percent_high"].as_f64().expect("high"));
     assert!(low > 2.0 && low < 3.0 && high > 3.0 && high < 4.0, "{low} {high}");
@@ -430,7 +473,8 @@ fn order_and_dress_of_a_table_change_no_number() {
     let plain = format!("k,s\n{}{}", rows("a", 6, 100.0), rows("b", 7, 101.0));
     let numbers = |text: &str| {
         let found = own_json(text, &[])["comparisons"][0].clone();
-        ["welch", "log_ratio", "percent", "mann_whitney", "hodges_lehmann", "tost"].map(|name| found[name].clone())
+        ["welch", "log_ratio", "percent", "mann_whitney", "hodges_lehmann", "tost"]
+            .map(|name| found["plain_samples"][name].clone())
     };
     let dressed: String = plain
         .lines()
@@ -534,8 +578,9 @@ fn tiny_and_huge_values_keep_their_digits() {
     for scale in ["e-200", "e-9", "e9", "e200"] {
         let text: String = (0..6).map(|i| format!("a,{}{scale}\nb,{}{scale}\n", 10 + i, 20 + i)).collect();
         let found = own_json(&format!("k,s\n{text}"), &[])["comparisons"][0].clone();
-        assert_eq!(found["verdict"], "worse", "{scale}");
-        let (sd, unit) = (found["a"]["sd"].as_f64().expect("a number"), format!("1{scale}").parse::<f64>().unwrap());
+        assert_eq!(found["conclusion"], "worse", "{scale}");
+        let (sd, unit) =
+            (found["a_values"]["sd"].as_f64().expect("a number"), format!("1{scale}").parse::<f64>().unwrap());
         assert!((sd / unit - 1.870_828_693).abs() < 1e-8, "{scale}: {sd}");
         for format in ["table", "r", "markdown", "latex", "text72"] {
             let said = text_of(own(&format!("k,s\n{text}"), &["--format", format]));
@@ -565,7 +610,7 @@ fn special_columns_are_used_whatever_their_case() {
     }
     text.push_str("b,3,OOM,20\nb,2,OOM,21\n");
     let found = own_json(&text, &[]);
-    assert_eq!(found["comparisons"][0]["b"]["n"], 10, "the values of killed runs are no times");
+    assert_eq!(found["comparisons"][0]["b_values"]["n"], 10, "the values of killed runs are no times");
     assert_eq!(found["comparisons"][0]["outcomes"]["b_bad"], 2);
     assert_eq!(ids(&found["warnings"]), Vec::<String>::new(), "the order is there");
     assert_eq!(found["notes"][0]["text"], "Taken: outcome from column 'Outcome', order from column 'ORDER'.");
@@ -581,7 +626,7 @@ fn rows_of_another_level_are_told_and_of_another_spelling_warned_of() {
     let rows_of_a_and_b = format!("{}{}", rows("a", 9, 100.0), rows("b", 9, 101.0));
     let text = format!("k,s\n{rows_of_a_and_b}{}c,5\nc,6\n", "B,900\n".repeat(7));
     let found = own_json(&text, &[]);
-    assert_eq!(found["comparisons"][0]["b"]["n"], 9);
+    assert_eq!(found["comparisons"][0]["b_values"]["n"], 9);
     assert_eq!(found["notes"][0]["text"], "2 rows have k=c: not used; levels compared are a, b.");
     let warned = unwrapped(&text_of(own(&text, &[])));
     let said = "7 rows have k=B (first at line 20), the same but for case as b: not used; levels compared are a, b.";
@@ -597,7 +642,7 @@ fn rows_of_another_level_are_told_and_of_another_spelling_warned_of() {
 #[test]
 fn the_difference_in_the_details_has_the_sign_of_its_t() {
     let found = json(&matrix(&[&KERNELS[..], &["--json"]].concat()));
-    let welch = &found["comparisons"][0]["welch"];
+    let welch = &found["comparisons"][0]["plain_samples"]["welch"];
     let number = |name: &str| welch[name].as_f64().expect("a number");
     assert!(number("t") > 0.0 && number("ci_low") + number("ci_high") > 0.0);
     let table = unwrapped(&matrix(&KERNELS));
@@ -623,7 +668,7 @@ fn simpson(with_swap_a: usize, with_swap_b: usize, column: &str) -> String {
 fn a_column_that_is_unbalanced_and_turns_the_result_is_told() {
     let text = simpson(4, 16, "swap");
     let pooled = own_json(&text, &[])["comparisons"][0].clone();
-    assert_eq!(pooled["verdict"], "worse");
+    assert_eq!(pooled["conclusion"], "worse");
     let said = warning_text(&pooled, "unbalanced");
     assert!(said.contains("`swap` is unbalanced between the levels"), "{said}");
     assert!(
@@ -634,7 +679,7 @@ fn a_column_that_is_unbalanced_and_turns_the_result_is_told() {
     assert!(said.contains("runs with the same `swap` better (-4.") && said.contains("--by swap."), "{said}");
     let apart = own_json(&text, &["--by", "swap"]);
     for cell in apart["comparisons"].as_array().expect("a list") {
-        assert_eq!(cell["verdict"], "better");
+        assert_eq!(cell["conclusion"], "better");
         assert!(!ids(&cell["warnings"]).contains(&"unbalanced".to_owned()));
     }
     let balanced = own_json(&simpson(10, 10, "swap"), &[])["comparisons"][0].clone();
@@ -668,7 +713,7 @@ fn unbalanced_blocks_are_told_and_so_is_an_estimate_within_them_that_is_fooled()
         }
     }
     let fooled = own_json(&text, &[])["comparisons"][0].clone();
-    assert!(fooled["blocked"]["log_ratio"].as_f64() > Some(0.0));
+    assert!(fooled["plain_samples"]["blocked"]["log_ratio"].as_f64() > Some(0.0));
     let said = warning_text(&fooled, "unbalanced");
     assert!(said.contains("The estimate within blocks has the same fault."), "{said}");
 }
@@ -687,10 +732,10 @@ fn what_changes_with_the_factor_in_every_run_is_noted() {
 fn values_without_variance_have_no_interval_and_that_is_said() {
     let text = format!("k,s\n{}{}", "a,100\n".repeat(5), "b,105\n".repeat(4));
     let found = own_json(&text, &["--bootstrap=200"])["comparisons"][0].clone();
-    assert_eq!(found["verdict"], "inconclusive");
-    for field in ["welch", "percent", "log_ratio", "holm_p", "bca"] {
-        let why = found["absent"][field].as_str().expect("a reason");
-        assert!(field == "holm_p" || why.contains("without variance there is no interval"), "{field}: {why}");
+    assert_eq!(found["conclusion"], "inconclusive");
+    for field in ["welch", "percent", "log_ratio", "welch_holm_p", "bca"] {
+        let why = found["plain_samples"]["absent"][field].as_str().expect("a reason");
+        assert!(field == "welch_holm_p" || why.contains("without variance there is no interval"), "{field}: {why}");
     }
     let table = unwrapped(&text_of(own(&text, &[])));
     assert!(table.contains("Inconclusive (no interval)."), "{table}");
@@ -710,7 +755,10 @@ fn a_difference_stands_where_a_percentage_would_point_the_wrong_way() {
     let found = own_json(&text, &["--bootstrap=200"])["comparisons"][0].clone();
     for field in ["percent", "percent_r", "bca"] {
         assert!(found[field].is_null(), "{field}");
-        assert!(found["absent"][field].as_str().is_some_and(|why| why.contains("not above zero")), "{field}");
+        assert!(
+            found["plain_samples"]["absent"][field].as_str().is_some_and(|why| why.contains("not above zero")),
+            "{field}"
+        );
     }
     let table = text_of(own(&text, &[]));
     let row = table.lines().find(|line| line.contains("inconclusive (no ratio)")).expect("a row");
@@ -726,13 +774,13 @@ fn a_difference_stands_where_a_percentage_would_point_the_wrong_way() {
 fn an_interval_has_one_unit_and_no_impossible_end() {
     let wild = "k,s\na,1\na,1.1\na,0.9\na,1.05\nb,1\nb,2\nb,400\nb,3\nb,5\n";
     let found = own_json(wild, &[])["comparisons"][0].clone();
-    assert_eq!(found["percent"]["low"], -100.0, "no mean of positive values is below zero");
+    assert_eq!(found["plain_samples"]["percent"]["low"], -100.0, "no mean of positive values is below zero");
     let table = text_of(own(wild, &[]));
     let row = table.lines().find(|line| line.contains("inconclusive")).expect("a row");
     assert!(row.contains('×') && row.contains("[×0, ×") && !row.contains('%'), "{row}");
     let unbounded = "k,s\na,0.001\na,0.002\na,9\nb,1\nb,2\nb,3\n";
     let found = own_json(unbounded, &[])["comparisons"][0].clone();
-    assert!(found["percent"].is_null());
+    assert!(found["plain_samples"]["percent"].is_null());
     assert!(warning_text(&found, "no-percent").contains("Fieller's set is unbounded"));
 }
 
@@ -795,7 +843,7 @@ fn what_was_asked_for_stands_in_the_table_of_several_comparisons_too() {
         assert!(format != "table" || said.lines().all(|line| line.chars().count() <= 80), "{said}");
     }
     let cells = own_json(&text, &asked)["comparisons"].clone();
-    let blocked = cells[0]["blocked"]["blocks"].as_u64().expect("a number");
+    let blocked = cells[0]["plain_samples"]["blocked"]["blocks"].as_u64().expect("a number");
     assert_eq!(blocked, 6);
     for format in ["latex", "text72"] {
         let said = unwrapped(&text_of(own(&text, &[&asked[..], &["--format", format]].concat())));
@@ -829,7 +877,7 @@ fn a_verdict_that_failures_hold_back_says_so() {
     let text = killed_under_low();
     let found = own_json(&text, &["--by", "load"]);
     let low = &found["comparisons"][0];
-    assert_eq!((&low["by"]["load"], &low["verdict"]), (&"low".into(), &"inconclusive".into()));
+    assert_eq!((&low["by"]["load"], &low["conclusion"]), (&"low".into(), &"inconclusive".into()));
     assert_eq!(low["decided_by"], "held-back-by-outcomes");
     let said = warning_text(low, "fails-more-often");
     assert!(said.contains("Those would call `b` better, but a level that fails more often is never called"), "{said}");
@@ -860,7 +908,7 @@ fn failures_that_decided_are_told_before_others() {
 fn a_single_comparison_is_not_said_to_be_one_of_many() {
     let text = "k,order,s\na,1,1.1\na,,1.2\nb,2,3\nb,3,4\na,3,2\n";
     let found = own_json(text, &[])["comparisons"][0].clone();
-    assert_eq!(found["verdict"], "worse");
+    assert_eq!(found["conclusion"], "worse");
     assert!(!ids(&found["warnings"]).contains(&"many-comparisons".to_owned()), "{}", found["warnings"]);
     let said = warning_text(&found, "means-disagree");
     assert!(
@@ -882,8 +930,11 @@ fn holm_s_correction_is_named_where_it_changed_the_decision() {
         }
     }
     let found = own_json(&text, &["--by", "load", "--margin", "0.1%"])["comparisons"][0].clone();
-    assert_eq!(found["verdict"], "better");
-    let (welch, holm) = (found["welch"]["p"].as_f64().expect("p"), found["holm_p"].as_f64().expect("p"));
+    assert_eq!(found["conclusion"], "better");
+    let (welch, holm) = (
+        found["plain_samples"]["welch"]["p"].as_f64().expect("p"),
+        found["plain_samples"]["welch_holm_p"].as_f64().expect("p"),
+    );
     assert!(welch <= 0.05 && holm > 0.05, "{welch} {holm}");
     assert!(warning_text(&found, "many-comparisons").contains("By itself it is significant (Welch's p"));
     // The sentences of a mail claim no more than survives it.
@@ -957,12 +1008,15 @@ fn points_that_may_separate_thousands_are_told() {
 fn what_excel_writes_is_read() {
     let text = "\u{feff}sep=;\r\nk;s\r\na;1,5\r\na;#N/A\r\na;2\r\nb;#DIV/0!\r\nb;3\r\nb;4,5\r\nb;#NV\r\na;#VALUE!\r\n";
     let found = own_json(text, &[]);
-    assert_eq!((&found["comparisons"][0]["a"]["n"], &found["comparisons"][0]["b"]["n"]), (&2.into(), &2.into()));
+    assert_eq!(
+        (&found["comparisons"][0]["a_values"]["n"], &found["comparisons"][0]["b_values"]["n"]),
+        (&2.into(), &2.into())
+    );
     let said = found["warnings"].to_string();
     assert!(said.contains("4 rows have no value and are left out, the first at line 4."), "{said}");
     assert!(refusal("sep=;\nk;s\na;1\nb;x\n", &[]).contains("line 4"));
     // One that no header would show: the first line says it.
-    assert_eq!(own_json("sep=|\nk|s\na|1\na|2\nb|3\nb|5\n", &[])["comparisons"][0]["a"]["n"], 2);
+    assert_eq!(own_json("sep=|\nk|s\na|1\na|2\nb|3\nb|5\n", &[])["comparisons"][0]["a_values"]["n"], 2);
 }
 
 #[test]
@@ -979,10 +1033,10 @@ fn a_quote_that_is_never_closed_is_told_where_it_opens() {
     assert!(said.contains("line 2") && !said.contains("b,3"), "{said}");
     assert!(said.contains("closes only in a later line"), "{said}");
     let fine = own_json("k,s,note\na,1,\"x\n\"\na,2,\nb,3,\nb,5,\"y\n\"", &[]);
-    assert_eq!(fine["comparisons"][0]["b"]["n"], 2, "a field may end with its line");
+    assert_eq!(fine["comparisons"][0]["b_values"]["n"], 2, "a field may end with its line");
     for delimiter in ["space", "|"] {
         let text = "k,s\na,1\na,2\nb,3\nb,5".replace(',', if delimiter == "space" { " " } else { "|" });
-        assert_eq!(own_json(&text, &["--delimiter", delimiter])["comparisons"][0]["b"]["n"], 2);
+        assert_eq!(own_json(&text, &["--delimiter", delimiter])["comparisons"][0]["b_values"]["n"], 2);
     }
 }
 
@@ -993,8 +1047,12 @@ fn a_counter_without_spread_is_noted_and_counters_are_asked_for_twice() {
         text.push_str(&format!("a,{},{},7,1,h\nb,{},{},7,2,h\n", 100 + i, 10 + i * 5 % 6, 101 + i, 20 + i * 5 % 6));
     }
     let found = own_json(&text, &["--counters", "const", "--counters", "faults,steps"]);
-    let names: Vec<&str> =
-        found["counters"].as_array().expect("a list").iter().filter_map(|c| c["name"].as_str()).collect();
+    let names: Vec<&str> = found["comparisons"][0]["counters"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|c| c["name"].as_str())
+        .collect();
     assert_eq!(names, ["faults"]);
     let note = found["notes"].as_array().expect("a list").last().expect("a note").clone();
     assert_eq!(note["id"], "counters-without-spread");

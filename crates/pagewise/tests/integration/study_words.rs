@@ -1,6 +1,7 @@
 //! What people read of a trial of a matrix: every rendition against golden files, and what none of them may do.
 
-use pagewise_core::comparison::analysis::{Comparison, analyze};
+use pagewise_core::comparison::analysis::analyze;
+use pagewise_core::comparison::found::Comparison;
 use pagewise_core::comparison::question::{Contrast, Question};
 use pagewise_core::comparison::table::Table;
 use pagewise_core::report::study::{csv, latex, r_script, text72};
@@ -168,9 +169,9 @@ fn analyze_reads_the_csv_and_finds_the_good_runs_of_the_trial() {
     for ours in report.analysis.comparisons.iter().filter(|one| one.primary) {
         let same = |one: &&Comparison| one.by.get("concurrency") == ours.by.get("concurrency");
         let theirs = found.comparisons.iter().find(same).unwrap();
-        assert_eq!((theirs.a.n, theirs.b.n), (ours.a_values.n, ours.b_values.n));
+        assert_eq!((theirs.a_values.n, theirs.b_values.n), (ours.a_values.n, ours.b_values.n));
         let close = |one: Option<f64>, other: Option<f64>| (one.unwrap() - other.unwrap()).abs() < 1e-9;
-        assert!(close(theirs.a.mean, ours.a_values.mean) && close(theirs.b.mean, ours.b_values.mean));
+        assert!(close(theirs.a_values.mean, ours.a_values.mean) && close(theirs.b_values.mean, ours.b_values.mean));
     }
 }
 

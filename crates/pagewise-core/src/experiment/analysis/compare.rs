@@ -3,9 +3,11 @@
 use super::explain::Explained;
 use super::values::{Values, summarise};
 use super::{BlockDifference, Comparison, Declared, Design, Effect, Interval};
-use super::{live, pair_sentence, sentence};
+use super::{live, pair_sentence};
 use crate::comparison::estimate::{self, Estimate};
 use crate::comparison::rule::{Concluded, LEAST_SPREAD, LogIntervals, OutcomeTest, Reason, Rule, without_spread};
+use crate::comparison::sentence::{self, Step};
+use crate::comparison::words;
 use crate::experiment::order::{FEWEST_PAIRS, draw_pair_sequence};
 use crate::experiment::plan::OrderKind;
 use crate::experiment::plan::cells::Cell;
@@ -202,10 +204,7 @@ pub fn asked(plan: &crate::experiment::plan::Plan, cells: &[Cell]) -> Vec<Asked>
                     ]
                 }
             };
-            let mut name = format!("{factor}: {a} → {b}");
-            for (factor, level) in &by {
-                name.push_str(&format!(", {factor} {level}"));
-            }
+            let mut name = words::comparison(factor, a, b, &by);
             if let Some(other) = &contrast.interaction {
                 name.push_str(&format!(", {} {} against {}", other.factor, other.b, other.a));
             }
@@ -478,11 +477,15 @@ pub(super) fn conclude(
         counters_compared: explained.compared,
         stall: explained.stall,
         stacks: None,
+        plain_samples: None,
+        warnings: Vec::new(),
     };
     comparison.sentence = if declared.plan.is_two_arms() {
         pair_sentence::verdict(&comparison, metric, concluded.reason, &|level| values.outcome_counts(level))
     } else {
-        sentence::verdict(&comparison, metric, concluded.reason, contrast.interaction.as_ref())
+        let other = contrast.interaction.as_ref();
+        let other = other.map(|step| Step { factor: &step.factor, a: &step.a, b: &step.b });
+        sentence::verdict(&comparison, metric, concluded.reason, other)
     };
     comparison
 }

@@ -135,6 +135,7 @@ impl<'p> Sides<'_, 'p> {
             b_mean: self.mean(1.0, &growth),
             difference: found.contrast.estimate,
             interval: found.contrast.interval(self.alpha()).into(),
+            percent: None,
             p: found.contrast.p,
             q: 1.0,
         })

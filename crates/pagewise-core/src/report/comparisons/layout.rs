@@ -1,19 +1,17 @@
 //! What all renditions say alike: which comparisons belong together, how a cell is called, what its numbers read.
 
-use crate::comparison::analysis::{Bca, Comparison, Comparisons, Conclusion, Percent};
-use crate::comparison::counters::CounterContrast;
-use crate::comparison::estimate::Design;
-use crate::comparison::found::Warning;
-use crate::comparison::rule::{EFFECT, HELD_BACK, OUTCOMES};
+use crate::comparison::analysis::Comparisons;
+use crate::comparison::counters::by_significance;
+use crate::comparison::estimate::{Design, FALSE_DISCOVERY_RATE};
+use crate::comparison::found::{Comparison, CounterContrast, Warning};
+use crate::comparison::plain_samples::{Bca, Percent};
+use crate::comparison::rule::{Conclusion, EFFECT, HELD_BACK, OUTCOMES};
 use crate::metric::Direction;
 use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
 use crate::report::words::INTERVAL_DECIDES;
-use std::collections::BTreeMap;
-
-/// Counters are listed up to this false-discovery rate.
-const FALSE_DISCOVERY_RATE: f64 = 0.1;
+use indexmap::IndexMap;
 
 /// As many counters as people read; the JSON has all.
 const MOST_COUNTERS: usize = 15;
@@ -30,9 +28,8 @@ pub(super) struct Contrast<'c> {
 
 /// Comparisons that follow each other and compare the same levels.
 pub(super) fn contrasts(all: &Comparisons) -> Vec<Contrast<'_>> {
-    let same = |one: &Comparison, other: &Comparison| {
-        one.factor == other.factor && one.a.level == other.a.level && one.b.level == other.b.level
-    };
+    let same =
+        |one: &Comparison, other: &Comparison| one.factor == other.factor && one.a == other.a && one.b == other.b;
     let groups = all.comparisons.chunk_by(|one, other| same(one, other));
     groups.filter_map(|cells| Some((cells.first()?, cells))).map(|(first, cells)| of_cells(all, first, cells)).collect()
 }
@@ -44,7 +41,7 @@ fn of_cells<'c>(all: &'c Comparisons, first: &'c Comparison, cells: &'c [Compari
             by.push(name);
         }
     }
-    Contrast { factor: &first.factor, a: &first.a.level, b: &first.b.level, by, cells: cells.iter().collect() }
+    Contrast { factor: &first.factor, a: &first.a, b: &first.b, by, cells: cells.iter().collect() }
 }
 
 impl Contrast<'_> {
@@ -59,7 +56,7 @@ impl Contrast<'_> {
         if let [only] = self.cells.as_slice() {
             return verdict(only);
         }
-        let count = |word| self.cells.iter().filter(|cell| cell.verdict == word).count();
+        let count = |word| self.cells.iter().filter(|cell| cell.conclusion == word).count();
         let words = [Conclusion::Better, Conclusion::Worse, Conclusion::Equivalent, Conclusion::Inconclusive];
         let counted = words.into_iter().map(|word| (word, count(word))).filter(|(_, count)| *count > 0);
         counted.map(|(word, count)| format!("{} in {count} of {total}", word.word())).collect::<Vec<_>>().join(", ")
@@ -72,13 +69,13 @@ impl Contrast<'_> {
 
     /// Whether any run of it failed.
     pub(super) fn has_failures(&self) -> bool {
-        self.cells.iter().filter_map(|cell| cell.outcomes.as_ref()).any(|test| test.a_bad + test.b_bad > 0)
+        self.cells.iter().map(|cell| &cell.outcomes).any(|test| test.a_bad + test.b_bad > 0)
     }
 
     /// The number of values when it is the same everywhere: `n = 10 and 10`.
     pub(super) fn common_n(&self) -> Option<(u32, u32)> {
-        let first = self.cells.first().map(|cell| (cell.a.n, cell.b.n))?;
-        self.cells.iter().all(|cell| (cell.a.n, cell.b.n) == first).then_some(first)
+        let first = self.cells.first().map(|cell| (cell.a_values.n, cell.b_values.n))?;
+        self.cells.iter().all(|cell| (cell.a_values.n, cell.b_values.n) == first).then_some(first)
     }
 }
 
@@ -124,11 +121,11 @@ pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
     head.extend([format!("[{}]", confidence(all)), HOLM.to_owned(), "verdict".to_owned()]);
     let row = |cell: &&Comparison| {
         let mut row = contrast.levels(cell);
-        row.extend(several_n.then(|| format!("{}, {}", cell.a.n, cell.b.n)));
+        row.extend(several_n.then(|| format!("{}, {}", cell.a_values.n, cell.b_values.n)));
         row.extend(failures.then(|| ended_badly(cell)));
         row.extend(means(cell));
         row.extend(change(cell));
-        row.push(cell.holm_p.map_or(number::NONE.to_owned(), number::p_value));
+        row.push(cell.in_r().welch_holm_p.map_or(number::NONE.to_owned(), number::p_value));
         row.push(marked(cell));
         row
     };
@@ -136,21 +133,21 @@ pub(super) fn rows(all: &Comparisons, contrast: &Contrast) -> Rows {
 }
 
 fn means(cell: &Comparison) -> [String; 2] {
-    number::significant_alike([cell.a.mean, cell.b.mean].map(|mean| mean.unwrap_or(f64::NAN)), 4)
+    number::significant_alike([cell.a_values.mean, cell.b_values.mean].map(|mean| mean.unwrap_or(f64::NAN)), 4)
 }
 
 /// `0/10, 3/10`.
 fn ended_badly(cell: &Comparison) -> String {
-    let test = cell.outcomes.as_ref();
-    test.map_or(number::NONE.to_owned(), |t| format!("{}/{}, {}/{}", t.a_bad, t.a_total, t.b_bad, t.b_total))
+    let test = &cell.outcomes;
+    format!("{}/{}, {}/{}", test.a_bad, test.a_total, test.b_bad, test.b_total)
 }
 
 /// The change and its interval: in percent, as multiples, or as a difference where a percentage says nothing.
 fn change(cell: &Comparison) -> [String; 2] {
-    if let Some(percent) = &cell.percent {
+    if let Some(percent) = &cell.in_r().percent {
         return of_percent(percent);
     }
-    match (&cell.welch, cell.a.mean, cell.b.mean) {
+    match (&cell.in_r().welch, cell.a_values.mean, cell.b_values.mean) {
         (Some(welch), Some(a), Some(b)) => {
             let [difference, low, high] = number::signed_alike([b - a, -welch.ci_high, -welch.ci_low], 4);
             [difference, format!("[{low}, {high}]")]
@@ -161,7 +158,7 @@ fn change(cell: &Comparison) -> [String; 2] {
 
 /// Whether the change of any comparison is a difference.
 fn has_differences(all: &Comparisons) -> bool {
-    all.comparisons.iter().any(|cell| cell.percent.is_none() && cell.welch.is_some())
+    all.comparisons.iter().any(|cell| cell.in_r().percent.is_none() && cell.in_r().welch.is_some())
 }
 
 /// A change in percent and its interval, both in the unit that fits all three.
@@ -192,22 +189,23 @@ const FOOTNOTE: &str = " *";
 /// other way round.
 fn differs_from_shown(cell: &Comparison) -> bool {
     let Some(ratio) = &cell.effect else { return false };
-    let (low, high) = match (&cell.percent, &cell.welch) {
+    let (low, high) = match (&cell.in_r().percent, &cell.in_r().welch) {
         (Some(percent), _) => (percent.low, percent.high),
         (None, Some(welch)) => (-welch.ci_high, -welch.ci_low),
         (None, None) => return false,
     };
     let excludes_zero = |low: f64, high: f64| low > 0.0 || high < 0.0;
-    let goes_by_it = cell.decided_by == EFFECT && cell.verdict != Conclusion::Equivalent;
-    let is_open = cell.verdict == Conclusion::Inconclusive && cell.decided_by != HELD_BACK;
-    (goes_by_it || is_open) && excludes_zero(low, high) != excludes_zero(ratio.low, ratio.high)
+    let goes_by_it = cell.decided_by == EFFECT && cell.conclusion != Conclusion::Equivalent;
+    let is_open = cell.conclusion == Conclusion::Inconclusive && cell.decided_by != HELD_BACK;
+    (goes_by_it || is_open)
+        && excludes_zero(low, high) != excludes_zero(ratio.interval.low - 1.0, ratio.interval.high - 1.0)
 }
 
 /// The intervals that verdicts with a mark go by. `None` where no verdict has one.
 pub(super) fn footnote(all: &Comparisons, contrast: &Contrast) -> Option<String> {
     let said = |cell: &&Comparison| {
         let ratio = cell.effect.as_ref().filter(|_| differs_from_shown(cell))?;
-        let [low, high] = number::changes([ratio.low, ratio.high].map(libm::exp));
+        let [low, high] = number::changes([ratio.interval.low, ratio.interval.high]);
         let place = place(&cell.by, &all.by);
         Some(if place.is_empty() { format!("{low} to {high}") } else { format!("{place} {low} to {high}") })
     };
@@ -224,11 +222,11 @@ pub(super) fn footnote(all: &Comparisons, contrast: &Contrast) -> Option<String>
 }
 
 fn verdict(cell: &Comparison) -> String {
-    match (cell.verdict, cell.decided_by.as_str(), cell.real_but_below_margin) {
+    match (cell.conclusion, cell.decided_by.as_str(), cell.real_but_below_margin) {
         (word, OUTCOMES | HELD_BACK, _) => format!("{} (failures)", word.word()),
         (word, _, true) => format!("{} (real)", word.word()),
         (word, _, _) if word == Conclusion::Inconclusive && cell.effect.is_none() => {
-            let lacking = if cell.welch.is_some() { "no ratio" } else { "no interval" };
+            let lacking = if cell.in_r().welch.is_some() { "no ratio" } else { "no interval" };
             format!("{} ({lacking})", word.word())
         }
         (word, _, _) => word.word().to_owned(),
@@ -308,7 +306,7 @@ pub(in crate::report) fn capitalised(text: &str) -> String {
 }
 
 /// Where a comparison stands: `swap on, concurrency low`.
-pub(super) fn place(by: &BTreeMap<String, String>, order: &[String]) -> String {
+pub(super) fn place(by: &IndexMap<String, String>, order: &[String]) -> String {
     let mut named: Vec<String> = Vec::new();
     for (name, level) in order.iter().filter_map(|name| by.get_key_value(name)) {
         named.push(printable(&format!("{name} {level}")));
@@ -380,34 +378,48 @@ fn where_it_holds(all: &Comparisons, first: &Comparison, count: usize) -> String
 /// Where a comparison stands, or what it compares.
 fn place_or_pair(all: &Comparisons, cell: &Comparison) -> String {
     let place = place(&cell.by, &all.by);
-    if place.is_empty() { printable(&format!("{} {}", cell.factor, cell.b.level)) } else { place }
+    if place.is_empty() { printable(&format!("{} {}", cell.factor, cell.b)) } else { place }
 }
 
 /// Counters worth a line, and how many were compared.
-pub(super) fn counters(all: &Comparisons) -> Vec<&CounterContrast> {
-    all.counters.iter().filter(|counter| counter.q <= FALSE_DISCOVERY_RATE).take(MOST_COUNTERS).collect()
+fn counters(all: &Comparisons) -> Vec<(&Comparison, &CounterContrast)> {
+    let of_one = |one| all_counters_of(one).filter(|(_, counter)| counter.q <= FALSE_DISCOVERY_RATE);
+    let mut differing: Vec<(&Comparison, &CounterContrast)> = all.comparisons.iter().flat_map(of_one).collect();
+    // Stable: what is equally significant stays in the order of comparisons.
+    differing.sort_by(|(_, one), (_, other)| by_significance(one, other));
+    differing
+}
+
+fn all_counters_of(one: &Comparison) -> impl Iterator<Item = (&Comparison, &CounterContrast)> {
+    one.counters.iter().map(move |counter| (one, counter))
+}
+
+/// How many contrasts of counters were made.
+pub(super) fn counters_compared(all: &Comparisons) -> u32 {
+    all.comparisons.iter().map(|one| one.counters_compared).sum()
 }
 
 pub(super) fn counters_note(all: &Comparisons) -> String {
-    let differing = all.counters.iter().filter(|counter| counter.q <= FALSE_DISCOVERY_RATE).count();
+    let differing = counters(all).len();
     let shown = if differing > MOST_COUNTERS { format!(", the first {MOST_COUNTERS} shown") } else { String::new() };
     format!(
         "{differing} of {} contrasts differ{shown} (false-discovery rate q ≤ {FALSE_DISCOVERY_RATE}, Benjamini and Hochberg). \
          What differs is a trace, not yet a cause.",
-        all.counters_compared
+        counters_compared(all)
     )
 }
 
 /// Head and rows of the counters' table.
 pub(super) fn counter_rows(all: &Comparisons) -> (Vec<String>, Vec<Vec<String>>) {
-    let counters = counters(all);
-    let several = counters.iter().any(|counter| !counter.by.is_empty());
+    let mut counters = counters(all);
+    counters.truncate(MOST_COUNTERS);
+    let several = counters.iter().any(|(one, _)| !one.by.is_empty());
     let mut head = vec!["counter".to_owned()];
     head.extend(several.then(|| "where".to_owned()));
     head.extend(["mean of a", "mean of b", "change", "q"].map(str::to_owned));
-    let row = |counter: &&CounterContrast| {
+    let row = |(one, counter): &(&Comparison, &CounterContrast)| {
         let mut row = vec![printable(&counter.name)];
-        row.extend(several.then(|| place(&counter.by, &all.by)));
+        row.extend(several.then(|| place(&one.by, &all.by)));
         row.extend([number::count(counter.a_mean), number::count(counter.b_mean)]);
         let difference = || number::signed_count(counter.difference);
         row.push(counter.percent.as_ref().map_or_else(difference, |p| number::change(1.0 + p.estimate / 100.0)));
@@ -423,27 +435,30 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     let confidence = confidence(all);
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut line = |label: &str, value: Option<String>, field: &str| {
-        let none = || format!("none: {}", printable(cell.absent.get(field).map_or("not asked for", String::as_str)));
+        let none =
+            || format!("none: {}", printable(cell.in_r().absent.get(field).map_or("not asked for", String::as_str)));
         lines.push((label.to_owned(), value.unwrap_or_else(none)));
     };
     let digits = |value: f64| number::significant(value, 4);
-    let [sd_a, sd_b] = number::significant_alike([cell.a.sd, cell.b.sd].map(|sd| sd.unwrap_or(f64::NAN)), 4);
+    let [sd_a, sd_b] =
+        number::significant_alike([cell.a_values.sd, cell.b_values.sd].map(|sd| sd.unwrap_or(f64::NAN)), 4);
     line("SD", Some(format!("{sd_a} and {sd_b}")), "");
     // As R has it, first less second; all else is second against first.
-    let welch = cell.welch.as_ref().map(|w| {
+    let welch = cell.in_r().welch.as_ref().map(|w| {
         let [low, high] = number::significant_alike([w.ci_low, w.ci_high], 4);
         let of_a = format!("{low} to {high}");
         format!("p {}, t {}, df {}; first − second {of_a}", number::p_value(w.p), digits(w.t), digits(w.df))
     });
     line("Welch", welch, "welch");
-    let ratio = cell.log_ratio.as_ref().map(|ratio| {
+    let ratio = cell.in_r().log_ratio.as_ref().map(|ratio| {
         let ends = (digits(libm::exp(ratio.low)), digits(libm::exp(ratio.high)));
         format!("{} ({confidence} interval {} to {})", digits(libm::exp(ratio.estimate)), ends.0, ends.1)
     });
     line("ratio of geometric means", ratio, "log_ratio");
-    let tost = cell.tost.as_ref().map(|t| format!("p {} against ±{}", number::p_value(t.p), number::percent(t.margin)));
+    let tost =
+        cell.in_r().tost.as_ref().map(|t| format!("p {} against ±{}", number::p_value(t.p), number::percent(t.margin)));
     line("equivalence (TOST)", tost, "tost");
-    let shift = cell.hodges_lehmann.as_ref();
+    let shift = cell.in_r().hodges_lehmann.as_ref();
     let shift = shift.map(|h| match number::percent(h.level) {
         // One value of each: no interval, whatever its ends.
         _ if h.level < 0.5 => format!("{} (no interval: too few values)", digits(h.shift)),
@@ -454,12 +469,13 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
     });
     line("second − first (Hodges-Lehmann)", shift, "hodges_lehmann");
     let ranks = cell
+        .in_r()
         .mann_whitney
         .as_ref()
         .map(|m| format!("p {}, U {}{}", number::p_value(m.p), m.u, if m.exact { ", exact" } else { "" }));
     line("ranks (Mann-Whitney)", ranks, "mann_whitney");
-    line("Hedges g", cell.hedges_g.map(digits), "hedges_g");
-    if let Some(blocked) = &cell.blocked {
+    line("Hedges g", cell.in_r().hedges_g.map(digits), "hedges_g");
+    if let Some(blocked) = &cell.in_r().blocked {
         let ends = (digits(libm::exp(blocked.low)), digits(libm::exp(blocked.high)));
         let said = format!(
             "ratio {} ({} to {}), p {}, {} {}",
@@ -472,7 +488,7 @@ pub(super) fn details(all: &Comparisons) -> Vec<(String, String)> {
         );
         line("within blocks", Some(said), "blocked");
     }
-    if let Some(bca) = &cell.bca {
+    if let Some(bca) = &cell.in_r().bca {
         line("bootstrap (BCa)", Some(format!("{}, {} resamples", resampled(bca), bca.resamples)), "bca");
     }
     lines
@@ -487,8 +503,8 @@ fn resampled(bca: &Bca) -> String {
 /// What else was estimated of each comparison of a contrast: from within blocks, and by the bootstrap. `None` where a single
 /// comparison has it among its details, and where there is nothing.
 pub(super) fn further(all: &Comparisons, contrast: &Contrast) -> Option<Rows> {
-    let has_blocks = contrast.cells.iter().any(|cell| cell.blocked.is_some());
-    let has_bca = contrast.cells.iter().any(|cell| cell.bca.is_some());
+    let has_blocks = contrast.cells.iter().any(|cell| cell.in_r().blocked.is_some());
+    let has_bca = contrast.cells.iter().any(|cell| cell.in_r().bca.is_some());
     if all.comparisons.len() == 1 || !(has_blocks || has_bca) {
         return None;
     }
@@ -502,7 +518,7 @@ pub(super) fn further(all: &Comparisons, contrast: &Contrast) -> Option<Rows> {
     head.extend(has_bca.then(|| format!("bootstrap {}", confidence(all))));
     let row = |cell: &&Comparison| {
         let mut row = contrast.levels(cell);
-        match &cell.blocked {
+        match &cell.in_r().blocked {
             _ if !has_blocks => {}
             None => row.extend([none(), none(), none(), none()]),
             Some(blocked) => {
@@ -511,7 +527,7 @@ pub(super) fn further(all: &Comparisons, contrast: &Contrast) -> Option<Rows> {
                 row.extend([blocked.blocks.to_string(), estimate, between(&low, &high), number::p_value(blocked.p)]);
             }
         }
-        row.extend(has_bca.then(|| cell.bca.as_ref().map_or_else(none, resampled)));
+        row.extend(has_bca.then(|| cell.in_r().bca.as_ref().map_or_else(none, resampled)));
         row
     };
     Some(Rows { head, names, rows: contrast.cells.iter().map(row).collect() })
@@ -519,8 +535,8 @@ pub(super) fn further(all: &Comparisons, contrast: &Contrast) -> Option<Rows> {
 
 /// What the further table shows.
 pub(super) fn further_title(contrast: &Contrast) -> String {
-    let resamples = contrast.cells.iter().find_map(|cell| cell.bca.as_ref()).map(|bca| bca.resamples);
-    let blocks = contrast.cells.iter().any(|cell| cell.blocked.is_some());
+    let resamples = contrast.cells.iter().find_map(|cell| cell.in_r().bca.as_ref()).map(|bca| bca.resamples);
+    let blocks = contrast.cells.iter().any(|cell| cell.in_r().blocked.is_some());
     let mut said = Vec::new();
     said.extend(blocks.then(|| "geometric means from within blocks".to_owned()));
     said.extend(resamples.map(|count| format!("means by bootstrap (BCa, {count} resamples)")));
@@ -531,9 +547,9 @@ pub(super) fn further_title(contrast: &Contrast) -> String {
 pub(super) fn elsewhere(all: &Comparisons) -> Option<String> {
     let mut said = Vec::new();
     let has = |what: fn(&Comparison) -> bool| all.comparisons.iter().any(what);
-    said.extend(has(|cell| cell.blocked.is_some()).then_some("estimates from within blocks"));
-    said.extend(has(|cell| cell.bca.is_some()).then_some("bootstrap intervals"));
-    said.extend((all.counters_compared > 0).then_some("counters"));
+    said.extend(has(|cell| cell.in_r().blocked.is_some()).then_some("estimates from within blocks"));
+    said.extend(has(|cell| cell.in_r().bca.is_some()).then_some("bootstrap intervals"));
+    said.extend((counters_compared(all) > 0).then_some("counters"));
     let text = || format!("Not shown here: {}. See --format table, markdown or json.", said.join(", "));
     (!said.is_empty()).then(text)
 }

@@ -31,7 +31,7 @@ pub fn markdown(all: &Comparisons) -> String {
         out.push('\n');
     }
     let _ = writeln!(out, "{}\n\n{}", escape(&layout::legend(all)), escape(&layout::what_decides(all)));
-    if all.counters_compared > 0 {
+    if layout::counters_compared(all) > 0 {
         let (head, rows) = layout::counter_rows(all);
         let _ = writeln!(out, "\n## Counters\n");
         if !rows.is_empty() {

@@ -2,7 +2,9 @@
 
 use super::layout;
 use super::r_number::{format, format_one, p_value};
-use crate::comparison::analysis::{Comparison, Comparisons, Welch};
+use crate::comparison::analysis::Comparisons;
+use crate::comparison::found::Comparison;
+use crate::comparison::plain_samples::Welch;
 use crate::report::printable::printable;
 use std::fmt::Write;
 
@@ -16,10 +18,10 @@ pub fn r(all: &Comparisons) -> String {
     for comparison in &all.comparisons {
         out.push_str("\n\tWelch Two Sample t-test\n\n");
         let _ = writeln!(out, "data:  {}", data(all, comparison));
-        match &comparison.welch {
+        match &comparison.in_r().welch {
             Some(welch) => out.push_str(&test(all, comparison, welch)),
             None => {
-                let why = comparison.absent.get("welch").map_or("", String::as_str);
+                let why = comparison.in_r().absent.get("welch").map_or("", String::as_str);
                 let _ = writeln!(out, "no test: {}", printable(why));
             }
         }
@@ -29,7 +31,7 @@ pub fn r(all: &Comparisons) -> String {
 }
 
 fn data(all: &Comparisons, comparison: &Comparison) -> String {
-    let (a, b) = (&comparison.a.level, &comparison.b.level);
+    let (a, b) = (&comparison.a, &comparison.b);
     let place = layout::place(&comparison.by, &all.by);
     let place = if place.is_empty() { place } else { format!(" where {place}") };
     format!("{}{place}", printable(&format!("{} of {} {a} and {b}", all.value, comparison.factor)))
@@ -44,7 +46,7 @@ fn test(all: &Comparisons, comparison: &Comparison, welch: &Welch) -> String {
     let _ = writeln!(out, "{level} percent confidence interval:");
     let _ = writeln!(out, " {}", format(&[welch.ci_low, welch.ci_high], DIGITS).join(" "));
     out.push_str("sample estimates:\n");
-    let means = [comparison.a.mean, comparison.b.mean].map(|mean| mean.unwrap_or(f64::NAN));
+    let means = [comparison.a_values.mean, comparison.b_values.mean].map(|mean| mean.unwrap_or(f64::NAN));
     out.push_str(&named(&["mean of x", "mean of y"], &format(&means, DIGITS)));
     out
 }

@@ -145,7 +145,7 @@ impl Page {
     }
 
     fn counters(&mut self, all: &Comparisons) {
-        if all.counters_compared == 0 {
+        if layout::counters_compared(all) == 0 {
             return;
         }
         self.out.push('\n');

@@ -7,8 +7,9 @@
 //! taken for unchanged.
 
 use super::layout::{self, Contrast};
-use crate::comparison::analysis::{Comparison, Comparisons, Conclusion};
-use crate::comparison::rule::{HELD_BACK, OUTCOMES};
+use crate::comparison::analysis::Comparisons;
+use crate::comparison::found::Comparison;
+use crate::comparison::rule::{Conclusion, HELD_BACK, OUTCOMES};
 use crate::report::number;
 use crate::report::printable::{ascii, printable};
 use crate::report::text::wrap;
@@ -76,7 +77,7 @@ impl Mail {
         if !with_both.is_empty() {
             self.item(&format!("With the uncertainty of that mean (Fieller): {}.", with_both.join("; ")));
         }
-        if all.comparisons.iter().any(|cell| is_significant(all, cell) && cell.percent_r.is_none()) {
+        if all.comparisons.iter().any(|cell| is_significant(all, cell) && cell.in_r().percent_r.is_none()) {
             self.item(
                 "A CI without % is of the difference itself: the mean of the first level is not above zero there.",
             );
@@ -104,9 +105,9 @@ impl Mail {
 
 /// `swap on, concurrency medium [-9.64, -5.34]%`, where the sentences quote a percentage.
 fn fieller(all: &Comparisons, cell: &Comparison) -> Option<String> {
-    let percent = cell.percent.as_ref().filter(|_| is_significant(all, cell))?;
+    let percent = cell.in_r().percent.as_ref().filter(|_| is_significant(all, cell))?;
     let place = layout::place(&cell.by, &all.by);
-    let pair = printable(&format!("{} {}/{}", cell.factor, cell.a.level, cell.b.level));
+    let pair = printable(&format!("{} {}/{}", cell.factor, cell.a, cell.b));
     let several = layout::contrasts(all).len() > 1;
     let place = match (place.is_empty(), several) {
         (true, _) => pair,
@@ -118,11 +119,11 @@ fn fieller(all: &Comparisons, cell: &Comparison) -> Option<String> {
 
 /// Among all comparisons of the call: a matrix of many cells has some that are significant by themselves.
 fn is_significant(all: &Comparisons, cell: &Comparison) -> bool {
-    cell.holm_p.is_some_and(|p| p <= all.alpha)
+    cell.in_r().welch_holm_p.is_some_and(|p| p <= all.alpha)
 }
 
 fn is_significant_alone(all: &Comparisons, cell: &Comparison) -> bool {
-    cell.welch.as_ref().is_some_and(|welch| welch.p <= all.alpha)
+    cell.in_r().welch.as_ref().is_some_and(|welch| welch.p <= all.alpha)
 }
 
 /// `95%`.
@@ -173,9 +174,10 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
     let comparing = format!("Comparing {}", both(contrast, contrast.b, "with", contrast.a));
     let significant: Vec<&Comparison> =
         contrast.cells.iter().copied().filter(|cell| is_significant(all, cell)).collect();
-    let is_rest = |cell: &&Comparison| cell.welch.is_some() && !is_significant(all, cell);
+    let is_rest = |cell: &&Comparison| cell.in_r().welch.is_some() && !is_significant(all, cell);
     let rest: Vec<&Comparison> = contrast.cells.iter().copied().filter(is_rest).collect();
-    let untested: Vec<&Comparison> = contrast.cells.iter().copied().filter(|cell| cell.welch.is_none()).collect();
+    let untested: Vec<&Comparison> =
+        contrast.cells.iter().copied().filter(|cell| cell.in_r().welch.is_none()).collect();
     let mut text = match (significant.as_slice(), rest.as_slice()) {
         ([], []) => format!("{comparing}, {value} could not be tested{}.", why_untested(&untested)),
         ([], _) => format!("{comparing}, there were no statistically significant changes in {value}."),
@@ -214,13 +216,13 @@ fn sentences(all: &Comparisons, contrast: &Contrast) -> String {
 
 /// `: a has one value here, and a spread needs two`; of several the first reason.
 fn why_untested(untested: &[&Comparison]) -> String {
-    let why = untested.iter().find_map(|cell| cell.absent.get("welch"));
+    let why = untested.iter().find_map(|cell| cell.in_r().absent.get("welch"));
     why.map_or_else(String::new, |why| format!(": {}", printable(why)))
 }
 
 /// Those of one column with less and those with more, apart: a sentence says one word of all its intervals.
 fn by_direction<'c>(column: &[&'c Comparison]) -> Vec<(bool, Vec<&'c Comparison>)> {
-    let is_less = |cell: &&Comparison| cell.welch.as_ref().is_some_and(|welch| welch.ci_low > 0.0);
+    let is_less = |cell: &&Comparison| cell.in_r().welch.as_ref().is_some_and(|welch| welch.ci_low > 0.0);
     let (less, more): (Vec<_>, Vec<_>) = column.iter().copied().partition(is_less);
     [(true, less), (false, more)].into_iter().filter(|(_, cells)| !cells.is_empty()).collect()
 }
@@ -240,7 +242,8 @@ fn alone(all: &Comparisons, rest: &[&Comparison]) -> String {
 fn failures(contrast: &Contrast) -> String {
     let mut text = String::new();
     for (word, level) in [(Conclusion::Worse, contrast.b), (Conclusion::Better, contrast.a)] {
-        let failing = contrast.cells.iter().filter(|cell| cell.decided_by == OUTCOMES && cell.verdict == word).count();
+        let failing =
+            contrast.cells.iter().filter(|cell| cell.decided_by == OUTCOMES && cell.conclusion == word).count();
         if failing > 0 {
             let level = printable(level);
             let _ = write!(text, "{level} failed more often in {failing} of {} cells. ", contrast.cells.len());
@@ -255,7 +258,7 @@ fn failures(contrast: &Contrast) -> String {
 
 /// Not significant is not the same as no difference.
 fn open(all: &Comparisons, rest: &[&Comparison]) -> String {
-    let equivalent = rest.iter().filter(|cell| cell.verdict == Conclusion::Equivalent).count();
+    let equivalent = rest.iter().filter(|cell| cell.conclusion == Conclusion::Equivalent).count();
     let margin = number::percent(all.margin).replace(' ', "");
     match (equivalent, rest.len()) {
         (0, 1) => format!(" That is not shown to be within {margin} of no change either; the data leaves it open."),
@@ -282,11 +285,11 @@ fn by_column<'c>(contrast: &Contrast, cells: &[&'c Comparison]) -> Vec<Vec<&'c C
 fn intervals(all: &Comparisons, cells: &[&Comparison], less: bool) -> String {
     let turned = |(low, high): (f64, f64)| if less { (-high, -low) } else { (low, high) };
     let one = |cell: &&Comparison| {
-        if let Some(percent) = cell.percent_r {
+        if let Some(percent) = cell.in_r().percent_r {
             let (low, high) = turned((percent.low, percent.high));
             return Some(format!("[{low:.2}, {high:.2}]%"));
         }
-        let welch = cell.welch.as_ref()?;
+        let welch = cell.in_r().welch.as_ref()?;
         let (low, high) = turned((-welch.ci_high, -welch.ci_low));
         let decimals = decimals(std::iter::once(*cell));
         let unit = match value_name(all) {
@@ -472,7 +475,7 @@ fn row(widths: &[usize], cells: Vec<Vec<String>>) -> String {
 
 /// Two as in the report; more when the narrowest interval would lose its digits, fewer when the numbers are huge.
 fn decimals<'c>(cells: impl Iterator<Item = &'c Comparison>) -> usize {
-    let widths = cells.filter_map(|cell| cell.welch.as_ref()).map(|welch| welch.ci_high - welch.ci_low);
+    let widths = cells.filter_map(|cell| cell.in_r().welch.as_ref()).map(|welch| welch.ci_high - welch.ci_low);
     let narrowest = widths.filter(|width| *width > 0.0).fold(f64::INFINITY, f64::min);
     match narrowest {
         width if !width.is_finite() => 2,
@@ -499,7 +502,7 @@ pub(in crate::report) fn fixed(value: f64, decimals: usize) -> String {
 fn cell_lines(cell: Option<&Comparison>, decimals: usize) -> Vec<String> {
     let Some(cell) = cell else { return vec!["-".to_owned()] };
     let mean = |mean: Option<f64>| mean.map_or("-".to_owned(), |mean| fixed(mean, decimals));
-    let means = format!("{} / {}", mean(cell.a.mean), mean(cell.b.mean));
-    let Some(welch) = &cell.welch else { return vec![means, "[no test]".to_owned()] };
+    let means = format!("{} / {}", mean(cell.a_values.mean), mean(cell.b_values.mean));
+    let Some(welch) = &cell.in_r().welch else { return vec![means, "[no test]".to_owned()] };
     vec![means, format!("[{}, {}]", fixed(-welch.ci_high, decimals), fixed(-welch.ci_low, decimals))]
 }

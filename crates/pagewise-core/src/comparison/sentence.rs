@@ -1,15 +1,27 @@
 //! A comparison in words: outcome first, then the numbers, rounded to what they can carry.
 
-use super::{Comparison, Effect, Interval, JudgedMetric};
-use crate::comparison::rule::{Conclusion, Reason};
-use crate::comparison::words::p_value;
-use crate::experiment::plan::Interaction;
+use super::estimate::Design;
+use super::found::{Comparison, Effect, Interval, JudgedMetric};
+use super::rule::{Conclusion, Reason};
+use super::words::p_value;
 
-pub(super) fn verdict(
+/// Two levels of another factor, under which a contrast is compared with itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step<'s> {
+    /// The other factor.
+    pub(crate) factor: &'s str,
+    /// The level that is the base.
+    pub(crate) a: &'s str,
+    /// The level that is judged.
+    pub(crate) b: &'s str,
+}
+
+/// One or two sentences for a person; `other` of an interaction.
+pub(crate) fn verdict(
     comparison: &Comparison,
     metric: &JudgedMetric,
     reason: Reason,
-    other: Option<&Interaction>,
+    other: Option<Step<'_>>,
 ) -> String {
     let place = place(comparison, other);
     if let (Some(other), Some(effect)) = (other, &comparison.effect)
@@ -57,13 +69,13 @@ pub(super) fn verdict(
             if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
         ),
         (Reason::Effect, Some(effect)) => format!(
-            "{}{place}: {} is {} ({}: {}; {} blocks).",
+            "{}{place}: {} is {} ({}: {}; {}).",
             judged(comparison, other),
             metric.metric.name,
             change(effect.ratio),
             interval(effect, comparison.level),
             span(&effect.interval, "to"),
-            comparison.blocks
+            samples(comparison)
         ),
         (Reason::NotDecided | Reason::NoEffect, Some(effect)) => {
             let next = match comparison.blocks_needed {
@@ -78,21 +90,21 @@ pub(super) fn verdict(
                 None => String::new(),
             };
             format!(
-                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {} blocks).{next}",
+                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {}).{next}",
                 comparison.a,
                 comparison.b,
                 metric.metric.name,
                 change(effect.ratio),
                 interval(effect, comparison.level),
                 span(&effect.interval, "to"),
-                comparison.blocks
+                samples(comparison)
             )
         }
     }
 }
 
 /// No difference between two steps, or one inside the margin.
-fn same_step(comparison: &Comparison, metric: &JudgedMetric, other: &Interaction, effect: &Effect) -> String {
+fn same_step(comparison: &Comparison, metric: &JudgedMetric, other: Step<'_>, effect: &Effect) -> String {
     let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!(", {factor} {level}")).collect();
     let step = format!(
         "the step from `{}` to `{}` under {} {} and under {}{}",
@@ -110,15 +122,24 @@ fn same_step(comparison: &Comparison, metric: &JudgedMetric, other: &Interaction
         return format!("Equivalent in {name}: {step} differ by between {span} ({interval}), inside ±{margin}.");
     }
     format!(
-        "No difference found in {name} between {step}: the second is {} ({}: {}; {} blocks).",
+        "No difference found in {name} between {step}: the second is {} ({}: {}; {}).",
         change(effect.ratio),
         interval(effect, comparison.level),
         span(&effect.interval, "to"),
-        comparison.blocks
+        samples(comparison)
     )
 }
 
-fn judged(comparison: &Comparison, other: Option<&Interaction>) -> String {
+/// `12 blocks`, `10 and 9 values`: what the estimate is of.
+fn samples(comparison: &Comparison) -> String {
+    match comparison.method {
+        Design::Pairs => format!("{} pairs", comparison.blocks),
+        Design::Blocks | Design::MixedModel => format!("{} blocks", comparison.blocks),
+        Design::Independent => format!("{} and {} values", comparison.a_values.n, comparison.b_values.n),
+    }
+}
+
+fn judged(comparison: &Comparison, other: Option<Step<'_>>) -> String {
     let word = if comparison.conclusion == Conclusion::Better { "better" } else { "worse" };
     match other {
         Some(_) => format!("The step from `{}` to `{}` does {word}", comparison.a, comparison.b),
@@ -127,7 +148,7 @@ fn judged(comparison: &Comparison, other: Option<&Interaction>) -> String {
 }
 
 /// " with swap on, load high", or nothing; for an interaction between which levels the step is compared.
-fn place(comparison: &Comparison, other: Option<&Interaction>) -> String {
+fn place(comparison: &Comparison, other: Option<Step<'_>>) -> String {
     let levels: Vec<String> = comparison.by.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
     let with = if levels.is_empty() { String::new() } else { format!(" with {}", levels.join(", ")) };
     match other {
