@@ -1,6 +1,18 @@
 //! Control groups, kernel threads, and the recorder itself.
 
+use super::Name;
+use super::RawUnit::Bytes as InBytes;
 use super::prelude::*;
+
+/// How version 1 has it, with the groups below.
+const fn of_v1(of: &'static [Name]) -> Form {
+    Form { of, less: &[], kernels: "cgroup v1" }
+}
+
+/// How version 2 has it.
+const fn of_v2(of: &'static [Name]) -> Form {
+    Form { of, less: &[], kernels: "cgroup v2" }
+}
 
 catalogue! {
     /// CPU time of kernel threads by name.
@@ -15,6 +27,31 @@ catalogue! {
     CGROUP_OOM = Quantity::total("cgroup_events", &[Is("oom_kill")], Count).each();
     /// Time in which every task of a control group waited for memory.
     CGROUP_FULL = Quantity::total("cgroup_pressure", &[Is("full_total")], Microseconds).each();
+    /// Page cache and shared memory of a control group, with those below it.
+    CGROUP_FILE = Quantity::level("cgroup_stat", &[Is("file")], InBytes).each().formerly(&[of_v1(&[Is("total_cache")])]);
+    /// Shared memory of a control group.
+    CGROUP_SHARED = Quantity::level("cgroup_stat", &[Is("total_shmem")], InBytes).each().formerly(&[of_v2(&[Is("shmem")])]);
+    /// Page cache of a control group on the list of what was used once.
+    CGROUP_INACTIVE_FILE = Quantity::level("cgroup_stat", &[Is("total_inactive_file")], InBytes)
+        .each()
+        .formerly(&[of_v2(&[Is("inactive_file")])]);
+    /// Page cache of a control group that has to be written first, or is being written.
+    CGROUP_DIRTY = Quantity::level("cgroup_stat", &[Is("file_dirty"), Is("file_writeback")], InBytes)
+        .each()
+        .formerly(&[of_v1(&[Is("total_dirty"), Is("total_writeback")])]);
+    /// Anonymous memory of a control group.
+    CGROUP_ANON = Quantity::level("cgroup_stat", &[Is("anon")], InBytes).each().formerly(&[of_v1(&[Is("total_rss")])]);
+    /// Kernel memory of a control group that reclaim cannot get back (version 2).
+    CGROUP_KERNEL = Quantity::level("cgroup_stat", &[Is("slab_unreclaimable"), Is("pagetables")], InBytes).each();
+    /// Pages of a control group that came back soon after they had been reclaimed and had been in use (version 2).
+    CGROUP_CAME_BACK = Quantity::total(
+        "cgroup_stat",
+        &[Is("workingset_activate_file"), Is("workingset_restore_file")],
+        Pages,
+    )
+    .each();
+    /// Pages that reclaim took from a control group (version 2).
+    CGROUP_STOLEN = Quantity::total("cgroup_stat", &[Is("pgsteal")], Pages).each();
     /// CPU time that recording itself took.
     OWN_CPU = Quantity::total("self", &[Is("sampler_cpu"), Is("writer_cpu"), Is("walker_cpu")], Microseconds)
         .line(Panel::Own, "own_cpu", "CPU of the recorder", Share);

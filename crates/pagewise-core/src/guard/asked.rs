@@ -1,4 +1,4 @@
-//! Which guard is asked for, as a text: `on`, `on(batch=0.2s+no-brake)`, `paper(threshold=200M+amount=400M)`.
+//! Which guard is asked for, as a text: `on`, `on(batch=0.2s+no-brake)`, `on(cgroup=/yarn/*)`, `paper(threshold=200M+amount=400M)`.
 
 use super::law::Settings;
 use crate::unit::{Bytes, Seconds};
@@ -10,9 +10,18 @@ use std::str::FromStr;
 const CAP: RangeInclusive<f64> = 0.001..=64.0;
 const BATCH: RangeInclusive<f64> = 0.005..=10.0;
 
+/// A guard.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// By which law it decides.
+    pub law: AskedLaw,
+    /// Guarded is every cgroup of this pattern that has a limit, instead of the memory nodes: its path, or without a slash its name.
+    pub cgroups: Option<String>,
+}
+
 /// A law with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Asked {
+pub enum AskedLaw {
     /// The guard's own.
     Guard(Settings),
     /// The published mechanism.
@@ -36,7 +45,13 @@ pub enum OutOfRange {
     /// Either number of the published mechanism.
     #[error("nothing is freed below 0 bytes, or 0 bytes at once")]
     Bytes,
+    /// [`Asked::cgroups`].
+    #[error("no cgroup has an empty name, or one with any of ,+() in it")]
+    Cgroups,
 }
+
+/// What would end a pattern in a policy's text.
+const NOT_IN_A_PATTERN: [char; 4] = [',', '+', '(', ')'];
 
 impl Asked {
     /// Whether its numbers can be.
@@ -44,24 +59,27 @@ impl Asked {
     /// # Errors
     /// For the first that cannot.
     pub fn check(self) -> Result<Self, OutOfRange> {
-        match self {
-            Asked::Guard(settings) if !CAP.contains(&settings.cpu_cap) => Err(OutOfRange::CpuCap),
-            Asked::Guard(settings) if !BATCH.contains(&settings.batch) => Err(OutOfRange::Batch),
-            Asked::Paper { threshold, amount } if threshold == 0 || amount == 0 => Err(OutOfRange::Bytes),
-            possible => Ok(possible),
+        let is_no_pattern = |text: &String| text.is_empty() || text.contains(NOT_IN_A_PATTERN);
+        match self.law {
+            AskedLaw::Guard(settings) if !CAP.contains(&settings.cpu_cap) => Err(OutOfRange::CpuCap),
+            AskedLaw::Guard(settings) if !BATCH.contains(&settings.batch) => Err(OutOfRange::Batch),
+            AskedLaw::Paper { threshold, amount } if threshold == 0 || amount == 0 => Err(OutOfRange::Bytes),
+            _ if self.cgroups.as_ref().is_some_and(is_no_pattern) => Err(OutOfRange::Cgroups),
+            _ => Ok(self),
         }
     }
 }
 
 impl fmt::Display for Asked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, parts) = match *self {
-            Asked::Guard(settings) => ("on", of_settings(settings)),
-            Asked::Paper { threshold, amount } => {
+        let (name, mut parts) = match self.law {
+            AskedLaw::Guard(settings) => ("on", of_settings(settings)),
+            AskedLaw::Paper { threshold, amount } => {
                 let typed = |bytes| Bytes(bytes).as_typed();
                 ("paper", vec![format!("threshold={}", typed(threshold)), format!("amount={}", typed(amount))])
             }
         };
+        parts.extend(self.cgroups.as_ref().map(|pattern| format!("cgroup={pattern}")));
         match parts.as_slice() {
             [] => f.write_str(name),
             some => write!(f, "{name}({})", some.join("+")),
@@ -94,12 +112,15 @@ impl FromStr for Asked {
             None => (text, ""),
         };
         let parts = || inside.split('+').filter(|part| !part.is_empty());
-        let asked = match name {
-            "on" => parts().try_fold(Settings::default(), with).map(Asked::Guard)?,
-            "paper" => paper(parts())?,
+        let of_cgroup = |part: &&str| part.starts_with("cgroup=");
+        let of_law = || parts().filter(|part| !of_cgroup(part));
+        let law = match name {
+            "on" => of_law().try_fold(Settings::default(), with).map(AskedLaw::Guard)?,
+            "paper" => paper(of_law())?,
             _ => return Err(format!("'{text}' is no guard")),
         };
-        asked.check().map_err(|error| error.to_string())
+        let cgroups = parts().find(of_cgroup).and_then(|part| part.strip_prefix("cgroup=")).map(str::to_owned);
+        Asked { law, cgroups }.check().map_err(|error| error.to_string())
     }
 }
 
@@ -121,7 +142,7 @@ fn with(settings: Settings, part: &str) -> Result<Settings, String> {
     }
 }
 
-fn paper<'p>(parts: impl Iterator<Item = &'p str>) -> Result<Asked, String> {
+fn paper<'p>(parts: impl Iterator<Item = &'p str>) -> Result<AskedLaw, String> {
     let (mut threshold, mut amount) = (None, None);
     for part in parts {
         let (name, bytes) = part.split_once('=').ok_or_else(|| format!("'{part}' has no number"))?;
@@ -133,7 +154,7 @@ fn paper<'p>(parts: impl Iterator<Item = &'p str>) -> Result<Asked, String> {
         }
     }
     match (threshold, amount) {
-        (Some(threshold), Some(amount)) => Ok(Asked::Paper { threshold, amount }),
+        (Some(threshold), Some(amount)) => Ok(AskedLaw::Paper { threshold, amount }),
         _ => Err("the published mechanism needs a threshold and an amount".to_owned()),
     }
 }
@@ -150,11 +171,13 @@ mod tests {
             ("on(batch=100ms)", "on"),
             ("on(no-brake+batch=200ms)", "on(batch=0.2s+no-brake)"),
             ("on(cap=0.25+no-gate+no-trails+no-audition)", "on(cap=0.25+no-gate+no-audition+no-trails)"),
+            ("on(cgroup=/yarn/*+cap=0.25)", "on(cap=0.25+cgroup=/yarn/*)"),
+            ("paper(cgroup=pod*+amount=1M+threshold=2M)", "paper(threshold=2M+amount=1M+cgroup=pod*)"),
             ("paper(amount=409600K+threshold=200M)", "paper(threshold=200M+amount=400M)"),
         ] {
             let asked: Asked = given.parse().unwrap_or_else(|why| panic!("{given}: {why}"));
             assert_eq!(asked.to_string(), canonical);
-            assert_eq!(canonical.parse(), Ok(asked));
+            assert_eq!(canonical.parse().as_ref(), Ok(&asked));
         }
     }
 
@@ -172,6 +195,7 @@ mod tests {
             "on(cap=0)",
             "on(cap=nan)",
             "on(no-law)",
+            "on(cgroup=)",
             "paper",
             "paper(threshold=1M)",
             "paper(threshold=0+amount=1M)",

@@ -68,11 +68,13 @@ impl Freeing {
     }
 }
 
-/// Kernel time for each byte that came in, looked at over so long at least.
+/// Kernel time for each byte that came in, looked at over so long at least: several batches of the guard, or as little as will do where the kernel is at
+/// work, since that is what the guard is to spare the host.
 const WINDOW: u64 = SECOND;
+const WINDOW_WITHOUT: u64 = SECOND / 4;
 
 /// And until so much came in: kernel time is counted in ticks of 10 ms.
-const LEAST: u64 = 256 << 20;
+const LEAST: u64 = 512 << 20;
 
 /// A window in which it takes longer is none.
 const LONGEST_WINDOW: u64 = 10 * SECOND;
@@ -116,10 +118,11 @@ impl Filling {
         };
         self.by = By { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
         let (passed, came_since) = (at.saturating_sub(since), came.saturating_sub(came_then));
-        if passed < WINDOW || came_since < LEAST && passed < LONGEST_WINDOW {
+        let by = self.by;
+        let long_enough = if by.guard || !by.kernel { WINDOW } else { WINDOW_WITHOUT };
+        if passed < long_enough || came_since < LEAST && passed < LONGEST_WINDOW {
             return false;
         }
-        let by = self.by;
         self.starts(at, system_cpu, came);
         if came_since < LEAST {
             return false;
@@ -145,6 +148,12 @@ impl Filling {
     pub fn starts(&mut self, at: u64, system_cpu: u64, came: u64) {
         self.began = Some((at, system_cpu, came));
         self.by = By::default();
+    }
+
+    /// Whether nobody reclaimed since the window began.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        self.by == By::default()
     }
 
     fn without(&self) -> Option<f64> {
@@ -232,6 +241,21 @@ mod tests {
         assert!((0..5).all(|_| !host.window(5_000_000_000, By { guard: true, kernel: true })));
         // After such windows it still listens.
         assert!((0..3).any(|_| host.window(850_000_000, GUARD)));
+    }
+
+    #[test]
+    fn half_a_second_of_the_kernel_is_enough() {
+        let mut filling = Filling::default();
+        filling.look(0, 0, 0, By::default());
+        let quarter = SECOND / 4;
+        for looks in 1..=2 {
+            assert!(!filling.knows_without());
+            filling.look(looks * quarter, looks * 100_000_000, looks << 30, KERNEL);
+        }
+        assert!(filling.knows_without());
+        filling.starts(SECOND, 0, 0);
+        filling.look(SECOND + quarter, 100_000_000, 1 << 30, GUARD);
+        assert_eq!(filling.known().0, None, "the guard's window holds several batches");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::cost::{By, Filling, Freeing};
 use super::inflow::{Cause, Inflow};
 use super::sample::{Domain, Sample};
 use super::{ControlLaw, Decision, MILLISECOND, SECOND, Slice};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a user may choose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Settings {
     pub brake: bool,
     /// Whether it asks what fills memory. Without, only to show what the gate is for.
     pub gate: bool,
-    /// Whether it lets the kernel reclaim for a second once, to know what filling costs then.
+    /// Whether it lets the kernel reclaim for half a second once, to know what filling costs then.
     pub audition: bool,
     /// Whether it takes what a stream has gone past in its own file first, where the back ends can.
     pub trails: bool,
@@ -94,14 +94,15 @@ const LONGEST_STANDS_DOWN: u64 = 600 * SECOND;
 /// Having worked for so long, it stands down for the shortest time again.
 const FORGIVEN: u64 = 60 * SECOND;
 
-/// What was learnt of filling without the guard is believed for so long at first, and twice as long each time it was asked again.
-const BELIEVED: u64 = 20 * SECOND;
+/// What was learnt of filling without the guard is believed for so long at first, and twice as long each time it was asked again. Short at first, since
+/// whoever begins to work beside a stream makes its copies dearer: the caches are shared.
+const BELIEVED: u64 = 5 * SECOND;
 
 /// The kernel is watched at it for so long at most.
 const LONGEST_AUDITION: u64 = 6 * SECOND;
 
 /// Why nothing is reclaimed although memory is short.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "why")]
 pub enum Why {
     /// Something other than a stream fills memory: kswapd does a good job there.
@@ -128,7 +129,7 @@ pub enum Why {
     },
     /// The back end gives nothing.
     NoProgress,
-    /// The kernel reclaims for a second, so that it is known what filling costs then.
+    /// The kernel reclaims for half a second, so that it is known what filling costs then.
     Audition,
 }
 
@@ -163,7 +164,7 @@ impl Why {
 }
 
 /// What the law is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "mode")]
 pub enum Mode {
     /// Nothing streams, or memory is free.
@@ -473,7 +474,8 @@ impl Law {
         if !self.settings.audition || self.filling.knows_without() {
             return false;
         }
-        if self.audition_ends.is_none() {
+        // What comes in before the kernel is at work costs nobody anything yet.
+        if self.audition_ends.is_none() || self.filling.is_untouched() {
             let (cpu, filled) = self.paid(sample);
             self.filling.starts(sample.at, cpu, filled);
         }
@@ -557,7 +559,7 @@ impl ControlLaw for Law {
 }
 
 /// What the law has learnt of a domain.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learnt {
     /// Bytes a second by which headroom falls.
     pub fill: f64,

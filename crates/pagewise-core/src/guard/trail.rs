@@ -16,7 +16,7 @@ const MOST: u64 = 1024;
 const SHORTEST: u64 = 8 << 20;
 
 /// Stretches begin and end at whole huge pages, so that no large folio lies across.
-const ALIGNED: u64 = 2 << 20;
+pub const ALIGNED: u64 = 2 << 20;
 
 /// The last stretches behind the head are left alone: the stream is still at work there, and what reads behind it, too.
 const LEFT_BEHIND: usize = 2;

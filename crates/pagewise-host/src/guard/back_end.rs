@@ -1,9 +1,12 @@
-//! What takes page cache back. [`super::files`] takes what streams have gone past; for the rest there is the node's own `reclaim` file
+//! What takes page cache back. [`super::files`] takes what streams have gone past; for the rest there is the cgroup's own `memory.reclaim`
+//! ([`super::of_cgroup`]), or the node's `reclaim` file
 //! (since 6.17, `mm/vmscan.c`, `reclaim_store`). It is told to leave anonymous memory alone (`swappiness=0`), leaves nothing behind, and answers every refusal with `EAGAIN`: what counts is what the
 //! counters say.
 
 use super::GuardError;
+use super::domain::{DomainName, Limited};
 use super::files::StreamedFiles;
+use super::of_cgroup::CgroupFile;
 use crate::root::Root;
 use rustix::io::Errno;
 use std::fs::File;
@@ -23,7 +26,7 @@ impl NodeFile {
     /// When it is missing, may not be written, or does not do as it should.
     pub fn open(root: &Root, node: u32) -> Result<NodeFile, GuardError> {
         let path = root.path(&format!("/sys/devices/system/node/node{node}/reclaim"));
-        let cannot = |why: String| GuardError::NoBackEnd { node, why };
+        let cannot = |why: String| GuardError::NoBackEnd { domain: DomainName::Node(node), why };
         let file = File::options().write(true).open(&path);
         let file = file.map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
@@ -65,36 +68,66 @@ impl NodeFile {
     }
 }
 
-/// All that can take page cache back from a node: first what streams have gone past in their own files, then the node's own file.
+/// All that can take page cache back from a domain: first what streams have gone past in their own files, then the domain's own file.
 #[derive(Debug)]
 pub(super) struct BackEnds {
     pub(super) files: Option<StreamedFiles>,
-    node: Option<NodeFile>,
+    own: Option<OwnFile>,
+}
+
+/// The file of a domain that takes a request.
+#[derive(Debug)]
+enum OwnFile {
+    Node(NodeFile),
+    Cgroup(CgroupFile),
+}
+
+impl OwnFile {
+    fn reclaim(&self, bytes: u64) -> Result<bool, Errno> {
+        match self {
+            OwnFile::Node(file) => file.reclaim(bytes),
+            OwnFile::Cgroup(file) => file.reclaim(bytes),
+        }
+    }
 }
 
 impl BackEnds {
-    /// Those that work here; the streams' own files only where they are wanted.
+    /// Those of a node that work here; the streams' own files only where they are wanted.
     ///
     /// # Errors
     /// Where none does.
-    pub(super) fn open(root: &Root, node: u32, takes_trails: bool) -> Result<BackEnds, GuardError> {
-        let files = if takes_trails { StreamedFiles::open(root) } else { None };
+    pub(super) fn of_node(root: &Root, node: u32, takes_trails: bool) -> Result<BackEnds, GuardError> {
+        let files = if takes_trails { StreamedFiles::open(root, None) } else { None };
         match NodeFile::open(root, node) {
             Err(error) if files.is_none() => Err(error),
-            of_node => Ok(BackEnds { files, node: of_node.ok() }),
+            of_node => Ok(BackEnds { files, own: of_node.ok().map(OwnFile::Node) }),
         }
     }
 
-    /// Takes so many bytes; `false` where the kernel says that there were fewer. What the node's file gave is in the kernel's
+    /// Those of a cgroup: files are those that its own processes stream.
+    ///
+    /// # Errors
+    /// Where none does.
+    pub(super) fn of_cgroup(root: &Root, group: &Limited, takes_trails: bool) -> Result<BackEnds, GuardError> {
+        let files = if takes_trails { StreamedFiles::open(root, Some(group.folder.clone())) } else { None };
+        match CgroupFile::open(root, group) {
+            Err(why) if files.is_none() => {
+                Err(GuardError::NoBackEnd { domain: DomainName::Cgroup(group.path.clone()), why })
+            }
+            of_cgroup => Ok(BackEnds { files, own: of_cgroup.ok().map(OwnFile::Cgroup) }),
+        }
+    }
+
+    /// Takes so many bytes; `false` where the kernel says that there were fewer. What the domain's file gave is in the kernel's
     /// counters, what came out of files in [`StreamedFiles::taken`].
     ///
     /// # Errors
     /// What is no such answer.
-    pub(super) fn reclaim(&mut self, bytes: u64) -> Result<bool, Errno> {
-        let of_files = self.files.as_mut().map_or(0, |files| files.take(bytes));
-        match &self.node {
+    pub(super) fn reclaim(&mut self, at: u64, bytes: u64) -> Result<bool, Errno> {
+        let of_files = self.files.as_mut().map_or(0, |files| files.take(at, bytes));
+        match &self.own {
             // Little is left where the stream has gone past: the rest comes from anywhere.
-            Some(node) if of_files < bytes / 2 => node.reclaim(bytes - of_files),
+            Some(own) if of_files < bytes / 2 => own.reclaim(bytes - of_files),
             _ => Ok(of_files >= bytes / 2),
         }
     }

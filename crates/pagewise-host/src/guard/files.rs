@@ -5,24 +5,35 @@ use super::reading::OfFiles;
 use super::streamers::{MOST_FILES, Search, Streamed, Streamer};
 use crate::root::Root;
 use crate::sys::page_cache;
-use pagewise_core::guard::MILLISECOND;
 use pagewise_core::guard::sample::Streams;
+use pagewise_core::guard::trail::ALIGNED;
+use pagewise_core::guard::{MILLISECOND, SECOND};
 use rustix::fs::{Advice, fadvise};
 use std::num::NonZeroU64;
 
 /// How often it is looked at what of the files is in memory.
 const LOOKS_EVERY: u64 = 200 * MILLISECOND;
 
+/// And how soon again where what was seen is taken, and more is wanted.
+const LOOKS_AGAIN: u64 = 5 * MILLISECOND;
+
+/// How often it is asked who streams, and what that cost them.
+const ADOPTS_EVERY: u64 = 100 * MILLISECOND;
+
 /// Of each stretch so many bytes are looked at.
 const PROBE: u64 = 64 << 10;
 
-/// What is taken in one call, so that a time for a slice can be kept.
+/// What is taken in one call, so that a time for a slice can be kept: whole huge pages, since of a large folio nothing is dropped unless all of it is asked
+/// for (`mapping_try_invalidate`, `mm/truncate.c`, 6.12).
 const PIECE: u64 = 8 << 20;
 
 /// Less than this part of a piece means that the kernel keeps it: it is mapped, dirty, or in use. Where that is so again and
 /// again, the call makes every CPU empty its lists each time, and the file is left alone.
 const KEPT: f64 = 0.5;
 const MOST_KEPT: u32 = 3;
+
+/// For so long; then it is tried again.
+const LEFT_ALONE: u64 = 10 * SECOND;
 
 /// The files of streams.
 #[derive(Debug)]
@@ -31,10 +42,12 @@ pub(super) struct StreamedFiles {
     files: Vec<OneFile>,
     /// Taken over, and not yet looked at.
     new: Vec<Streamed>,
+    adopted: u64,
     looked: u64,
     taken: u64,
     came_back: u64,
     streams: Option<Streams>,
+    read_within: u64,
 }
 
 #[derive(Debug)]
@@ -43,45 +56,44 @@ struct OneFile {
     /// Of which stretch the end is taken already, and how much is left of it.
     begun: Option<(usize, u64)>,
     kept: u32,
+    /// Since when it is left alone.
+    left_alone: Option<u64>,
     came_back: u64,
 }
 
 impl StreamedFiles {
     /// Ready to be asked. `None` where this kernel cannot tell what of a file is in memory.
-    pub(super) fn open(root: &Root) -> Option<StreamedFiles> {
+    /// `within` is the folder of a cgroup whose processes alone are looked at.
+    pub(super) fn open(root: &Root, within: Option<String>) -> Option<StreamedFiles> {
         let (files, new) = (Vec::with_capacity(MOST_FILES), Vec::with_capacity(MOST_FILES));
         Some(StreamedFiles {
-            search: Search::start(root)?,
+            search: Search::start(root, within)?,
             files,
             new,
+            adopted: 0,
             looked: 0,
             taken: 0,
             came_back: 0,
             streams: None,
+            read_within: 0,
         })
     }
 
     /// Looks on, and lets those go whose process reads no more. New ones are looked for while something streams, and told of.
     pub(super) fn follow(&mut self, at: u64, is_armed: bool, tell: &mut dyn FnMut(&Streamer)) {
         self.search.want(is_armed);
-        if at.saturating_sub(self.looked) < LOOKS_EVERY || !is_armed && self.files.is_empty() {
+        if !is_armed && self.files.is_empty() || at.saturating_sub(self.adopted) < ADOPTS_EVERY {
             return;
         }
-        self.looked = at;
-        self.search.adopt(&mut self.new, &mut self.streams);
+        self.adopted = at;
+        self.search.adopt(&mut self.new, &mut self.streams, &mut self.read_within);
         while let Some(streamed) = self.new.pop() {
-            self.files.push(OneFile { streamed, begun: None, kept: 0, came_back: 0 });
+            self.files.push(OneFile { streamed, begun: None, kept: 0, left_alone: None, came_back: 0 });
         }
-        for one in &mut self.files {
-            let was_streamed = one.streamed.trail.is_streamed();
-            let Streamed { file, trail, .. } = &mut one.streamed;
-            trail.look(at, |place| page_cache::cached_in(file, place, PROBE).is_ok_and(|cached| cached > 0));
-            self.came_back += trail.came_back().saturating_sub(one.came_back);
-            one.came_back = trail.came_back();
-            if !was_streamed && trail.is_streamed() {
-                tell(&one.streamed.who);
-            }
+        if at.saturating_sub(self.looked) < LOOKS_EVERY {
+            return;
         }
+        self.look(at, tell);
         let mut index = 0;
         while let Some(one) = self.files.get(index) {
             if self.search.is_quiet(&one.streamed) {
@@ -92,8 +104,42 @@ impl StreamedFiles {
         }
     }
 
+    /// Whose files these are, as far as they are known to stream.
+    pub(super) fn streamers(&self) -> impl Iterator<Item = &Streamer> + Clone {
+        self.files.iter().filter(|one| one.streamed.trail.is_streamed()).map(|one| &one.streamed.who)
+    }
+
+    /// Looks what of the files is in memory now.
+    fn look(&mut self, at: u64, tell: &mut dyn FnMut(&Streamer)) {
+        self.looked = at;
+        for one in &mut self.files {
+            if one.kept >= MOST_KEPT && at.saturating_sub(*one.left_alone.get_or_insert(at)) >= LEFT_ALONE {
+                (one.kept, one.left_alone) = (0, None);
+            }
+            let was_streamed = one.streamed.trail.is_streamed();
+            let Streamed { file, trail, .. } = &mut one.streamed;
+            trail.look(at, |place| page_cache::cached_in(file, place, PROBE).is_ok_and(|cached| cached > 0));
+            self.came_back += trail.came_back().saturating_sub(one.came_back);
+            one.came_back = trail.came_back();
+            if !was_streamed && trail.is_streamed() {
+                tell(&one.streamed.who);
+            }
+        }
+    }
+
     /// Takes up to so many bytes; gives those that are really gone.
-    pub(super) fn take(&mut self, bytes: u64) -> u64 {
+    pub(super) fn take(&mut self, at: u64, bytes: u64) -> u64 {
+        let mut taken = self.take_known(bytes);
+        // The stream has gone on since the last look.
+        if taken < bytes / 2 && at.saturating_sub(self.looked) >= LOOKS_AGAIN {
+            self.look(at, &mut |_| {});
+            taken += self.take_known(bytes - taken);
+        }
+        self.taken += taken;
+        taken
+    }
+
+    fn take_known(&mut self, bytes: u64) -> u64 {
         let mut taken = 0;
         for one in &mut self.files {
             while taken < bytes {
@@ -103,7 +149,6 @@ impl StreamedFiles {
                 }
             }
         }
-        self.taken += taken;
         taken
     }
 
@@ -114,7 +159,7 @@ impl StreamedFiles {
 
     /// All that samples need.
     pub(super) fn counted(&self) -> OfFiles {
-        OfFiles { taken: self.taken, came_back: self.came_back, streams: self.streams }
+        OfFiles { taken: self.taken, came_back: self.came_back, streams: self.streams, read_within: self.read_within }
     }
 }
 
@@ -130,7 +175,7 @@ impl OneFile {
             Some((stretch, left)) if stretch == next.stretch => left,
             _ => next.length,
         };
-        let piece = PIECE.min(at_most.next_multiple_of(1 << 20)).min(left);
+        let piece = PIECE.min(at_most.next_multiple_of(ALIGNED)).min(left);
         let from = next.from + left - piece;
         let cached = |from| page_cache::cached_in(&self.streamed.file, from, piece).unwrap_or(0);
         let before = cached(from);
@@ -153,7 +198,6 @@ impl OneFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagewise_core::guard::SECOND;
     use std::fs::File;
     use std::io::Read;
     use std::time::{Duration, Instant};
@@ -163,7 +207,7 @@ mod tests {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let path = folder.path().join("stream");
         File::create(&path).unwrap().set_len(1 << 30).unwrap();
-        let Some(mut files) = StreamedFiles::open(&Root::live()) else { return };
+        let Some(mut files) = StreamedFiles::open(&Root::live(), None) else { return };
         let (mut read, mut told) = (File::open(&path).unwrap(), Vec::new());
         let (began, mut buffer, mut at) = (Instant::now(), vec![0; 1 << 20], 0_u64);
         let mut position = 0_u64;
@@ -182,7 +226,7 @@ mod tests {
         }
         files.files.retain(|one| one.streamed.who.path.ends_with("/stream"));
         let before = page_cache::cached(&read).unwrap();
-        let taken = files.take(24 << 20);
+        let taken = files.take(at, 24 << 20);
         assert!(taken >= 8 << 20, "{taken}");
         assert!(before - page_cache::cached(&read).unwrap() >= taken);
         let head = position.saturating_sub(8 << 20);

@@ -1,17 +1,21 @@
-//! The guard on this host: samples of a node for the law of `pagewise_core::guard`, the back end that takes page cache back, and the loop
+//! The guard on this host: samples of a node or of a cgroup for the law of `pagewise_core::guard`, the back end that takes page cache back, and the loop
 //! between them.
 
 pub mod back_end;
+mod domain;
 mod files;
+mod of_cgroup;
 pub mod reading;
 pub mod running;
+pub mod status;
 mod streamers;
 
+pub use domain::DomainName;
 pub use streamers::Streamer;
 
 use crate::source::SourceError;
 
-/// Why a node cannot be guarded.
+/// Why a node or a cgroup cannot be guarded.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// A kernel file cannot be read.
@@ -21,10 +25,10 @@ pub enum GuardError {
     #[error("{0}")]
     Lacks(String),
     /// No back end works here.
-    #[error("node {node} cannot be reclaimed from: {why}")]
+    #[error("{domain} cannot be reclaimed from: {why}")]
     NoBackEnd {
-        /// The node.
-        node: u32,
+        /// The node or cgroup.
+        domain: DomainName,
         /// Why.
         why: String,
     },

@@ -36,6 +36,8 @@ pub(super) struct OfFiles {
     pub(super) came_back: u64,
     /// What those who stream paid.
     pub(super) streams: Option<Streams>,
+    /// Total bytes that the processes of a cgroup have read while somebody looked.
+    pub(super) read_within: u64,
 }
 
 /// Columns of a zone in `/proc/zoneinfo`.
@@ -73,10 +75,10 @@ struct HostColumns {
 
 /// The columns that a quantity of the catalogue is made of, each with how often it counts.
 #[derive(Debug)]
-struct Sum(Vec<(u32, i64)>);
+pub(super) struct Sum(Vec<(u32, i64)>);
 
 impl Sum {
-    fn of(quantity: &Quantity, columns: &[&NewColumn]) -> Sum {
+    pub(super) fn of(quantity: &Quantity, columns: &[&NewColumn]) -> Sum {
         let numbers = columns.iter().map(|column| (quantity.source, column.name.as_str(), column.labels.as_str()));
         let parts = quantity.parts(numbers);
         Sum(parts.iter().map(|part| (columns[part.at].column, part.weight as i64)).collect())
@@ -86,7 +88,7 @@ impl Sum {
         !self.0.is_empty()
     }
 
-    fn of_values(&self, values: &[u64]) -> u64 {
+    pub(super) fn of_values(&self, values: &[u64]) -> u64 {
         let sum: i64 = self.0.iter().map(|(column, weight)| weight * values[*column as usize] as i64).sum();
         sum.max(0) as u64
     }

@@ -3,28 +3,86 @@
 
 use super::GuardError;
 use super::back_end::BackEnds;
-use super::reading::Reading;
+use super::domain::{DomainName, Limited, limited};
+use super::files::StreamedFiles;
+use super::of_cgroup::CgroupReading;
+use super::reading::{OfFiles, Reading};
+use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
-use pagewise_core::guard::asked::Asked;
+use pagewise_core::guard::asked::{Asked, AskedLaw};
 use pagewise_core::guard::law::{Law, Learnt, Mode, Settings};
 use pagewise_core::guard::paper::Paper;
+use pagewise_core::guard::sample::Sample;
 use pagewise_core::guard::{ControlLaw, Decision, SECOND, Slice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::thread;
 
-/// A node with what guarding it takes.
+/// A node or a cgroup with what guarding it takes.
 #[derive(Debug)]
 pub struct Guarded {
     /// Which one.
-    pub node: u32,
-    asked: Asked,
-    reading: Reading,
+    pub domain: DomainName,
+    law: AskedLaw,
+    asked: String,
+    reading: Reads,
     back_ends: Option<BackEnds>,
+    told: Option<Place>,
+}
+
+/// Samples of either.
+#[derive(Debug)]
+enum Reads {
+    Node(Reading),
+    Cgroup(CgroupReading),
+}
+
+impl Reads {
+    fn sample(&mut self, at: u64) -> Result<Sample<'_>, GuardError> {
+        match self {
+            Reads::Node(reading) => reading.sample(at),
+            Reads::Cgroup(reading) => reading.sample(at),
+        }
+    }
+
+    fn count_files(&mut self, of_files: OfFiles) {
+        match self {
+            Reads::Node(reading) => reading.count_files(of_files),
+            Reads::Cgroup(reading) => reading.count_files(of_files),
+        }
+    }
+
+    fn asks_for_streams(&self) -> bool {
+        match self {
+            Reads::Node(_) => false,
+            Reads::Cgroup(reading) => reading.asks_for_streams(),
+        }
+    }
+
+    fn read_counters(&mut self) -> Result<(), GuardError> {
+        match self {
+            Reads::Node(reading) => reading.read_counters(),
+            Reads::Cgroup(reading) => reading.read_counters(),
+        }
+    }
+
+    fn taken(&mut self) -> u64 {
+        match self {
+            Reads::Node(reading) => reading.taken(),
+            Reads::Cgroup(reading) => reading.taken(),
+        }
+    }
+
+    fn direct(&mut self) -> u64 {
+        match self {
+            Reads::Node(reading) => reading.direct(),
+            Reads::Cgroup(reading) => reading.direct(),
+        }
+    }
 }
 
 /// Enough for the loop; all of it is locked in memory.
@@ -32,43 +90,213 @@ const STACK: usize = 256 << 10;
 
 impl Guarded {
     /// Opens what is asked for takes of the node's files; no back end where nothing is to be done, only decided.
-    ///
-    /// # Errors
-    /// When the node cannot be read, or nothing can take page cache back from it.
-    pub fn open(root: &Root, node: u32, asked: Asked, acts: bool) -> Result<Guarded, GuardError> {
-        let takes_trails = matches!(asked, Asked::Guard(Settings { trails: true, .. }));
-        let back_ends = if acts { Some(BackEnds::open(root, node, takes_trails)?) } else { None };
-        Ok(Guarded { node, asked, reading: Reading::open(root, node)?, back_ends })
+    fn node(root: &Root, node: u32, asked: &Asked, acts: bool) -> Result<Guarded, GuardError> {
+        let back_ends = if acts { Some(BackEnds::of_node(root, node, takes_trails(asked))?) } else { None };
+        let reading = Reads::Node(Reading::open(root, node)?);
+        Ok(Guarded::of(DomainName::Node(node), asked, reading, back_ends))
     }
 
-    /// Every node with memory.
-    ///
-    /// # Errors
-    /// As for one.
-    pub fn every(root: &Root, asked: Asked, acts: bool) -> Result<Vec<Guarded>, GuardError> {
-        super::reading::nodes(root).into_iter().map(|node| Guarded::open(root, node, asked, acts)).collect()
+    fn cgroup(root: &Root, group: &Limited, asked: &Asked, acts: bool) -> Result<Guarded, GuardError> {
+        let back_ends = if acts { Some(BackEnds::of_cgroup(root, group, takes_trails(asked))?) } else { None };
+        let reading = Reads::Cgroup(CgroupReading::open(root, group)?);
+        Ok(Guarded::of(DomainName::Cgroup(group.path.clone()), asked, reading, back_ends))
     }
 
-    /// Guards it with what is asked for; see [`run`].
+    fn of(domain: DomainName, asked: &Asked, reading: Reads, back_ends: Option<BackEnds>) -> Guarded {
+        Guarded { domain, law: asked.law, asked: asked.to_string(), reading, back_ends, told: None }
+    }
+}
+
+fn takes_trails(asked: &Asked) -> bool {
+    matches!(asked.law, AskedLaw::Guard(Settings { trails: true, .. }))
+}
+
+/// All that one guard of this host guards.
+#[derive(Debug)]
+pub struct Guards {
+    nodes: Vec<Guarded>,
+    cgroups: Option<Cgroups>,
+}
+
+impl Guards {
+    /// Opens what is asked for: the cgroups of its pattern, else these nodes, else every node with memory. No back end where nothing is to
+    /// be done, only decided.
     ///
     /// # Errors
-    /// As there.
+    /// When a node cannot be read, nothing can take page cache back from it, or there are no cgroups.
+    pub fn open(root: &Root, asked: &Asked, nodes: &[u32], acts: bool) -> Result<Guards, GuardError> {
+        if let Some(pattern) = &asked.cgroups {
+            let mut cgroups = Cgroups {
+                root: root.clone(),
+                pattern: pattern.clone(),
+                asked: asked.clone(),
+                acts,
+                refused: Vec::new(),
+            };
+            cgroups.check()?;
+            return Ok(Guards { nodes: Vec::new(), cgroups: Some(cgroups) });
+        }
+        let nodes = if nodes.is_empty() { super::reading::nodes(root) } else { nodes.to_vec() };
+        let nodes = nodes.into_iter().map(|node| Guarded::node(root, node, asked, acts));
+        Ok(Guards { nodes: nodes.collect::<Result<_, _>>()?, cgroups: None })
+    }
+
+    /// What it guards, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match &self.cgroups {
+            Some(cgroups) => format!("cgroups {}", cgroups.pattern),
+            None => self.nodes.iter().map(|node| node.domain.to_string()).collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    /// Guards, a thread for each node and one for all cgroups, until `interrupt` is set or the time is over. `tell` is called where a
+    /// law changes what it does, and at the end. Should one fail, all end.
+    ///
+    /// # Errors
+    /// That of the first that failed: a node cannot be read any more, or refuses to be reclaimed from for good.
     pub fn run(
-        &mut self,
+        self,
         for_at_most: Option<u64>,
         interrupt: &Interrupt,
-        tell: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Done, GuardError> {
-        let Guarded { asked, reading, back_ends, .. } = self;
-        match *asked {
-            Asked::Guard(settings) => {
-                run(reading, back_ends.as_mut(), &mut Law::new(settings), for_at_most, interrupt, tell)
+        tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+    ) -> Result<Vec<(DomainName, Done)>, GuardError> {
+        let until = for_at_most.map(|most| now() + most);
+        // Who cannot be asked guards all the same.
+        let board = Board::new().ok();
+        let place = |position| board.as_ref().and_then(|board| board.place(position).ok());
+        let fails = |_: &GuardError| interrupt.set();
+        thread::scope(|scope| {
+            let builder = || thread::Builder::new().name(guard_threads::NAME.to_owned()).stack_size(STACK);
+            let not_started = |error: std::io::Error| GuardError::Lacks(error.to_string());
+            let mut threads: Vec<
+                Result<thread::ScopedJoinHandle<'_, Result<Vec<(DomainName, Done)>, GuardError>>, GuardError>,
+            > = Vec::new();
+            for (position, node) in self.nodes.into_iter().enumerate() {
+                let node = Guarded { told: place(position), ..node };
+                let work = move || alone(node, until, interrupt, tell).map(|done| vec![done]).inspect_err(fails);
+                threads.push(builder().spawn_scoped(scope, work).map_err(not_started));
             }
-            Asked::Paper { threshold, amount } => {
-                let mut law = Paper::new(threshold, amount, PAPER_LOOKS_EVERY);
-                run(reading, back_ends.as_mut(), &mut law, for_at_most, interrupt, tell)
+            if let Some(cgroups) = self.cgroups {
+                let work = || cgroups.run(board.as_ref(), until, interrupt, tell).inspect_err(fails);
+                threads.push(builder().spawn_scoped(scope, work).map_err(not_started));
+            }
+            let joined = threads
+                .into_iter()
+                .map(|thread| thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            joined.collect::<Result<Vec<_>, _>>().map(|done| done.into_iter().flatten().collect())
+        })
+    }
+}
+
+fn alone(
+    guarded: Guarded,
+    until: Option<u64>,
+    interrupt: &Interrupt,
+    tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+) -> Result<(DomainName, Done), GuardError> {
+    let mut work = AtWork::of(guarded);
+    while !interrupt.is_set() && until.is_none_or(|until| now() < until) {
+        work.step(tell)?;
+        sleep(work.due.saturating_sub(now()), interrupt);
+    }
+    Ok(work.ends(tell))
+}
+
+/// The cgroups of a pattern, as they come and go.
+#[derive(Debug)]
+struct Cgroups {
+    root: Root,
+    pattern: String,
+    asked: Asked,
+    acts: bool,
+    /// Those that cannot be guarded: they are told of once.
+    refused: Vec<String>,
+}
+
+/// How often new ones are looked for.
+const CGROUPS_LOOKED_FOR: u64 = SECOND;
+
+impl Cgroups {
+    fn listed(&self) -> Result<Vec<Limited>, GuardError> {
+        limited(&self.root, &self.pattern).map_err(GuardError::Lacks)
+    }
+
+    /// That the pattern is one, and that those there are now can be guarded.
+    fn check(&mut self) -> Result<(), GuardError> {
+        for group in self.listed()? {
+            Guarded::cgroup(&self.root, &group, &self.asked, self.acts)?;
+        }
+        Ok(())
+    }
+
+    /// All of them in one thread: each is looked at when its own law wants that.
+    fn run(
+        mut self,
+        board: Option<&Board>,
+        until: Option<u64>,
+        interrupt: &Interrupt,
+        tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+    ) -> Result<Vec<(DomainName, Done)>, GuardError> {
+        let mut works: Vec<AtWork> = Vec::new();
+        let mut ended = Vec::new();
+        let mut looked_for = 0;
+        while !interrupt.is_set() && until.is_none_or(|until| now() < until) {
+            if now() >= looked_for {
+                looked_for = now() + CGROUPS_LOOKED_FOR;
+                self.take_on(&mut works, board, tell)?;
+            }
+            let at = now();
+            let mut place = 0;
+            while let Some(work) = works.get_mut(place) {
+                // Its files are gone with it.
+                if work.due <= at && work.step(tell).is_err() {
+                    ended.push(works.swap_remove(place).ends(tell));
+                } else {
+                    place += 1;
+                }
+            }
+            let due = works.iter().map(|work| work.due).min().unwrap_or(looked_for).min(looked_for);
+            sleep(due.saturating_sub(now()), interrupt);
+        }
+        ended.extend(works.into_iter().map(|work| work.ends(tell)));
+        Ok(ended)
+    }
+
+    /// Begins to guard those that are new.
+    fn take_on(
+        &mut self,
+        works: &mut Vec<AtWork>,
+        board: Option<&Board>,
+        tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
+    ) -> Result<(), GuardError> {
+        for group in self.listed()? {
+            let is_known =
+                |work: &AtWork| matches!(&work.guarded.domain, DomainName::Cgroup(path) if *path == group.path);
+            if works.iter().any(is_known) {
+                continue;
+            }
+            match Guarded::cgroup(&self.root, &group, &self.asked, self.acts) {
+                Ok(guarded) => {
+                    self.refused.retain(|path| *path != group.path);
+                    let is_free = |place: &usize| {
+                        !works
+                            .iter()
+                            .any(|work| work.guarded.told.as_ref().is_some_and(|told| told.position() == *place))
+                    };
+                    let free = (0..).find(is_free).unwrap_or_default();
+                    let told = board.and_then(|board| board.place(free).ok());
+                    works.push(AtWork::of(Guarded { told, ..guarded }));
+                }
+                // Gone meanwhile, or of no use: it is asked again, and told of once.
+                Err(error) if !self.refused.contains(&group.path) && self.root.exists(&group.folder) => {
+                    tell(&DomainName::Cgroup(group.path.clone()), Told::Cannot(&error));
+                    self.refused.push(group.path);
+                }
+                Err(_) => {}
             }
         }
+        Ok(())
     }
 }
 
@@ -79,33 +307,12 @@ pub enum Told<'t> {
     Does(Mode, Option<Learnt>),
     /// This one streams.
     Streams(&'t Streamer),
+    /// It cannot be guarded.
+    Cannot(&'t GuardError),
 }
 
 /// The published mechanism does not say how often it looks.
 const PAPER_LOOKS_EVERY: u64 = SECOND / 100;
-
-/// Guards every node in a thread of its own until all end: `each` does it. Should one fail, `interrupt` ends the others.
-///
-/// # Errors
-/// That of the first that failed.
-pub fn all<T: Send>(
-    nodes: Vec<Guarded>,
-    interrupt: &Interrupt,
-    each: impl Fn(Guarded) -> Result<T, GuardError> + Sync,
-) -> Result<Vec<T>, GuardError> {
-    let one = |node: Guarded| each(node).inspect_err(|_| interrupt.set());
-    thread::scope(|scope| {
-        let threads = nodes.into_iter().map(|node| {
-            let named = thread::Builder::new().name(guard_threads::NAME.to_owned()).stack_size(STACK);
-            named.spawn_scoped(scope, || one(node)).map_err(|error| GuardError::Lacks(error.to_string()))
-        });
-        let started: Vec<_> = threads.collect();
-        let joined = |thread: Result<thread::ScopedJoinHandle<'_, _>, GuardError>| {
-            thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        started.into_iter().map(joined).collect()
-    })
-}
 
 /// A law whose state can be told.
 trait Telling: ControlLaw {
@@ -137,7 +344,7 @@ impl Telling for Law {
 }
 
 /// What a guard did from its start on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
     /// Seconds it ran.
     pub seconds: f64,
@@ -165,66 +372,116 @@ pub struct Done {
     pub latest: f64,
 }
 
-/// Guards a node until `interrupt` is set or the time is over. `back_ends` is `None` where nothing is to be done, only decided. `tell` is called where
-/// the law changes what it does, and at the end.
-///
-/// # Errors
-/// When the node cannot be read any more, or the back end is refused for good.
-fn run(
-    reading: &mut Reading,
-    mut back_ends: Option<&mut BackEnds>,
-    law: &mut impl Telling,
-    for_at_most: Option<u64>,
-    interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Told<'_>),
-) -> Result<Done, GuardError> {
-    let began = now();
-    let mut done = Done::default();
-    let mut told = None;
-    let mut since: Option<(u64, u64)> = None;
-    let mut due = began;
-    while !interrupt.is_set() && for_at_most.is_none_or(|most| now() - began < most) {
+/// So often what it does is written down for who asks.
+const WRITTEN_EVERY: u64 = SECOND;
+
+/// A domain that is being guarded: look, decide, and wait or reclaim.
+struct AtWork {
+    guarded: Guarded,
+    law: Box<dyn Telling + Send>,
+    began: u64,
+    /// When it is to be looked at again.
+    due: u64,
+    done: Done,
+    /// Totals at the begin: times it was too late, and those of applications.
+    since: Option<(u64, u64)>,
+    told: Option<Mode>,
+    written: u64,
+}
+
+impl AtWork {
+    fn of(guarded: Guarded) -> AtWork {
+        let law: Box<dyn Telling + Send> = match guarded.law {
+            AskedLaw::Guard(settings) => Box::new(Law::new(settings)),
+            AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_LOOKS_EVERY)),
+        };
+        let began = now();
+        AtWork { guarded, law, began, due: began, done: Done::default(), since: None, told: None, written: began }
+    }
+
+    /// One look, with the slice that follows from it.
+    ///
+    /// # Errors
+    /// When the domain cannot be read any more, or the back end is refused for good.
+    fn step(&mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<(), GuardError> {
+        let cpu = own_cpu();
+        let due = self.due;
+        self.done.latest = self.done.latest.max(now().saturating_sub(due) as f64 / SECOND as f64);
         let at = now();
-        if let Some(files) = back_ends.as_deref_mut().and_then(|back_ends| back_ends.files.as_mut()) {
-            files.follow(at, law.mode() != Mode::Watching, &mut |who| tell(Told::Streams(who)));
+        match self.look(at, tell)? {
+            Decision::Wait(nanoseconds) => self.due = at + nanoseconds,
+            Decision::Reclaim(bytes) if self.guarded.back_ends.is_some() => {
+                let slice = self.slice(bytes)?;
+                self.law.made(slice);
+                self.due = now();
+            }
+            // Decided, and not done: the kernel does it meanwhile.
+            Decision::Reclaim(bytes) => {
+                (self.done.slices, self.done.asked) = (self.done.slices + 1, self.done.asked + bytes);
+                self.due = at + NOT_DONE;
+            }
+        }
+        self.done.cpu += (own_cpu() - cpu) as f64 / SECOND as f64;
+        self.done.seconds = (now() - self.began) as f64 / SECOND as f64;
+        Ok(())
+    }
+
+    fn look(&mut self, at: u64, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<Decision, GuardError> {
+        let Guarded { domain, asked, reading, back_ends, told: place, .. } = &mut self.guarded;
+        if let Some(files) = back_ends.as_mut().and_then(|back_ends| back_ends.files.as_mut()) {
+            let is_armed = self.law.mode() != Mode::Watching || reading.asks_for_streams();
+            files.follow(at, is_armed, &mut |who| tell(domain, Told::Streams(who)));
             reading.count_files(files.counted());
         }
         let sample = reading.sample(at)?;
-        done.latest = done.latest.max(at.saturating_sub(due) as f64 / SECOND as f64);
-        done.samples += 1;
-        let decision = law.decide(&sample);
+        self.done.samples += 1;
+        let decision = self.law.decide(&sample);
         let too_late = sample.too_late;
         let direct = reading.direct();
-        let (late_before, direct_before) = *since.get_or_insert((too_late, direct));
-        (done.too_late, done.direct) = (too_late.saturating_sub(late_before), direct.saturating_sub(direct_before));
-        let mode = law.mode();
-        if told.is_none_or(|told| is_news(told, mode)) {
-            told = Some(mode);
-            tell(Told::Does(mode, law.learnt()));
+        let (late_before, direct_before) = *self.since.get_or_insert((too_late, direct));
+        (self.done.too_late, self.done.direct) =
+            (too_late.saturating_sub(late_before), direct.saturating_sub(direct_before));
+        let mode = self.law.mode();
+        let is_news = self.told.is_none_or(|told| is_news(told, mode));
+        if is_news {
+            self.told = Some(mode);
+            tell(domain, Told::Does(mode, self.law.learnt()));
         }
-        match decision {
-            Decision::Wait(nanoseconds) => {
-                due = at + nanoseconds;
-                sleep(due.saturating_sub(now()), interrupt);
-            }
-            Decision::Reclaim(bytes) => match back_ends.as_deref_mut() {
-                Some(back_ends) => {
-                    law.made(slice(reading, back_ends, bytes, &mut done)?);
-                    due = now();
-                }
-                // Decided, and not done: the kernel does it meanwhile.
-                None => {
-                    (done.slices, done.asked) = (done.slices + 1, done.asked + bytes);
-                    due = at + NOT_DONE;
-                    sleep(NOT_DONE, interrupt);
-                }
-            },
+        if let Some(place) = place.as_mut().filter(|_| is_news || at >= self.written + WRITTEN_EVERY) {
+            self.written = at;
+            let files = back_ends.as_ref().and_then(|back_ends| back_ends.files.as_ref());
+            let who = Who { domain, asked, acts: back_ends.is_some() };
+            let streams = files.into_iter().flat_map(StreamedFiles::streamers);
+            place.write(who, (mode, self.law.learnt()), &self.done, streams);
         }
+        Ok(decision)
     }
-    done.seconds = (now() - began) as f64 / SECOND as f64;
-    done.cpu = own_cpu() as f64 / SECOND as f64;
-    tell(Told::Does(law.mode(), law.learnt()));
-    Ok(done)
+
+    fn slice(&mut self, bytes: u64) -> Result<Slice, GuardError> {
+        let Guarded { domain, reading, back_ends, .. } = &mut self.guarded;
+        let Some(back_ends) = back_ends else { return Ok(Slice { asked: bytes, freed: 0, took: 0, cpu: 0 }) };
+        let (before, of_files, began, cpu) = (reading.taken(), back_ends.of_files(), now(), own_cpu());
+        let granted = back_ends.reclaim(began, bytes);
+        let granted =
+            granted.map_err(|error| GuardError::Lacks(format!("{domain} refuses to be reclaimed from: {error}")))?;
+        let (took, cpu) = (now() - began, own_cpu() - cpu);
+        reading.read_counters()?;
+        let of_files = back_ends.of_files() - of_files;
+        let freed = reading.taken().saturating_sub(before) + of_files;
+        let done = &mut self.done;
+        done.slices += 1;
+        done.asked += bytes;
+        done.taken += freed;
+        done.taken_behind_streams += of_files;
+        done.refused += u64::from(!granted);
+        done.longest_slice = done.longest_slice.max(took as f64 / SECOND as f64);
+        Ok(Slice { asked: bytes, freed, took, cpu })
+    }
+
+    fn ends(self, tell: &dyn Fn(&DomainName, Told<'_>)) -> (DomainName, Done) {
+        tell(&self.guarded.domain, Told::Does(self.law.mode(), self.law.learnt()));
+        (self.guarded.domain, self.done)
+    }
 }
 
 /// A slice that is only decided takes the time of some looks.
@@ -239,24 +496,6 @@ fn is_news(before: Mode, now: Mode) -> bool {
         (Mode::Armed | Mode::Reclaiming, Mode::Armed | Mode::Reclaiming) | (Mode::Watching, Mode::Watching) => false,
         _ => true,
     }
-}
-
-fn slice(reading: &mut Reading, back_ends: &mut BackEnds, bytes: u64, done: &mut Done) -> Result<Slice, GuardError> {
-    let (before, of_files, began, cpu) = (reading.taken(), back_ends.of_files(), now(), own_cpu());
-    let granted = back_ends.reclaim(bytes);
-    let granted =
-        granted.map_err(|error| GuardError::Lacks(format!("the node refuses to be reclaimed from: {error}")))?;
-    let (took, cpu) = (now() - began, own_cpu() - cpu);
-    reading.read_counters()?;
-    let of_files = back_ends.of_files() - of_files;
-    let freed = reading.taken().saturating_sub(before) + of_files;
-    done.slices += 1;
-    done.asked += bytes;
-    done.taken += freed;
-    done.taken_behind_streams += of_files;
-    done.refused += u64::from(!granted);
-    done.longest_slice = done.longest_slice.max(took as f64 / SECOND as f64);
-    Ok(Slice { asked: bytes, freed, took, cpu })
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -290,4 +529,22 @@ fn sleep(nanoseconds: u64, interrupt: &Interrupt) {
 pub fn stay_in_memory() -> std::io::Result<()> {
     use rustix::mm::{MlockAllFlags, mlockall};
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
+}
+
+/// Keeps this thread, and those it starts from now on, on these CPUs: `0,8-11`.
+///
+/// # Errors
+/// A sentence: what is no such list, and what this host does not have.
+pub fn stay_on(cpus: &str) -> Result<(), String> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let wanted = crate::source::cpu::parse_list(cpus);
+    let allowed = sched_getaffinity(None).map_err(|error| error.to_string())?;
+    let mut set = CpuSet::new();
+    for cpu in wanted.iter().map(|cpu| *cpu as usize).filter(|cpu| *cpu < CpuSet::MAX_CPU && allowed.is_set(*cpu)) {
+        set.set(cpu);
+    }
+    if wanted.is_empty() || set.count() as usize != wanted.len() {
+        return Err("write numbers of CPUs that this process may use, such as 0,8-11".to_owned());
+    }
+    sched_setaffinity(None, &set).map_err(|error| error.to_string())
 }

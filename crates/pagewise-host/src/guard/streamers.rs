@@ -5,13 +5,16 @@
 //! (`cachestat`) and for advice (`fadvise`) alone: nothing is read from it. As long as that lasts its file system cannot be unmounted, so it is let go
 //! as soon as its process reads no more, or closes it. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
 
+use super::of_cgroup;
 use crate::root::Root;
+use crate::source::polled::NumberFile;
 use crate::source::{guard_threads, kernel_threads, process};
 use crate::sys::page_cache;
 use pagewise_core::guard::SECOND;
 use pagewise_core::guard::sample::Streams;
 use pagewise_core::guard::trail::Trail;
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -20,9 +23,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How often it is looked for while the guard is armed, and how long the thread sleeps while it is not.
+/// How often it is looked for while the guard is armed, how often it is asked what those who were found pay, and how long the thread sleeps while the guard is
+/// not armed.
 const EVERY: Duration = Duration::from_millis(500);
+const PAYS_EVERY: Duration = Duration::from_millis(100);
 const ASLEEP: Duration = Duration::from_secs(3600);
+
+/// Enough to list processes and files; all of it is locked in memory.
+const STACK: usize = 512 << 10;
 
 /// A process that read little in so many looks in a row is at its end, or gone.
 const QUIET_LOOKS: u32 = 6;
@@ -54,7 +62,7 @@ pub(super) struct Streamed {
 }
 
 /// Who streams, for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streamer {
     /// The process.
     pub pid: u32,
@@ -80,6 +88,8 @@ struct Files {
     held: Vec<Held>,
     /// What their processes and those who reclaim for them had used at the last look.
     streams: Option<Streams>,
+    /// Total bytes that the processes of the cgroup have read since somebody looks, where it is one that is looked at.
+    read_within: u64,
 }
 
 #[derive(Debug)]
@@ -115,15 +125,16 @@ pub(super) struct Search {
 
 impl Search {
     /// Begins it. `None` where this kernel does not say what of a file is in memory (before 6.5), or a thread cannot be had.
-    pub(super) fn start(root: &Root) -> Option<Search> {
+    /// `within` is the folder of a cgroup whose processes alone are looked at.
+    pub(super) fn start(root: &Root, within: Option<String>) -> Option<Search> {
         if !root.is_live() || page_cache::cached(&File::open("/proc/self/exe").ok()?).is_err() {
             return None;
         }
         let shared = Arc::new(Shared::default());
         let looks = Arc::clone(&shared);
         // Not waited for at the end: a file system that hangs must not keep the guard from ending.
-        let named = thread::Builder::new().name("pagewise-search".to_owned());
-        let started = named.spawn(move || search(&Root::live(), &looks)).ok()?;
+        let named = thread::Builder::new().name("pagewise-search".to_owned()).stack_size(STACK);
+        let started = named.spawn(move || search(&Root::live(), within.as_deref(), &looks)).ok()?;
         Some(Search { shared, thread: started.thread().clone() })
     }
 
@@ -136,9 +147,9 @@ impl Search {
 
     /// Moves what was found into `files`, as far as there is room, and says what those who stream have used. Waits for nothing and allocates
     /// nothing.
-    pub(super) fn adopt(&self, files: &mut Vec<Streamed>, streams: &mut Option<Streams>) {
+    pub(super) fn adopt(&self, files: &mut Vec<Streamed>, streams: &mut Option<Streams>, read_within: &mut u64) {
         let Ok(mut shared) = self.shared.files.try_lock() else { return };
-        *streams = shared.streams;
+        (*streams, *read_within) = (shared.streams, shared.read_within);
         while files.len() < files.capacity() {
             match shared.found.pop() {
                 Some(one) => files.push(one),
@@ -166,21 +177,33 @@ impl Drop for Search {
     }
 }
 
-fn search(root: &Root, shared: &Shared) {
+fn search(root: &Root, within: Option<&str>, shared: &Shared) {
     let mut read_before: HashMap<u32, u64> = HashMap::new();
     let mut looked: Option<Instant> = None;
     let mut paying = Paying::default();
+    let mut within_read = WithinRead::default();
     while !shared.over.load(Ordering::Relaxed) {
         let is_wanted = shared.wanted.load(Ordering::Relaxed);
         if !is_wanted {
             shared.let_found_go();
         }
         if !is_wanted && shared.files().held.is_empty() {
-            (looked, read_before) = (None, HashMap::new());
+            (looked, read_before, within_read) = (None, HashMap::new(), WithinRead::default());
             thread::park_timeout(ASLEEP);
             continue;
         }
-        let pids = kernel_threads::programs(root);
+        paying.look(root, shared);
+        if let Some(folder) = within {
+            shared.files().read_within += within_read.grew(root, folder);
+        }
+        if looked.is_some_and(|since| since.elapsed() < EVERY) {
+            thread::park_timeout(PAYS_EVERY);
+            continue;
+        }
+        let pids = match within {
+            Some(folder) => of_cgroup::members(root, folder).unwrap_or_default(),
+            None => kernel_threads::programs(root),
+        };
         let read: HashMap<u32, u64> = pids.into_iter().filter_map(|pid| Some((pid, bytes_read(root, pid)?))).collect();
         if let Some(since) = looked {
             let seconds = since.elapsed().as_secs_f64();
@@ -202,9 +225,22 @@ fn search(root: &Root, shared: &Shared) {
                 look_through(root, pid, shared);
             }
         }
-        paying.look(root, &read, shared);
         (looked, read_before) = (Some(Instant::now()), read);
-        thread::park_timeout(EVERY);
+    }
+}
+
+/// Follows what the processes of a cgroup read, however short they live.
+#[derive(Default)]
+struct WithinRead(Option<HashMap<u32, u64>>);
+
+impl WithinRead {
+    /// Bytes since the last look. Of a process that is new all it read.
+    fn grew(&mut self, root: &Root, folder: &str) -> u64 {
+        let pids = of_cgroup::members(root, folder).unwrap_or_default();
+        let now: HashMap<u32, u64> = pids.into_iter().filter_map(|pid| Some((pid, bytes_read(root, pid)?))).collect();
+        let before = self.0.replace(now);
+        let (Some(before), Some(now)) = (before, &self.0) else { return 0 };
+        now.iter().map(|(pid, read)| read.saturating_sub(before.get(pid).copied().unwrap_or(0))).sum()
     }
 }
 
@@ -213,15 +249,22 @@ fn search(root: &Root, shared: &Shared) {
 struct Paying {
     pids: Vec<u32>,
     of: u64,
+    /// Where the time of kswapd is read; which threads these are is looked up when the streams change.
+    kswapd: Vec<NumberFile>,
 }
 
 impl Paying {
-    fn look(&mut self, root: &Root, read: &HashMap<u32, u64>, shared: &Shared) {
+    fn look(&mut self, root: &Root, shared: &Shared) {
         let mut pids: Vec<u32> = shared.files().held.iter().map(|held| held.pid).collect();
         pids.sort_unstable();
         pids.dedup();
         if pids != self.pids {
             (self.pids, self.of) = (pids, self.of + 1);
+            self.kswapd = kernel_threads::kswapd_files(root);
+        }
+        if self.pids.is_empty() {
+            shared.files().streams = None;
+            return;
         }
         let tick = SECOND / rustix::param::clock_ticks_per_second().max(1);
         let in_kernel = |pid: &u32| {
@@ -230,10 +273,9 @@ impl Paying {
         };
         let used: Option<u64> = self.pids.iter().map(in_kernel).sum();
         let of_guard = guard_threads::cpu_of(root, std::process::id());
-        let for_them = ((kernel_threads::kswapd_cpu(root) + of_guard) * SECOND as f64) as u64;
-        let read: Option<u64> = self.pids.iter().map(|pid| read.get(pid).copied()).sum();
-        let known = used.zip(read).filter(|_| !self.pids.is_empty());
-        shared.files().streams = known.map(|(cpu, read)| Streams { of: self.of, cpu: cpu + for_them, read });
+        let for_them = ((kernel_threads::cpu_of(root, &self.kswapd) + of_guard) * SECOND as f64) as u64;
+        let read: Option<u64> = self.pids.iter().map(|pid| bytes_read(root, *pid)).sum();
+        shared.files().streams = used.zip(read).map(|(cpu, read)| Streams { of: self.of, cpu: cpu + for_them, read });
     }
 }
 
@@ -310,7 +352,7 @@ mod tests {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let path = folder.path().join("stream");
         File::create(&path).unwrap().set_len(LEAST_FILE).unwrap();
-        let Some(search) = Search::start(&Root::live()) else { return };
+        let Some(search) = Search::start(&Root::live(), None) else { return };
         search.want(true);
         let mut files: Vec<Streamed> = Vec::with_capacity(MOST_FILES);
         let began = Instant::now();
@@ -320,7 +362,7 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(30), "{files:?}");
             let mut file = File::open(&path).unwrap();
             while file.read(&mut buffer).unwrap() > 0 {}
-            search.adopt(&mut files, &mut None);
+            search.adopt(&mut files, &mut None, &mut 0);
             files.retain(|one| one.who.pid == ours);
         }
         let key = files[0].key;

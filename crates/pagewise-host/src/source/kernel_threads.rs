@@ -50,8 +50,19 @@ fn listed(root: &Root) -> Option<Vec<u32>> {
 /// CPU seconds of every kswapd since boot.
 #[must_use]
 pub fn kswapd_cpu(root: &Root) -> f64 {
-    let files = number_files(root).into_iter().filter(|file| file.labels.starts_with("thread=kswapd"));
-    files.filter_map(|file| process::ran(root, &file.path)).sum()
+    cpu_of(root, &kswapd_files(root))
+}
+
+/// Where the time of every kswapd is read.
+#[must_use]
+pub fn kswapd_files(root: &Root) -> Vec<NumberFile> {
+    number_files(root).into_iter().filter(|file| file.labels.starts_with("thread=kswapd")).collect()
+}
+
+/// CPU seconds since boot of those threads that are still there.
+#[must_use]
+pub fn cpu_of(root: &Root, threads: &[NumberFile]) -> f64 {
+    threads.iter().filter_map(|file| process::ran(root, &file.path)).sum()
 }
 
 /// All processes but the kernel's threads, which are most of those on many hosts; all where it does not list them. In a

@@ -1,22 +1,27 @@
 //! `pagewise guard run | advise | simulate`: page cache taken back before kswapd has to, decided without being done, or tried on a
 //! model with a clock of its own.
 
+use super::prove::{self, ProveArgs};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use pagewise_core::guard::SECOND;
-use pagewise_core::guard::asked::{Asked, OutOfRange};
+use pagewise_core::guard::asked::{Asked, AskedLaw, OutOfRange};
 use pagewise_core::guard::law::{Law, Learnt, Mode, Settings as LawSettings};
 use pagewise_core::guard::paper::Paper;
 use pagewise_core::guard::simulate::{self, Model, Nobody, Ran};
+use pagewise_core::tunable::guard;
 use pagewise_core::unit::{Bytes, Seconds};
-use pagewise_host::guard::Streamer;
-use pagewise_host::guard::running::{self, Done, Guarded, Told};
+use pagewise_host::guard::running::{self, Done, Guards, Told};
+use pagewise_host::guard::status::{self, OfDomain, Running};
+use pagewise_host::guard::{DomainName, Streamer};
 use pagewise_host::process::Interrupt;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[derive(Args, Debug)]
@@ -31,8 +36,57 @@ enum What {
     Run(RunArgs),
     /// Decide what `run` would do, and do nothing
     Advise(RunArgs),
+    /// Prove what a guard gives, on whatever runs: blocks of time with and without it, in random order
+    #[command(after_help = PROVE_EXAMPLES)]
+    Prove(GuardProve),
+    /// Say who guards this host, and what that does now
+    Status,
     /// Try the guard's law, loops with a fixed period, and the kernel alone on a model of a node
     Simulate(SimulateArgs),
+}
+
+/// `prove --live` between no guard and one.
+#[derive(Debug)]
+struct GuardProve(Box<ProveArgs>);
+
+const PROVE_EXAMPLES: &str = "Examples:
+  pagewise guard prove --budget 30m --metric 'regex:step ([0-9.]+):/var/log/job.log'
+  pagewise guard prove --pid 4711 --block 30s --pairs 8
+  pagewise guard prove --b 'guard=on(cap=0.25)' -- ./job";
+
+impl GuardProve {
+    /// What a proof of a guard leaves no choice of, or has no use for.
+    const HIDDEN: [&'static str; 9] =
+        ["a", "live", "short_lived", "timeout", "drop_caches", "workload", "prepare", "verify", "clean"];
+}
+
+impl Args for GuardProve {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let command = ProveArgs::augment_args(command);
+        let command = Self::HIDDEN.into_iter().fold(command, |command, arg| command.mut_arg(arg, |arg| arg.hide(true)));
+        command.mut_arg("b", |arg| arg.help("The guard that is judged [default: guard=on]"))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for GuardProve {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let args = ProveArgs::from_arg_matches(matches)?;
+        Ok(GuardProve(Box::new(args.of_held(&setting(guard::OFF), &setting("on")))))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// A policy of a guard alone.
+fn setting(value: &str) -> String {
+    format!("{}={value}", guard::NAME)
 }
 
 #[derive(Args, Debug)]
@@ -40,7 +94,14 @@ struct RunArgs {
     /// The memory node; every node with memory by default
     #[arg(long, value_name = "N")]
     node: Vec<u32>,
-    /// Most of a core that the guard of a node may use, over ten seconds
+    /// Guard cgroups that have a limit instead, as they come and go: of this path within the memory hierarchy (/yarn/*), or
+    /// without a slash of this name (pod*)
+    #[arg(long, value_name = "PATTERN", conflicts_with = "node")]
+    cgroup: Option<String>,
+    /// CPUs that the guard may run on, such as 0,8-11
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// Most of a core that the guard of a node, or of a cgroup, may use, over ten seconds
     #[arg(long, default_value_t = 0.5, value_name = "CORES")]
     cpu_cap: f64,
     /// A batch holds so many seconds of fill
@@ -111,8 +172,10 @@ struct Row {
 
 pub(crate) fn run(args: &GuardArgs, global: &Global) -> Result<ExitCode, Failure> {
     match &args.what {
-        What::Run(asked) => guard(asked, global, true),
-        What::Advise(asked) => guard(asked, global, false),
+        What::Run(asked) => run_guard(asked, global, true),
+        What::Advise(asked) => run_guard(asked, global, false),
+        What::Prove(GuardProve(asked)) => prove::run(asked, global),
+        What::Status => show_status(global),
         What::Simulate(asked) => simulate(asked, global),
     }
 }
@@ -121,12 +184,12 @@ pub(crate) fn run(args: &GuardArgs, global: &Global) -> Result<ExitCode, Failure
 #[derive(Serialize)]
 struct Report {
     schema: &'static str,
-    nodes: Vec<OfGuardedNode>,
+    domains: Vec<Guarded>,
 }
 
 #[derive(Serialize)]
-struct OfGuardedNode {
-    node: u32,
+struct Guarded {
+    domain: DomainName,
     #[serde(flatten)]
     done: Done,
     mode: Option<Mode>,
@@ -136,63 +199,73 @@ struct OfGuardedNode {
 impl RunArgs {
     fn asked(&self) -> Result<Asked, Failure> {
         let bytes = |given: Option<Bytes>| given.map_or(0, |Bytes(bytes)| bytes);
-        let asked = match self.law {
+        let law = match self.law {
             WhichLaw::Guard => {
-                Asked::Guard(LawSettings { cpu_cap: self.cpu_cap, batch: self.batch.0, ..LawSettings::default() })
+                AskedLaw::Guard(LawSettings { cpu_cap: self.cpu_cap, batch: self.batch.0, ..LawSettings::default() })
             }
-            WhichLaw::Paper => Asked::Paper { threshold: bytes(self.threshold), amount: bytes(self.amount) },
+            WhichLaw::Paper => AskedLaw::Paper { threshold: bytes(self.threshold), amount: bytes(self.amount) },
         };
-        asked.check().map_err(out_of_range)
+        Asked { law, cgroups: self.cgroup.clone() }.check().map_err(out_of_range)
     }
 }
 
-fn guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failure> {
+fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failure> {
     let asked = args.asked()?;
     let root = global.root();
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let opened = match args.node.as_slice() {
-        [] => Guarded::every(&root, asked, acts),
-        some => some.iter().map(|node| Guarded::open(&root, *node, asked, acts)).collect(),
-    };
-    let opened = opened.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    if let Some(cpus) = &args.cpus {
+        // Threads take this over from the one that starts them.
+        running::stay_on(cpus).map_err(|why| Failure::Usage(anyhow!("--cpus {cpus}: {why}")))?;
+    }
+    let guards = Guards::open(&root, &asked, &args.node, acts).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Err(error) = running::stay_in_memory() {
         output::note(&format!(
             "note: its memory cannot be locked ({error}): where memory is short it may have to wait itself"
         ));
     }
-    output::note(&format!("{} {} node(s); Ctrl-C ends it", if acts { "guarding" } else { "watching" }, opened.len()));
+    output::note(&format!("{} {}; Ctrl-C ends it", if acts { "guarding" } else { "watching" }, guards.words()));
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);
-    let nodes = running::all(opened, &interrupt, |mut guarded| {
-        let mut node = OfNode { node: guarded.node, last: None, unsaid: 0, mode: None, learnt: None };
-        let done = guarded.run(at_most, &interrupt, &mut |told| node.tell(told))?;
-        Ok(OfGuardedNode { node: node.node, done, mode: node.mode, learnt: node.learnt })
-    });
-    let nodes = nodes.map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let said: Mutex<BTreeMap<DomainName, Said>> = Mutex::default();
+    let tell = |domain: &DomainName, told: Told<'_>| {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        match said.get_mut(domain) {
+            Some(known) => known.tell(domain, told),
+            None => said.entry(domain.clone()).or_default().tell(domain, told),
+        }
+    };
+    let done = guards.run(at_most, &interrupt, &tell).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let domain = |(domain, done): (DomainName, Done)| {
+        let (mode, learnt) = said.get(&domain).map_or((None, None), |said| (said.mode, said.learnt));
+        Guarded { domain, done, mode, learnt }
+    };
+    let domains: Vec<Guarded> = done.into_iter().map(domain).collect();
     if global.json {
-        output::json(&Report { schema: "pagewise.guard/1", nodes });
+        output::json(&Report { schema: "pagewise.guard/2", domains });
     } else {
-        nodes.iter().for_each(|one| output::data(&summary(one)));
+        domains.iter().for_each(|one| output::data(&summary(one)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is told of a node, at most a line in five seconds.
-struct OfNode {
-    node: u32,
+/// What was said of a domain, at most a line in five seconds.
+#[derive(Default)]
+struct Said {
     last: Option<Instant>,
     unsaid: u32,
     mode: Option<Mode>,
     learnt: Option<Learnt>,
 }
 
-impl OfNode {
-    fn tell(&mut self, told: Told<'_>) {
+impl Said {
+    fn tell(&mut self, domain: &DomainName, told: Told<'_>) {
+        let now = || jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let (mode, learnt) = match told {
             Told::Does(mode, learnt) => (mode, learnt),
             Told::Streams(Streamer { pid, command, path }) => {
-                let now = jiff::Zoned::now().strftime("%H:%M:%S");
-                return output::note(&format!("{now} node {}: {command} ({pid}) streams {path}", self.node));
+                return output::note(&format!("{} {domain}: {command} ({pid}) streams {path}", now()));
             }
+            Told::Cannot(error) => return output::note(&format!("{} {error}", now())),
         };
         (self.mode, self.learnt) = (Some(mode), learnt);
         if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(5)) {
@@ -204,18 +277,22 @@ impl OfNode {
             changes => format!(" ({changes} changes since the last line)"),
         };
         self.last = Some(Instant::now());
-        let now = jiff::Zoned::now().strftime("%H:%M:%S");
-        output::note(&format!("{now} node {}: {}{unsaid}", self.node, said(mode, learnt.as_ref())));
+        output::note(&format!("{} {domain}: {}{unsaid}", now(), said(mode, learnt.as_ref())));
     }
 }
 
-fn summary(one: &OfGuardedNode) -> String {
-    let done = &one.done;
+fn summary(Guarded { domain, done, .. }: &Guarded) -> String {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let met = match domain {
+        DomainName::Node(_) => format!(
+            "kswapd woke or an application had to reclaim {} times, applications {} times",
+            done.too_late, done.direct
+        ),
+        DomainName::Cgroup(_) => format!("its limit was met {} times", done.too_late),
+    };
     format!(
-        "node {}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({:.1} % of a core); the longest slice {:.1} ms, the latest \
-         look {:.1} ms late. kswapd woke or an application had to reclaim {} times, applications {} times.",
-        one.node,
+        "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({:.1} % of a core); the \
+         longest slice {:.1} ms, the latest look {:.1} ms late. Meanwhile {met}.",
         done.seconds,
         mib(done.taken),
         mib(done.taken_behind_streams),
@@ -224,8 +301,55 @@ fn summary(one: &OfGuardedNode) -> String {
         100.0 * done.cpu / done.seconds.max(1e-9),
         done.longest_slice * 1e3,
         done.latest * 1e3,
-        done.too_late,
-        done.direct
+    )
+}
+
+/// What `status --json` prints.
+#[derive(Serialize)]
+struct StatusReport {
+    schema: &'static str,
+    guards: Vec<Running>,
+}
+
+fn show_status(global: &Global) -> Result<ExitCode, Failure> {
+    let guards = status::running(&global.root());
+    if global.json {
+        output::json(&StatusReport { schema: "pagewise.guard-status/1", guards });
+        return Ok(ExitCode::SUCCESS);
+    }
+    if guards.is_empty() {
+        output::data("No guard runs on this host.");
+    }
+    for Running { pid, command, domains } in &guards {
+        output::data(&output::wrapped(&format!("{pid}: {command}"), 79, 4));
+        match domains {
+            None => output::data("  What it does may be read by its own user, and by root."),
+            Some(domains) if domains.is_empty() => output::data("  It guards nothing yet."),
+            Some(domains) => domains.iter().for_each(|one| output::data(&output::wrapped(&of_domain(one), 79, 4))),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_domain(one: &OfDomain) -> String {
+    let done = &one.done;
+    let streams = match one.streams.as_slice() {
+        [] => String::new(),
+        some => {
+            let each = some.iter().map(|Streamer { pid, command, path }| format!("{command} ({pid}) streams {path}"));
+            format!(" {}.", each.collect::<Vec<_>>().join("; "))
+        }
+    };
+    format!(
+        "  {}, {}{}: {}. For {:.0} s: {:.0} MiB taken with {:.2} s of CPU, too late {} times.{streams}",
+        one.domain,
+        one.asked,
+        if one.acts { "" } else { " (advises only)" },
+        said(one.mode, one.learnt.as_ref()),
+        done.seconds,
+        done.taken as f64 / f64::from(1 << 20),
+        done.cpu,
+        done.too_late
     )
 }
 
@@ -234,6 +358,7 @@ fn out_of_range(error: OutOfRange) -> Failure {
         OutOfRange::CpuCap => "--cpu-cap",
         OutOfRange::Batch => "--batch",
         OutOfRange::Bytes => "--threshold, --amount",
+        OutOfRange::Cgroups => "--cgroup",
     };
     Failure::Usage(anyhow!("{option}: {error}"))
 }
@@ -241,7 +366,7 @@ fn out_of_range(error: OutOfRange) -> Failure {
 fn simulate(asked: &SimulateArgs, global: &Global) -> Result<ExitCode, Failure> {
     let model = model(asked)?;
     let settings = LawSettings { cpu_cap: asked.cpu_cap, ..LawSettings::default() };
-    Asked::Guard(settings).check().map_err(out_of_range)?;
+    Asked { law: AskedLaw::Guard(settings), cgroups: None }.check().map_err(out_of_range)?;
     let mut law = Law::new(settings);
     let fixed = |every: u64| Paper::new(model.size / 100, model.size / 50, every);
     let laws = vec![

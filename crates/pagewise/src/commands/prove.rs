@@ -37,10 +37,10 @@ use std::process::ExitCode;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ProveArgs {
     /// The base policy: [NAME:]TUNABLE=VALUE[,…], @FILE.toml, or 'now'
-    #[arg(long, value_name = "POLICY", required_unless_present_any = ["aa", "resume"])]
+    #[arg(long, value_name = "POLICY")]
     a: Option<String>,
     /// The policy that is judged against it
-    #[arg(long, value_name = "POLICY", required_unless_present_any = ["aa", "resume"])]
+    #[arg(long, value_name = "POLICY")]
     b: Option<String>,
     /// Both arms run under this one policy: shows this host's noise floor
     #[arg(long, value_name = "POLICY", conflicts_with_all = ["a", "b"])]
@@ -149,7 +149,12 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     if let Some(path) = &args.resume {
         return conclude(global, &session.resume(path)?, &args.fail_on);
     }
-    let plan = if args.live.live { args.live_plan()? } else { args.plan()? };
+    let plan = if args.live.live {
+        args.live_plan()?
+    } else {
+        args.live.are_not_given()?;
+        args.plan()?
+    };
     let same_on_purpose = args.aa.is_some();
     if args.dry_run {
         let seed = if args.seed.is_some() { Seed::Given } else { Seed::Drawn };
@@ -166,6 +171,19 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
 }
 
 impl ProveArgs {
+    /// The live proof of a setting that only a process of ours holds, against none; whatever else is asked for stays.
+    pub(crate) fn of_held(mut self, off: &str, on: &str) -> ProveArgs {
+        if self.resume.is_some() {
+            return self;
+        }
+        self.live.live = true;
+        if self.aa.is_none() {
+            self.a.get_or_insert_with(|| off.to_owned());
+            self.b.get_or_insert_with(|| on.to_owned());
+        }
+        self
+    }
+
     /// The plan that the options describe: one factor, two levels.
     fn plan(&self) -> Result<Plan, Failure> {
         let (a, b) = self.policies()?;

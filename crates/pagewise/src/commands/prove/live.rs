@@ -22,27 +22,45 @@ pub(super) struct LiveArgs {
     #[arg(long)]
     pub(super) live: bool,
     /// Time that is measured in each block [default: 60s]
-    #[arg(long, value_name = "TIME", requires = "live")]
+    #[arg(long, value_name = "TIME")]
     block: Option<Seconds>,
     /// Time after a switch until the new value acts [default: what its tunables need]
-    #[arg(long, value_name = "TIME", requires = "live")]
+    #[arg(long, value_name = "TIME")]
     settle: Option<Seconds>,
     /// Time after that until what the old value left has faded [default: what its tunables need]
-    #[arg(long, value_name = "TIME", requires = "live")]
+    #[arg(long, value_name = "TIME")]
     washout: Option<Seconds>,
     /// End and restore when a signal crosses this over five seconds: SIGNAL>NUMBER, several with commas; counts and times are
     /// per second
-    #[arg(long, value_name = "BOUND", requires = "live")]
+    #[arg(long, value_name = "BOUND")]
     stop_if: Option<String>,
     /// End when this process ends; it is left alone
-    #[arg(long, value_name = "N", requires = "live", conflicts_with = "command")]
+    #[arg(long, value_name = "N", conflicts_with = "command")]
     pid: Option<u32>,
     /// What runs is made of processes that end within a block, so settings of new memory (thp.enabled) can be switched
-    #[arg(long, requires = "live")]
+    #[arg(long)]
     short_lived: bool,
 }
 
 const DEFAULT_BLOCK: f64 = 60.0;
+
+impl LiveArgs {
+    /// Refuses what only a live proof can make use of.
+    pub(super) fn are_not_given(&self) -> Result<(), Failure> {
+        let given = [
+            ("--block", self.block.is_some()),
+            ("--settle", self.settle.is_some()),
+            ("--washout", self.washout.is_some()),
+            ("--stop-if", self.stop_if.is_some()),
+            ("--pid", self.pid.is_some()),
+            ("--short-lived", self.short_lived),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::Usage(anyhow!("{option} is of a live proof; add --live"))),
+            None => Ok(()),
+        }
+    }
+}
 
 impl ProveArgs {
     /// The plan that the options describe: two policies, blocks of time.
