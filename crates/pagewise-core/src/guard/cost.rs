@@ -1,7 +1,7 @@
 //! What freeing costs, and what filling costs once it was freed.
 //!
 //! The second cannot be seen where the guard works. On a virtual machine with free page reporting, or under a balloon, blocks of 2 MiB that
-//! stay free for about two seconds go back to the host, and touching them again costs some 0.85 s of CPU per GiB instead of 0.2 (measured on
+//! stay free for about two seconds go back to the host, and touching them again costs some 0.85 s of CPU per GiB instead of 0.2 (seen by hand on
 //! Linux 6.18, `page_reporting_order` 9). A guard that frees early and much makes the job half as slow again, while kswapd sleeps and no
 //! allocation stalls. What tells is the kernel time for each GiB that came in, with the guard's batches against without: that of the streams, kswapd and the
 //! guard where the streams are known, else of the whole host.
@@ -11,7 +11,7 @@ use super::SECOND;
 /// Weight of the newest slice.
 const NEWEST: f64 = 0.3;
 
-/// Nanoseconds of CPU for a byte freed, before anything is known: 300 ms/GiB, what small folios of many files cost.
+/// Nanoseconds of CPU for a byte freed, before anything is known: 300 ms/GiB, dear on purpose: the first slice is small, and tells.
 const AT_FIRST: f64 = 0.3e9 / (1 << 30) as f64;
 
 /// A slice that took longer was held up by something else: a stop, a throttled cgroup, a neighbour.
@@ -76,6 +76,9 @@ const WINDOW_WITHOUT: u64 = SECOND / 4;
 /// And until so much came in: kernel time is counted in ticks of 10 ms.
 const LEAST: u64 = 512 << 20;
 
+/// What the kernel does is looked at over so many of its own cycles: within one it works at first and rests then.
+const CYCLES: u64 = 8;
+
 /// A window in which it takes longer is none.
 const LONGEST_WINDOW: u64 = 10 * SECOND;
 
@@ -101,6 +104,7 @@ pub struct By {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling {
     began: Option<(u64, u64, u64)>,
+    cycle: u64,
     by: By,
     without: Option<f64>,
     windows_without: u32,
@@ -119,12 +123,14 @@ impl Filling {
         self.by = By { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
         let (passed, came_since) = (at.saturating_sub(since), came.saturating_sub(came_then));
         let by = self.by;
-        let long_enough = if by.guard || !by.kernel { WINDOW } else { WINDOW_WITHOUT };
-        if passed < long_enough || came_since < LEAST && passed < LONGEST_WINDOW {
+        let is_without = by.kernel && !by.guard;
+        let long_enough = if is_without { WINDOW_WITHOUT } else { WINDOW };
+        let least = if is_without { LEAST.max(CYCLES * self.cycle) } else { LEAST };
+        if passed < long_enough || came_since < least && passed < LONGEST_WINDOW {
             return false;
         }
         self.starts(at, system_cpu, came);
-        if came_since < LEAST {
+        if came_since < least {
             return false;
         }
         let now = system_cpu.saturating_sub(cpu_then) as f64 / came_since as f64;
@@ -148,6 +154,11 @@ impl Filling {
     pub fn starts(&mut self, at: u64, system_cpu: u64, came: u64) {
         self.began = Some((at, system_cpu, came));
         self.by = By::default();
+    }
+
+    /// kswapd frees so many bytes before it sleeps again: from the low watermarks to the high ones.
+    pub fn cycles_of(&mut self, bytes: u64) {
+        self.cycle = bytes;
     }
 
     /// Whether nobody reclaimed since the window began.

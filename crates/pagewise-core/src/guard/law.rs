@@ -1,7 +1,7 @@
 //! The law: batches of a tenth of a second of fill, made in slices of a few milliseconds, early enough that kswapd never wakes.
 //!
 //! All of it is in time, not in bytes: how long until the low watermark, how long a batch lasts, how long a slice may take. What a byte
-//! costs differs by fifty times between large folios and small files, and is learnt. The law stands down, and says why, where the
+//! costs differs much between large folios, single pages and small files, and is learnt. The law stands down, and says why, where the
 //! shortage is not of a stream's making, where the fill is faster than it can free, where what it takes comes back, and where the host is worse
 //! off with it than without.
 
@@ -53,6 +53,13 @@ const LARGEST_SLICE: u64 = 64 << 20;
 /// A batch ends after so long, whatever it got.
 const LONGEST_BATCH: u64 = SECOND / 2;
 
+/// Each look at which the kernel had reclaimed all the same makes the reserve so much larger, up to so often; it shrinks again in about so many
+/// seconds. Free bytes do not tell all: for a large folio the kernel wakes kswapd where no block of its size is free, however much else is
+/// (`wakeup_kswapd`, `pgdat_balanced`, `mm/vmscan.c`, 6.12).
+const LATE_RAISES: f64 = 1.5;
+const MOST_RAISED: f64 = 4.0;
+const RAISED_FADES: f64 = 60.0;
+
 /// Less than this part of what was asked is no progress.
 const POOR: f64 = 0.12;
 
@@ -94,9 +101,8 @@ const LONGEST_STANDS_DOWN: u64 = 600 * SECOND;
 /// Having worked for so long, it stands down for the shortest time again.
 const FORGIVEN: u64 = 60 * SECOND;
 
-/// What was learnt of filling without the guard is believed for so long at first, and twice as long each time it was asked again. Short at first, since
-/// whoever begins to work beside a stream makes its copies dearer: the caches are shared.
-const BELIEVED: u64 = 5 * SECOND;
+/// What was learnt of filling without the guard is believed for so long at first, and twice as long each time it was asked again.
+const BELIEVED: u64 = 20 * SECOND;
 
 /// The kernel is watched at it for so long at most.
 const LONGEST_AUDITION: u64 = 6 * SECOND;
@@ -207,6 +213,8 @@ pub struct Law {
     lateness: f64,
     /// How long a slice takes at worst: among others who want the CPU, longer than it works.
     slice: f64,
+    /// By how much the reserve is raised, since the kernel reclaimed all the same.
+    raised: f64,
     /// Since when the fill is looked at, the headroom then, and what was freed since.
     fill_since: Option<(u64, u64)>,
     freed_since: u64,
@@ -249,6 +257,7 @@ impl Law {
             slept: false,
             lateness: LEAST_LATE as f64,
             slice: SLICE as f64,
+            raised: 1.0,
             fill_since: None,
             freed_since: 0,
             fill: 0.0,
@@ -297,7 +306,8 @@ impl Law {
     fn begins_at(&self, size: u64) -> u64 {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
         let by_time = 2.0 * self.filling_now() * blind / SECOND as f64;
-        by_time.clamp(size as f64 * LEAST_RESERVE, size as f64 * MOST_RESERVE) as u64
+        let least = size as f64 * LEAST_RESERVE;
+        (by_time.max(least) * self.raised).min(size as f64 * MOST_RESERVE) as u64
     }
 
     /// Headroom at which it ends.
@@ -322,6 +332,7 @@ impl Law {
         let late = if self.slept { late.min(MOST_LATE) } else { 0 };
         self.lateness = faded.max(late as f64).max(LEAST_LATE as f64);
         self.slice = (self.slice * libm::exp(-seconds / LATE_FADES)).max(SLICE as f64);
+        self.raised = 1.0 + (self.raised - 1.0) * libm::exp(-seconds / RAISED_FADES);
         self.last = Some(sample.at);
         let grant = self.settings.cpu_cap * SECOND as f64;
         self.cpu_left = (self.cpu_left + grant * seconds).min(grant * CAP_OVER);
@@ -366,7 +377,13 @@ impl Law {
     /// What the brakes say of what was taken so far.
     fn judge(&mut self, sample: &Sample<'_>) {
         let by = By { guard: self.made_since, kernel: sample.too_late > self.too_late };
+        let is_at_work = matches!(self.mode, Mode::Armed | Mode::Reclaiming);
+        if by.kernel && is_at_work {
+            self.raised = (self.raised * LATE_RAISES).min(MOST_RAISED);
+        }
         (self.too_late, self.made_since) = (sample.too_late, false);
+        let low: u64 = sample.zones.iter().map(|zone| zone.low).sum();
+        self.filling.cycles_of(sample.high.saturating_sub(low));
         let (cpu, filled) = self.paid(sample);
         if self.filling.look(sample.at, cpu, filled, by) {
             self.is_dearer(sample.at);
@@ -579,6 +596,7 @@ pub struct Learnt {
 mod tests {
     use super::super::sample::{Zone, tests_only::still};
     use super::*;
+    use proptest::prelude::*;
 
     const MIB: u64 = 1 << 20;
 
@@ -724,5 +742,93 @@ mod tests {
         sample.stolen_file += 100 << 30;
         let decided = law.decide(&sample);
         assert!(matches!(decided, Decision::Wait(_)) && law.fill < 1.0, "{decided:?} {}", law.fill);
+    }
+
+    /// A look: how much later, what grew, and zones that may be anything.
+    #[derive(Clone, Debug)]
+    struct Look {
+        later: u64,
+        free: u64,
+        low: u64,
+        totals: [u64; 8],
+    }
+
+    fn looks() -> impl Strategy<Value = Vec<Look>> {
+        let number = || prop_oneof![0..1_u64 << 40, Just(u64::MAX >> 12), Just(0)];
+        let look = (0..3 * SECOND, number(), number(), proptest::array::uniform8(number()));
+        let look = look.prop_map(|(later, free, low, totals)| Look { later, free, low, totals });
+        proptest::collection::vec(look, 1..60)
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_counters_say_it_decides_within_its_bounds(looks in looks(), given in 0.0..1.5_f64) {
+            let mut law = Law::new(Settings::default());
+            let mut at = 0;
+            for Look { later, free, low, totals: [file, inactive, dirty, anonymous, stolen, back, late, cpu] } in looks {
+                at += later;
+                let zones = [Zone { free, low, protection: 0, drift: 0 }];
+                let sample = Sample {
+                    at,
+                    zones: &zones,
+                    file,
+                    inactive_file: inactive,
+                    dirty,
+                    anonymous,
+                    stolen_file: stolen,
+                    came_back: back,
+                    too_late: late,
+                    system_cpu: cpu,
+                    ..still()
+                };
+                match law.decide(&sample) {
+                    Decision::Wait(wait) => prop_assert!((SHORTEST_TICK..=IDLE_TICK).contains(&wait), "{}", wait),
+                    Decision::Reclaim(asked) => {
+                        prop_assert!((LEAST_SLICE..=LARGEST_SLICE).contains(&asked), "{}", asked);
+                        let freed = (asked as f64 * given) as u64;
+                        law.made(Slice { asked, freed, took: later, cpu: later / 2 });
+                    }
+                }
+                let learnt = law.learnt();
+                prop_assert!(learnt.fill.is_finite() && learnt.freeing.is_finite(), "{:?}", learnt);
+            }
+        }
+    }
+
+    #[test]
+    fn where_the_kernel_reclaims_although_there_is_room_the_reserve_grows_and_fades() {
+        // 150 MiB above the low watermark of 24 GiB: more than a stream of 400 MiB/s calls for.
+        static ROOM: [Zone; 1] = [Zone { free: 230 << 20, low: 80 << 20, protection: 0, drift: 0 }];
+        let mut law = law();
+        let mut sample = Sample { zones: &ROOM, ..still() };
+        let mut look = |law: &mut Law, late: u64| {
+            sample.at += 50 * MILLISECOND;
+            sample.too_late += late;
+            sample.stolen_file += 20 * MIB;
+            law.decide(&sample)
+        };
+        assert!((0..60).all(|_| matches!(look(&mut law, 0), Decision::Wait(_))), "there is room");
+        let answered = (0..10).position(|_| matches!(look(&mut law, 1), Decision::Reclaim(_)));
+        assert!(answered.is_some_and(|looks| looks <= 4), "{answered:?} {:?}", law.mode());
+        let raised = law.raised;
+        law.batch = None;
+        (0..1200).for_each(|_| drop(look(&mut law, 0)));
+        assert!(law.raised < 1.0 + (raised - 1.0) / 2.0, "{} after {raised}", law.raised);
+    }
+
+    #[test]
+    fn a_watermark_that_rises_meanwhile_is_answered_at_the_next_look() {
+        static PLENTY: [Zone; 1] = [Zone { free: 900 << 20, low: 80 << 20, protection: 0, drift: 0 }];
+        static RAISED: [Zone; 1] = [Zone { free: 900 << 20, low: 895 << 20, protection: 0, drift: 0 }];
+        let mut law = law();
+        let mut sample = Sample { zones: &PLENTY, ..still() };
+        for _ in 0..60 {
+            sample.at += 50 * MILLISECOND;
+            streams(&mut sample);
+            assert!(matches!(law.decide(&sample), Decision::Wait(_)), "there is room");
+        }
+        sample = Sample { at: sample.at + 50 * MILLISECOND, zones: &RAISED, ..sample };
+        streams(&mut sample);
+        assert!(matches!(law.decide(&sample), Decision::Reclaim(_)), "{:?}", law.mode());
     }
 }

@@ -17,6 +17,9 @@ const LOOKS_EVERY: u64 = 200 * MILLISECOND;
 /// And how soon again where what was seen is taken, and more is wanted.
 const LOOKS_AGAIN: u64 = 5 * MILLISECOND;
 
+/// A cgroup's search is kept for so long after it was last wanted.
+const SEARCH_KEPT: u64 = 10 * SECOND;
+
 /// How often it is asked who streams, and what that cost them.
 const ADOPTS_EVERY: u64 = 100 * MILLISECOND;
 
@@ -38,7 +41,11 @@ const LEFT_ALONE: u64 = 10 * SECOND;
 /// The files of streams.
 #[derive(Debug)]
 pub(super) struct StreamedFiles {
-    search: Search,
+    search: Option<Search>,
+    /// The folder of a cgroup whose processes alone are looked at.
+    within: Option<String>,
+    /// When somebody was last to be looked for.
+    wanted: u64,
     files: Vec<OneFile>,
     /// Taken over, and not yet looked at.
     new: Vec<Streamed>,
@@ -47,7 +54,9 @@ pub(super) struct StreamedFiles {
     taken: u64,
     came_back: u64,
     streams: Option<Streams>,
+    /// Total bytes that the cgroup's processes read while somebody looked, and what of them the present search counted.
     read_within: u64,
+    read_by_search: u64,
 }
 
 #[derive(Debug)]
@@ -65,9 +74,15 @@ impl StreamedFiles {
     /// Ready to be asked. `None` where this kernel cannot tell what of a file is in memory.
     /// `within` is the folder of a cgroup whose processes alone are looked at.
     pub(super) fn open(root: &Root, within: Option<String>) -> Option<StreamedFiles> {
+        if !Search::can_be_had(root) {
+            return None;
+        }
         let (files, new) = (Vec::with_capacity(MOST_FILES), Vec::with_capacity(MOST_FILES));
         Some(StreamedFiles {
-            search: Search::start(root, within)?,
+            // A node's loop allocates nothing once it runs; of a thousand cgroups few stream at a time, and each search is a thread.
+            search: if within.is_none() { Some(Search::start(root, None)?) } else { None },
+            within,
+            wanted: 0,
             files,
             new,
             adopted: 0,
@@ -76,17 +91,34 @@ impl StreamedFiles {
             came_back: 0,
             streams: None,
             read_within: 0,
+            read_by_search: 0,
         })
     }
 
     /// Looks on, and lets those go whose process reads no more. New ones are looked for while something streams, and told of.
     pub(super) fn follow(&mut self, at: u64, is_armed: bool, tell: &mut dyn FnMut(&Streamer)) {
-        self.search.want(is_armed);
+        if is_armed {
+            self.wanted = at;
+        }
+        if self.within.is_some() {
+            let is_used = is_armed || !self.files.is_empty() || at.saturating_sub(self.wanted) < SEARCH_KEPT;
+            match &self.search {
+                None if is_armed => {
+                    (self.search, self.read_by_search) = (Search::start(&Root::live(), self.within.clone()), 0);
+                }
+                Some(_) if !is_used => self.search = None,
+                _ => {}
+            }
+        }
+        let Some(search) = &self.search else { return };
+        search.want(is_armed);
         if !is_armed && self.files.is_empty() || at.saturating_sub(self.adopted) < ADOPTS_EVERY {
             return;
         }
         self.adopted = at;
-        self.search.adopt(&mut self.new, &mut self.streams, &mut self.read_within);
+        let before = self.read_by_search;
+        search.adopt(&mut self.new, &mut self.streams, &mut self.read_by_search);
+        self.read_within += self.read_by_search.saturating_sub(before);
         while let Some(streamed) = self.new.pop() {
             self.files.push(OneFile { streamed, begun: None, kept: 0, left_alone: None, came_back: 0 });
         }
@@ -95,9 +127,9 @@ impl StreamedFiles {
         }
         self.look(at, tell);
         let mut index = 0;
-        while let Some(one) = self.files.get(index) {
-            if self.search.is_quiet(&one.streamed) {
-                self.search.let_go(self.files.swap_remove(index).streamed);
+        while let (Some(one), Some(search)) = (self.files.get(index), &self.search) {
+            if search.is_quiet(&one.streamed) {
+                search.let_go(self.files.swap_remove(index).streamed);
             } else {
                 index += 1;
             }

@@ -20,6 +20,7 @@ use pagewise_core::guard::{ControlLaw, Decision, SECOND, Slice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use std::thread;
 
 /// A node or a cgroup with what guarding it takes.
@@ -214,6 +215,9 @@ struct Cgroups {
     refused: Vec<String>,
 }
 
+/// Of so many that are gone it is kept what was done for them.
+const MOST_ENDED: usize = 256;
+
 /// How often new ones are looked for.
 const CGROUPS_LOOKED_FOR: u64 = SECOND;
 
@@ -239,7 +243,7 @@ impl Cgroups {
         tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
     ) -> Result<Vec<(DomainName, Done)>, GuardError> {
         let mut works: Vec<AtWork> = Vec::new();
-        let mut ended = Vec::new();
+        let mut ended = VecDeque::new();
         let mut looked_for = 0;
         while !interrupt.is_set() && until.is_none_or(|until| now() < until) {
             if now() >= looked_for {
@@ -251,7 +255,12 @@ impl Cgroups {
             while let Some(work) = works.get_mut(place) {
                 // Its files are gone with it.
                 if work.due <= at && work.step(tell).is_err() {
-                    ended.push(works.swap_remove(place).ends(tell));
+                    let over = works.swap_remove(place).ends(tell);
+                    tell(&over.0, Told::Gone);
+                    ended.push_back(over);
+                    if ended.len() > MOST_ENDED {
+                        ended.pop_front();
+                    }
                 } else {
                     place += 1;
                 }
@@ -260,7 +269,7 @@ impl Cgroups {
             sleep(due.saturating_sub(now()), interrupt);
         }
         ended.extend(works.into_iter().map(|work| work.ends(tell)));
-        Ok(ended)
+        Ok(ended.into())
     }
 
     /// Begins to guard those that are new.
@@ -309,6 +318,8 @@ pub enum Told<'t> {
     Streams(&'t Streamer),
     /// It cannot be guarded.
     Cannot(&'t GuardError),
+    /// It is gone, and guarded no more.
+    Gone,
 }
 
 /// The published mechanism does not say how often it looks.

@@ -127,7 +127,7 @@ impl Search {
     /// Begins it. `None` where this kernel does not say what of a file is in memory (before 6.5), or a thread cannot be had.
     /// `within` is the folder of a cgroup whose processes alone are looked at.
     pub(super) fn start(root: &Root, within: Option<String>) -> Option<Search> {
-        if !root.is_live() || page_cache::cached(&File::open("/proc/self/exe").ok()?).is_err() {
+        if !Search::can_be_had(root) {
             return None;
         }
         let shared = Arc::new(Shared::default());
@@ -136,6 +136,11 @@ impl Search {
         let named = thread::Builder::new().name("pagewise-search".to_owned()).stack_size(STACK);
         let started = named.spawn(move || search(&Root::live(), within.as_deref(), &looks)).ok()?;
         Some(Search { shared, thread: started.thread().clone() })
+    }
+
+    /// Whether this kernel says what of a file is in memory.
+    pub(super) fn can_be_had(root: &Root) -> bool {
+        root.is_live() && File::open("/proc/self/exe").is_ok_and(|file| page_cache::cached(&file).is_ok())
     }
 
     /// Whether it is to look. Allocates nothing.

@@ -3,6 +3,7 @@
 mod boots;
 mod change_journal;
 mod guards;
+mod reclaim_guard;
 mod restore;
 mod terasort;
 mod tunables;

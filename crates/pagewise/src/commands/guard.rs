@@ -58,13 +58,30 @@ impl GuardProve {
     /// What a proof of a guard leaves no choice of, or has no use for.
     const HIDDEN: [&'static str; 9] =
         ["a", "live", "short_lived", "timeout", "drop_caches", "workload", "prepare", "verify", "clean"];
+
+    /// Of whose defaults a live proof has others.
+    const SAID_OTHERWISE: [(&'static str, &'static str); 5] = [
+        ("b", "The guard that is judged [default: guard=on]"),
+        ("pairs", "Pairs of blocks, one with the guard and one without [default: 6]"),
+        ("budget", "As many pairs as fit into this time"),
+        ("warmup", "Unanalysed blocks of each first [default: 0]"),
+        (
+            "metric",
+            "What is compared: a signal of the host (system_share, psi_memory_full, allocation stalls, …), a command that prints a \
+             number when a block ends, rate:COMMAND for a counter, or regex:PATTERN:FILE for the lines a log grew by, such as \
+             the times of your job's steps [default: system_share]",
+        ),
+    ];
 }
 
 impl Args for GuardProve {
     fn augment_args(command: clap::Command) -> clap::Command {
         let command = ProveArgs::augment_args(command);
         let command = Self::HIDDEN.into_iter().fold(command, |command, arg| command.mut_arg(arg, |arg| arg.hide(true)));
-        command.mut_arg("b", |arg| arg.help("The guard that is judged [default: guard=on]"))
+        let say = |command: clap::Command, (arg, help): (&'static str, &'static str)| {
+            command.mut_arg(arg, |arg| arg.help(help))
+        };
+        Self::SAID_OTHERWISE.into_iter().fold(command, say)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -135,7 +152,7 @@ struct SimulateArgs {
     /// What streams in, each second
     #[arg(long, default_value = "1.3G", value_name = "BYTES")]
     fill: Bytes,
-    /// CPU time to free a GiB: some 6ms in large folios, 100ms in single pages, 300ms in small files
+    /// CPU time to free a GiB; `guard run` says what it is on your host
     #[arg(long, default_value = "98ms", value_name = "TIME")]
     cost: Seconds,
     /// CPU time to touch a GiB that a hypervisor took back because it was free, where one does
@@ -228,6 +245,10 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
     let said: Mutex<BTreeMap<DomainName, Said>> = Mutex::default();
     let tell = |domain: &DomainName, told: Told<'_>| {
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(told, Told::Gone) {
+            said.remove(domain);
+            return;
+        }
         match said.get_mut(domain) {
             Some(known) => known.tell(domain, told),
             None => said.entry(domain.clone()).or_default().tell(domain, told),
@@ -265,19 +286,27 @@ impl Said {
             Told::Streams(Streamer { pid, command, path }) => {
                 return output::note(&format!("{} {domain}: {command} ({pid}) streams {path}", now()));
             }
+            Told::Gone => return,
             Told::Cannot(error) => return output::note(&format!("{} {error}", now())),
         };
         (self.mode, self.learnt) = (Some(mode), learnt);
-        if self.last.is_some_and(|last| last.elapsed() < Duration::from_secs(5)) {
+        if let Some(line) = self.line(Instant::now(), mode, learnt.as_ref()) {
+            output::note(&format!("{} {domain}: {line}", now()));
+        }
+    }
+
+    /// What is said of it now; `None` so soon after the last line.
+    fn line(&mut self, now: Instant, mode: Mode, learnt: Option<&Learnt>) -> Option<String> {
+        if self.last.is_some_and(|last| now.duration_since(last) < Duration::from_secs(5)) {
             self.unsaid += 1;
-            return;
+            return None;
         }
         let unsaid = match std::mem::take(&mut self.unsaid) {
             0 => String::new(),
             changes => format!(" ({changes} changes since the last line)"),
         };
-        self.last = Some(Instant::now());
-        output::note(&format!("{} {domain}: {}{unsaid}", now(), said(mode, learnt.as_ref())));
+        self.last = Some(now);
+        Some(format!("{}{unsaid}", said(mode, learnt)))
     }
 }
 
@@ -446,5 +475,22 @@ fn said(mode: Mode, learnt: Option<&Learnt>) -> String {
         ),
         (Mode::Armed | Mode::Reclaiming, None) => "at work".to_owned(),
         (Mode::Leaving { because }, _) => format!("leaves memory to the kernel: {}", because.words()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_in_five_seconds_is_the_most_that_is_said_of_a_domain() {
+        let (mut said, began) = (Said::default(), Instant::now());
+        let mut lines = Vec::new();
+        for change in 0..1000 {
+            let mode = if change % 2 == 0 { Mode::Armed } else { Mode::Watching };
+            lines.extend(said.line(began + Duration::from_millis(20 * change), mode, None));
+        }
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[3].contains("249 changes"), "{lines:?}");
     }
 }

@@ -4,7 +4,8 @@
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ fn counter(name: &str) -> u64 {
 fn guarded(desk: &TempDir, args: &[&str]) -> Value {
     let output = pagewise(desk).args(["--json", "guard"]).args(args).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice::<Value>(&output.stdout).unwrap()["nodes"][0].clone()
+    serde_json::from_slice::<Value>(&output.stdout).unwrap()["domains"][0].clone()
 }
 
 #[test]
@@ -151,4 +152,133 @@ fn as_a_level_of_a_trial_it_is_there_in_its_own_runs_and_ends_with_whoever_held_
     killed.kill().unwrap();
     killed.wait().unwrap();
     until("the guard outlived its trial", || holders() == 0);
+}
+
+/// A cgroup with a limit below ours (version 1), and a process that streams a file in it; both gone with the test.
+struct LimitedStream {
+    folder: PathBuf,
+    reader: Option<Child>,
+}
+
+const LIMIT: u64 = 512 << 20;
+
+impl LimitedStream {
+    /// `None` where memory cgroups are of version 2, or none can be made.
+    fn start(desk: &TempDir, name: &str) -> Option<LimitedStream> {
+        let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let own = membership.lines().find_map(|line| line.split_once(":memory:")).map(|(_, path)| path.to_owned())?;
+        let folder = Path::new("/sys/fs/cgroup/memory").join(own.trim_start_matches('/')).join(name);
+        fs::create_dir(&folder).ok()?;
+        let mut limited = LimitedStream { folder, reader: None };
+        fs::write(limited.folder.join("memory.limit_in_bytes"), LIMIT.to_string()).ok()?;
+        let file = desk.path().join("stream");
+        File::create(&file).unwrap().set_len(16 << 30).unwrap();
+        // Some 600 MiB a second: who takes it rests after every eighth.
+        let script = "echo $$ > \"$1/cgroup.procs\"; while :; do cat \"$2\"; done | \
+                      while dd bs=1M count=8 iflag=fullblock of=/dev/null 2>/dev/null; do sleep 0.01; done";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, "stream"]).arg(&limited.folder).arg(&file).stdin(Stdio::null());
+        limited.reader = Some(shell.spawn().unwrap());
+        Some(limited)
+    }
+
+    fn limit_met(&self) -> u64 {
+        fs::read_to_string(self.folder.join("memory.failcnt")).unwrap().trim().parse().unwrap()
+    }
+
+    fn usage(&self) -> u64 {
+        fs::read_to_string(self.folder.join("memory.usage_in_bytes")).unwrap().trim().parse().unwrap()
+    }
+}
+
+impl Drop for LimitedStream {
+    fn drop(&mut self) {
+        let began = Instant::now();
+        let processes = || fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
+        while !processes().is_empty() && began.elapsed() < Duration::from_secs(10) {
+            let pids = processes();
+            for pid in pids.lines().filter_map(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?)) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+            let _ = self.reader.as_mut().map(Child::wait);
+        }
+        while fs::remove_dir(&self.folder).is_err() && began.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_cgroup_is_kept_away_from_its_limit_and_the_guard_says_so_to_who_asks() {
+    requires!(root, node_reclaim);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let desk = tempfile::tempdir_in("/var/tmp").unwrap();
+    let name = format!("pagewise-test-{}", std::process::id());
+    let Some(stream) = LimitedStream::start(&desk, &name) else { return };
+    until("the stream did not fill its cgroup", || stream.usage() > LIMIT - (16 << 20));
+    let met_in = |time: u64| {
+        let before = stream.limit_met();
+        thread::sleep(Duration::from_secs(time));
+        stream.limit_met() - before
+    };
+    let unguarded = met_in(5);
+    assert!(unguarded > 100, "it meets its limit: {unguarded}");
+
+    let mut guard = pagewise(&desk).args(["guard", "run", "--cgroup", &name]).stderr(Stdio::null()).spawn().unwrap();
+    let status = || -> Value {
+        let output = pagewise(&desk).args(["--json", "guard", "status"]).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let of_guard = |status: &Value| -> Value {
+        let guards = status["guards"].as_array().unwrap();
+        guards.iter().find(|one| one["pid"] == guard.id()).cloned().unwrap_or_default()
+    };
+    let taken = |status: &Value| of_guard(status)["domains"][0]["done"]["taken"].as_u64().unwrap_or(0);
+    until("nothing was taken", || taken(&status()) > 256 << 20);
+    let guarded = met_in(5);
+    // One that was left to the kernel for half a second meanwhile is no failure.
+    assert!(guarded < unguarded / 2, "{guarded} times after {unguarded}");
+    let told = of_guard(&status());
+    let domain = &told["domains"][0];
+    assert!(domain["domain"]["cgroup"].as_str().is_some_and(|path| path.ends_with(&name)), "{told}");
+    assert!(domain["streams"].to_string().contains("/stream"), "{told}");
+
+    drop(stream);
+    until("a cgroup that is gone is still told of", || of_guard(&status())["domains"] == Value::Array(Vec::new()));
+    assert!(guard.try_wait().unwrap().is_none(), "it waits for the next");
+    guard.kill().unwrap();
+    guard.wait().unwrap();
+    assert_eq!(of_guard(&status()), Value::Null);
+}
+
+#[test]
+fn a_cgroup_that_comes_and_goes_a_thousand_times_is_survived() {
+    requires!(root);
+    let desk = tempfile::tempdir_in("/var/tmp").unwrap();
+    let name = format!("pagewise-test-{}-", std::process::id());
+    let Some(first) = LimitedStream::start(&desk, &format!("{name}first")) else { return };
+    let parent = first.folder.parent().unwrap().to_owned();
+    let mut guard = pagewise(&desk)
+        .args(["guard", "run", "--cgroup", &format!("{name}*")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let open = || fs::read_dir(format!("/proc/{}/fd", guard.id())).map_or(0, Iterator::count);
+    until("the guard did not begin", || open() > 3);
+    for turn in 0..1000 {
+        let folder = parent.join(format!("{name}{turn}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("memory.limit_in_bytes"), "64M").unwrap();
+        if turn % 100 == 0 {
+            thread::sleep(Duration::from_millis(1100));
+        }
+        fs::remove_dir(&folder).unwrap();
+    }
+    let with_all = open();
+    until("files of cgroups that are gone stay open", || open() <= with_all.min(40));
+    assert!(guard.try_wait().unwrap().is_none(), "it ended");
+    guard.kill().unwrap();
+    guard.wait().unwrap();
 }

@@ -53,3 +53,47 @@ fn what_cannot_be_simulated_is_refused_with_the_option() {
         assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{output:?}");
     }
 }
+
+fn told(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::cargo_bin("pagewise").unwrap().arg("guard").args(args).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn a_proof_of_a_guard_is_a_live_proof_between_none_and_one() {
+    let (_, help, _) = told(&["prove", "--help"]);
+    assert!(help.contains("--block") && help.contains("[default: guard=on]"), "{help}");
+    for hidden in ["--live ", "--a <", "--workload", "--short-lived", "--verify"] {
+        assert!(!help.contains(hidden), "{hidden}\n{help}");
+    }
+    let (code, _, error) = told(&["prove", "--block", "0s"]);
+    assert_eq!(code, Some(2), "{error}");
+    let (code, _, error) = told(&["prove", "--b", "guard=perhaps"]);
+    assert!(code == Some(2) && error.contains("'perhaps' is no guard"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_guarded_is_refused_with_the_option() {
+    for (args, says) in [
+        (&["run", "--cpus", "x"][..], "--cpus x"),
+        (&["run", "--cpus", "4095"], "--cpus 4095"),
+        (&["run", "--cgroup", ""], "--cgroup"),
+        (&["run", "--cgroup", "a", "--node", "0"], "--node"),
+        (&["advise", "--batch", "1h"], "--batch"),
+    ] {
+        let (code, _, error) = told(args);
+        assert!(code == Some(2) && error.contains(says), "{args:?}: {error}");
+    }
+    let (code, _, error) = told(&["advise", "--cgroup", "***", "--for", "1s"]);
+    assert!(code == Some(3) && error.contains("is no pattern"), "{error}");
+}
+
+#[test]
+fn who_does_not_guard_is_not_told_of() {
+    let (code, said, _) = told(&["status", "--json"]);
+    assert_eq!(code, Some(0));
+    let status: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(status["schema"], "pagewise.guard-status/1");
+    assert!(status["guards"].as_array().is_some());
+}

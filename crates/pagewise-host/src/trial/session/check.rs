@@ -2,6 +2,7 @@
 //! a lint.
 
 use super::{Session, SessionError};
+use crate::guard::status::{self, Running};
 use crate::process::find_program;
 use crate::source::{meminfo, vmstat};
 use crate::trial::locality::runs_elsewhere;
@@ -43,11 +44,20 @@ impl Session<'_> {
             return Err(SessionError::Elsewhere { cell, reason });
         }
         let mut notes = self.kernels_not_here(plan);
+        notes.extend(self.guards_beside());
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
         }
         Ok(notes)
+    }
+
+    /// A guard that somebody else started takes page cache in every run: no arm is without it.
+    fn guards_beside(&self) -> Vec<String> {
+        let note = |Running { pid, command, .. }: Running| {
+            format!("a guard runs on this host, in the runs of every arm alike: {command} (process {pid})")
+        };
+        status::running(&self.root).into_iter().map(note).collect()
     }
 
     /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
@@ -219,6 +229,7 @@ impl Session<'_> {
             return Err(SessionError::LiveElsewhere { reason });
         }
         let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
+        notes.extend(self.guards_beside());
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
