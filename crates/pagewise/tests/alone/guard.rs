@@ -226,13 +226,14 @@ fn a_cgroup_is_kept_away_from_its_limit_and_the_guard_says_so_to_who_asks() {
     assert!(unguarded > 100, "it meets its limit: {unguarded}");
 
     let mut guard = pagewise(&desk).args(["guard", "run", "--cgroup", &name]).stderr(Stdio::null()).spawn().unwrap();
+    let pid = guard.id();
     let status = || -> Value {
         let output = pagewise(&desk).args(["--json", "guard", "status"]).output().unwrap();
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let of_guard = |status: &Value| -> Value {
         let guards = status["guards"].as_array().unwrap();
-        guards.iter().find(|one| one["pid"] == guard.id()).cloned().unwrap_or_default()
+        guards.iter().find(|one| one["pid"] == pid).cloned().unwrap_or_default()
     };
     let taken = |status: &Value| of_guard(status)["domains"][0]["done"]["taken"].as_u64().unwrap_or(0);
     until("nothing was taken", || taken(&status()) > 256 << 20);
