@@ -112,6 +112,9 @@ fn takes_trails(asked: &Asked) -> bool {
     matches!(asked.law, AskedLaw::Guard(Settings { trails: true, .. }))
 }
 
+/// What was done for each domain, or what went wrong.
+pub type Guarding = Result<Vec<(DomainName, Done)>, GuardError>;
+
 /// All that one guard of this host guards.
 #[derive(Debug)]
 pub struct Guards {
@@ -161,7 +164,7 @@ impl Guards {
         for_at_most: Option<u64>,
         interrupt: &Interrupt,
         tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
-    ) -> Result<Vec<(DomainName, Done)>, GuardError> {
+    ) -> Guarding {
         let until = for_at_most.map(|most| now() + most);
         // Who cannot be asked guards all the same.
         let board = Board::new().ok();
@@ -170,9 +173,7 @@ impl Guards {
         thread::scope(|scope| {
             let builder = || thread::Builder::new().name(guard_threads::NAME.to_owned()).stack_size(STACK);
             let not_started = |error: std::io::Error| GuardError::Lacks(error.to_string());
-            let mut threads: Vec<
-                Result<thread::ScopedJoinHandle<'_, Result<Vec<(DomainName, Done)>, GuardError>>, GuardError>,
-            > = Vec::new();
+            let mut threads: Vec<Result<thread::ScopedJoinHandle<'_, Guarding>, GuardError>> = Vec::new();
             for (position, node) in self.nodes.into_iter().enumerate() {
                 let node = Guarded { told: place(position), ..node };
                 let work = move || alone(node, until, interrupt, tell).map(|done| vec![done]).inspect_err(fails);
@@ -241,7 +242,7 @@ impl Cgroups {
         until: Option<u64>,
         interrupt: &Interrupt,
         tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
-    ) -> Result<Vec<(DomainName, Done)>, GuardError> {
+    ) -> Guarding {
         let mut works: Vec<AtWork> = Vec::new();
         let mut ended = VecDeque::new();
         let mut looked_for = 0;
