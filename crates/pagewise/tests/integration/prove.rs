@@ -321,6 +321,9 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
             "5",
             "--warmup",
             "1",
+            // A run that a neighbour of this machine disturbed would be run once more, and rightly.
+            "--steal-limit",
+            "100%",
             "--name",
             "x",
             "--",
