@@ -44,27 +44,36 @@ impl NodeFile {
         }
     }
 
-    /// Asks for so many bytes. `false`: the kernel says that it got fewer, or that somebody else is at it.
+    /// Asks for so many bytes; see [`request`].
     ///
     /// # Errors
-    /// What is no such answer.
+    /// As there.
     pub fn reclaim(&self, bytes: u64) -> Result<bool, Errno> {
-        let mut words = [0_u8; 40];
-        let length = {
-            let mut left = &mut words[..];
-            let whole = left.len();
-            let _ = write!(left, "{bytes} swappiness=0");
-            whole - left.len()
-        };
-        match self.write(&words[..length]) {
-            Ok(()) => Ok(true),
-            Err(Errno::AGAIN | Errno::INTR | Errno::BUSY) => Ok(false),
-            Err(error) => Err(error),
-        }
+        request(&self.file, bytes, " swappiness=0")
     }
 
     fn write(&self, words: &[u8]) -> Result<(), Errno> {
         rustix::io::pwrite(self.file.as_fd(), words, 0).map(drop)
+    }
+}
+
+/// Asks a file for so many bytes, in words that follow their number. `false`: the kernel says that it got fewer, or that somebody else is at
+/// it. Allocates nothing.
+///
+/// # Errors
+/// What is no such answer.
+pub(super) fn request(file: &File, bytes: u64, words: &str) -> Result<bool, Errno> {
+    let mut text = [0_u8; 40];
+    let length = {
+        let mut left = &mut text[..];
+        let whole = left.len();
+        let _ = write!(left, "{bytes}{words}");
+        whole - left.len()
+    };
+    match rustix::io::pwrite(file, &text[..length], 0) {
+        Ok(_) => Ok(true),
+        Err(Errno::AGAIN | Errno::INTR | Errno::BUSY) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

@@ -40,7 +40,7 @@ const DEEPEST: usize = 32;
 const MOST: usize = 1024;
 
 /// Where a version says how much a group may hold, the lowest first that is set.
-pub(super) fn limit_files(version: Version) -> &'static [&'static str] {
+fn limit_files(version: Version) -> &'static [&'static str] {
     match version {
         Version::V1 => &["memory.limit_in_bytes"],
         Version::V2 => &["memory.high", "memory.max"],
@@ -80,7 +80,7 @@ pub(super) fn limited(root: &Root, pattern: &str) -> Result<Vec<Limited>, String
     Ok(found)
 }
 
-fn is_group(root: &Root, folder: &str) -> bool {
+pub(super) fn is_group(root: &Root, folder: &str) -> bool {
     root.exists(&format!("{folder}/cgroup.procs"))
 }
 

@@ -3,7 +3,8 @@
 //! summing up over all CPUs and is read more seldom.
 
 use super::GuardError;
-use super::domain::{Limited, limit};
+use super::back_end::request;
+use super::domain::{Limited, is_group, limit};
 use super::reading::{OfFiles, Sum};
 use crate::cgroup::Version;
 use crate::root::{FileError, Root};
@@ -14,7 +15,6 @@ use pagewise_core::guard::MILLISECOND;
 use pagewise_core::guard::sample::{Domain, Sample, Zone};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Write as _;
 
 /// How often what fills the group is read, and its limit.
 const STAT_EVERY: u64 = 50 * MILLISECOND;
@@ -236,7 +236,7 @@ impl CgroupFile {
         }
         let path = format!("{}/memory.reclaim", group.folder);
         let file = root.open_to_write(&path).map_err(|error| format!("{path}: {error}; kernels have it since 5.19"))?;
-        let knows = |words| CgroupFile::write(&file, 0, words).is_ok();
+        let knows = |words| request(&file, 0, words) == Ok(true);
         if knows(" swappiness=0") {
             return Ok(CgroupFile { file, words: " swappiness=0" });
         }
@@ -249,22 +249,7 @@ impl CgroupFile {
 
     /// As that of a node.
     pub(super) fn reclaim(&self, bytes: u64) -> Result<bool, Errno> {
-        match CgroupFile::write(&self.file, bytes, self.words) {
-            Ok(()) => Ok(true),
-            Err(Errno::AGAIN | Errno::INTR | Errno::BUSY) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn write(file: &File, bytes: u64, words: &str) -> Result<(), Errno> {
-        let mut text = [0_u8; 40];
-        let length = {
-            let mut left = &mut text[..];
-            let whole = left.len();
-            let _ = write!(left, "{bytes}{words}");
-            whole - left.len()
-        };
-        rustix::io::pwrite(file, &text[..length], 0).map(drop)
+        request(&self.file, bytes, self.words)
     }
 }
 
@@ -276,7 +261,7 @@ pub(super) fn members(root: &Root, folder: &str) -> Result<Vec<u32>, FileError> 
         let listed = root.read(&format!("{folder}/cgroup.procs"))?;
         pids.extend(listed.lines().filter_map(|line| line.trim().parse::<u32>().ok()));
         let below = root.list(&folder).unwrap_or_default().into_iter().map(|name| format!("{folder}/{name}"));
-        folders.extend(below.filter(|below| root.exists(&format!("{below}/cgroup.procs"))));
+        folders.extend(below.filter(|below| is_group(root, below)));
     }
     Ok(pids)
 }

@@ -4,6 +4,7 @@
 use super::running::Done;
 use super::{DomainName, Streamer};
 use crate::root::Root;
+use crate::source::guard_threads::NAME;
 use crate::source::process;
 use pagewise_core::guard::law::{Learnt, Mode};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -13,9 +14,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use std::fs::{self, File};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-
-/// What the file is called.
-const NAME: &str = "pagewise-guard";
 
 /// Bytes for each node or cgroup, and the most of them that are told of.
 const ROOM: usize = 4096;

@@ -71,6 +71,12 @@ fn tests_of(text: &str) -> Vec<String> {
     tests
 }
 
+/// The counters that the first comparison has contrasts of.
+fn counter_names(found: &Value) -> Vec<&str> {
+    let list = found["comparisons"][0]["counters"].as_array().expect("a list");
+    list.iter().filter_map(|counter| counter["name"].as_str()).collect()
+}
+
 /// A comparison without a warning has no list of them.
 fn ids(warnings: &Value) -> Vec<String> {
     let list = warnings.as_array().map_or(&[][..], Vec::as_slice);
@@ -444,13 +450,7 @@ fn counters_are_contrasted_with_a_false_discovery_rate() {
         text.push_str(&format!("b,{},{},7,h{i},{}\n", 100 + i, 2000 + i * 3 % 10, i * 3 % 10));
     }
     let found = own_json(&text, &["--counters", "all"]);
-    let names: Vec<&str> = found["comparisons"][0]["counters"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|c| c["name"].as_str())
-        .collect();
-    assert_eq!(names, ["faults", "noise"], "what never moves and what is text have no contrast");
+    assert_eq!(counter_names(&found), ["faults", "noise"], "what never moves and what is text have no contrast");
     assert!(found["comparisons"][0]["counters"][0]["q"].as_f64() < Some(1e-6));
     assert_eq!(found["comparisons"][0]["counters"][0]["difference"], 1000.0);
     let table = text_of(own(&text, &["--counters", "faults"]));
@@ -1047,13 +1047,7 @@ fn a_counter_without_spread_is_noted_and_counters_are_asked_for_twice() {
         text.push_str(&format!("a,{},{},7,1,h\nb,{},{},7,2,h\n", 100 + i, 10 + i * 5 % 6, 101 + i, 20 + i * 5 % 6));
     }
     let found = own_json(&text, &["--counters", "const", "--counters", "faults,steps"]);
-    let names: Vec<&str> = found["comparisons"][0]["counters"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|c| c["name"].as_str())
-        .collect();
-    assert_eq!(names, ["faults"]);
+    assert_eq!(counter_names(&found), ["faults"]);
     let note = found["notes"].as_array().expect("a list").last().expect("a note").clone();
     assert_eq!(note["id"], "counters-without-spread");
     let said = "Without spread within a level, and so without a test: counters steps (1 and 2), const (7).";
