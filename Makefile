@@ -1,8 +1,8 @@
 # The front door. Every target sets up what it needs first; `make help` lists them.
-.PHONY: help demo test test-long lint bench docs static build setup
+.PHONY: help demo test test-java test-spark test-long lint bench docs static build setup
 CARGO ?= cargo
 # Each is run, also after one that is over its bound.
-BENCHES = overhead analyze recording jitter stacks top diagnose page
+BENCHES = overhead analyze recording jitter stacks top diagnose page hugepages
 
 # For each of fifteen parsers: two hours in all.
 FUZZ_SECONDS ?= 480
@@ -10,6 +10,8 @@ FUZZ_SECONDS ?= 480
 help:
 	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"
 	@echo "make test       every test, or those that NAME=… matches; lists what it skipped and why"
+	@echo "make test-java  of those, what is written in Java"
+	@echo "make test-spark the Spark plugin on every Spark and JDK it is for (a quarter of an hour); results go to bench/results/spark/"
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
 	@echo "make bench      Pagewise's own cost, beside other tools'; results go to bench/results/"
@@ -29,6 +31,14 @@ demo: build
 test:
 	@scripts/setup test
 	@scripts/test $(NAME)
+
+test-java:
+	@scripts/setup test
+	@scripts/test-java $(NAME)
+
+test-spark:
+	@scripts/setup test
+	@scripts/test-spark
 
 test-long:
 	@scripts/setup test

@@ -14,6 +14,8 @@ pub mod metric;
 
 pub mod guard;
 
+pub mod huge_pages;
+
 pub mod tunable;
 
 pub mod spelling;

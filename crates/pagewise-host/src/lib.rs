@@ -31,6 +31,8 @@ pub mod restore;
 
 pub mod guard;
 
+pub mod huge_pages;
+
 pub mod tunable;
 
 mod symbol;

@@ -12,6 +12,16 @@ use std::path::{Path, PathBuf};
 /// No kernel file is larger; a file that never ends is not read for ever.
 pub const LARGEST_FILE: u64 = 64 << 20;
 
+/// Most kernel files are smaller. They say nothing of their size: without room for them they are read in eight pieces and more, of 32 bytes at first.
+const MOST_ARE_SMALLER: usize = 8 << 10;
+
+/// All of a kernel's file, or one byte more than [`LARGEST_FILE`] of it.
+pub(crate) fn whole(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(MOST_ARE_SMALLER);
+    file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Where `/proc`, `/sys`, `/etc` and `/dev` begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
@@ -121,8 +131,7 @@ impl Root {
     /// As [`Root::open`], and when it is larger than [`LARGEST_FILE`].
     pub fn read(&self, absolute: &str) -> Result<String, FileError> {
         let failed = |source| FileError { action: "read".to_owned(), path: self.path(absolute), source };
-        let mut bytes = Vec::new();
-        self.open(absolute)?.take(LARGEST_FILE + 1).read_to_end(&mut bytes).map_err(failed)?;
+        let bytes = whole(self.open(absolute)?).map_err(failed)?;
         if bytes.len() as u64 > LARGEST_FILE {
             let text = format!("it is larger than {} MiB, and no kernel file is", LARGEST_FILE >> 20);
             return Err(failed(io::Error::new(io::ErrorKind::InvalidData, text)));

@@ -2,10 +2,10 @@
 //! else the sessions of the commands that were started.
 
 use crate::cgroup::{self, Version};
-use crate::root::Root;
+use crate::root::{self, Root};
 use crate::source::process;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -169,7 +169,8 @@ impl Scope {
 
 impl RunCgroup {
     fn processes(&self) -> Vec<u32> {
-        let listed = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
+        let listed = File::open(self.folder.join("cgroup.procs")).and_then(root::whole).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
         listed.lines().filter_map(|line| line.parse().ok()).collect()
     }
 

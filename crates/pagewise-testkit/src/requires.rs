@@ -130,6 +130,10 @@ needs! {
     java => program("java", "openjdk-17-jre-headless");
     /// A Java compiler.
     javac => program("javac", "openjdk-17-jdk-headless");
+    /// A JDK 25, which the tests of `jvm/placement` look for themselves.
+    jdk25 => any_file(&["/usr/lib/jvm/temurin-25-jdk-amd64/release", "/usr/lib/jvm/java-25-openjdk-amd64/release"]);
+    /// Python's installer of packages, which brings Spark.
+    pip => program("pip3", "python3-pip");
     /// Maven.
     maven => program("mvn", "maven");
     /// Hadoop's jars in the cache, put there by `pagewise workload terasort fetch`.

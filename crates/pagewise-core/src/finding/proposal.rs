@@ -93,6 +93,8 @@ pub enum Command {
         /// On what runs, in blocks of time, instead of in runs of a job.
         live: bool,
     },
+    /// Put the memory of a process that runs on huge pages.
+    HugePages,
 }
 
 impl Command {

@@ -21,6 +21,9 @@ fn proposal(step: &Step, look: &Look, hits: &Hits) -> Option<Proposal> {
     if matches!(step.to, To::Advice) {
         return Some(advice(step.why, step.restart));
     }
+    if matches!(step.to, To::HugePages) {
+        return Some(Proposal { apply: Some(Command::HugePages), ..advice(step.why, false) });
+    }
     let from = look.settings.value(step.tunable);
     if from.is_some_and(|from| !step.only_from.is_empty() && !step.only_from.contains(&from)) {
         return None;
@@ -37,7 +40,7 @@ fn value(tunable: &str, to: To, look: &Look) -> Option<String> {
     match to {
         To::First(values) => first(tunable, values, look),
         To::Worked(of, _) => of(look),
-        To::Advice => None,
+        To::HugePages | To::Advice => None,
     }
 }
 

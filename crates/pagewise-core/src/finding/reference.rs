@@ -71,6 +71,9 @@ fn lasts(rule: &Rule) -> String {
 
 fn step_words(step: &Step) -> String {
     let when = step.only_when.map_or_else(String::new, |when| format!(" Only {}.", when.words));
+    if matches!(step.to, To::HugePages) {
+        return format!("`pagewise hugepages`: {}.{when}", step.why);
+    }
     let Some(to) = value_words(step.to) else { return format!("{}.{when}", capitalised(step.why)) };
     let from =
         if step.only_from.is_empty() { String::new() } else { format!(" (from {})", step.only_from.join(" or ")) };
@@ -80,14 +83,14 @@ fn step_words(step: &Step) -> String {
     format!("`{}` to {to}{from}{with}: {}{restart}.{when}", step.tunable, step.why)
 }
 
-/// `None` for advice.
+/// `None` for what sets nothing.
 fn value_words(to: To) -> Option<String> {
     match to {
         To::First(values) => {
             Some(values.iter().map(|value| format!("`{value}`")).collect::<Vec<String>>().join(" or "))
         }
         To::Worked(_, words) => Some(words.to_owned()),
-        To::Advice => None,
+        To::HugePages | To::Advice => None,
     }
 }
 

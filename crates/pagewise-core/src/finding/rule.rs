@@ -83,6 +83,8 @@ pub enum To {
     First(&'static [&'static str]),
     /// What is worked out from the look, and what that is in words. `None`: nothing to propose.
     Worked(fn(&Look) -> Option<String>, &'static str),
+    /// Huge pages for the memory of a process that runs.
+    HugePages,
     /// Nothing that can be set.
     Advice,
 }
@@ -120,6 +122,12 @@ impl Step {
     #[must_use]
     pub const fn set(tunable: &'static str, to: To, why: &'static str) -> Step {
         Step { tunable, to, only_from: &[], only_when: None, with: &[], why, restart: false }
+    }
+
+    /// Puts the memory of a process that runs on huge pages.
+    #[must_use]
+    pub const fn huge_pages(why: &'static str) -> Step {
+        Step::set("", To::HugePages, why)
     }
 
     /// Something to do that is no setting.

@@ -6,6 +6,9 @@ use crate::tunable::policy::Policy;
 /// What stands for the user's own command.
 const JOB: &str = "./job";
 
+/// What stands for the process that the user means.
+const PID: &str = "PID";
+
 /// The line that does it.
 #[must_use]
 pub fn command_line(command: &Command) -> String {
@@ -14,6 +17,7 @@ pub fn command_line(command: &Command) -> String {
         Command::Revert => "pagewise revert".to_owned(),
         Command::Prove { a, b, live: true } => format!("pagewise prove --live --a {} --b {}", word(a), word(b)),
         Command::Prove { a, b, live: false } => format!("pagewise prove --a {} --b {} -- {JOB}", word(a), word(b)),
+        Command::HugePages => format!("pagewise hugepages --pid {PID}"),
     }
 }
 

@@ -83,8 +83,10 @@ pub enum Key {
     Device,
     /// A control group by its path below the mount point, or `job`.
     Cgroup,
-    /// A word of letters, digits and `_`: a variable, a flag, an argument.
+    /// A word of letters, digits and `_`: a variable, a flag.
     Word,
+    /// The same, or several with dots between: an argument, or an option of what the workload runs.
+    Argument,
 }
 
 /// A highest value that is refused although the kernel would take more.

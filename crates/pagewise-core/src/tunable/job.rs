@@ -127,7 +127,7 @@ pub(super) const ALL: &[Descriptor] = &[
         "the workload",
         "an argument of the built-in workload; see: pagewise workload --help",
     )
-    .keyed(Key::Word)
+    .keyed(Key::Argument)
     .for_job(),
 ];
 

@@ -137,6 +137,7 @@ fn canonical_key(kind: Key, key: &str) -> Result<String, String> {
         Key::Device => device(key),
         Key::Cgroup => cgroup(key),
         Key::Word => word(key),
+        Key::Argument => argument(key),
     }
 }
 
@@ -169,6 +170,19 @@ fn cgroup(key: &str) -> Result<String, String> {
 fn word(key: &str) -> Result<String, String> {
     let is_word = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !key.starts_with(char::is_numeric);
     if is_word { Ok(key.to_owned()) } else { Err(format!("'{key}' is not a word of letters, digits and _")) }
+}
+
+/// A word, or the name of an option of what the workload runs, such as `spark.memory.fraction` or `mapreduce.task.io.sort.mb`.
+fn argument(key: &str) -> Result<String, String> {
+    let is_part = |part: &str| {
+        part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') && part.chars().any(|c| c != '-')
+    };
+    let is_name = key.split('.').all(is_part) && !key.starts_with(|c: char| c.is_numeric() || c == '-');
+    if is_name {
+        Ok(key.to_owned())
+    } else {
+        Err(format!("'{key}' is not a word of letters, digits, _ and -, or words with dots between"))
+    }
 }
 
 /// Up to three names that differ from this one in a few letters, the nearest first.
@@ -388,6 +402,7 @@ mod tests {
                 Key::Device => descriptor.name.replace("DEVICE", "vda"),
                 Key::Cgroup => descriptor.name.replace("PATH", "/a/b"),
                 Key::Word => format!("{}Word", around_key(descriptor.name).0),
+                Key::Argument => format!("{}with.dots", around_key(descriptor.name).0),
             };
             let found = find(&example).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(found.descriptor.name, descriptor.name);

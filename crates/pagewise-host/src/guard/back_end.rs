@@ -8,10 +8,12 @@ use super::domain::{DomainName, Limited};
 use super::files::StreamedFiles;
 use super::of_cgroup::CgroupFile;
 use crate::root::Root;
+use crate::sys::deadline;
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// Reclaims from one node.
 #[derive(Debug)]
@@ -57,8 +59,12 @@ impl NodeFile {
     }
 }
 
+/// The kernel gets so long for one request, of which a slice asks for what takes some four milliseconds. Reclaim gives up at a signal (`mm/vmscan.c`,
+/// `user_proactive_reclaim`); without one it may hang on a writer or a file system for seconds, and the guard with it.
+const LONGEST_REQUEST: Duration = Duration::from_millis(250);
+
 /// Asks a file for so many bytes, in words that follow their number. `false`: the kernel says that it got fewer, or that somebody else is at
-/// it. Allocates nothing.
+/// it, or it took too long. Allocates nothing.
 ///
 /// # Errors
 /// What is no such answer.
@@ -70,7 +76,7 @@ pub(super) fn request(file: &File, bytes: u64, words: &str) -> Result<bool, Errn
         let _ = write!(left, "{bytes}{words}");
         whole - left.len()
     };
-    match rustix::io::pwrite(file, &text[..length], 0) {
+    match deadline::within(LONGEST_REQUEST, || rustix::io::write(file, &text[..length])) {
         Ok(_) => Ok(true),
         Err(Errno::AGAIN | Errno::INTR | Errno::BUSY) => Ok(false),
         Err(error) => Err(error),
@@ -155,6 +161,16 @@ mod tests {
     fn a_node_that_is_not_there_cannot_be_reclaimed_from() {
         let error = NodeFile::open(&Root::live(), 4711).unwrap_err().to_string();
         assert!(error.contains("node 4711 cannot be reclaimed from") && error.contains("since 6.17"), "{error}");
+    }
+
+    #[test]
+    fn a_request_that_hangs_is_given_up_within_its_deadline() {
+        // An eventfd takes a number as eight bytes, and waits while that does not fit.
+        let hangs = rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap();
+        rustix::io::write(&hangs, &(u64::MAX - 1).to_ne_bytes()).unwrap();
+        let began = std::time::Instant::now();
+        assert_eq!(request(&File::from(hangs), 4096, " by "), Ok(false));
+        assert!(began.elapsed() >= LONGEST_REQUEST && began.elapsed() < 20 * LONGEST_REQUEST, "{:?}", began.elapsed());
     }
 
     #[test]

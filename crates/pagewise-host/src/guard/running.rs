@@ -490,7 +490,8 @@ impl AtWork {
         Ok(Slice { asked: bytes, freed, took, cpu })
     }
 
-    fn ends(self, tell: &dyn Fn(&DomainName, Told<'_>)) -> (DomainName, Done) {
+    fn ends(mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> (DomainName, Done) {
+        self.done.seconds = (now() - self.began) as f64 / SECOND as f64;
         tell(&self.guarded.domain, Told::Does(self.law.mode(), self.law.learnt()));
         (self.guarded.domain, self.done)
     }
@@ -541,6 +542,14 @@ fn sleep(nanoseconds: u64, interrupt: &Interrupt) {
 pub fn stay_in_memory() -> std::io::Result<()> {
     use rustix::mm::{MlockAllFlags, mlockall};
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
+}
+
+/// Whether this process may see which files all others read: without that right only those of its own user, with no more rights than it
+/// has, are followed.
+#[must_use]
+pub fn sees_all_files() -> bool {
+    use rustix::thread::{CapabilitySet, capabilities};
+    capabilities(None).is_ok_and(|has| has.effective.contains(CapabilitySet::SYS_PTRACE))
 }
 
 /// Keeps this thread, and those it starts from now on, on these CPUs: `0,8-11`.

@@ -114,7 +114,7 @@ fn keys(locator: &Locator<'_>, descriptor: &Descriptor) -> Vec<String> {
         Key::PageSize => page_sizes(locator.root),
         Key::Device => devices(locator.root),
         Key::Cgroup => locator.own_cgroup().map(str::to_owned).into_iter().collect(),
-        Key::Word => Vec::new(),
+        Key::Word | Key::Argument => Vec::new(),
     }
 }
 

@@ -71,7 +71,7 @@ fn why_missing(root: &Root, tunable: &Tunable, candidates: &[String]) -> String 
             format!("there is no such block device ({looked}); see: ls {}", root.path("/sys/block").display())
         }
         Key::Cgroup => why_no_cgroup_file(root, first),
-        Key::None | Key::Word => {
+        Key::None | Key::Word | Key::Argument => {
             format!("this kernel has no {looked} (since {})", tunable.descriptor.source)
         }
     }

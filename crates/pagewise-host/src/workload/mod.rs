@@ -4,7 +4,11 @@
 //! options, steps and measures are, and nothing outside of its file knows them.
 
 pub mod command;
+pub mod java;
 pub mod jitter;
+mod kept;
+mod partial;
+pub mod spark;
 pub mod terasort;
 
 use crate::process::{Command, Ended, Interrupt, Interrupted, JobEnded};
@@ -19,7 +23,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The workloads that ship with Pagewise.
-pub const BUILT_IN: &[&BuiltIn] = &[&terasort::BUILT_IN, &jitter::BUILT_IN];
+pub const BUILT_IN: &[&BuiltIn] =
+    &[&terasort::BUILT_IN, &jitter::BUILT_IN, &spark::micro::BUILT_IN, &spark::kmeans::BUILT_IN];
 
 /// Makes a workload as a plan declares it, or says what of it cannot be.
 pub type FromPlan = fn(&plan::Workload, Surroundings) -> Result<Box<dyn Workload>, WorkloadError>;
@@ -203,6 +208,11 @@ fn as_typed(declared: &plan::Workload) -> impl Iterator<Item = (&str, String)> {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         (name.as_str(), text)
     })
+}
+
+/// What cannot be made absolute (the current folder is gone) is left as it is and fails where it is used.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// What `doctor` says of the programs that the built-in workloads need. `hadoop` is the configured one, `cache` the folder that

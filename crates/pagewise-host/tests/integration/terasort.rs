@@ -7,7 +7,8 @@ use pagewise_host::process::{self, Interrupt, Limits, Watch};
 use pagewise_host::progress::Progress;
 use pagewise_host::restore::Dataset;
 use pagewise_host::root::Root;
-use pagewise_host::workload::terasort::{Arguments, Java, Terasort, fetch_hadoop};
+use pagewise_host::workload::java::Java;
+use pagewise_host::workload::terasort::{Arguments, JAVA, Terasort, fetch_hadoop};
 use pagewise_host::workload::{JobSettings, Places, RunContext, Surroundings, Verification, Workload, WorkloadError};
 use pagewise_testkit::requires;
 use std::fs;
@@ -195,7 +196,7 @@ fn release_in(home: &Path) {
         std::os::unix::fs::symlink(&jar, folder.join(name)).unwrap();
     }
     fs::write(home.join("etc/hadoop/core-site.xml"), "<configuration/>").unwrap();
-    let java = Java::choose(&jvms(&Root::live())).unwrap().program();
+    let java = Java::choose(&jvms(&Root::live()), &JAVA).unwrap().program();
     let start = format!("exec {java} --add-opens java.base/java.lang=ALL-UNNAMED -cp \"$jars\"");
     let launcher = format!(
         "#!/bin/sh\necho \"$*\" >>{home}/calls\njars=\"{home}/etc/hadoop:{home}/share/hadoop/common/*:{home}/share/hadoop/mapreduce/*\"\n\

@@ -27,9 +27,9 @@ const FAULTS: &[Fault] = &[
     fault(
         1,
         "a reclaim write blocks for seconds",
-        "slices of four milliseconds bound what is asked for; a deadline of its own, none yet",
-        &[],
-        "open",
+        "slices of four milliseconds bound what is asked for; a request that the kernel holds for 250 ms is interrupted, and counts as refused",
+        &["a_request_that_hangs_is_given_up_within_its_deadline", "a_wait_ends_with_its_deadline_and_others_go_on"],
+        "`fadvise` waits for no disk, and is not interrupted",
     ),
     fault(
         2,
@@ -125,9 +125,9 @@ const FAULTS: &[Fault] = &[
     fault(
         14,
         "a stream through mmap",
-        "mapped pages are kept by fadvise, and the file is left alone for ten seconds",
-        &[],
-        "open",
+        "mapped pages are kept by fadvise; the kernel's lists give them once they are old, and where they give next to nothing the guard stands down",
+        &["what_a_stream_maps_is_taken_only_when_the_kernel_finds_it_old"],
+        "",
     ),
     fault(
         15,
@@ -258,9 +258,9 @@ const FAULTS: &[Fault] = &[
     fault(
         33,
         "root without some capabilities",
-        "memory that cannot be locked is told and not fatal; files that may not be opened are not followed",
-        &[],
-        "open",
+        "memory that cannot be locked is told and not fatal; so is that files of other processes cannot be seen; both are gone on without",
+        &["root_without_some_capabilities_is_told_what_it_lacks_and_goes_on"],
+        "",
     ),
 ];
 

@@ -240,6 +240,11 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             "note: its memory cannot be locked ({error}): where memory is short it may have to wait itself"
         ));
     }
+    if acts && !running::sees_all_files() {
+        output::note(
+            "note: without CAP_SYS_PTRACE it does not see the files of every process: streams of those are taken from the kernel's lists",
+        );
+    }
     output::note(&format!("{} {}; Ctrl-C ends it", if acts { "guarding" } else { "watching" }, guards.words()));
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);
     let said: Mutex<BTreeMap<DomainName, Said>> = Mutex::default();

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod guard;
 pub(crate) mod hold;
+pub(crate) mod hugepages;
 pub(crate) mod import;
 pub(crate) mod jitter;
 pub(crate) mod keep;
@@ -66,6 +67,7 @@ verbs! {
     analyze: Analyze(Box<analyze::AnalyzeArgs>),
     /// Keep page reclaim out of the application's way
     guard: Guard(guard::GuardArgs),
+    hugepages: Hugepages(hugepages::HugepagesArgs),
     workload: Workload(workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     watch_owner: WatchOwner(watch_owner::WatchArgs),

@@ -27,7 +27,7 @@ use pagewise_core::unit::{self, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::session::Start;
 use pagewise_host::tunable;
-use pagewise_host::workload::measures_of;
+use pagewise_host::workload::{BUILT_IN, measures_of};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -331,11 +331,11 @@ impl ProveArgs {
     }
 }
 
-/// `NAME[:ARG=VALUE,…]`. A value that reads as a number or a truth is one.
+/// `NAME[:ARG=VALUE,…]`, where `\,` is a comma of a value, as in policies. A value that reads as a number or a truth is one.
 fn parse_workload(text: &str) -> Result<PlannedWorkload, Failure> {
-    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let (name, rest) = name_and_arguments(text);
     let mut args = BTreeMap::new();
-    for part in rest.split(',').filter(|part| !part.is_empty()) {
+    for part in parts(rest).iter().filter(|part| !part.is_empty()) {
         let (key, value) = part.split_once('=').ok_or_else(|| {
             Failure::Usage(anyhow!("--workload {text}: '{part}' is not ARG=VALUE; write it like {name}:rows=1000000"))
         })?;
@@ -346,6 +346,37 @@ fn parse_workload(text: &str) -> Result<PlannedWorkload, Failure> {
         }
     }
     Ok(PlannedWorkload::built_in(name, args))
+}
+
+/// A name may have a colon itself, such as `spark:micro`: the longest one that there is counts.
+fn name_and_arguments(text: &str) -> (&str, &str) {
+    let behind = |name: &str| text.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(':'));
+    let known = BUILT_IN.iter().filter_map(|workload| Some((workload.name, behind(workload.name)?)));
+    match known.max_by_key(|(name, _)| name.len()) {
+        Some((name, rest)) => (name, rest.strip_prefix(':').unwrap_or_default()),
+        None => text.split_once(':').unwrap_or((text, "")),
+    }
+}
+
+/// What commas part that have no backslash before them.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '\\' if matches!(rest.peek(), Some(',' | '\\')) => {
+                parts.last_mut().into_iter().for_each(|part| part.extend(rest.next()))
+            }
+            ',' => parts.push(String::new()),
+            other => parts.last_mut().into_iter().for_each(|part| part.push(other)),
+        }
+    }
+    parts
+}
+
+/// A value as [`parts`] reads it back.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace(',', "\\,")
 }
 
 /// The names the levels have in tables: the policy's own name, else its text, told apart when they are the same.
@@ -442,7 +473,7 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
         words.extend(plan.workload.run.clone());
     } else {
         let args: Vec<String> =
-            plan.workload.args.iter().map(|(key, value)| format!("{key}={}", value_word(value))).collect();
+            plan.workload.args.iter().map(|(key, value)| format!("{key}={}", escaped(&value_word(value)))).collect();
         let colon = if args.is_empty() { "" } else { ":" };
         words.extend(["--workload".to_owned(), format!("{}{colon}{}", plan.workload.name, args.join(","))]);
     }
@@ -539,5 +570,26 @@ fn conclusion_word(conclusion: Conclusion) -> &'static str {
         Conclusion::Better => "better",
         Conclusion::Worse => "worse",
         Conclusion::Inconclusive => "inconclusive",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_whose_name_has_a_colon_is_told_from_its_arguments() {
+        let micro = parse_workload(r"spark:micro:objects=30_000,master=local-cluster[2\,1\,1024]").unwrap();
+        assert_eq!((micro.name.as_str(), micro.args["objects"].clone()), ("spark:micro", 30_000.into()));
+        assert_eq!(micro.args["master"], "local-cluster[2,1,1024]");
+        assert_eq!(parse_workload("spark:micro").unwrap().args.len(), 0);
+        assert_eq!(parse_workload("terasort:rows=5").unwrap().name, "terasort");
+    }
+
+    #[test]
+    fn what_is_escaped_is_read_back() {
+        for value in ["plain", "a,b", r"a\b", r"a\,b", r"\"] {
+            assert_eq!(parts(&format!("x={},y=1", escaped(value))), [format!("x={value}"), "y=1".to_owned()]);
+        }
     }
 }

@@ -176,7 +176,7 @@ pub(crate) fn run(args: &WorkloadArgs, global: &Global) -> Result<ExitCode, Fail
     if asked.with_input && step != "clean" {
         return Err(Failure::Usage(anyhow!("--input goes with clean: it removes the kept input")));
     }
-    let scratch = settings.cache_dir.join(built_in.name).join("by-hand");
+    let scratch = settings.cache_dir.join(folder_of(built_in.name)).join("by-hand");
     let by_hand = ByHand { scratch, interrupt: &interrupt, right: built_in.right };
     match step {
         "prepare" => {
@@ -374,6 +374,11 @@ fn all_succeeded(workload: &dyn Workload, ended: &JobEnded) -> Result<(), Failur
             Err(Failure::NotPossible(anyhow!("job {number} of {jobs} ended with {status}: {words}")))
         }
     }
+}
+
+/// The folder that a workload has in the cache. A colon in it would part a class path.
+fn folder_of(name: &str) -> String {
+    name.replace(':', "/")
 }
 
 fn remove(path: &Path) -> Result<(), Failure> {

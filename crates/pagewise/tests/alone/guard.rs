@@ -21,11 +21,11 @@ fn pagewise(desk: &TempDir) -> Command {
 struct Stream(Child);
 
 impl Stream {
-    fn start(desk: &TempDir) -> Stream {
+    fn start(desk: &TempDir, access: &str) -> Stream {
         let mut command = pagewise(desk);
         command.args(["workload", "jitter", "run", "victim=stencil", "steps=20000", "stream=buffered", "folios=small"]);
         command
-            .args(["rate=400M", "available=4G", "warmup=1", "probe=off"])
+            .args([&format!("access={access}"), "rate=400M", "available=4G", "warmup=1", "probe=off"])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let stream = Stream(command.spawn().unwrap());
@@ -79,7 +79,7 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
     let desk = tempfile::tempdir().unwrap();
     let swapped_out = counter("pswpout");
 
-    let stream = Stream::start(&desk);
+    let stream = Stream::start(&desk, "read");
     let advised = guarded(&desk, &["advise", "--for", "4s"]);
     assert_eq!(advised["taken"], 0, "{advised}");
     let before = counter("pgsteal_proactive");
@@ -104,6 +104,30 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
     assert_eq!(rests["taken"], 0, "{rests}");
     assert!(rests["cpu"].as_f64().unwrap() < 0.01 * rests["seconds"].as_f64().unwrap(), "{rests}");
     assert_eq!(counter("pswpout"), swapped_out);
+}
+
+#[test]
+fn what_a_stream_maps_is_taken_only_when_the_kernel_finds_it_old() {
+    requires!(root, node_reclaim);
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let desk = tempfile::tempdir().unwrap();
+    let stream = Stream::start(&desk, "mmap");
+    let swapped_out = counter("pswpout");
+    let faults_in = |during: &dyn Fn() -> Value| {
+        let before = counter("pgmajfault");
+        (during(), counter("pgmajfault") - before)
+    };
+    let (_, alone) = faults_in(&|| {
+        thread::sleep(Duration::from_secs(10));
+        Value::Null
+    });
+    let (done, guarded) = faults_in(&|| self::guarded(&desk, &["run", "--for", "10s"]));
+    assert_eq!(done["taken_behind_streams"], 0, "no file is taken from that is mapped: {done}");
+    assert!(guarded <= 2 * alone + 200, "{guarded} major faults beside it, {alone} before: {done}");
+    assert!(done["cpu"].as_f64().unwrap() < 0.6 * done["seconds"].as_f64().unwrap(), "beyond its cap: {done}");
+    assert_eq!(counter("pswpout"), swapped_out);
+    drop(stream);
 }
 
 /// Processes that hold a guard.

@@ -217,7 +217,8 @@ fn the_end_of_the_command_ends_the_proof_and_a_proof_ends_its_command() {
     assert_exit(&desk.pagewise("trial", &["verify", "short.trial"]).output().unwrap(), 0);
 
     let marker = desk.path("pid");
-    let script = format!("echo $$ > {}; exec sleep 600", marker.display());
+    // At work all the time: a block of an idle host has no share of system time.
+    let script = format!("echo $$ > {}; while :; do :; done", marker.display());
     let args = ["--aa", "now", "--pairs", "4", "--name", "long", "--", "sh", "-c", &script];
     assert_exit(&desk.run(&quick(&args)), 0);
     let pid: u32 = fs::read_to_string(marker).unwrap().trim().parse().unwrap();
@@ -306,7 +307,8 @@ fn kill_nine_at_any_moment_restores_the_host() {
     for (round, moment) in moments.into_iter().enumerate() {
         let name = format!("k{round}");
         let marker = desk.path(&name);
-        let script = format!("echo $$ > {}; exec sleep 600", marker.display());
+        // At work all the time: a block of an idle host has no share of system time.
+        let script = format!("echo $$ > {}; while :; do :; done", marker.display());
         let args = ["--a", "now", "--b", &b, "--pairs", "8", "--name", &name, "--", "sh", "-c", &script];
         let mut proof = desk.spawn(&quick(&args));
         wait_until("the first switch", || swappiness() != before);

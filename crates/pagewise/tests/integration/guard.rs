@@ -97,3 +97,25 @@ fn who_does_not_guard_is_not_told_of() {
     assert_eq!(status["schema"], "pagewise.guard-status/1");
     assert!(status["guards"].as_array().is_some());
 }
+
+#[test]
+fn root_without_some_capabilities_is_told_what_it_lacks_and_goes_on() {
+    pagewise_testkit::requires!(root, node_reclaim);
+    for (without, says) in [
+        ("-ipc_lock", "its memory cannot be locked"),
+        ("-sys_ptrace", "without CAP_SYS_PTRACE"),
+        ("-sys_resource,-sys_nice", "guarding node"),
+        ("-all", "its memory cannot be locked"),
+    ] {
+        // Without a limit of its own a process may lock nothing beyond 64 KiB.
+        let output = std::process::Command::new("prlimit")
+            .args(["--memlock=65536", "setpriv", "--bounding-set", without, "--inh-caps", without])
+            .arg(assert_cmd::cargo::cargo_bin("pagewise"))
+            .args(["guard", "run", "--for", "1s"])
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && told.contains(says), "{without}: {told}");
+        assert!(told.contains("guarding node 0"), "{without}: {told}");
+    }
+}

@@ -25,7 +25,7 @@ fn refusal(mut command: Command) -> (Option<i32>, String) {
 fn a_wrong_command_line_is_told_what_would_be_right() {
     let cache = tempfile::tempdir().unwrap();
     for (words, said) in [
-        (vec!["terasrot", "run"], "there is: terasort, jitter"),
+        (vec!["terasrot", "run"], "there is: terasort, jitter, spark:micro, spark:kmeans"),
         (vec!["jitter", "run", "victim=wrf"], "lammps, stencil"),
         (vec!["jitter", "run", "stream=cached", "access=write"], "use stream=buffered"),
         (vec!["jitter", "run", "victim=command"], "run = ["),
@@ -157,7 +157,7 @@ fn set_up_without_apt_names_the_packages_and_fails_only_for_the_essential_ones()
     let (code, text) = setup(path.path(), "test", java.path());
     assert_eq!(code, Some(0), "{text}");
     // What makes file systems is found in /usr/sbin, too, and so may be there.
-    assert!(text.contains("apt-get install -y chromium r-base-core r-cran-lmertest"), "{text}");
+    assert!(text.contains("apt-get install -y openjdk-17-jdk-headless chromium r-base-core r-cran-lmertest"), "{text}");
     assert!(text.contains("hyperfine") && text.contains("util-linux"), "{text}");
 
     fs::remove_file(path.path().join("mvn")).unwrap();

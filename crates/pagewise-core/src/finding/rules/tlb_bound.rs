@@ -33,6 +33,9 @@ pub(super) const RULE: Rule = Rule {
             .after_restart(),
         Step::set("jvm.UseTransparentHugePages", To::First(&["true"]), "a JVM asks for huge pages for its heap")
             .when("where memory that asks for them gets them", |look, _| huge(look).asked),
+        Step::huge_pages(
+            "the memory of the process that walks most is put on huge pages as it runs (kernel 6.1 or newer)",
+        ),
     ],
     counterindications: &["Huge pages can bring compaction storms and bloat: prove it on the job."],
     docs: &["Documentation/admin-guide/mm/transhuge.rst"],

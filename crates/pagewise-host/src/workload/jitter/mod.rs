@@ -80,6 +80,9 @@ const OF_AVAILABLE: f64 = 2.1;
 /// A stream that is to stay in memory goes around in this much.
 const CACHED: u64 = 256 << 20;
 
+/// The ballast may take so long to hold its memory.
+const BALLAST_WITHIN: Duration = Duration::from_secs(300);
+
 /// A stream may take so long until reclaim has begun, and so much longer for each GiB that has to be filled first.
 const STEADY_WITHIN: Duration = Duration::from_secs(60);
 const STEADY_PER_GIB: Duration = Duration::from_secs(10);
@@ -167,12 +170,15 @@ impl Jitter {
         Ok(arguments)
     }
 
-    /// Holds memory until as much is left as was asked for.
+    /// Holds memory until as much is left as was asked for; before later runs, what others on the host took or returned since is made
+    /// up for.
     fn hold_ballast(&mut self) -> Result<(), WorkloadError> {
         let Some(leave) = self.arguments.available else { return Ok(()) };
         if let Some(ballast) = &mut self.ballast {
             // The largest process is the first that the OOM killer takes.
-            return ballast.check();
+            ballast.check()?;
+            ballast.begin()?;
+            return ballast.ready(&self.interrupt, BALLAST_WITHIN);
         }
         let here = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
         if here < leave {
@@ -183,7 +189,7 @@ impl Jitter {
             )));
         }
         let mut ballast = Companion::start("the ballast", &Part::Ballast(ballast::Ballast { leave }), None)?;
-        ballast.ready(&self.interrupt, Duration::from_secs(300))?;
+        ballast.ready(&self.interrupt, BALLAST_WITHIN)?;
         self.ballast = Some(ballast);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The arguments of the workload: `rows=1_000_000,jobs=2,heap=512M` and Hadoop's own options by their names.
 
-use super::super::{Argument, WorkloadError};
+use super::super::{Argument, WorkloadError, java};
 use super::scale::{self, Sizes};
 use std::collections::BTreeMap;
 
@@ -147,14 +147,7 @@ fn count(name: &str, value: &str) -> Result<u32, WorkloadError> {
 /// `512M`, `20G`, as Java writes a size.
 fn heap(value: &str) -> Result<u64, WorkloadError> {
     let wanted = "a size such as 512M or 20G, at least 64M";
-    let (digits, shift) = match value.char_indices().last() {
-        Some((at, 'k' | 'K')) => (&value[..at], 10),
-        Some((at, 'm' | 'M')) => (&value[..at], 20),
-        Some((at, 'g' | 'G')) => (&value[..at], 30),
-        _ => (value, 0),
-    };
-    let number: u64 = digits.replace('_', "").parse().map_err(|_| bad("heap", value, wanted))?;
-    number.checked_mul(1 << shift).filter(|bytes| *bytes >= 64 << 20).ok_or_else(|| bad("heap", value, wanted))
+    java::bytes(value).filter(|bytes| *bytes >= 64 << 20).ok_or_else(|| bad("heap", value, wanted))
 }
 
 #[cfg(test)]

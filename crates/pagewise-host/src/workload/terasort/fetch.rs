@@ -1,12 +1,11 @@
 //! Hadoop from a locked list: Maven resolves the files, and each must have the SHA-256 that was committed with the list.
 
 use super::super::WorkloadError;
-use super::partial::PartialDir;
+use super::super::kept::sha256;
+use super::super::partial::PartialDir;
 use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
-use sha2::{Digest, Sha256};
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 const LOCK: &str = include_str!("../../../../../jvm/terasort/artefacts.lock");
@@ -158,19 +157,6 @@ fn maven_failed(ended: &Ended) -> String {
          Hadoop release with --hadoop DIR; behind a proxy or a mirror, set it in ~/.m2/settings.xml",
         ended.status
     )
-}
-
-fn sha256(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hasher = Sha256::new();
-    let mut chunk = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut chunk)? {
-            0 => break,
-            n => hasher.update(&chunk[..n]),
-        }
-    }
-    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

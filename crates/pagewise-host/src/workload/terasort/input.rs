@@ -2,14 +2,14 @@
 //! through before every trial and made anew when a file is not what it was.
 
 use super::super::WorkloadError;
-use super::partial::{self, PartialDir};
+use super::super::kept::{Kept, bytes_below, hash_files};
+use super::super::partial::{self, PartialDir};
 use super::scale::ROW_BYTES;
 use super::tools::{self, Launch, Tool, Tools};
 use crate::process::Interrupt;
 use crate::progress::Progress;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Space a job takes beside the input, as a multiple of it: its output, and the spilled map output with its index.
@@ -36,13 +36,6 @@ struct Manifest {
     hadoop_version: String,
     checksum: String,
     files: Vec<Kept>,
-}
-
-#[derive(Serialize, Deserialize, PartialEq, Debug)]
-struct Kept {
-    name: String,
-    bytes: u64,
-    blake3: String,
 }
 
 /// The input for `rows`, from the cache or generated.
@@ -198,47 +191,6 @@ fn look_through(
     let changed = manifest.files.iter().find(|kept| !found.contains(kept));
     let name = changed.or(found.iter().find(|file| !manifest.files.contains(file))).map(|file| file.name.as_str());
     Ok(Err(format!("{} is not as it was generated", data.join(name.unwrap_or_default()).display())))
-}
-
-/// Every file of `dir` with its BLAKE3, sorted by name.
-fn hash_files(dir: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Vec<Kept>, WorkloadError> {
-    let entries = fs::read_dir(dir).map_err(WorkloadError::file("list", dir))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    paths.sort();
-    let total = bytes_below(dir).max(1) as f64;
-    let mut done = 0;
-    let mut files = Vec::with_capacity(paths.len());
-    for path in paths {
-        let mut file = File::open(&path).map_err(WorkloadError::file("read", &path))?;
-        let mut hasher = blake3::Hasher::new();
-        let mut chunk = vec![0; 1 << 20];
-        let mut bytes = 0;
-        loop {
-            let n = file.read(&mut chunk).map_err(WorkloadError::file("read", &path))?;
-            if n == 0 {
-                break;
-            }
-            hasher.update(&chunk[..n]);
-            bytes += n as u64;
-            interrupt.check()?;
-            progress.stage("checking the input", Some((done + bytes) as f64 / total));
-        }
-        done += bytes;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        files.push(Kept { name, bytes, blake3: hasher.finalize().to_hex().to_string() });
-    }
-    Ok(files)
-}
-
-/// Bytes of all files below `dir`. Files come and go while Hadoop writes; what cannot be read counts as nothing.
-fn bytes_below(dir: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(dir) else { return 0 };
-    let sizes = entries.filter_map(Result::ok).map(|entry| match entry.metadata() {
-        Ok(data) if data.is_dir() => bytes_below(&entry.path()),
-        Ok(data) => data.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
 }
 
 /// In a cluster the rows lie in its file system, and the checksum in a file beside them that is written last.

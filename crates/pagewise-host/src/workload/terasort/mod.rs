@@ -9,17 +9,18 @@ mod fetch;
 pub(super) mod found;
 mod hadoop;
 mod input;
-mod java;
-mod partial;
 mod scale;
 mod tools;
 
 pub use arguments::{Arguments, Mode};
 pub use hadoop::{Hadoop, Places as HadoopPlaces};
-pub use java::Java;
 pub use scale::{Concurrency, Condition, ROW_BYTES, Sizes, seed_scaled};
 
-use super::{BuiltIn, JobSettings, OwnStep, Place, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use super::java::{self, Java, Needs};
+use super::partial;
+use super::{
+    BuiltIn, JobSettings, OwnStep, Place, RunContext, Surroundings, Verification, Workload, WorkloadError, absolute,
+};
 use crate::facts::programs;
 use crate::process::{Command, Ended, Interrupt, JobEnded};
 use crate::progress::Progress;
@@ -66,6 +67,15 @@ pub const BUILT_IN: BuiltIn = BuiltIn {
 
 /// Of jobs that run at once, which is what published benchmarks of several jobs give: `wall` is the time of the last one alone.
 const JOB_WALL_MEAN: &str = "job_wall_mean";
+
+/// The Java that Hadoop's local mode runs on.
+pub const JAVA: Needs = Needs {
+    what: "Hadoop",
+    versions: &[17, 11, 8],
+    why: "Hadoop 3.3 needs Java 8, 11 or 17; newer ones took away the security manager that it still calls",
+    package: "openjdk-17-jre-headless",
+    program: None,
+};
 
 /// Where TeraSort's data lie in a cluster unless the user says so.
 const CLUSTER_DIR: &str = "pagewise";
@@ -133,7 +143,7 @@ impl Terasort {
         let hadoop = Hadoop::find(&HadoopPlaces::here(self.hadoop.clone(), cache.clone()))?;
         let interrupt = self.interrupt.clone();
         if self.arguments.mode == Mode::Local {
-            return Tools::in_process(hadoop, Java::choose(&programs::jvms(&Root::live()))?, cache, interrupt);
+            return Tools::in_process(hadoop, Java::choose(&programs::jvms(&Root::live()), &JAVA)?, cache, interrupt);
         }
         let Some(program) = hadoop.launcher.clone() else {
             return Err(WorkloadError::Missing(
@@ -250,11 +260,6 @@ impl Terasort {
             }
         }
     }
-}
-
-/// What cannot be made absolute (the current folder is gone) is left as it is and fails where it is used.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// How often the client asks whether its job has ended, in milliseconds. Hadoop's own 1,000 (`Job.java`,
@@ -402,7 +407,7 @@ impl Workload for Terasort {
     }
 
     fn failure_reason(&self, ended: &Ended) -> String {
-        tools::reason(ended)
+        java::reason(ended)
     }
 
     fn measures(&self) -> &'static [OwnMeasure] {
@@ -458,7 +463,7 @@ fn fault_of(ready: &Ready, sorted: &str, report: &str, tmp: &Path) -> Result<Opt
     let ended = ready.tools.run(Tool::Validate, vec![], arguments, tmp, &mut || {})?;
     if !ended.status.is_success() {
         // TeraValidate ends so for rows out of order, too, once it has written which; its own failures have no report.
-        let why = tools::reason(&ended);
+        let why = java::reason(&ended);
         if let Some(fault) = ready.tools.read_parts(report).ok().and_then(|text| fault_in(&text, &ready.input.checksum))
         {
             return Ok(Some(fault));

@@ -1,9 +1,9 @@
 //! TeraGen, TeraSort, TeraValidate and TeraChecksum as commands, and the files they leave, on this host or in a cluster.
 
 use super::super::WorkloadError;
+use super::super::java::{self, Java};
+use super::super::partial;
 use super::hadoop::{Cluster, Hadoop};
-use super::java::Java;
-use super::partial;
 use crate::process::{self, Command, Ended, Interrupt};
 use std::collections::BTreeMap;
 use std::fs;
@@ -199,20 +199,7 @@ pub(super) fn succeeded(ended: &Ended, what: &str) -> Result<(), WorkloadError> 
     if ended.status.is_success() {
         return Ok(());
     }
-    Err(WorkloadError::Step(format!("{what} ended with {}: {}", ended.status, reason(ended))))
-}
-
-/// The line that says why a Hadoop program failed: the exception or the last warning, not the frames below it.
-pub(super) fn reason(ended: &Ended) -> String {
-    let says_why = |line: &&str| {
-        let line = line.trim_start();
-        let is_frame = line.starts_with("at ") || line.starts_with("... ");
-        !is_frame && (line.contains("Exception") || line.contains("Error"))
-    };
-    // Full memory is named wherever it stands: what follows it is its consequence.
-    let memory = ended.stderr.lines().find(|line| line.contains("OutOfMemoryError"));
-    let last = memory.or_else(|| ended.stderr.lines().rev().find(says_why));
-    last.map_or_else(|| ended.last_words(), |line| line.trim().chars().take(400).collect())
+    Err(WorkloadError::Step(format!("{what} ended with {}: {}", ended.status, java::reason(ended))))
 }
 
 fn read_local_parts(folder: &Path) -> Result<String, WorkloadError> {

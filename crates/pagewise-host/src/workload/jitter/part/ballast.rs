@@ -13,6 +13,9 @@ use std::time::Duration;
 /// So much is taken at once.
 const PIECE: u64 = 64 << 20;
 
+/// A difference of one part in so many is left between runs: less than half of what the state gate allows.
+const LEFT_ALONE: u64 = 50;
+
 /// Holds memory until so much is available.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ballast {
@@ -24,19 +27,38 @@ impl Ballast {
     pub(super) fn run(&self) -> io::Result<()> {
         let spoken = Spoken::listen()?;
         let mut held = Vec::new();
-        loop {
-            let available = available()?;
-            if available < self.leave + PIECE || spoken.is_over() {
-                break;
+        self.take(&mut held, self.leave + PIECE, &spoken)?;
+        spoken::ready()?;
+        while !spoken.is_over() {
+            if spoken.begins() {
+                self.adjust(&mut held, &spoken)?;
+                spoken::ready()?;
             }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    /// Takes until less than that is available.
+    fn take(&self, held: &mut Vec<Mapping>, until: u64, spoken: &Spoken) -> io::Result<()> {
+        while available()? >= until && !spoken.is_over() {
             let mut piece = Mapping::new(PIECE as usize, 2 << 20, PageAdvice::Huge)?;
             // Something other than zeros, which a page could be thrown away for.
             piece.bytes().chunks_mut(4096).for_each(|page| page[0] = 1);
             held.push(piece);
         }
-        spoken::ready()?;
-        while !spoken.is_over() {
-            thread::sleep(Duration::from_millis(50));
+        Ok(())
+    }
+
+    /// Between runs others on the host may have taken or returned memory: so much is made up for that the next run begins as the
+    /// first did. Small differences are left, since memory that is returned and taken again ages.
+    fn adjust(&self, held: &mut Vec<Mapping>, spoken: &Spoken) -> io::Result<()> {
+        let tolerance = self.leave / LEFT_ALONE;
+        if available()? > self.leave + PIECE + tolerance {
+            self.take(held, self.leave + PIECE, spoken)?;
+        }
+        if available()? + tolerance < self.leave {
+            while available()? < self.leave && held.pop().is_some() {}
         }
         Ok(())
     }

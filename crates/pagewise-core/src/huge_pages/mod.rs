@@ -1,0 +1,6 @@
+//! Huge pages for a process that runs: what it maps ([`mapping`]), which parts of that are worth a huge page ([`block`]), and how fast they
+//! may be made without the process losing more of its own time than was allowed ([`pace`]).
+
+pub mod block;
+pub mod mapping;
+pub mod pace;

@@ -1,0 +1,56 @@
+//! Huge pages for a process that runs: what of its memory lies where, and the kernel asked to make huge pages of it.
+
+pub mod hotspot;
+pub mod process;
+pub mod running;
+
+use std::io;
+
+/// Why nothing can be done, or no more.
+#[derive(Debug, thiserror::Error)]
+pub enum HugePagesError {
+    /// No such process.
+    #[error("there is no process {0}")]
+    Gone(i32),
+    /// It ended or began another program meanwhile.
+    #[error("process {0} {1}; nothing more is touched")]
+    Changed(i32, &'static str),
+    /// Its memory may not be looked at.
+    #[error(
+        "the memory of process {pid} ({command}, of user {user}) may not be read: {error}. Run as root, or as that user for what is yours"
+    )]
+    NotAllowed {
+        /// Which.
+        pid: i32,
+        /// Its name.
+        command: String,
+        /// Whose it is, by number.
+        user: u32,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// It has none of its own.
+    #[error(
+        "process {pid} ({command}) has no memory of its own: it is a thread of the kernel, or has ended and is not buried yet"
+    )]
+    NoMemory {
+        /// Which.
+        pid: i32,
+        /// Its name.
+        command: String,
+    },
+    /// Without the right to advise.
+    #[error("huge pages for another process need CAP_SYS_NICE and the right to read its memory: run as root")]
+    MayNotAdvise,
+    /// The kernel cannot.
+    #[error("{0}")]
+    Unsupported(String),
+    /// What was read makes no sense, or cannot be read.
+    #[error("{what}: {error}")]
+    Io {
+        /// Which file or call.
+        what: String,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}

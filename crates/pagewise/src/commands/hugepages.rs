@@ -1,0 +1,393 @@
+//! `pagewise hugepages --pid N`: huge pages made in a process that runs, at a rate that leaves it its progress.
+
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::output;
+use crate::progress::StepProgress;
+use anyhow::anyhow;
+use clap::Args;
+use pagewise_core::huge_pages::block::{Held, LeftOut, PassedOver, Plan};
+use pagewise_core::huge_pages::mapping::Unfit;
+use pagewise_core::huge_pages::pace::{FASTEST, Pace};
+use pagewise_core::unit::{Bytes, share};
+use pagewise_host::huge_pages::HugePagesError;
+use pagewise_host::huge_pages::process::{Process, Refused};
+use pagewise_host::huge_pages::running::{self, Asked, EndedEarly, Made, Parts};
+use pagewise_host::process::Interrupt;
+use pagewise_host::progress::Progress;
+use serde::Serialize;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Put the memory of a running process on huge pages
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct HugepagesArgs {
+    /// The process
+    #[arg(long, value_name = "PID")]
+    pid: i32,
+    /// Only memory between these addresses, such as 7f0000000000-7f0040000000; may be repeated
+    #[arg(long, value_name = "FROM-TO")]
+    range: Vec<Range>,
+    /// Of a JVM's heap the old generation alone (HotSpot: G1, Parallel, Serial)
+    #[arg(long, value_enum, value_name = "PART", conflicts_with = "range")]
+    heap: Option<Heap>,
+    /// Only mappings of at least so many bytes
+    #[arg(long, default_value = "2M", value_name = "SIZE")]
+    at_least: Bytes,
+    /// The part of each huge page that the process must have touched already; the rest becomes memory that it does not use
+    #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = share_of_a_page)]
+    min_present: f64,
+    /// Huge pages a second: adaptive, so that the process keeps nine tenths of its progress, or a number
+    #[arg(long, default_value = "adaptive", value_name = "RATE")]
+    rate: Rate,
+    /// Stop where all processes of the host together hold so much on huge pages
+    #[arg(long, value_name = "SIZE")]
+    budget: Option<Bytes>,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Go on: look again every five seconds, until the process ends or Ctrl-C
+    #[arg(long, conflicts_with = "dry_run")]
+    watch: bool,
+    /// The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)
+    #[arg(long, conflicts_with_all = ["watch", "rate", "budget", "min_present"])]
+    split: bool,
+}
+
+const AFTER_HELP: &str = "It needs kernel 6.1 or newer, and root: CAP_SYS_NICE, and the right to read the process's memory. The contents of the memory stay as they are, and no \
+                          setting of the host is changed. What was made huge stays so until the process gives it back.\n\n\
+                          Examples:\n  pagewise hugepages --pid 4711 --dry-run\n  \
+                          pagewise hugepages --pid 4711 --heap old --at-least 64M\n  \
+                          pagewise hugepages --pid 4711 --rate 40/s --budget 16G --watch\n  \
+                          pagewise hugepages --pid 4711 --split";
+
+/// How often `--watch` looks.
+const LOOKS_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Range(u64, u64);
+
+impl FromStr for Range {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = |text: &str| u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok();
+        let ends = text.split_once('-').and_then(|(from, to)| Some((address(from)?, address(to)?)));
+        match ends {
+            Some((from, to)) if from < to => Ok(Range(from, to)),
+            _ => {
+                Err("write two hexadecimal addresses as in /proc/PID/maps, such as 7f0000000000-7f0040000000"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Heap {
+    Old,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rate {
+    Adaptive,
+    Fixed(f64),
+}
+
+impl Rate {
+    fn pace(self) -> Pace {
+        match self {
+            Rate::Adaptive => Pace::adaptive(),
+            Rate::Fixed(rate) => Pace::fixed(rate),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "adaptive" {
+            return Ok(Rate::Adaptive);
+        }
+        let number = text.strip_suffix("/s").unwrap_or(text).trim().parse::<f64>().ok();
+        let fits = number.filter(|rate| *rate > 0.0 && *rate <= FASTEST);
+        fits.map(Rate::Fixed)
+            .ok_or_else(|| format!("write adaptive, or up to {FASTEST} huge pages a second, such as 40/s"))
+    }
+}
+
+fn share_of_a_page(text: &str) -> Result<f64, String> {
+    share(text).map(|part| part.0)
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    pid: i32,
+    command: String,
+    huge_page: u64,
+    /// Mappings in which huge pages can be made.
+    mappings: u64,
+    before: Held,
+    planned: Planned,
+    /// Null where nothing was done.
+    after: Option<Held>,
+    made: Option<Made>,
+    passed_over: PassedOver,
+}
+
+#[derive(Serialize)]
+struct Planned {
+    blocks: u64,
+    adds: u64,
+    left_out: Vec<LeftOutRow>,
+}
+
+#[derive(Serialize)]
+struct LeftOutRow {
+    why: LeftOut,
+    blocks: u64,
+    would_add: u64,
+}
+
+pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let huge_size = running::huge_size(&global.root()).map_err(failure)?;
+    let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
+    let process = Process::open(args.pid, huge_size).map_err(failure)?;
+    let asked = Asked {
+        parts: if args.heap.is_some() {
+            Parts::OldOfJvm
+        } else {
+            Parts::Ranges(args.range.iter().map(|Range(from, to)| (*from, *to)).collect())
+        },
+        at_least: args.at_least.0,
+        least_present: args.min_present,
+        budget: args.budget.map(|Bytes(bytes)| bytes),
+    };
+    let before = running::survey(&process, huge_size, &asked).map_err(failure)?;
+    if before.mappings == 0 && !args.range.is_empty() {
+        return Err(Failure::NotPossible(anyhow!(
+            "nothing in the range can lie on huge pages{}; see /proc/{}/maps",
+            passed_over(&before.passed_over).map_or_else(String::new, |words| format!(": {words}")),
+            args.pid
+        )));
+    }
+    let mut report = Report {
+        schema: "pagewise.hugepages/1",
+        pid: process.pid,
+        command: process.command.clone(),
+        huge_page: huge_size,
+        mappings: before.mappings,
+        before: before.held,
+        planned: planned(&before.plan, huge_size),
+        after: None,
+        made: None,
+        passed_over: before.passed_over.clone(),
+    };
+    if args.split {
+        report.planned = Planned { blocks: before.held.huge / huge_size, adds: 0, left_out: Vec::new() };
+        if !args.dry_run {
+            running::split(&process, &before.blocks, huge_size).map_err(failure)?;
+            report.after = Some(running::survey(&process, huge_size, &asked).map_err(failure)?.held);
+        }
+    } else if !args.dry_run {
+        let mut pace = args.rate.pace();
+        let progress = StepProgress::new();
+        let made = running::make(&process, &before.plan, huge_size, &mut pace, &interrupt, &progress);
+        drop(progress);
+        report.made = Some(made.map_err(failure)?);
+        report.after = Some(running::survey(&process, huge_size, &asked).map_err(failure)?.held);
+    }
+    if global.json {
+        output::json(&report);
+    } else {
+        output::data(&shown(&report, args.split));
+    }
+    let ended_early = report.made.as_ref().and_then(|made| made.ended_early);
+    match ended_early {
+        Some(EndedEarly::Interrupted) => return Err(Failure::Interrupted(anyhow!("interrupted; what was made stays"))),
+        Some(why) => return Err(Failure::Partial(anyhow!("not all that was planned was made: {}", ended(why)))),
+        None => {}
+    }
+    if args.watch { watch(&process, huge_size, &asked, args, &interrupt) } else { Ok(ExitCode::SUCCESS) }
+}
+
+/// What is watched for hours says nothing of each step.
+struct Quiet;
+
+impl Progress for Quiet {
+    fn stage(&self, _: &str, _: Option<f64>) {}
+}
+
+/// Until the process ends or Ctrl-C: both are a good end.
+fn watch(
+    process: &Process,
+    huge_size: u64,
+    asked: &Asked,
+    args: &HugepagesArgs,
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Failure> {
+    let mut pace = args.rate.pace();
+    output::note("looking again every five seconds; Ctrl-C ends it");
+    loop {
+        interrupt.wait(LOOKS_EVERY);
+        if interrupt.is_set() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let step = running::survey(process, huge_size, asked).and_then(|found| {
+            let made = match found.plan.blocks.is_empty() {
+                true => Made::default(),
+                false => running::make(process, &found.plan, huge_size, &mut pace, interrupt, &Quiet)?,
+            };
+            Ok((found, made))
+        });
+        match step {
+            Err(error @ (HugePagesError::Changed(..) | HugePagesError::NoMemory { .. })) => {
+                output::note(&error.to_string());
+                return Ok(ExitCode::SUCCESS);
+            }
+            Err(error) => return Err(failure(error)),
+            Ok((_, made)) if made.blocks == 0 => {}
+            Ok((found, made)) => output::data(&format!(
+                "{} made; {} on huge pages, {} on small ones",
+                Bytes(made.blocks * huge_size),
+                Bytes(found.held.huge + made.blocks * huge_size),
+                Bytes(found.held.small.saturating_sub(made.blocks * huge_size - made.added)),
+            )),
+        }
+    }
+}
+
+fn planned(plan: &Plan, huge_size: u64) -> Planned {
+    let row = |(why, count): (&LeftOut, &pagewise_core::huge_pages::block::Count)| LeftOutRow {
+        why: *why,
+        blocks: count.blocks,
+        would_add: count.would_add,
+    };
+    Planned {
+        blocks: plan.blocks.len() as u64,
+        adds: plan.adds(huge_size),
+        left_out: plan.left_out.iter().map(row).collect(),
+    }
+}
+
+fn shown(report: &Report, splits: bool) -> String {
+    let size = |blocks: u64| Bytes(blocks * report.huge_page);
+    let mut text = format!(
+        "{} ({}): {} mapping{} that can lie on huge pages of {}\n\n",
+        report.command,
+        report.pid,
+        report.mappings,
+        if report.mappings == 1 { "" } else { "s" },
+        Bytes(report.huge_page)
+    );
+    let row = |of: &str, held: &Held| {
+        let sizes = [held.huge, held.small, held.swapped, held.untouched].map(|bytes| Bytes(bytes).to_string());
+        let cells: String = sizes.iter().map(|size| format!("{size:>16}")).collect();
+        format!("  {of:<8}{cells}\n")
+    };
+    let heads: String =
+        ["on huge pages", "on small pages", "swapped out", "untouched"].map(|head| format!("{head:>16}")).concat();
+    text += &format!("{:10}{heads}\n", "");
+    text += &row("before", &report.before);
+    if let Some(after) = &report.after {
+        text += &row("after", after);
+    }
+    text.push('\n');
+    let mut say = |sentence: String| text += &(output::wrapped(&sentence, 79, 2) + "\n");
+    match (&report.made, &report.after) {
+        (None, Some(after)) => {
+            let still = after.huge.min(report.before.huge);
+            say(format!("Split: {} of {}.", Bytes(report.before.huge - still), Bytes(report.before.huge)));
+        }
+        (None, None) if splits => say(format!("To be split: {}.", Bytes(report.before.huge))),
+        (None, None) => say(format!(
+            "To be made huge: {}, which takes {} more memory.",
+            size(report.planned.blocks),
+            Bytes(report.planned.adds)
+        )),
+        (Some(made), _) => {
+            let rate = made.blocks as f64 / made.seconds_at_work.max(1e-9);
+            say(format!(
+                "Made huge: {} of {}, in {:.1} s at {rate:.0} pages a second; {} more memory. {}",
+                size(made.blocks),
+                size(report.planned.blocks),
+                made.seconds,
+                Bytes(made.added),
+                made.progress_kept.map_or_else(
+                    || "The process was idle.".to_owned(),
+                    |kept| format!("The process kept {:.0} % of its progress meanwhile.", kept * 100.0)
+                )
+            ));
+            for (why, blocks) in &made.refused {
+                say(format!("Refused by the kernel: {}: {}.", size(*blocks), refused(*why)));
+            }
+        }
+    }
+    for row in &report.planned.left_out {
+        say(format!(
+            "Left as it is: {}: {}; huge, it would take {} more.",
+            size(row.blocks),
+            left_out(row.why),
+            Bytes(row.would_add)
+        ));
+    }
+    if let Some(words) = passed_over(&report.passed_over) {
+        say(format!("Passed over: {words}."));
+    }
+    text
+}
+
+fn left_out(why: LeftOut) -> &'static str {
+    match why {
+        LeftOut::Untouched => "never touched",
+        LeftOut::TooLittlePresent => "less of it is present than --min-present",
+        LeftOut::SwappedOut => "some of it is swapped out",
+        LeftOut::BeyondBudget => "beyond the --budget",
+    }
+}
+
+fn refused(why: Refused) -> &'static str {
+    match why {
+        Refused::NoHugePage => "no free block of that size was found or could be made",
+        Refused::Busy => "in use in a way that forbids it just now; try again",
+        Refused::NotPossible => "huge pages are forbidden to the process (prctl PR_SET_THP_DISABLE) or to that memory",
+        Refused::Changed => "given back or swapped out meanwhile",
+    }
+}
+
+fn ended(why: EndedEarly) -> &'static str {
+    match why {
+        EndedEarly::Interrupted => "interrupted",
+        EndedEarly::NoHugePages => {
+            "the kernel has no huge page left and can make none; compaction may help (pagewise set vm.compact_memory=1)"
+        }
+        EndedEarly::NotPossible => refused(Refused::NotPossible),
+        EndedEarly::MemoryShort => "less than 2 % of the host's memory is available",
+    }
+}
+
+/// What was passed over and holds memory, with the reasons.
+fn passed_over(passed: &PassedOver) -> Option<String> {
+    let words = |why: &Unfit| match why {
+        Unfit::NotAnonymous => "files, shared or write-protected memory",
+        Unfit::Special => "stacks and the kernel's own pages",
+        Unfit::Forbidden => "memory that the process keeps off huge pages",
+        Unfit::TooSmall => "mappings too small for one",
+    };
+    let held = passed.iter().filter(|(_, passed)| passed.resident > 0);
+    let each: Vec<String> = held.map(|(why, passed)| format!("{} of {}", Bytes(passed.resident), words(why))).collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+fn failure(error: HugePagesError) -> Failure {
+    match error {
+        HugePagesError::Gone(_) => Failure::Usage(anyhow!(error)),
+        HugePagesError::Changed(..) => Failure::Partial(anyhow!(error)),
+        _ => Failure::NotPossible(anyhow!(error)),
+    }
+}

@@ -1,0 +1,116 @@
+//! Workloads on a real Spark: what a run measures, what a wrong result gets, and that executors of their own are held, too.
+
+use assert_cmd::Command;
+use pagewise_testkit::requires;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn pagewise(words: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("pagewise").unwrap();
+    command.env_remove("HADOOP_HOME").env_remove("SPARK_HOME").args(words);
+    command
+}
+
+/// The distribution in the cache that all tests share, brought there once.
+fn shared() -> PathBuf {
+    let output = pagewise(&["workload", "spark:micro", "fetch"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let folder = said.lines().find_map(|line| line.split_once("Spark 4.3.0 is in ")).map(|(_, folder)| folder.trim());
+    PathBuf::from(folder.unwrap_or_else(|| panic!("{said}")))
+}
+
+/// A step of a workload, with a cache of its own for programs and scratch.
+fn step(cache: &Path, spark: &Path, words: &[&str]) -> Command {
+    let mut command = pagewise(&["workload"]);
+    command.env("PAGEWISE_CACHE_DIR", cache).args(words).arg("--spark").arg(spark);
+    command
+}
+
+fn measured(cache: &Path, spark: &Path, words: &[&str]) -> serde_json::Value {
+    let output = step(cache, spark, words).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn micro_caches_visits_and_measures_and_a_changed_sum_is_found() {
+    requires!(javac, pip);
+    let (cache, spark) = (tempfile::tempdir().unwrap(), shared());
+    let arguments = ["objects=4000", "passes=3", "touch=7", "order=random"];
+    let words = |step| [&["spark:micro", step][..], &arguments].concat();
+    let report = measured(cache.path(), &spark, &words("run"));
+    let measures = &report["measures"];
+    let cached = measures["cached_bytes"].as_f64().unwrap();
+    assert!((4000.0 * 4096.0..4000.0 * 4200.0).contains(&cached), "{report}");
+    let (median, sum) = (&measures["iteration_wall_median"], &measures["iteration_wall_sum"]);
+    assert!(median.as_f64().unwrap() > 0.0 && sum.as_f64().unwrap() > median.as_f64().unwrap(), "{report}");
+    assert!(measures["gc_pauses"].as_f64().unwrap() > 0.0, "Spark's start alone collects: {report}");
+    assert_eq!(measures["shuffled_bytes"], 0.0);
+    step(cache.path(), &spark, &words("verify")).assert().success();
+
+    let result = cache.path().join("spark/micro/by-hand/result.tsv");
+    let text = fs::read_to_string(&result).unwrap();
+    let one = text.lines().rfind(|line| line.starts_with("iteration_sum\t")).unwrap();
+    let (before, behind) = text.rsplit_once(one).unwrap();
+    fs::write(&result, format!("{before}iteration_sum\t1{behind}")).unwrap();
+    let output = step(cache.path(), &spark, &words("verify")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("pass 3 summed 1,"), "{said}");
+}
+
+#[test]
+fn kmeans_finds_the_centres_its_points_were_made_around() {
+    requires!(javac, pip);
+    let (cache, spark) = (tempfile::tempdir().unwrap(), shared());
+    let arguments = ["points=20000", "iterations=2", "clusters=5"];
+    let words = |step| [&["spark:kmeans", step][..], &arguments].concat();
+    let report = measured(cache.path(), &spark, &words("run"));
+    assert!(report["measures"]["cached_bytes"].as_f64().unwrap() > 20_000.0 * 20.0 * 8.0, "{report}");
+    assert!(report["measures"]["shuffled_bytes"].as_f64().unwrap() > 0.0, "sums of clusters are shuffled: {report}");
+    step(cache.path(), &spark, &words("verify")).assert().success();
+}
+
+#[test]
+fn executors_in_jvms_of_their_own_give_the_same_sum_and_their_pauses_count() {
+    requires!(javac, pip);
+    let (cache, spark) = (tempfile::tempdir().unwrap(), shared());
+    let arguments =
+        ["objects=2000", "passes=2", "order=cached", "touch=1", "heap=512m", "master=local-cluster[2,1,512]"];
+    let words = |step| [&["spark:micro", step][..], &arguments].concat();
+    measured(cache.path(), &spark, &words("run"));
+    step(cache.path(), &spark, &words("verify")).assert().success();
+    let scratch = cache.path().join("spark/micro/by-hand");
+    let logs = fs::read_dir(scratch.join("collections")).unwrap().count();
+    assert_eq!(logs, 3, "the driver's and two executors'");
+    assert!(
+        scratch.join("spark-home/work").is_dir() && !spark.join("work").exists(),
+        "the distribution stays as it is"
+    );
+}
+
+#[test]
+fn more_objects_than_fit_are_no_run_but_said() {
+    requires!(javac, pip);
+    let (cache, spark) = (tempfile::tempdir().unwrap(), shared());
+    let words = ["spark:micro", "run", "objects=100000", "passes=1", "heap=512m"];
+    let output = step(cache.path(), &spark, &words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("give it more heap, or fewer data"), "{said}");
+}
+
+#[test]
+fn without_spark_the_message_says_how_to_bring_it_and_a_wrong_home_is_named() {
+    requires!(javac);
+    let cache = tempfile::tempdir().unwrap();
+    let said = |command: &mut Command| {
+        let output = command.env("PAGEWISE_CACHE_DIR", cache.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let prepare = ["workload", "spark:micro", "prepare"];
+    assert!(said(&mut pagewise(&prepare)).contains("pagewise workload spark:micro fetch"));
+    assert!(said(pagewise(&prepare).env("SPARK_HOME", "/nonexistent")).contains("named by SPARK_HOME"));
+    let mut fetch = pagewise(&["workload", "spark:micro", "fetch"]);
+    assert!(said(fetch.env("PATH", "/nonexistent")).contains("apt install python3-pip"));
+}
