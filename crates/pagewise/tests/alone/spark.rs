@@ -81,8 +81,11 @@ fn executors_in_jvms_of_their_own_give_the_same_sum_and_their_pauses_count() {
     measured(cache.path(), &spark, &words("run"));
     step(cache.path(), &spark, &words("verify")).assert().success();
     let scratch = cache.path().join("spark/micro/by-hand");
-    let logs = fs::read_dir(scratch.join("collections")).unwrap().count();
-    assert_eq!(logs, 3, "the driver's and two executors'");
+    let logs: Vec<_> = fs::read_dir(scratch.join("collections")).unwrap().map(|log| log.unwrap().path()).collect();
+    let is_pause = |line: &str| line.contains("Pause ");
+    let paused = logs.iter().filter(|log| fs::read_to_string(log).unwrap().lines().any(is_pause)).count();
+    // At the end Spark sometimes starts an executor anew that has just been told to end.
+    assert!(paused >= 3, "the driver's and two executors': {paused} of {logs:?}");
     assert!(
         scratch.join("spark-home/work").is_dir() && !spark.join("work").exists(),
         "the distribution stays as it is"

@@ -147,9 +147,10 @@ impl Arguments {
         self.own.get(name).and_then(|value| value.parse().ok()).unwrap_or_default()
     }
 
-    /// Whether executors have JVMs of their own.
-    fn has_executors(&self) -> bool {
-        self.master.starts_with("local-cluster")
+    /// The CPUs of all executors, where they have JVMs of their own.
+    fn executor_cpus(&self) -> Option<u32> {
+        let (executors, cpus, _) = cluster(&self.master)?;
+        executors.checked_mul(cpus)
     }
 
     /// Spark's whole configuration.
@@ -161,10 +162,11 @@ impl Arguments {
             ("spark.ui.enabled", "false".to_owned()),
             ("spark.log.level", "WARN".to_owned()),
         ]);
-        if self.has_executors() {
+        if let Some(cpus) = self.executor_cpus() {
             confs.insert("spark.executor.memory", heap);
-            // Else the first executor that is there would get all partitions.
+            // Else the first executor that is there would get all partitions. Spark waits for a share of `cores.max`, and without one for nobody.
             confs.insert("spark.scheduler.minRegisteredResourcesRatio", "1.0".to_owned());
+            confs.insert("spark.cores.max", cpus.to_string());
         } else {
             confs.insert("spark.driver.memory", heap);
         }
@@ -175,12 +177,22 @@ impl Arguments {
 
 /// `local`, `local[N]`, `local[*]`, `local-cluster[W,C,M]`.
 fn is_here(master: &str) -> bool {
-    let inside = |name: &str| master.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']');
-    let numbers = |text: &str| text.split(',').map(|part| part.trim().parse::<u32>().is_ok_and(|n| n > 0)).collect();
-    let cluster: Option<Vec<bool>> = inside("local-cluster").map(numbers);
+    let cores = || inside(master, "local");
     master == "local"
-        || inside("local").is_some_and(|cores| cores == "*" || cores.parse::<u32>().is_ok_and(|n| n > 0))
-        || cluster.is_some_and(|fine| fine == [true; 3])
+        || cores().is_some_and(|cores| cores == "*" || cores.parse::<u32>().is_ok_and(|n| n > 0))
+        || cluster(master).is_some_and(|(executors, cpus, memory)| executors > 0 && cpus > 0 && memory > 0)
+}
+
+/// Executors, CPUs of each and MiB of each worker of `local-cluster[W,C,M]`.
+fn cluster(master: &str) -> Option<(u32, u32, u32)> {
+    let mut numbers = inside(master, "local-cluster")?.split(',').map(|part| part.trim().parse().ok());
+    let all = (numbers.next()??, numbers.next()??, numbers.next()??);
+    numbers.next().is_none().then_some(all)
+}
+
+/// What stands in the brackets behind this name.
+fn inside<'a>(master: &'a str, name: &str) -> Option<&'a str> {
+    master.strip_prefix(name)?.strip_prefix('[')?.strip_suffix(']')
 }
 
 #[cfg(test)]
@@ -225,7 +237,7 @@ mod tests {
         let confs = parse(&[("heap", "2g"), ("spark.ui.enabled", "true")]).unwrap().confs();
         assert_eq!((confs["spark.driver.memory"].as_str(), confs["spark.ui.enabled"].as_str()), ("2048m", "true"));
         let confs = parse(&[("heap", "1g"), ("master", "local-cluster[2,2,2048]")]).unwrap().confs();
-        assert_eq!(confs["spark.executor.memory"], "1024m");
+        assert_eq!((confs["spark.executor.memory"].as_str(), confs["spark.cores.max"].as_str()), ("1024m", "4"));
         assert!(!confs.contains_key("spark.driver.memory"));
     }
 
