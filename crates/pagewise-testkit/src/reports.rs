@@ -249,6 +249,7 @@ pub(crate) fn facts() -> HostFacts {
         disk_kind: Some("virtual".to_owned()),
         jvm: Some("OpenJDK 64-Bit Server VM 17.0.13".to_owned()),
         virtual_machine: Some(true),
+        free_page_reporting: None,
         pagewise: "0.1.0".to_owned(),
     }
 }

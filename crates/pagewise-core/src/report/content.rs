@@ -566,7 +566,14 @@ fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 11] {
         (Some(model), None) => Some(model.clone()),
         (None, cpus) => cpus.map(|cpus| format!("{cpus} logical CPUs")),
     };
-    let machine = facts.virtual_machine.map(|yes| if yes { "virtual" } else { "no hypervisor seen" }.to_owned());
+    let machine = facts.virtual_machine.map(|is_virtual| {
+        let words = match (is_virtual, facts.free_page_reporting) {
+            (true, Some(true)) => "virtual, gives free memory back (free page reporting)",
+            (true, _) => "virtual",
+            (false, _) => "no hypervisor seen",
+        };
+        words.to_owned()
+    });
     [
         ("kernel", facts.kernel.clone()),
         ("CPU", cpu),

@@ -373,6 +373,10 @@ fn headline(facts: &HostFacts) -> String {
     say(facts.memory_bytes.map(|bytes| format!("{} memory", Bytes(bytes))));
     say(facts.swap_bytes.map(|bytes| if bytes == 0 { "no swap".to_owned() } else { format!("{} swap", Bytes(bytes)) }));
     say(facts.virtual_machine.filter(|virtual_machine| *virtual_machine).map(|_| "virtual machine".to_owned()));
+    say(facts
+        .free_page_reporting
+        .filter(|reports| *reports)
+        .map(|_| "free memory goes back to the hypervisor".to_owned()));
     say(facts.disk_kind.as_ref().map(|kind| format!("{kind} disk")));
     parts.join(", ")
 }

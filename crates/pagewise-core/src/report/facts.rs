@@ -31,6 +31,9 @@ pub struct HostFacts {
     pub jvm: Option<String>,
     /// Whether a hypervisor is seen.
     pub virtual_machine: Option<bool>,
+    /// Whether free memory goes back to the hypervisor (free page reporting of a virtio balloon): touching it again costs more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_page_reporting: Option<bool>,
     /// Version of Pagewise.
     pub pagewise: String,
 }

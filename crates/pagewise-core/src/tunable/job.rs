@@ -109,6 +109,10 @@ pub(super) const ALL: &[Descriptor] = &[
         "HotSpot's options, through JAVA_TOOL_OPTIONS",
         "an option of every JVM the job starts: true and false become -XX:+FLAG and -XX:-FLAG, Xmx=2g becomes -Xmx2g",
     )
+    .noting(
+        "what HotSpot heeds on the command line alone has no effect: G1's NewSize and MaxNewSize (Xmn=2g has); a workload on Spark \
+         writes them there",
+    )
     .keyed(Key::Word)
     .for_job(),
     Descriptor::live(

@@ -27,6 +27,7 @@ pub fn host_facts(root: &Root, data_folder: Option<&Path>) -> HostFacts {
         disk_kind: data_folder.filter(|_| root.is_live()).and_then(|folder| disk_kind(root, folder)),
         jvm: programs::default_jvm(root),
         virtual_machine: is_virtual_machine(root, &cpuinfo),
+        free_page_reporting: free_page_reporting(root),
         pagewise: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
@@ -90,6 +91,18 @@ fn is_virtual_machine(root: &Root, cpuinfo: &str) -> Option<bool> {
     cpu_field(cpuinfo, "flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
 }
 
+/// Whether this guest gives free memory back to its hypervisor, which then has to bring it in again when it is touched. A virtio
+/// balloon has it as its feature 5 (`VIRTIO_BALLOON_F_REPORTING`, `include/uapi/linux/virtio_balloon.h`, since 5.7); with
+/// another balloon or none it is not known.
+#[must_use]
+pub fn free_page_reporting(root: &Root) -> Option<bool> {
+    let folder = "/sys/bus/virtio/devices";
+    let read = |device: &str, file: &str| root.read(&format!("{folder}/{device}/{file}")).unwrap_or_default();
+    let devices = root.list(folder).ok()?;
+    let balloon = devices.iter().find(|device| read(device, "device").trim() == "0x0005")?;
+    read(balloon, "features").chars().nth(5).map(|feature| feature == '1')
+}
+
 /// `ssd`, `rotational` or `virtual`: a paravirtual disk does not tell what is below it.
 fn disk_kind(root: &Root, folder: &Path) -> Option<String> {
     let device = std::fs::metadata(folder).ok()?.dev();
@@ -118,6 +131,22 @@ mod tests {
         let fake = FakeHost::empty().file("/proc/sys/kernel/osrelease", "6.10-rc1\n");
         assert_eq!(is_older_than(&Root::at(fake.path()), 6, 9), Some(false));
         assert_eq!(is_older_than(&Root::at(FakeHost::empty().path()), 6, 9), None);
+    }
+
+    #[test]
+    fn a_balloon_says_whether_free_memory_goes_back() {
+        let with = |features: &str| {
+            let fake = FakeHost::empty()
+                .file("/sys/bus/virtio/devices/virtio0/device", "0x0002\n")
+                .file("/sys/bus/virtio/devices/virtio0/features", "1111111111\n")
+                .file("/sys/bus/virtio/devices/virtio1/device", "0x0005\n")
+                .file("/sys/bus/virtio/devices/virtio1/features", features);
+            free_page_reporting(&Root::at(fake.path()))
+        };
+        assert_eq!(with("0110010100\n"), Some(true));
+        assert_eq!(with("0110000100\n"), Some(false));
+        assert_eq!(with(""), None);
+        assert_eq!(free_page_reporting(&Root::at(FakeHost::modern().path())), None);
     }
 
     #[test]

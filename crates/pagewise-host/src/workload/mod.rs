@@ -227,7 +227,7 @@ pub fn capabilities(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) ->
 pub struct JobSettings {
     /// `env.NAME=VALUE`.
     pub env: BTreeMap<String, String>,
-    /// `jvm.FLAG=VALUE` as options for `JAVA_TOOL_OPTIONS`, in the order written.
+    /// `jvm.FLAG=VALUE` as a JVM's options, in the order written.
     pub java_options: Vec<String>,
     /// `process.thp`.
     pub process_thp: Option<ProcessThp>,
@@ -279,7 +279,7 @@ impl JobSettings {
 }
 
 /// The JVM splits the variable at white space outside quotes (`src/hotspot/share/runtime/arguments.cpp`,
-/// `parse_options_buffer`, JDK 17); inside quotes nothing is escaped.
+/// `parse_options_buffer`, JDK 17); inside quotes nothing is escaped. Spark splits `extraJavaOptions` likewise.
 fn quoted_for_java(option: &str) -> String {
     if !option.contains(char::is_whitespace) {
         return option.to_owned();

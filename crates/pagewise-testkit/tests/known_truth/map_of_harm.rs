@@ -1,5 +1,5 @@
 //! `docs/method/jitter.md` shows the committed trials of the map of harm: where reclaim costs a program something beside a stream;
-//! `docs/method/guard.md` those with a guard: what of that it gives back.
+//! `docs/method/guard.md` those with a guard: what of that it gives back; `docs/method/spark-policies.md` those of Spark on huge pages.
 
 use pagewise_core::comparison::found::{BlockDifference, Comparison, MeasureContrast};
 use pagewise_core::experiment::analysis::Analysis;
@@ -112,6 +112,48 @@ fn guards() -> String {
     std::iter::once(head.to_owned()).chain(analyses("guard").iter().map(of_guards)).collect()
 }
 
+/// b against a in one metric, or a dash where a trial has no such contrast.
+fn percent_of(analysis: &Analysis, a: &str, b: &str, metric: &str) -> String {
+    contrast(analysis, a, b, metric).map_or_else(|| "–".to_owned(), percent)
+}
+
+/// A row for each workload and metric under policies for Spark's memory.
+fn spark_policies() -> String {
+    let policies = ["entire", "storage", "execution", "both", "pretenure"];
+    let mut text = format!(
+        "| workload | metric | {} | storage against entire | n |\n| --- | --- |{}\n",
+        policies.join(" | "),
+        " --- |".repeat(policies.len() + 2)
+    );
+    for analysis in analyses("spark-micro") {
+        let Some(primary) = analysis.comparisons.iter().find(|one| one.a == "none") else { continue };
+        for metric in &analysis.metrics {
+            let against_none: Vec<String> =
+                policies.iter().map(|policy| percent_of(&analysis, "none", policy, &metric.metric.name)).collect();
+            text.push_str(&format!(
+                "| {} | {} | {} | {} | {} |\n",
+                analysis.name.replace('-', " "),
+                metric.metric.name,
+                against_none.join(" | "),
+                percent_of(&analysis, "entire", "storage", &metric.metric.name),
+                primary.blocks,
+            ));
+        }
+    }
+    text
+}
+
+/// A row for each metric of a job with and without a plugin that only observes.
+fn spark_observing() -> String {
+    let mut text = String::from("| metric | with the plugin against without | n |\n| --- | --- | --- |\n");
+    for analysis in analyses("spark-micro") {
+        for one in analysis.comparisons.iter().filter(|one| one.a == "without" && one.b == "observe") {
+            text.push_str(&format!("| {} | {} | {} |\n", one.metric, percent(one), one.blocks));
+        }
+    }
+    text
+}
+
 /// Holds what stands between two marks of a page to what the committed results say.
 fn page_shows(name: &str, mark: &str, table: &str) {
     let file = root().join(name);
@@ -135,4 +177,10 @@ fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
 #[test]
 fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
     page_shows("docs/method/guard.md", "guard", &guards());
+}
+
+#[test]
+fn what_policies_do_to_spark_in_the_reference_is_that_of_the_committed_trials() {
+    page_shows("docs/method/spark-policies.md", "policies", &spark_policies());
+    page_shows("docs/method/spark-policies.md", "observing", &spark_observing());
 }

@@ -2,6 +2,7 @@
 //! a lint.
 
 use super::{Session, SessionError};
+use crate::facts::kernel;
 use crate::guard::status::{self, Running};
 use crate::process::find_program;
 use crate::source::{meminfo, vmstat};
@@ -13,7 +14,7 @@ use pagewise_core::experiment::live::Live;
 use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::live::switching::{self, Switched};
 use pagewise_core::experiment::plan::cells::cells;
-use pagewise_core::experiment::plan::lint::Lint;
+use pagewise_core::experiment::plan::lint::{self, Lint};
 use pagewise_core::experiment::plan::{Factor, Plan, numbers};
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::Bytes;
@@ -45,6 +46,7 @@ impl Session<'_> {
         }
         let mut notes = self.kernels_not_here(plan);
         notes.extend(self.guards_beside());
+        notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
@@ -230,6 +232,7 @@ impl Session<'_> {
         }
         let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
         notes.extend(self.guards_beside());
+        notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
             notes.extend(self.levels_that_change_nothing(plan));
@@ -280,4 +283,63 @@ fn room(cache: &Path) -> Option<Bytes> {
     let there = cache.ancestors().find(|folder| folder.exists())?;
     let found = rustix::fs::statvfs(there).ok()?;
     Some(Bytes(found.f_bavail.saturating_mul(found.f_frsize)))
+}
+
+/// Where free memory goes back to the hypervisor it goes in whole huge pages, so levels differ in how much cold memory they touch.
+fn cold_huge_pages(plan: &Plan, free_page_reporting: Option<bool>) -> Vec<String> {
+    let note = |factor: &Factor| {
+        let policies: Vec<Policy> = factor.levels.values().filter_map(|text| text.parse().ok()).collect();
+        let (first, others) = policies.split_first()?;
+        let differing: BTreeSet<String> = others.iter().flat_map(|other| lint::differing(first, other)).collect();
+        let names: Vec<&str> = differing.iter().map(String::as_str).filter(|name| makes_huge_pages(name)).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "free memory goes back to the hypervisor here, in blocks of 2 MiB (free page reporting), and costs several times as \
+                 much to touch again. Levels of '{}' differ in huge pages ({}), so they differ in how much of that they meet, too: \
+                 an early part of a run says more of this virtual machine than a late one",
+                factor.name,
+                names.join(", ")
+            )
+        })
+    };
+    let factors = plan.factors.iter().filter(|_| free_page_reporting == Some(true));
+    factors.filter_map(note).collect()
+}
+
+/// Whether a tunable decides which memory comes in huge pages.
+fn makes_huge_pages(name: &str) -> bool {
+    let families = ["thp.", "khugepaged.", "mthp[", "workload.spark.pagewise."];
+    let others = [
+        "process.thp",
+        "jvm.UseTransparentHugePages",
+        "jvm.UseLargePages",
+        "vm.nr_hugepages",
+        "vm.nr_overcommit_hugepages",
+    ];
+    families.iter().any(|family| name.starts_with(family)) || others.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_core::experiment::plan::source;
+
+    fn plan(a: &str, b: &str) -> Plan {
+        let text = format!(
+            "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n[[metric]]\nname = 'wall'\n[[factor]]\nname = 'pages'\n\
+             levels.a = '{a}'\nlevels.b = '{b}'\n[[contrast]]\nfactor = 'pages'\na = 'a'\nb = 'b'\n"
+        );
+        source::read(&text, "plan.toml").unwrap()
+    }
+
+    #[test]
+    fn levels_of_huge_pages_are_noted_where_free_memory_goes_back() {
+        let thp = plan("thp.enabled=never,vm.swappiness=1", "thp.enabled=always,vm.swappiness=1");
+        let notes = cold_huge_pages(&thp, Some(true));
+        assert!(notes.len() == 1 && notes[0].contains("(thp.enabled)"), "{notes:?}");
+        assert_eq!(cold_huge_pages(&thp, Some(false)), [""; 0]);
+        assert_eq!(cold_huge_pages(&thp, None), [""; 0]);
+        let same = plan("thp.enabled=always,vm.swappiness=1", "thp.enabled=always,vm.swappiness=60");
+        assert_eq!(cold_huge_pages(&same, Some(true)), [""; 0]);
+    }
 }

@@ -1,6 +1,6 @@
 //! The arguments of a workload on Spark: its own, those that all of them have, and Spark's configuration by its names.
 
-use super::super::{Argument, JobSettings, WorkloadError, java};
+use super::super::{Argument, JobSettings, WorkloadError, java, quoted_for_java};
 use super::Program;
 use std::collections::BTreeMap;
 
@@ -136,7 +136,7 @@ impl Arguments {
         let sets_heap = |option: &&String| option.starts_with("-Xmx") || option.starts_with("-XX:MaxHeapSize=");
         if let Some(option) = job.java_options.iter().find(sets_heap) {
             return Err(WorkloadError::Usage(format!(
-                "{option} by jvm.* does nothing here: Spark writes the heap on the command line, which wins; use workload.heap=…"
+                "{option} by jvm.* is not for Spark's JVMs: it writes their largest heap itself; use workload.heap=…"
             )));
         }
         job.workload_args.iter().try_fold(self.clone(), |all, (name, value)| all.with(program, name, value))
@@ -153,8 +153,25 @@ impl Arguments {
         executors.checked_mul(cpus)
     }
 
-    /// Spark's whole configuration.
-    pub(super) fn confs(&self) -> BTreeMap<String, String> {
+    /// Spark's whole configuration, with a policy's options for the JVMs that compute: the driver's, or with executors of their own
+    /// theirs. They stand on the command line, because G1 heeds `MaxNewSize` and `NewSize` nowhere else (`FLAG_IS_CMDLINE` in
+    /// `src/hotspot/share/gc/g1/g1YoungGenSizer.cpp`, JDK 17).
+    pub(super) fn confs_for(&self, java_options: &[String]) -> BTreeMap<String, String> {
+        let mut confs = self.confs();
+        if !java_options.is_empty() {
+            let of = if self.executor_cpus().is_some() { "executor" } else { "driver" };
+            // The policy's stand behind the user's and win.
+            let options = confs.entry(format!("spark.{of}.extraJavaOptions")).or_default();
+            for option in java_options {
+                options.push_str(if options.is_empty() { "" } else { " " });
+                options.push_str(&quoted_for_java(option));
+            }
+        }
+        confs
+    }
+
+    /// Spark's whole configuration but for a policy.
+    fn confs(&self) -> BTreeMap<String, String> {
         let heap = format!("{}m", self.heap >> 20);
         let mut confs = BTreeMap::from([
             ("spark.master", self.master.clone()),
@@ -239,6 +256,17 @@ mod tests {
         let confs = parse(&[("heap", "1g"), ("master", "local-cluster[2,2,2048]")]).unwrap().confs();
         assert_eq!((confs["spark.executor.memory"].as_str(), confs["spark.cores.max"].as_str()), ("1024m", "4"));
         assert!(!confs.contains_key("spark.driver.memory"));
+    }
+
+    #[test]
+    fn options_of_a_policy_stand_behind_the_users_where_the_work_is() {
+        let options = ["-XX:MaxNewSize=2g".to_owned(), "-Da=b c".to_owned()];
+        let confs = parse(&[("spark.driver.extraJavaOptions", "-Xint")]).unwrap().confs_for(&options);
+        assert_eq!(confs["spark.driver.extraJavaOptions"], "-Xint -XX:MaxNewSize=2g \"-Da=b c\"");
+        let confs = parse(&[("master", "local-cluster[2,2,2048]")]).unwrap().confs_for(&options);
+        assert_eq!(confs["spark.executor.extraJavaOptions"], "-XX:MaxNewSize=2g \"-Da=b c\"");
+        assert!(!confs.contains_key("spark.driver.extraJavaOptions"));
+        assert!(!parse(&[]).unwrap().confs_for(&[]).keys().any(|name| name.contains("extraJavaOptions")));
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl Ready {
         let environment: BTreeMap<String, String> = run.job.env.clone().into_iter().chain(own.clone()).collect();
         let mut argv = vec![self.java.program(), "-cp".to_owned(), self.spark.class_path()];
         argv.extend(["org.apache.spark.launcher.Main", "org.apache.spark.deploy.SparkSubmit"].map(str::to_owned));
-        for (name, value) in arguments.confs() {
+        for (name, value) in arguments.confs_for(&run.job.java_options) {
             argv.extend(["--conf".to_owned(), format!("{name}={value}")]);
         }
         argv.extend(["--class".to_owned(), class.to_owned(), self.programs.display().to_string()]);
@@ -100,8 +100,8 @@ impl Ready {
             WorkloadError::Step(format!("Spark's launcher gave no command line: {}", java::reason(&ended)))
         })?;
         let mut job = run.job.clone();
-        // By this variable, because it reaches the executors' JVMs, too. The policy's options stand behind it and win.
-        job.java_options.insert(0, format!("-Xlog:gc:file={}:uptime,tags:filecount=0", log_of(&scratch)));
+        // By the variable, because it reaches every JVM.
+        job.java_options = vec![format!("-Xlog:gc:file={}:uptime,tags:filecount=0", log_of(&scratch))];
         let mut env = job.environment();
         env.extend(own);
         Ok(Command { argv, env, dir: Some(scratch), ..Command::default() })

@@ -177,7 +177,8 @@ public final class Heap {
 
     /** Whether the JVM was started with all of its heap committed ({@code -Xms} as {@code -Xmx}): memory that it gives back and takes again loses advice. */
     public static boolean isFixedSize() {
-        return JvmFlags.number("InitialHeapSize") == JvmFlags.number("MaxHeapSize");
+        long largest = JvmFlags.number("MaxHeapSize");
+        return JvmFlags.number("InitialHeapSize") == largest && JvmFlags.number("MinHeapSize") == largest;
     }
 
     /** Bytes that the young generation may grow to: {@code -XX:MaxNewSize}, under G1 by default 60 % of the heap. */

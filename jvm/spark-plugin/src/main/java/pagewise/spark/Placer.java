@@ -1,6 +1,7 @@
 package pagewise.spark;
 
 import java.io.IOException;
+import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -21,6 +22,7 @@ import pagewise.placement.Memory;
 import pagewise.placement.Outcome;
 import pagewise.placement.Range;
 import pagewise.placement.Region;
+import pagewise.placement.Slab;
 
 /**
  * The thread that places an executor's memory: it advises the part of the heap that the policy names before it is touched, keeps some of it
@@ -29,6 +31,8 @@ import pagewise.placement.Region;
 final class Placer implements Runnable {
     private static final long MILLISECOND = 1_000_000L;
     private static final long CYCLE = 100 * MILLISECOND;
+    /** Between two looks at a heap where nothing moves: no collection, which is what makes old memory grow, and nothing to do. */
+    private static final long LOOK_EVERY = 1_000 * MILLISECOND;
     private static final long REPAIR_EVERY = 1_000 * MILLISECOND;
     /** Where nothing was to be repaired. */
     private static final long LOOK_AGAIN_AFTER = 5_000 * MILLISECOND;
@@ -48,6 +52,8 @@ final class Placer implements Runnable {
     /** Percent of time that some task waited for memory, above which nothing free is kept. */
     private static final double PRESSURE = 5;
 
+    private static final List<GarbageCollectorMXBean> COLLECTORS = ManagementFactory.getGarbageCollectorMXBeans();
+
     private final Settings settings;
     private final Counts counts;
     private final Slabs slabs;
@@ -62,6 +68,8 @@ final class Placer implements Runnable {
     private Promotion promotion;
     private boolean ready;
     private boolean populates;
+    /** Whether all of the heap is committed from start to end. */
+    private boolean keepsSize;
     /** Where old memory ends, as last advised; 0 before the first time. */
     private long cutAt;
     private Range wanted = new Range(0, 0);
@@ -69,6 +77,10 @@ final class Placer implements Runnable {
     private int refused;
     private long repairAt;
     private long stateAt;
+    private long lookedAt;
+    private long collections;
+    /** Whether the last cycle populated or collapsed, and may have more to do. */
+    private boolean isBusy;
 
     Placer(Settings settings, Counts counts, Slabs slabs, Consumer<State> tell) {
         this.settings = settings;
@@ -90,9 +102,8 @@ final class Placer implements Runnable {
             while (!stopped) {
                 long begun = System.nanoTime();
                 cycle(begun);
-                counts.cpuNanos.set(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime());
                 long left = CYCLE - (System.nanoTime() - begun);
-                Thread.sleep(Math.max(1, (ready && settings.enforce() ? left : 10 * CYCLE) / MILLISECOND));
+                Thread.sleep(Math.max(1, (ready && settings.enforce() ? left : LOOK_EVERY) / MILLISECOND));
             }
         } catch (InterruptedException end) {
             Thread.currentThread().interrupt();
@@ -116,6 +127,7 @@ final class Placer implements Runnable {
         Heap heap = Heap.inspect();
         HostMode mode = Memory.hostMode();
         host = mode.enabled();
+        keepsSize = Heap.isFixedSize();
         examine(heap, mode);
         if (settings.enforce()) {
             if (settings.policy() != Policy.BOTH && host == HostMode.Enabled.ALWAYS) {
@@ -126,7 +138,7 @@ final class Placer implements Runnable {
         if (ready) {
             long most = settings.windowBytes() > 0 ? settings.windowBytes() : heap.range().length() / 20;
             promotion = new Promotion(Math.max(16 << 20, heap.range().length() / 64), most);
-            populates = settings.policy().storage && Heap.isFixedSize() && !Heap.isPreTouched() && host != HostMode.Enabled.NEVER;
+            populates = settings.policy().storage && keepsSize && !Heap.isPreTouched() && host != HostMode.Enabled.NEVER;
         } else if (settings.enforce() && heap.source() == Heap.Source.RANGE_ONLY && settings.policy() != Policy.NONE) {
             advise(settings.policy() == Policy.BOTH ? heap.range()
                     : settings.policy().storage ? heap.placeOfOld(SHARE) : heap.placeOfYoung(SHARE), Advice.HUGEPAGE);
@@ -146,9 +158,9 @@ final class Placer implements Runnable {
                     ? "the heap is not placed: " + heap.why()
                     : "the heap is cut at " + SHARE + " of its length, once and for all: " + heap.why());
         }
-        if (heap.source() != Heap.Source.NONE && !Heap.isFixedSize()) {
-            counts.trouble("the heap begins smaller than it may become, and memory it takes later loses advice: add -Xms with the size of"
-                    + " spark.executor.memory to " + options);
+        if (heap.source() != Heap.Source.NONE && !keepsSize) {
+            counts.trouble("the heap may be smaller than spark.executor.memory, and memory it gives back and takes again loses advice: add -Xms"
+                    + " with that size to " + options + "; until then advice is given again and again, and nothing is populated");
         }
         if (Heap.isPreTouched()) {
             counts.trouble("-XX:+AlwaysPreTouch has put the heap on small pages before advice could be given: leave it out of " + options
@@ -183,7 +195,7 @@ final class Placer implements Runnable {
     }
 
     private void cycle(long now) {
-        if (ready && settings.enforce() && settings.policy() != Policy.NONE) {
+        if (ready && settings.enforce() && settings.policy() != Policy.NONE && isToLook(now)) {
             Heap heap = Heap.inspect();
             if (heap.source() != Heap.Source.STRUCTURES) {
                 counts.trouble("the heap is not followed any more: " + heap.why());
@@ -205,17 +217,32 @@ final class Placer implements Runnable {
             }
         }
         if (settings.enforce() && settings.policy().execution) {
-            slabs.install();
+            slabs.install(settings.reserved() ? Slab.PageKind.RESERVED : Slab.PageKind.HUGE);
         }
         if (now >= stateAt) {
             long begun = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
             State state = State.read(Heap.inspect(), old, slabs, blocks);
-            long took = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() - begun;
+            counts.cpuNanos.set(ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime());
+            long took = counts.cpuNanos.get() - begun;
             // The first time is no measure: classes are loaded.
             stateAt = System.nanoTime() + (stateAt == 0 ? STATE_EVERY : Math.max(STATE_EVERY, took * STATE_SHARE));
             tell.accept(state);
             slabs.trim(isUnderPressure());
         }
+    }
+
+    private boolean isToLook(long now) {
+        long count = 0;
+        for (GarbageCollectorMXBean collector : COLLECTORS) {
+            count += collector.getCollectionCount();
+        }
+        if (!isBusy && count == collections && now - lookedAt < LOOK_EVERY) {
+            return false;
+        }
+        isBusy = false;
+        collections = count;
+        lookedAt = now;
+        return true;
     }
 
     private boolean isUnderPressure() {
@@ -250,7 +277,8 @@ final class Placer implements Runnable {
         for (Range lost : without(wanted, now)) {
             advise(lost, Advice.NOHUGEPAGE);
         }
-        for (Range gained : without(now, wanted)) {
+        // What a heap gives back to the host and takes again has no advice any more.
+        for (Range gained : keepsSize || now.isEmpty() ? without(now, wanted) : List.of(now)) {
             advise(gained, Advice.HUGEPAGE);
         }
         wanted = now;
@@ -296,6 +324,7 @@ final class Placer implements Runnable {
                     return;
                 }
                 populated.set(index);
+                isBusy = true;
                 counts.populatedBytes.addAndGet(huge);
                 left--;
             }
@@ -310,6 +339,7 @@ final class Placer implements Runnable {
         }
         long budget = Math.max(1, settings.collapsesPerSecond() * CYCLE / (1_000 * MILLISECOND));
         for (long done = 0; done < budget && settings.collapsesPerSecond() > 0 && !repairs.isEmpty() && !stopped; done++) {
+            isBusy = true;
             collapse(repairs.poll());
             if (refused >= REFUSALS) {
                 refused = 0;

@@ -12,23 +12,26 @@ import java.util.Map;
  * @param pretenure          whether the user means to have objects promoted at once, which only a flag of the JVM does
  * @param windowBytes        the most that is populated ahead of the frontier; 0 for 5 % of the heap
  * @param collapsesPerSecond huge pages put together a second, at most
+ * @param reserved           whether Tungsten's pages outside the heap come from those that an administrator reserved (hugetlb)
  * @param problems           what cannot be: then the policy is NONE and nothing is changed. One line each
  */
-record Settings(Policy policy, boolean enforce, boolean pretenure, long windowBytes, int collapsesPerSecond, List<String> problems) {
+record Settings(Policy policy, boolean enforce, boolean pretenure, long windowBytes, int collapsesPerSecond, boolean reserved, List<String> problems) {
     static final String PREFIX = "spark.pagewise.";
     static final String POLICY = PREFIX + "policy";
     static final String MODE = PREFIX + "mode";
     static final String PRETENURE = PREFIX + "pretenure";
     static final String WINDOW = PREFIX + "window";
     static final String COLLAPSE_RATE = PREFIX + "collapsesPerSecond";
+    static final String RESERVED = PREFIX + "reserved";
+    private static final List<String> NAMES = List.of(POLICY, MODE, PRETENURE, WINDOW, COLLAPSE_RATE, RESERVED);
     private static final int DEFAULT_COLLAPSES_PER_SECOND = 50;
 
     /** From those settings of a job that begin with {@link #PREFIX}. */
     static Settings from(Map<String, String> given) {
         List<String> problems = new ArrayList<>();
         for (String name : given.keySet()) {
-            if (!List.of(POLICY, MODE, PRETENURE, WINDOW, COLLAPSE_RATE).contains(name)) {
-                problems.add(name + " is not known; there are " + String.join(", ", POLICY, MODE, PRETENURE, WINDOW, COLLAPSE_RATE));
+            if (!NAMES.contains(name)) {
+                problems.add(name + " is not known; there are " + String.join(", ", NAMES));
             }
         }
         String policy = choice(given, POLICY, List.of("none", "storage", "execution", "both"), problems);
@@ -36,11 +39,18 @@ record Settings(Policy policy, boolean enforce, boolean pretenure, long windowBy
         String pretenure = choice(given, PRETENURE, List.of("off", "on"), problems);
         long window = number(given, WINDOW, 0, 1L << 46, problems);
         long rate = number(given, COLLAPSE_RATE, DEFAULT_COLLAPSES_PER_SECOND, 100_000, problems);
+        String reserved = choice(given, RESERVED, List.of("off", "on"), problems);
         if (!problems.isEmpty()) {
-            return new Settings(Policy.NONE, false, false, 0, 0, List.copyOf(problems));
+            return new Settings(Policy.NONE, false, false, 0, 0, false, List.copyOf(problems));
         }
         return new Settings(
-                Policy.valueOf(policy.toUpperCase(Locale.ROOT)), mode.equals("enforce"), pretenure.equals("on"), window, (int) rate, List.of());
+                Policy.valueOf(policy.toUpperCase(Locale.ROOT)),
+                mode.equals("enforce"),
+                pretenure.equals("on"),
+                window,
+                (int) rate,
+                reserved.equals("on"),
+                List.of());
     }
 
     /** The first is what holds where nothing is given. */

@@ -36,8 +36,12 @@ final class Slabs {
         this.counts = counts;
     }
 
-    /** Puts ours in the place of Spark's own allocator, once; asked too early it does nothing. Says why where another is there already. */
-    void install() {
+    /**
+     * Puts ours in the place of Spark's own allocator, once; asked too early it does nothing. Says why where another is there already.
+     *
+     * @param pages that the slab outside the heap asks for
+     */
+    void install(Slab.PageKind pages) {
         SparkEnv env = SparkEnv.get();
         if (isSettled || env == null || env.memoryManager() == null) {
             return;
@@ -49,7 +53,7 @@ final class Slabs {
             Object now = field.get(env.memoryManager());
             MemoryAllocator replaced;
             if (now == MemoryAllocator.UNSAFE) {
-                slab = Slab.open(Slab.PageKind.HUGE);
+                slab = Slab.open(pages);
                 replaced = new OutsideHeap((MemoryAllocator) now);
             } else if (now == MemoryAllocator.HEAP) {
                 replaced = new InHeap((MemoryAllocator) now);
@@ -106,6 +110,7 @@ final class Slabs {
             Coverage coverage = open.coverage();
             values.put("tungsten.mapped.bytes", usage.mapped());
             values.put("tungsten.slack.bytes", usage.slack());
+            values.put("tungsten.reserved.bytes", usage.reserved());
             values.put("tungsten.resident.bytes", coverage.resident());
             values.put("tungsten.huge.bytes", coverage.huge());
             return;
@@ -132,6 +137,9 @@ final class Slabs {
         @Override
         public MemoryBlock allocate(long size) {
             long address = size < SMALLEST ? 0 : slab.allocate(size);
+            if (size >= SMALLEST && !slab.trouble().isEmpty()) {
+                counts.say("Tungsten's pages outside the heap: " + slab.trouble());
+            }
             if (address == 0) {
                 return spark.allocate(size);
             }

@@ -30,6 +30,7 @@ record State(Map<String, Long> values, String missing) {
             "blocks.huge.bytes",
             "tungsten.mapped.bytes",
             "tungsten.slack.bytes",
+            "tungsten.reserved.bytes",
             "tungsten.resident.bytes",
             "tungsten.huge.bytes");
 

@@ -149,7 +149,7 @@ public final class Job {
         return List.of(found).iterator();
     }
 
-    /** AnonHugePages of the mappings that make up the heap, by another reader than ours. */
+    /** Bytes on huge pages, transparent or hugetlb, of the mappings that begin in this range, by another reader than ours. */
     private static long smaps(Range range) throws Exception {
         long bytes = 0;
         boolean inside = false;
@@ -157,7 +157,7 @@ public final class Job {
             if (line.matches("[0-9a-f]+-[0-9a-f]+ .*")) {
                 long start = Long.parseUnsignedLong(line.substring(0, line.indexOf('-')), 16);
                 inside = range.holds(start);
-            } else if (inside && line.startsWith("AnonHugePages:")) {
+            } else if (inside && (line.startsWith("AnonHugePages:") || line.startsWith("Private_Hugetlb:"))) {
                 bytes += Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
             }
         }

@@ -14,21 +14,23 @@ class SettingsTest {
     @Test
     void unlessAskedItOnlyObserves() {
         Settings none = Settings.from(Map.of());
-        assertEquals(new Settings(Policy.NONE, false, false, 0, 50, java.util.List.of()), none);
+        assertEquals(new Settings(Policy.NONE, false, false, 0, 50, false, java.util.List.of()), none);
         assertFalse(Settings.from(Map.of(Settings.POLICY, "storage")).enforce());
     }
 
     @Test
     void everySettingIsRead() {
         Settings all = Settings.from(Map.of(
-                Settings.POLICY, " Storage", Settings.MODE, "enforce", Settings.PRETENURE, "on", Settings.WINDOW, "64m", Settings.COLLAPSE_RATE, "7"));
-        assertEquals(new Settings(Policy.STORAGE, true, true, 64 << 20, 7, java.util.List.of()), all);
+                Settings.POLICY, " Storage", Settings.MODE, "enforce", Settings.PRETENURE, "on", Settings.WINDOW, "64m", Settings.COLLAPSE_RATE, "7",
+                Settings.RESERVED, "on"));
+        assertEquals(new Settings(Policy.STORAGE, true, true, 64 << 20, 7, true, java.util.List.of()), all);
     }
 
     @ParameterizedTest
     @CsvSource({
         "spark.pagewise.policy,everything,'none, storage, execution, both'",
         "spark.pagewise.mode,on,'observe, enforce'",
+        "spark.pagewise.reserved,1g,'off, on'",
         "spark.pagewise.polciy,storage,is not known",
         "spark.pagewise.window,many,64m",
         "spark.pagewise.window,-1,64m",
