@@ -16,6 +16,8 @@ pub mod guard;
 
 pub mod huge_pages;
 
+pub mod spark;
+
 pub mod tunable;
 
 pub mod spelling;
