@@ -10,6 +10,20 @@ pub struct AnonymousMemory {
     pub anon: u64,
     /// `RssShmem` in bytes.
     pub shmem: u64,
+    /// `VmSize` in bytes: the address space.
+    pub mapped: u64,
+    /// `PPid`.
+    pub parent: u32,
+}
+
+impl AnonymousMemory {
+    /// Whether this may be its parent's memory seen twice: that of a child that was forked and has not yet started its program. Threads of the
+    /// parent go on meanwhile, so a 64th may differ.
+    #[must_use]
+    pub fn is_like(&self, parent: &AnonymousMemory) -> bool {
+        let near = |a: u64, b: u64| a.abs_diff(b) <= b / 64;
+        self.anon > 0 && near(self.mapped, parent.mapped) && near(self.anon, parent.anon)
+    }
 }
 
 /// Reads it. `None` when the process is gone, is a kernel thread, or the kernel (before 4.5) does not split its RSS.
@@ -25,7 +39,9 @@ pub fn parse_status(text: &str) -> Option<AnonymousMemory> {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
         line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     };
-    Some(AnonymousMemory { anon: bytes("RssAnon:")?, shmem: bytes("RssShmem:")? })
+    let parent = text.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
+    let (anon, shmem, mapped) = (bytes("RssAnon:")?, bytes("RssShmem:")?, bytes("VmSize:")?);
+    Some(AnonymousMemory { anon, shmem, mapped, parent })
 }
 
 /// The session a process belongs to. `None` when it is gone.
@@ -167,9 +183,21 @@ mod tests {
     }
 
     #[test]
+    fn a_child_that_lies_in_its_parents_memory_is_like_it() {
+        let of = |anon, mapped| AnonymousMemory { anon, shmem: 0, mapped, parent: 1 };
+        assert!(of(1 << 30, 4 << 30).is_like(&of(1 << 30, 4 << 30)));
+        assert!(of((1 << 30) + (2 << 20), 4 << 30).is_like(&of(1 << 30, 4 << 30)));
+        assert!(!of(1 << 29, 4 << 30).is_like(&of(1 << 30, 4 << 30)));
+        assert!(!of(1 << 30, 2 << 30).is_like(&of(1 << 30, 4 << 30)));
+        assert!(!of(0, 0).is_like(&of(0, 0)));
+    }
+
+    #[test]
     fn file_pages_are_not_counted() {
-        let text = "Name:\tx\nVmRSS:\t  30 kB\nRssAnon:\t      10 kB\nRssFile:\t      15 kB\nRssShmem:\t       5 kB\n";
-        assert_eq!(parse_status(text), Some(AnonymousMemory { anon: 10_240, shmem: 5_120 }));
+        let text = "Name:\tx\nPPid:\t12\nVmSize:\t 100 kB\nVmRSS:\t  30 kB\nRssAnon:\t      10 kB\nRssFile:\t      15 kB\n\
+                    RssShmem:\t       5 kB\n";
+        let wanted = AnonymousMemory { anon: 10_240, shmem: 5_120, mapped: 102_400, parent: 12 };
+        assert_eq!(parse_status(text), Some(wanted));
         assert_eq!(parse_status("Name:\tkthreadd\n"), None);
     }
 }

@@ -5,10 +5,11 @@ use crate::root::Root;
 use crate::scope::Scope;
 use crate::source::cpu::CpuTimes;
 use crate::source::diskstats::Moved;
+use crate::source::process::AnonymousMemory;
 use crate::source::psi::Pressure;
 use crate::source::{SourceError, buddyinfo, cpu, diskstats, process, psi, vmstat};
 use pagewise_core::counter::{self, Quantity};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Name to value, and name to the reason why there is none.
@@ -203,6 +204,8 @@ pub struct MemoryWatch<'a> {
     last: Option<(Instant, u64)>,
     samples: u32,
     known: Vec<u32>,
+    /// Those that looked like their parents' copies at the last sample.
+    copies: BTreeSet<u32>,
     scanned: Option<Instant>,
     rescan_after: Duration,
 }
@@ -220,6 +223,7 @@ impl<'a> MemoryWatch<'a> {
             last: None,
             samples: 0,
             known: Vec::new(),
+            copies: BTreeSet::new(),
             scanned: None,
             rescan_after,
         }
@@ -227,13 +231,19 @@ impl<'a> MemoryWatch<'a> {
 
     fn sample(&mut self, leaders: &[u32]) {
         self.find_processes(leaders);
-        let read = |pid: &u32| process::anonymous_memory(self.root, *pid);
-        let found: Vec<_> = self.known.iter().filter_map(read).collect();
+        let read = |pid: &u32| Some((*pid, process::anonymous_memory(self.root, *pid)?));
+        let found: BTreeMap<u32, AnonymousMemory> = self.known.iter().filter_map(read).collect();
         if found.is_empty() {
             return;
         }
         let now = Instant::now();
-        let bytes: u64 = found.iter().map(|memory| memory.anon + memory.shmem).sum();
+        // A JVM that starts a program is there twice for a moment. Whoever still looks so at the next sample has memory of its own.
+        let is_copy = |memory: &AnonymousMemory| found.get(&memory.parent).is_some_and(|parent| memory.is_like(parent));
+        let copies: BTreeSet<u32> = found.iter().filter(|(_, memory)| is_copy(memory)).map(|(pid, _)| *pid).collect();
+        let counts = |pid: &u32| !copies.contains(pid) || self.copies.contains(pid);
+        let counted = found.iter().filter(|(pid, _)| counts(pid));
+        let bytes: u64 = counted.map(|(_, memory)| memory.anon + memory.shmem).sum();
+        self.copies = copies;
         if let Some((then, before)) = self.last {
             self.integral += (bytes + before) as f64 / 2.0 * (now - then).as_secs_f64();
         }
@@ -322,6 +332,7 @@ pub fn custom_metrics(text: &str, measures: &mut Measures) -> Result<(), String>
 mod tests {
     use super::*;
     use crate::process::{Command, Limits, run};
+    use pagewise_testkit::FakeHost;
 
     #[test]
     fn memory_of_a_run_is_seen_with_and_without_a_cgroup() {
@@ -342,6 +353,30 @@ mod tests {
             assert!(measures.values["anon_integral"] > 32e6, "cgroup {with_cgroup}: {measures:?}");
             assert!(measures.values["minor_faults"] > 100.0);
         }
+    }
+
+    #[test]
+    fn a_program_that_is_being_started_counts_once_and_a_second_process_twice() {
+        let status = |parent: u32, mib: u64| {
+            let kib = mib << 10;
+            format!("PPid:\t{parent}\nVmSize:\t{} kB\nRssAnon:\t{kib} kB\nRssShmem:\t0 kB\n", 4 * kib)
+        };
+        let fake = FakeHost::empty().file("/proc/10/status", &status(1, 1024));
+        let (root, scope) = (Root::at(fake.path()), Scope::create(&Root::at("/nonexistent")));
+        let mut memory = MemoryWatch::new(&root, &scope);
+        let mut sample = |pids: &[u32]| {
+            memory.known = pids.to_vec();
+            memory.scanned = Some(Instant::now());
+            memory.rescan_after = Duration::from_secs(60);
+            memory.sample(&[]);
+            memory.last.unwrap().1 >> 20
+        };
+        assert_eq!(sample(&[10]), 1024);
+        fake.write("/proc/11/status", &status(10, 1025));
+        assert_eq!(sample(&[10, 11]), 1024, "in its parent's memory");
+        assert_eq!(sample(&[10, 11]), 2049, "of its own, since it stays");
+        fake.write("/proc/11/status", &status(10, 30));
+        assert_eq!(sample(&[10, 11]), 1054);
     }
 
     #[test]
