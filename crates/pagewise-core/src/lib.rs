@@ -32,6 +32,8 @@ pub mod stats;
 
 pub mod finding;
 
+pub mod spark;
+
 pub mod comparison;
 
 pub mod experiment;
