@@ -18,6 +18,7 @@ pub(crate) mod revert;
 pub(crate) mod set;
 pub(crate) mod show;
 pub(crate) mod snapshot;
+pub(crate) mod spark;
 pub(crate) mod top;
 pub(crate) mod trial;
 pub(crate) mod watch;
@@ -68,6 +69,7 @@ verbs! {
     /// Keep page reclaim out of the application's way
     guard: Guard(guard::GuardArgs),
     hugepages: Hugepages(hugepages::HugepagesArgs),
+    spark: Spark(spark::SparkArgs),
     workload: Workload(workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     watch_owner: WatchOwner(watch_owner::WatchArgs),

@@ -113,7 +113,9 @@ impl Distribution {
         })
     }
 
-    fn in_home(home: &Path) -> Option<Distribution> {
+    /// The one in this folder, by the name of its core jar.
+    #[must_use]
+    pub fn in_home(home: &Path) -> Option<Distribution> {
         let entries = fs::read_dir(home.join("jars")).ok()?;
         entries.filter_map(Result::ok).find_map(|entry| {
             let name = entry.file_name().to_str()?.to_owned();
