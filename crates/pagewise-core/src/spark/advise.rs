@@ -313,3 +313,65 @@ fn waits(job: &Job) -> Verdict {
     let said = format!("Tasks were on a CPU for {} of their time.", words::percent(part.value.unwrap_or(0.0)));
     Draft::new(Severity::Low, said).sure(Confidence::Medium).shown([part]).change(advice("look at disks and networks first: pagewise diagnose")).found()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(cached: u64, reads: u64, shuffled: u64) -> Job {
+        let mut log = EventLog { has_blocks: true, ..EventLog::default() };
+        let at = |id: u64, bytes: u64| {
+            format!("{{\"Event\":\"SparkListenerBlockUpdated\",\"Block Updated Info\":{{\"Block Manager ID\":{{\"Executor ID\":\"driver\"}},\
+                     \"Block ID\":\"rdd_{id}_0\",\"Memory Size\":{bytes}}}}}")
+        };
+        log.line(at(1, cached).as_bytes());
+        assert_eq!(log.unreadable, 0);
+        if let Some(rdd) = log.cached.get_mut(&1) {
+            (rdd.made, rdd.reads) = (1, reads);
+        }
+        (log.tasks.count, log.tasks.run, log.tasks.cpu, log.tasks.shuffle_written) = (8, 1000, 900_000_000, shuffled);
+        Job { log, heap: 1 << 30 }
+    }
+
+    fn tried(job: &Job) -> Option<String> {
+        let finding = diagnose(job, "a test").findings.into_iter().find(|finding| finding.id == "policy-to-try")?;
+        finding.change?.settings.first().map(|setting| setting.to.clone())
+    }
+
+    #[test]
+    fn the_policy_follows_from_what_is_read_again_and_what_is_shuffled() {
+        let (much, little) = (400 << 20, 8 << 20);
+        assert_eq!(tried(&job(much, 10, little)).as_deref(), Some("storage"));
+        assert_eq!(tried(&job(little, 10, much)).as_deref(), Some("execution"));
+        assert_eq!(tried(&job(much, 1, much)).as_deref(), Some("execution"), "read once is not read often");
+        assert_eq!(tried(&job(much, 3, much)).as_deref(), Some("both"));
+        assert_eq!(tried(&job(little, 10, little)), None);
+    }
+
+    #[test]
+    fn without_sizes_it_says_what_is_missing_instead_of_guessing() {
+        let mut without = job(400 << 20, 10, 1 << 30);
+        without.log.has_blocks = false;
+        let open = diagnose(&without, "a test").not_decided;
+        assert!(open.iter().any(|rule| rule.id == "policy-to-try" && rule.missing[0].why.contains("logBlockUpdates")), "{open:?}");
+    }
+
+    #[test]
+    fn loops_short_jobs_small_shuffles_and_collections_are_named() {
+        let mut of = job(400 << 20, 1, 0);
+        for id in 10..14 {
+            of.log.cached.insert(id, Cached { made: 1, reads: 1, ..Cached::default() });
+        }
+        for stage in 0..10 {
+            of.log.shuffles.insert(stage, 1000);
+        }
+        (of.log.began, of.log.ended, of.log.tasks.collecting) = (Some(0), Some(5000), 300);
+        let found: Vec<String> = diagnose(&of, "a test").findings.into_iter().map(|finding| finding.id).collect();
+        for id in ["cache-more-rarely", "one-long-execution", "fewer-larger-shuffles", "collections-take-time"] {
+            assert!(found.iter().any(|one| one == id), "{id}: {found:?}");
+        }
+        of.log.ended = Some(200_000);
+        of.log.tasks.cpu = 1_000_000;
+        assert!(diagnose(&of, "a test").findings.iter().any(|finding| finding.id == "waits-more-than-it-computes"));
+    }
+}

@@ -263,7 +263,18 @@ pub fn diagnose(seen: &Seen) -> Diagnosis {
     let mut parts = vec![version("Spark", seen.spark), version("Java", seen.java), kind.to_owned()];
     parts.extend(seen.max_heap.map(|heap| format!("heap {}", Bytes(heap))));
     let notes = seen.log.as_ref().map(log_notes).unwrap_or_default();
-    judged::diagnosis(RULES, seen, look(&seen.subject, seconds, tier, parts.join(", ")), notes, tier)
+    let mut diagnosis = judged::diagnosis(RULES, seen, look(&seen.subject, seconds, tier, parts.join(", ")), notes, tier);
+    diagnosis.notes.extend(together(&diagnosis, &seen.options_name()));
+    diagnosis
+}
+
+/// Each finding's line has the user's options with its own change: of several only one line with all of it does.
+fn together(diagnosis: &Diagnosis, name: &str) -> Option<String> {
+    let settings = diagnosis.findings.iter().filter_map(|finding| finding.change.as_ref()).flat_map(|change| &change.settings);
+    let options: Vec<JavaOptions> =
+        settings.filter(|setting| setting.tunable == name).map(|setting| JavaOptions::parse(&setting.to)).collect();
+    let all = options.iter().skip(1).fold(options.first()?.clone(), |all, one| all.joined(one));
+    (options.len() > 1).then(|| format!("{} findings change {name}. What all of them add, in one line: {}", options.len(), line(name, &all.text())))
 }
 
 /// What makes a log less than whole.
@@ -802,5 +813,130 @@ fn young_unbounded(of: &Seen) -> Verdict {
             let fixed = of.with_option(&word, &["-Xmn", "-XX:MaxNewSize="], "two fifths of the heap, and what is cached stays apart");
             Draft::new(Severity::Medium, format!("{given}, and the heap may have {}.", Bytes(heap))).change(fixed).found()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const G: u64 = 1 << 30;
+
+    fn seen(options: &str, conf: &[(&str, &str)]) -> Seen {
+        let conf = conf.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Seen {
+            spark: Some(Version::of(4, 0, 1)),
+            java: Some(Version::of(17, 0, 15)),
+            conf: Some(conf),
+            options: JavaOptions::parse(options),
+            max_heap: Some(2 * G),
+            log: Some(EventLog::default()),
+            ..Seen::default()
+        }
+    }
+
+    fn live(of: Seen) -> Seen {
+        let live = Live { collector: Some(Collector::G1), thp: Some("madvise".to_owned()), ..Live::default() };
+        Seen { live: Some(live), log: None, ..of }
+    }
+
+    fn found(of: &Seen) -> Vec<String> {
+        diagnose(of).findings.into_iter().map(|finding| finding.id).collect()
+    }
+
+    fn fixed(of: &Seen, id: &str) -> String {
+        let finding = diagnose(of).findings.into_iter().find(|finding| finding.id == id).unwrap();
+        finding.change.unwrap().settings[0].to.clone()
+    }
+
+    const PLUGGED: [(&str, &str); 3] =
+        [("spark.plugins", PLUGIN), ("spark.pagewise.policy", "storage"), ("spark.pagewise.mode", "enforce")];
+    const GOOD: &str = "-Xms2g -XX:MaxNewSize=819m";
+
+    #[test]
+    fn what_is_as_it_should_be_is_not_found() {
+        assert_eq!(found(&seen(GOOD, &PLUGGED)), Vec::<String>::new());
+        assert_eq!(found(&live(seen(GOOD, &PLUGGED))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn options_are_judged_and_the_line_keeps_the_users_own() {
+        let own = [("spark.driver.extraJavaOptions", "-Da=b -Xms1g --add-opens=java.base/java.io=ALL-UNNAMED")];
+        assert_eq!(fixed(&seen("-Xms1g", &own), "heap-grows"), "-Da=b -Xms2g");
+        let pretouch = seen(&format!("{GOOD} -XX:+AlwaysPreTouch"), &PLUGGED);
+        assert_eq!(found(&pretouch), ["pretouch-with-plugin"]);
+        assert_eq!(found(&seen(&format!("{GOOD} -XX:+UseTransparentHugePages"), &PLUGGED)), ["whole-heap-and-a-part"]);
+        assert_eq!(found(&seen("-Xms2g", &PLUGGED)), ["young-unbounded"]);
+        let both = diagnose(&seen("", &PLUGGED));
+        assert!(both.notes.iter().any(|note| note.contains("-Xms2g -XX:MaxNewSize=819m")), "{:?}", both.notes);
+    }
+
+    #[test]
+    fn versions_are_judged() {
+        let ga = Some(Version::of(25, 0, 0));
+        let flag = Seen { java: ga, spark: Some(Version::of(4, 2, 0)), ..seen("-Xms2g -XX:+UseTransparentHugePages", &[]) };
+        assert_eq!(found(&flag), ["jdk-25-flag", "spark-and-java"]);
+        let warned = Seen { java: Some(Version::of(24, 0, 1)), spark: None, ..seen(GOOD, &PLUGGED) };
+        assert_eq!(found(&warned), ["native-access"]);
+        assert_eq!(found(&Seen { spark: Some(Version::of(5, 0, 0)), ..warned }), Vec::<String>::new(), "Spark gives it");
+    }
+
+    #[test]
+    fn the_plugin_has_to_be_told_and_spelt() {
+        assert_eq!(found(&seen(GOOD, &PLUGGED[..2])), ["plugin-observes"]);
+        let misspelt = [&PLUGGED[..], &[("spark.pagewise.windw", "64m")]].concat();
+        let misspelt = seen(GOOD, &misspelt);
+        assert_eq!((found(&misspelt), fixed(&misspelt, "plugin-setting").as_str()), (vec!["plugin-setting".to_owned()], "64m"));
+    }
+
+    #[test]
+    fn a_jvm_is_held_against_its_host() {
+        let on = |change: &dyn Fn(&mut Live), options: &str| {
+            let mut of = live(seen(options, &[]));
+            change(of.live.as_mut().unwrap());
+            found(&of)
+        };
+        let flag = "-Xms2g -XX:+UseTransparentHugePages";
+        assert_eq!(on(&|live| live.thp = Some("never".to_owned()), flag), ["flag-against-host"]);
+        assert_eq!(on(&|live| live.thp = Some("always".to_owned()), "-Xms2g -XX:-UseTransparentHugePages"), ["flag-against-host"]);
+        assert_eq!(on(&|live| live.mapped = Some((G, G / 100)), flag), ["flag-without-effect"]);
+        assert_eq!(on(&|live| live.mapped = Some((G, G / 2)), flag), Vec::<String>::new());
+        assert_eq!(on(&|live| live.collector = Some(Collector::Serial), "-Xms2g"), ["serial-by-accident"]);
+        assert_eq!(on(&|live| live.collector = Some(Collector::Serial), "-Xms2g -XX:+UseSerialGC"), Vec::<String>::new());
+        assert_eq!(on(&|live| live.limit = Some(2 * G), "-Xms2g"), ["container-too-small"]);
+        let z = |live: &mut Live| (live.collector, live.shmem) = (Some(Collector::Z), Some("never".to_owned()));
+        assert_eq!(on(&z, "-Xms2g -XX:+UseZGC -XX:+UseTransparentHugePages"), ["zgc-shmem"]);
+    }
+
+    #[test]
+    fn containers_of_a_log_are_judged_by_what_was_asked_for() {
+        let cluster = [("spark.master", "k8s://x"), ("spark.executor.memoryOverhead", "100m"), ("spark.kubernetes.executor.limit.cores", "1")];
+        let of = Seen { is_executor: true, ..seen("-Xms2g", &cluster) };
+        assert_eq!(found(&of), ["serial-by-accident", "container-too-small"]);
+        assert_eq!(fixed(&of, "container-too-small"), "384m");
+    }
+
+    #[test]
+    fn arrays_that_miss_a_region_by_their_header_are_found_where_less_would_do() {
+        let mut of = seen("-Xms2g", &[]);
+        let log = of.log.as_mut().unwrap();
+        log.cached.insert(1, super::super::event_log::Cached { made: 1, reads: 1, is_serialized: true, ..Default::default() });
+        assert_eq!(fixed(&of, "chunk-misses-region"), "1048560");
+        of.max_heap = Some(8 * G);
+        of.options = JavaOptions::parse("-Xms8g");
+        assert_eq!(found(&of), Vec::<String>::new(), "with regions of 4 MiB a chunk is no humongous one");
+        let log = of.log.as_mut().unwrap();
+        log.has_blocks = true;
+        log.broadcast_pieces.insert(4 << 20, 3);
+        assert_eq!(fixed(&of, "broadcast-misses-region"), "4095k");
+        let page = seen("-Xms2g", &[("spark.buffer.pageSize", "1m")]);
+        assert_eq!(fixed(&page, "page-misses-region"), "1048560");
+    }
+
+    #[test]
+    fn what_is_cached_and_never_read_is_named() {
+        let mut of = seen("-Xms2g", &[]);
+        of.log.as_mut().unwrap().cached.insert(7, super::super::event_log::Cached { made: 1, ..Default::default() });
+        assert_eq!(found(&of), ["cached-never-read"]);
     }
 }

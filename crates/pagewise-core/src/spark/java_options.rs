@@ -45,6 +45,14 @@ impl JavaOptions {
         self
     }
 
+    /// These with those words of others that are not among them.
+    #[must_use]
+    pub fn joined(&self, others: &JavaOptions) -> JavaOptions {
+        let mut words = self.words.clone();
+        words.extend(others.words.iter().filter(|word| !self.has(word)).cloned());
+        JavaOptions { words }
+    }
+
     /// Whether `-XX:+NAME` or `-XX:-NAME` is given.
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<bool> {
