@@ -233,7 +233,9 @@ pub fn limits_of(root: &Root, pid: i32) -> (Option<u64>, Option<f64>) {
     let mut folder = own.as_str();
     while folder.len() >= mount.point.len() {
         let text = |file: &str| root.read(&format!("{folder}/{file}")).ok();
-        if let Some(limit) = text(&file).and_then(|text| text.trim().parse::<u64>().ok()).filter(|limit| *limit < 1 << 62) {
+        if let Some(limit) =
+            text(&file).and_then(|text| text.trim().parse::<u64>().ok()).filter(|limit| *limit < 1 << 62)
+        {
             memory = Some(memory.map_or(limit, |least| least.min(limit)));
         }
         let quota = text("cpu.max").and_then(|text| {

@@ -6,7 +6,8 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Quantity, RuledOut, Severity, Tier, Who,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Quantity, RuledOut, Severity, Tier,
+    Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;

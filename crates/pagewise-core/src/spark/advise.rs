@@ -117,7 +117,8 @@ fn heaps(log: &EventLog) -> u64 {
     log.executors.keys().filter(|id| log.is_local() || *id != "driver").count().max(1) as u64
 }
 
-const NO_BLOCKS: &str = "set spark.eventLog.logBlockUpdates.enabled=true for the next run (or spark.eventLog.logStageExecutorMetrics=true)";
+const NO_BLOCKS: &str =
+    "set spark.eventLog.logBlockUpdates.enabled=true for the next run (or spark.eventLog.logStageExecutorMetrics=true)";
 
 fn policy(job: &Job) -> Verdict {
     let log = &job.log;
@@ -136,7 +137,11 @@ fn policy(job: &Job) -> Verdict {
     };
     let reads = reads(&made);
     let mut evidence = vec![
-        held(seen("reads of cached data, after the first", reads, Quantity::Number, "RDD Info of stages"), Compare::AtLeast, OFTEN),
+        held(
+            seen("reads of cached data, after the first", reads, Quantity::Number, "RDD Info of stages"),
+            Compare::AtLeast,
+            OFTEN,
+        ),
         seen("shuffled and spilled", shuffled, Quantity::Bytes, "Task Metrics"),
         seen("of task time in collections", share(tasks.collecting, tasks.run), Quantity::Fraction, "Task Metrics"),
     ];
@@ -145,14 +150,26 @@ fn policy(job: &Job) -> Verdict {
         if shuffled > 0.0 || reads < OFTEN {
             return lacks("how much was cached", NO_BLOCKS);
         }
-        let said = format!("Cached data are read {} times again and nothing is shuffled. How much that is, the log does not have.", words::number(reads));
+        let said = format!(
+            "Cached data are read {} times again and nothing is shuffled. How much that is, the log does not have.",
+            words::number(reads)
+        );
         let draft = Draft::new(Severity::Medium, said).sure(Confidence::Low).shown(evidence);
-        return draft.change(trial(job, Placement::Storage, "what is cached lies on huge pages, what tasks work with does not")).found();
+        return draft
+            .change(trial(job, Placement::Storage, "what is cached lies on huge pages, what tasks work with does not"))
+            .found();
     };
     let cached_share = bytes / memory;
-    evidence.insert(0, held(seen("of the heaps was cached at once", cached_share, Quantity::Fraction, from), Compare::AtLeast, MANY));
+    evidence.insert(
+        0,
+        held(seen("of the heaps was cached at once", cached_share, Quantity::Fraction, from), Compare::AtLeast, MANY),
+    );
     let shuffle_share = shuffled / memory;
-    evidence.push(held(seen("shuffled, beside the heaps", shuffle_share, Quantity::Fraction, "Task Metrics"), Compare::AtLeast, MANY));
+    evidence.push(held(
+        seen("shuffled, beside the heaps", shuffle_share, Quantity::Fraction, "Task Metrics"),
+        Compare::AtLeast,
+        MANY,
+    ));
     let visited = bytes * reads;
     let caches = cached_share >= MANY && reads >= OFTEN && !in_heap.is_empty();
     let shuffles = shuffle_share >= MANY;
@@ -169,15 +186,22 @@ fn policy(job: &Job) -> Verdict {
             (Placement::Storage, "what is shuffled is little beside what is read of the cache")
         }
         (true, true) => (Placement::Both, "the cache is read often, and as much and more is shuffled"),
-        (false, true) => (Placement::Execution, "what tasks work with lies on huge pages; of the cache too little is read again"),
+        (false, true) => {
+            (Placement::Execution, "what tasks work with lies on huge pages; of the cache too little is read again")
+        }
         (false, false) => {
             let draft = Draft::new(Severity::Low, cached_words).sure(Confidence::Medium).shown(evidence);
             return draft
-                .change(advice("none: neither is much beside the heaps. A smaller heap or more data come before huge pages"))
+                .change(advice(
+                    "none: neither is much beside the heaps. A smaller heap or more data come before huge pages",
+                ))
                 .found();
         }
     };
-    let mut draft = Draft::new(Severity::Medium, cached_words).sure(Confidence::Medium).shown(evidence).change(trial(job, placement, why));
+    let mut draft = Draft::new(Severity::Medium, cached_words)
+        .sure(Confidence::Medium)
+        .shown(evidence)
+        .change(trial(job, placement, why));
     if placement == Placement::Execution {
         draft = draft.watch("With many shuffles storage made a job 14 % slower in that study (GBT), and the whole heap huge 13 % faster");
     }
@@ -212,14 +236,23 @@ fn trial(job: &Job, placement: Placement, why: &str) -> Proposal {
         settings: Setting::new("env.SPARK_CONF_DIR", placement.word()).ok().into_iter().collect(),
     };
     let prove = Command::Prove { a: arm(Placement::None), b: arm(placement), live: false };
-    let setting = judged::spark_setting("spark.pagewise.policy", job.log.property("spark.pagewise.policy"), placement.word(), why);
+    let setting = judged::spark_setting(
+        "spark.pagewise.policy",
+        job.log.property("spark.pagewise.policy"),
+        placement.word(),
+        why,
+    );
     Proposal { verify: vec![conf(Placement::None), conf(placement), prove], ..setting }
 }
 
 fn cache_more_rarely(job: &Job) -> Verdict {
     let made: Vec<&Cached> = job.log.made().map(|(_, cached)| cached).collect();
     let once: Vec<&&Cached> = made.iter().filter(|cached| cached.reads <= 1).collect();
-    let count = held(seen("RDDs cached and read at most once", once.len() as f64, Quantity::Number, "RDD Info of stages"), Compare::AtLeast, ROUNDS as f64);
+    let count = held(
+        seen("RDDs cached and read at most once", once.len() as f64, Quantity::Number, "RDD Info of stages"),
+        Compare::AtLeast,
+        ROUNDS as f64,
+    );
     if once.len() < ROUNDS {
         return Verdict::NotFound(vec![count]);
     }
@@ -235,8 +268,14 @@ fn cache_more_rarely(job: &Job) -> Verdict {
 }
 
 fn one_long_execution(job: &Job) -> Verdict {
-    let Some(seconds) = job.log.seconds() else { return lacks("how long the application ran", "the log has no beginning") };
-    let length = held(seen("length of the application", seconds, Quantity::Seconds, "SparkListenerApplicationEnd"), Compare::Below, SHORT);
+    let Some(seconds) = job.log.seconds() else {
+        return lacks("how long the application ran", "the log has no beginning");
+    };
+    let length = held(
+        seen("length of the application", seconds, Quantity::Seconds, "SparkListenerApplicationEnd"),
+        Compare::Below,
+        SHORT,
+    );
     if length.holds != Some(true) {
         return Verdict::NotFound(vec![length]);
     }
@@ -245,7 +284,11 @@ fn one_long_execution(job: &Job) -> Verdict {
     }
     let mut said = format!("The application ran for {}.", words::seconds(seconds));
     if let Some(median) = median(&job.log.jobs) {
-        said.push_str(&format!(" Half of its {} jobs took less than {}.", job.log.jobs.len(), words::seconds(median / 1e3)));
+        said.push_str(&format!(
+            " Half of its {} jobs took less than {}.",
+            job.log.jobs.len(),
+            words::seconds(median / 1e3)
+        ));
     }
     Draft::new(Severity::Low, said)
         .shown([length])
@@ -261,9 +304,19 @@ fn median(lengths: &[u64]) -> Option<f64> {
 
 fn fewer_larger_shuffles(job: &Job) -> Verdict {
     let sizes: Vec<u64> = job.log.shuffles.values().copied().collect();
-    let count = held(seen("stages that wrote a shuffle", sizes.len() as f64, Quantity::Number, "Task Metrics"), Compare::AtLeast, SHUFFLES as f64);
-    let Some(middle) = median(&sizes).filter(|_| sizes.len() >= SHUFFLES) else { return Verdict::NotFound(vec![count]) };
-    let size = held(seen("written by half of them, at most", middle, Quantity::Bytes, "Task Metrics"), Compare::Below, SMALL_SHUFFLE as f64);
+    let count = held(
+        seen("stages that wrote a shuffle", sizes.len() as f64, Quantity::Number, "Task Metrics"),
+        Compare::AtLeast,
+        SHUFFLES as f64,
+    );
+    let Some(middle) = median(&sizes).filter(|_| sizes.len() >= SHUFFLES) else {
+        return Verdict::NotFound(vec![count]);
+    };
+    let size = held(
+        seen("written by half of them, at most", middle, Quantity::Bytes, "Task Metrics"),
+        Compare::Below,
+        SMALL_SHUFFLE as f64,
+    );
     if size.holds != Some(true) {
         return Verdict::NotFound(vec![count, size]);
     }
@@ -271,7 +324,9 @@ fn fewer_larger_shuffles(job: &Job) -> Verdict {
     Draft::new(Severity::Low, said)
         .sure(Confidence::Medium)
         .shown([count, size])
-        .change(advice("shuffle as much as can be at one time: aggregate before joining, partition once and keep the partitioner"))
+        .change(advice(
+            "shuffle as much as can be at one time: aggregate before joining, partition once and keep the partitioner",
+        ))
         .found()
 }
 
@@ -279,7 +334,12 @@ fn collections(job: &Job) -> Verdict {
     if job.log.tasks.run == 0 {
         return lacks("how long tasks ran", "the log has none that ended");
     }
-    let part: Evidence = seen("of task time in collections", share(job.log.tasks.collecting, job.log.tasks.run), Quantity::Fraction, "Task Metrics");
+    let part: Evidence = seen(
+        "of task time in collections",
+        share(job.log.tasks.collecting, job.log.tasks.run),
+        Quantity::Fraction,
+        "Task Metrics",
+    );
     let part = held(part, Compare::AtLeast, COLLECTS);
     if part.holds != Some(true) {
         return Verdict::NotFound(vec![part]);
@@ -301,7 +361,12 @@ fn waits(job: &Job) -> Verdict {
     if tasks.run == 0 || tasks.cpu == 0 {
         return lacks("the CPU time of tasks", "no task of the log has it");
     }
-    let part = seen("of task time on a CPU", tasks.cpu as f64 / 1e6 / tasks.run as f64, Quantity::Fraction, "Executor CPU Time");
+    let part = seen(
+        "of task time on a CPU",
+        tasks.cpu as f64 / 1e6 / tasks.run as f64,
+        Quantity::Fraction,
+        "Executor CPU Time",
+    );
     let part = held(part, Compare::Below, COMPUTES);
     if part.holds != Some(true) {
         return Verdict::NotFound(vec![part]);
@@ -311,7 +376,11 @@ fn waits(job: &Job) -> Verdict {
         return nothing();
     }
     let said = format!("Tasks were on a CPU for {} of their time.", words::percent(part.value.unwrap_or(0.0)));
-    Draft::new(Severity::Low, said).sure(Confidence::Medium).shown([part]).change(advice("look at disks and networks first: pagewise diagnose")).found()
+    Draft::new(Severity::Low, said)
+        .sure(Confidence::Medium)
+        .shown([part])
+        .change(advice("look at disks and networks first: pagewise diagnose"))
+        .found()
 }
 
 #[cfg(test)]
@@ -321,8 +390,10 @@ mod tests {
     fn job(cached: u64, reads: u64, shuffled: u64) -> Job {
         let mut log = EventLog { has_blocks: true, ..EventLog::default() };
         let at = |id: u64, bytes: u64| {
-            format!("{{\"Event\":\"SparkListenerBlockUpdated\",\"Block Updated Info\":{{\"Block Manager ID\":{{\"Executor ID\":\"driver\"}},\
-                     \"Block ID\":\"rdd_{id}_0\",\"Memory Size\":{bytes}}}}}")
+            format!(
+                "{{\"Event\":\"SparkListenerBlockUpdated\",\"Block Updated Info\":{{\"Block Manager ID\":{{\"Executor ID\":\"driver\"}},\
+                     \"Block ID\":\"rdd_{id}_0\",\"Memory Size\":{bytes}}}}}"
+            )
         };
         log.line(at(1, cached).as_bytes());
         assert_eq!(log.unreadable, 0);
@@ -353,7 +424,10 @@ mod tests {
         let mut without = job(400 << 20, 10, 1 << 30);
         without.log.has_blocks = false;
         let open = diagnose(&without, "a test").not_decided;
-        assert!(open.iter().any(|rule| rule.id == "policy-to-try" && rule.missing[0].why.contains("logBlockUpdates")), "{open:?}");
+        assert!(
+            open.iter().any(|rule| rule.id == "policy-to-try" && rule.missing[0].why.contains("logBlockUpdates")),
+            "{open:?}"
+        );
     }
 
     #[test]

@@ -263,25 +263,36 @@ pub fn diagnose(seen: &Seen) -> Diagnosis {
     let mut parts = vec![version("Spark", seen.spark), version("Java", seen.java), kind.to_owned()];
     parts.extend(seen.max_heap.map(|heap| format!("heap {}", Bytes(heap))));
     let notes = seen.log.as_ref().map(log_notes).unwrap_or_default();
-    let mut diagnosis = judged::diagnosis(RULES, seen, look(&seen.subject, seconds, tier, parts.join(", ")), notes, tier);
+    let mut diagnosis =
+        judged::diagnosis(RULES, seen, look(&seen.subject, seconds, tier, parts.join(", ")), notes, tier);
     diagnosis.notes.extend(together(&diagnosis, &seen.options_name()));
     diagnosis
 }
 
 /// Each finding's line has the user's options with its own change: of several only one line with all of it does.
 fn together(diagnosis: &Diagnosis, name: &str) -> Option<String> {
-    let settings = diagnosis.findings.iter().filter_map(|finding| finding.change.as_ref()).flat_map(|change| &change.settings);
+    let settings =
+        diagnosis.findings.iter().filter_map(|finding| finding.change.as_ref()).flat_map(|change| &change.settings);
     let options: Vec<JavaOptions> =
         settings.filter(|setting| setting.tunable == name).map(|setting| JavaOptions::parse(&setting.to)).collect();
     let all = options.iter().skip(1).fold(options.first()?.clone(), |all, one| all.joined(one));
-    (options.len() > 1).then(|| format!("{} findings change {name}. What all of them add, in one line: {}", options.len(), line(name, &all.text())))
+    (options.len() > 1).then(|| {
+        format!(
+            "{} findings change {name}. What all of them add, in one line: {}",
+            options.len(),
+            line(name, &all.text())
+        )
+    })
 }
 
 /// What makes a log less than whole.
 pub(super) fn log_notes(log: &EventLog) -> Vec<String> {
     let mut notes = Vec::new();
     if log.ended.is_none() {
-        notes.push("the log has no end: the job was killed, or still runs. What is said holds for the part that is there".to_owned());
+        notes.push(
+            "the log has no end: the job was killed, or still runs. What is said holds for the part that is there"
+                .to_owned(),
+        );
     }
     if log.is_cut {
         notes.push("its last line ends in the middle and was left out".to_owned());
@@ -290,7 +301,9 @@ pub(super) fn log_notes(log: &EventLog) -> Vec<String> {
         notes.push(format!("{} of its lines are no events and were left out", log.unreadable));
     }
     if log.is_more_than_kept {
-        notes.push("it has more jobs, data or blocks than are kept in memory here: the first ones are judged".to_owned());
+        notes.push(
+            "it has more jobs, data or blocks than are kept in memory here: the first ones are judged".to_owned(),
+        );
     }
     notes
 }
@@ -312,8 +325,11 @@ impl Seen {
     fn with_option(&self, word: &str, instead_of: &[&str], words: &str) -> crate::finding::proposal::Proposal {
         let name = self.options_name();
         let from = self.conf(&name).map(|text| JavaOptions::parse(text).own());
-        let own = from.clone().unwrap_or_else(|| if self.live.is_some() { JavaOptions::default() } else { self.options.own() });
-        let change = spark_setting(&name, from.map(|from| from.text()).as_deref(), &own.with(word, instead_of).text(), words);
+        let own = from
+            .clone()
+            .unwrap_or_else(|| if self.live.is_some() { JavaOptions::default() } else { self.options.own() });
+        let change =
+            spark_setting(&name, from.map(|from| from.text()).as_deref(), &own.with(word, instead_of).text(), words);
         if self.conf.is_none() { advice(&format!("{words}: add {word} to {name}")) } else { change }
     }
 
@@ -323,7 +339,10 @@ impl Seen {
 
     /// Whether the plugin is loaded; `None` where that cannot be told.
     fn has_plugin(&self) -> Option<bool> {
-        let by_conf = self.conf.as_ref().map(|_| self.conf("spark.plugins").unwrap_or("").split(',').any(|name| name.trim() == PLUGIN));
+        let by_conf = self
+            .conf
+            .as_ref()
+            .map(|_| self.conf("spark.plugins").unwrap_or("").split(',').any(|name| name.trim() == PLUGIN));
         let by_thread = self.live.as_ref().map(|live| live.has_plugin);
         let by_log = self.log.as_ref().and_then(|log| log.plugin.as_ref()).map(|_| true);
         let all = [by_conf, by_thread, by_log];
@@ -350,7 +369,9 @@ impl Seen {
         if self.collector().is_some_and(|collector| collector != Collector::G1) {
             return None;
         }
-        if let Some(size) = self.options.value("G1HeapRegionSize").and_then(|text| spark_size(text, 1)).filter(|size| *size > 0) {
+        if let Some(size) =
+            self.options.value("G1HeapRegionSize").and_then(|text| spark_size(text, 1)).filter(|size| *size > 0)
+        {
             return Some(size.checked_next_power_of_two()?.clamp(1 << 20, 512 << 20));
         }
         let average = self.max_heap?.saturating_add(self.options.initial_heap().unwrap_or(self.max_heap?)) / 2;
@@ -362,7 +383,9 @@ const NO_CONF: &str = "the command line of an executor does not have Spark's con
 const NO_HOST: &str = "an event log does not have it; look at a JVM that runs, with --pid";
 
 fn heap_grows(of: &Seen) -> Verdict {
-    let Some(most) = of.max_heap else { return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen") };
+    let Some(most) = of.max_heap else {
+        return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen");
+    };
     let least = of.options.initial_heap();
     if least.is_some_and(|least| least >= most) {
         return Verdict::NotFound(vec![seen("-Xms", least.unwrap_or(0) as f64, Quantity::Bytes, "JVM options")]);
@@ -460,7 +483,8 @@ fn flag_against_host(of: &Seen) -> Verdict {
             Draft::new(Severity::Low, said.to_owned()).change(to_madvise("the JVM advises its heap again")).found()
         }
         (None | Some(false), "always") if of.has_plugin() == Some(true) => {
-            let said = "thp.enabled is always, so that memory which the plugin's policy leaves out lies on huge pages, too.";
+            let said =
+                "thp.enabled is always, so that memory which the plugin's policy leaves out lies on huge pages, too.";
             Draft::new(Severity::Medium, said.to_owned()).change(to_madvise("only what is advised is huge")).found()
         }
         (Some(false), "always") => {
@@ -477,13 +501,16 @@ const NEXT_TO_NOTHING: f64 = 0.05;
 
 fn flag_without_effect(of: &Seen) -> Verdict {
     let Some(live) = &of.live else { return lacks("the JVM's memory map", NO_HOST) };
-    let Some((resident, huge)) = live.mapped else { return lacks("the JVM's memory map", "it may not be read: run it as root") };
+    let Some((resident, huge)) = live.mapped else {
+        return lacks("the JVM's memory map", "it may not be read: run it as root");
+    };
     let wants = of.options.is_on("UseTransparentHugePages") || of.policy().as_deref() == Some("both");
     let is_z = of.collector() == Some(Collector::Z);
     if !wants || is_z || resident < ENOUGH {
         return nothing();
     }
-    let share = seen("on huge pages", huge as f64 / resident as f64, Quantity::Fraction, "smaps, mappings of 64 MiB and more");
+    let share =
+        seen("on huge pages", huge as f64 / resident as f64, Quantity::Fraction, "smaps, mappings of 64 MiB and more");
     let share = held(share, Compare::Below, NEXT_TO_NOTHING);
     if share.holds != Some(true) {
         return Verdict::NotFound(vec![share]);
@@ -492,7 +519,9 @@ fn flag_without_effect(of: &Seen) -> Verdict {
     Draft::new(Severity::Medium, said)
         .sure(Confidence::Medium)
         .shown([share])
-        .change(advice("look why: pagewise diagnose; pagewise hugepages --pid with its number puts what is there on huge pages"))
+        .change(advice(
+            "look why: pagewise diagnose; pagewise hugepages --pid with its number puts what is there on huge pages",
+        ))
         .found()
 }
 
@@ -520,7 +549,8 @@ fn overhead(of: &Seen, heap: u64) -> u64 {
 }
 
 fn overhead_by_default(of: &Seen, heap: u64) -> u64 {
-    let factor = of.conf("spark.executor.memoryOverheadFactor").and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.1);
+    let factor =
+        of.conf("spark.executor.memoryOverheadFactor").and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.1);
     ((heap as f64 * factor) as u64).max(384 << 20)
 }
 
@@ -537,7 +567,9 @@ fn container_of_conf(of: &Seen) -> Option<u64> {
 }
 
 fn container_too_small(of: &Seen) -> Verdict {
-    let Some(heap) = of.max_heap else { return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen") };
+    let Some(heap) = of.max_heap else {
+        return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen");
+    };
     let needs = heap.saturating_add(overhead_by_default(of, heap)).saturating_add(off_heap(of));
     if let Some(live) = &of.live {
         let Some(limit) = live.limit else { return nothing() };
@@ -545,7 +577,8 @@ fn container_too_small(of: &Seen) -> Verdict {
         if limit >= needs {
             return Verdict::NotFound(vec![room]);
         }
-        let said = format!("The limit is {}; heap, memory outside it and overhead take {}.", Bytes(limit), Bytes(needs));
+        let said =
+            format!("The limit is {}; heap, memory outside it and overhead take {}.", Bytes(limit), Bytes(needs));
         let severity = if limit <= heap { Severity::High } else { Severity::Medium };
         return Draft::new(severity, said).shown([room]).change(advice(&larger_container(of, limit, needs))).found();
     }
@@ -558,7 +591,12 @@ fn container_too_small(of: &Seen) -> Verdict {
     let given = overhead(of, heap);
     if given < overhead_by_default(of, heap) {
         let wanted = overhead_by_default(of, heap);
-        let said = format!("The overhead is {}, where {} is usual for a heap of {}.", Bytes(given), Bytes(wanted), Bytes(heap));
+        let said = format!(
+            "The overhead is {}, where {} is usual for a heap of {}.",
+            Bytes(given),
+            Bytes(wanted),
+            Bytes(heap)
+        );
         let fixed = spark_setting(
             "spark.executor.memoryOverhead",
             of.conf("spark.executor.memoryOverhead"),
@@ -570,7 +608,12 @@ fn container_too_small(of: &Seen) -> Verdict {
     if resident == 0 {
         return lacks("what executors took", "set spark.executor.processTreeMetrics.enabled=true for the next run");
     }
-    let share = seen("of the container was resident", resident as f64 / container as f64, Quantity::Fraction, "ProcessTreeJVMRSSMemory");
+    let share = seen(
+        "of the container was resident",
+        resident as f64 / container as f64,
+        Quantity::Fraction,
+        "ProcessTreeJVMRSSMemory",
+    );
     let share = held(share, Compare::AtLeast, 0.95);
     if share.holds != Some(true) {
         return Verdict::NotFound(vec![share]);
@@ -600,7 +643,9 @@ fn pretouch_with_plugin(of: &Seen) -> Verdict {
         None => lacks("whether the plugin is loaded", NO_CONF),
         Some(true) if of.options.is_on("AlwaysPreTouch") => {
             let fixed = of.without_option(&["-XX:+AlwaysPreTouch"], "the plugin touches what is to be huge itself");
-            Draft::new(Severity::High, "The plugin is loaded, and -XX:+AlwaysPreTouch is given.".to_owned()).change(fixed).found()
+            Draft::new(Severity::High, "The plugin is loaded, and -XX:+AlwaysPreTouch is given.".to_owned())
+                .change(fixed)
+                .found()
         }
         Some(_) => nothing(),
     }
@@ -654,7 +699,12 @@ fn chunk_misses_region(of: &Seen) -> Verdict {
     let name = "spark.storage.unrollMemoryThreshold";
     let chunk = of.conf(name).and_then(|text| spark_size(text, 1)).unwrap_or(1 << 20);
     let Some(times) = misses(chunk, region) else { return nothing() };
-    let fixed = spark_setting(name, of.conf(name), &(chunk - HEADER).to_string(), "an array and its header fill a region exactly");
+    let fixed = spark_setting(
+        name,
+        of.conf(name),
+        &(chunk - HEADER).to_string(),
+        "an array and its header fill a region exactly",
+    );
     let others = if serialized.len() > 1 { format!(" and {} more", serialized.len() - 1) } else { String::new() };
     let said = format!("RDD {id} ({}){others} is cached serialized. {}", cached.name, said_of(chunk, region, times));
     Draft::new(Severity::High, said).change(fixed).found()
@@ -682,10 +732,17 @@ fn page_misses_region(of: &Seen) -> Verdict {
     let name = "spark.buffer.pageSize";
     let Some(_) = &of.conf else { return lacks("spark.buffer.pageSize", NO_CONF) };
     let given = of.conf(name).and_then(|text| spark_size(text, 1));
-    let Some(page) = given.filter(|_| of.conf("spark.memory.offHeap.enabled") != Some("true")) else { return nothing() };
+    let Some(page) = given.filter(|_| of.conf("spark.memory.offHeap.enabled") != Some("true")) else {
+        return nothing();
+    };
     let Some(region) = of.region() else { return no_region(of) };
     let Some(times) = misses(page, region) else { return nothing() };
-    let fixed = spark_setting(name, of.conf(name), &(page - HEADER).to_string(), "a page and its header fill its regions exactly");
+    let fixed = spark_setting(
+        name,
+        of.conf(name),
+        &(page - HEADER).to_string(),
+        "a page and its header fill its regions exactly",
+    );
     Draft::new(Severity::Medium, said_of(page, region, times)).change(fixed).found()
 }
 
@@ -694,13 +751,20 @@ fn counted(count: u64, one: &str) -> String {
 }
 
 fn cached_never_read(of: &Seen) -> Verdict {
-    let Some(log) = &of.log else { return lacks("what was read of the cache", "only an event log has it: --event-log") };
+    let Some(log) = &of.log else {
+        return lacks("what was read of the cache", "only an event log has it: --event-log");
+    };
     let made: Vec<_> = log.made().collect();
     if made.is_empty() {
         return nothing();
     }
     let idle: Vec<_> = made.iter().filter(|(_, cached)| cached.reads == 0).collect();
-    let part = seen("of cached data were never read again", idle.len() as f64 / made.len() as f64, Quantity::Fraction, "RDD Info of stages");
+    let part = seen(
+        "of cached data were never read again",
+        idle.len() as f64 / made.len() as f64,
+        Quantity::Fraction,
+        "RDD Info of stages",
+    );
     let Some((id, first)) = idle.iter().max_by_key(|(id, cached)| (cached.bytes, std::cmp::Reverse(**id))) else {
         return Verdict::NotFound(vec![part]);
     };
@@ -760,18 +824,21 @@ fn plugin_observes(of: &Seen) -> Verdict {
         return nothing();
     }
     let fixed = spark_setting("spark.pagewise.mode", of.conf("spark.pagewise.mode"), "enforce", "memory is placed");
-    let said = format!("spark.pagewise.policy is {policy}, and spark.pagewise.mode is {}.", mode.unwrap_or("not given"));
+    let said =
+        format!("spark.pagewise.policy is {policy}, and spark.pagewise.mode is {}.", mode.unwrap_or("not given"));
     Draft::new(Severity::Medium, said).change(fixed).found()
 }
 
 fn plugin_surprised(of: &Seen) -> Verdict {
     let Some(log) = &of.log else { return lacks("the plugin's reports", "only an event log has them: --event-log") };
     let Some(plugin) = &log.plugin else { return nothing() };
-    let count = seen("surprises of an executor, at most", plugin.surprises as f64, Quantity::Number, "pagewise.spark.Report");
+    let count =
+        seen("surprises of an executor, at most", plugin.surprises as f64, Quantity::Number, "pagewise.spark.Report");
     if plugin.surprises == 0 {
         return Verdict::NotFound(vec![count]);
     }
-    let said = format!("It met {} and says which in the log of the {}.", counted(plugin.surprises, "surprise"), of.role());
+    let said =
+        format!("It met {} and says which in the log of the {}.", counted(plugin.surprises, "surprise"), of.role());
     Draft::new(Severity::Low, said)
         .shown([count])
         .change(advice("search that log for PagewisePlugin; the other findings here may already say it"))
@@ -779,7 +846,9 @@ fn plugin_surprised(of: &Seen) -> Verdict {
 }
 
 fn native_access(of: &Seen) -> Verdict {
-    let Some(java) = of.java else { return lacks("the version of Java", "neither the log nor the JVM's release file has it") };
+    let Some(java) = of.java else {
+        return lacks("the version of Java", "neither the log nor the JVM's release file has it");
+    };
     if !version::wants_native_access(java) || of.options.has(NATIVE_ACCESS) || of.has_plugin() == Some(false) {
         return nothing();
     }
@@ -800,7 +869,9 @@ fn young_unbounded(of: &Seen) -> Verdict {
         Some(false) => return nothing(),
         Some(true) => {}
     }
-    let Some(heap) = of.max_heap else { return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen") };
+    let Some(heap) = of.max_heap else {
+        return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen");
+    };
     if of.collector().is_some_and(|collector| collector != Collector::G1) {
         return nothing();
     }
@@ -808,10 +879,19 @@ fn young_unbounded(of: &Seen) -> Verdict {
     match of.options.max_young() {
         Some(young) if young <= most.saturating_add(heap / 20) => nothing(),
         young => {
-            let given = young.map_or_else(|| "-XX:MaxNewSize is not given".to_owned(), |young| format!("young memory may take {}", Bytes(young)));
+            let given = young.map_or_else(
+                || "-XX:MaxNewSize is not given".to_owned(),
+                |young| format!("young memory may take {}", Bytes(young)),
+            );
             let word = format!("-XX:MaxNewSize={}", size_text(most));
-            let fixed = of.with_option(&word, &["-Xmn", "-XX:MaxNewSize="], "two fifths of the heap, and what is cached stays apart");
-            Draft::new(Severity::Medium, format!("{given}, and the heap may have {}.", Bytes(heap))).change(fixed).found()
+            let fixed = of.with_option(
+                &word,
+                &["-Xmn", "-XX:MaxNewSize="],
+                "two fifths of the heap, and what is cached stays apart",
+            );
+            Draft::new(Severity::Medium, format!("{given}, and the heap may have {}.", Bytes(heap)))
+                .change(fixed)
+                .found()
         }
     }
 }
@@ -874,11 +954,16 @@ mod tests {
     #[test]
     fn versions_are_judged() {
         let ga = Some(Version::of(25, 0, 0));
-        let flag = Seen { java: ga, spark: Some(Version::of(4, 2, 0)), ..seen("-Xms2g -XX:+UseTransparentHugePages", &[]) };
+        let flag =
+            Seen { java: ga, spark: Some(Version::of(4, 2, 0)), ..seen("-Xms2g -XX:+UseTransparentHugePages", &[]) };
         assert_eq!(found(&flag), ["jdk-25-flag", "spark-and-java"]);
         let warned = Seen { java: Some(Version::of(24, 0, 1)), spark: None, ..seen(GOOD, &PLUGGED) };
         assert_eq!(found(&warned), ["native-access"]);
-        assert_eq!(found(&Seen { spark: Some(Version::of(5, 0, 0)), ..warned }), Vec::<String>::new(), "Spark gives it");
+        assert_eq!(
+            found(&Seen { spark: Some(Version::of(5, 0, 0)), ..warned }),
+            Vec::<String>::new(),
+            "Spark gives it"
+        );
     }
 
     #[test]
@@ -886,7 +971,10 @@ mod tests {
         assert_eq!(found(&seen(GOOD, &PLUGGED[..2])), ["plugin-observes"]);
         let misspelt = [&PLUGGED[..], &[("spark.pagewise.windw", "64m")]].concat();
         let misspelt = seen(GOOD, &misspelt);
-        assert_eq!((found(&misspelt), fixed(&misspelt, "plugin-setting").as_str()), (vec!["plugin-setting".to_owned()], "64m"));
+        assert_eq!(
+            (found(&misspelt), fixed(&misspelt, "plugin-setting").as_str()),
+            (vec!["plugin-setting".to_owned()], "64m")
+        );
     }
 
     #[test]
@@ -898,11 +986,17 @@ mod tests {
         };
         let flag = "-Xms2g -XX:+UseTransparentHugePages";
         assert_eq!(on(&|live| live.thp = Some("never".to_owned()), flag), ["flag-against-host"]);
-        assert_eq!(on(&|live| live.thp = Some("always".to_owned()), "-Xms2g -XX:-UseTransparentHugePages"), ["flag-against-host"]);
+        assert_eq!(
+            on(&|live| live.thp = Some("always".to_owned()), "-Xms2g -XX:-UseTransparentHugePages"),
+            ["flag-against-host"]
+        );
         assert_eq!(on(&|live| live.mapped = Some((G, G / 100)), flag), ["flag-without-effect"]);
         assert_eq!(on(&|live| live.mapped = Some((G, G / 2)), flag), Vec::<String>::new());
         assert_eq!(on(&|live| live.collector = Some(Collector::Serial), "-Xms2g"), ["serial-by-accident"]);
-        assert_eq!(on(&|live| live.collector = Some(Collector::Serial), "-Xms2g -XX:+UseSerialGC"), Vec::<String>::new());
+        assert_eq!(
+            on(&|live| live.collector = Some(Collector::Serial), "-Xms2g -XX:+UseSerialGC"),
+            Vec::<String>::new()
+        );
         assert_eq!(on(&|live| live.limit = Some(2 * G), "-Xms2g"), ["container-too-small"]);
         let z = |live: &mut Live| (live.collector, live.shmem) = (Some(Collector::Z), Some("never".to_owned()));
         assert_eq!(on(&z, "-Xms2g -XX:+UseZGC -XX:+UseTransparentHugePages"), ["zgc-shmem"]);
@@ -910,7 +1004,11 @@ mod tests {
 
     #[test]
     fn containers_of_a_log_are_judged_by_what_was_asked_for() {
-        let cluster = [("spark.master", "k8s://x"), ("spark.executor.memoryOverhead", "100m"), ("spark.kubernetes.executor.limit.cores", "1")];
+        let cluster = [
+            ("spark.master", "k8s://x"),
+            ("spark.executor.memoryOverhead", "100m"),
+            ("spark.kubernetes.executor.limit.cores", "1"),
+        ];
         let of = Seen { is_executor: true, ..seen("-Xms2g", &cluster) };
         assert_eq!(found(&of), ["serial-by-accident", "container-too-small"]);
         assert_eq!(fixed(&of, "container-too-small"), "384m");
@@ -920,7 +1018,10 @@ mod tests {
     fn arrays_that_miss_a_region_by_their_header_are_found_where_less_would_do() {
         let mut of = seen("-Xms2g", &[]);
         let log = of.log.as_mut().unwrap();
-        log.cached.insert(1, super::super::event_log::Cached { made: 1, reads: 1, is_serialized: true, ..Default::default() });
+        log.cached.insert(
+            1,
+            super::super::event_log::Cached { made: 1, reads: 1, is_serialized: true, ..Default::default() },
+        );
         assert_eq!(fixed(&of, "chunk-misses-region"), "1048560");
         of.max_heap = Some(8 * G);
         of.options = JavaOptions::parse("-Xms8g");

@@ -126,8 +126,12 @@ fn notes(asked: &Asked) -> Vec<String> {
     let (placement, role) = (asked.placement, if asked.executors { "executor" } else { "driver" });
     match (asked.spark, asked.java) {
         (Some(spark), Some(java)) => notes.extend(version::mismatch(spark, java)),
-        (None, _) => notes.push("Spark's version is not known: name it with --spark 4.1.3, or --spark and its folder".to_owned()),
-        (_, None) => notes.push("Java's version is not known: name it with --jdk 25.0.3, or --jdk and its folder".to_owned()),
+        (None, _) => {
+            notes.push("Spark's version is not known: name it with --spark 4.1.3, or --spark and its folder".to_owned())
+        }
+        (_, None) => {
+            notes.push("Java's version is not known: name it with --jdk 25.0.3, or --jdk and its folder".to_owned())
+        }
     }
     if placement.is_of_plugin() && asked.java.is_some_and(|java| java.major < 17) {
         notes.push("the plugin needs Java 17 or later".to_owned());

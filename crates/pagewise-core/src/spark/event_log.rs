@@ -536,7 +536,8 @@ impl EventLog {
         self.has_blocks = true;
         if block.id.starts_with("broadcast_") && block.id.contains("_piece") {
             let length = self.broadcast_pieces.len();
-            if block.memory > 0 && (self.broadcast_pieces.contains_key(&block.memory) || self.has_room(length, 10_000)) {
+            if block.memory > 0 && (self.broadcast_pieces.contains_key(&block.memory) || self.has_room(length, 10_000))
+            {
                 *self.broadcast_pieces.entry(block.memory).or_default() += 1;
             }
             return;
@@ -652,9 +653,13 @@ mod tests {
                 "Block Manager ID": {"Executor ID": executor}, "Block ID": id, "Memory Size": bytes}});
             log.line(event.to_string().as_bytes());
         };
-        for (id, executor, bytes) in
-            [("rdd_1_0", "1", 100), ("rdd_1_0", "2", 50), ("rdd_1_0", "1", 0), ("broadcast_3_piece0", "1", 4 << 20), ("x", "1", 7)]
-        {
+        for (id, executor, bytes) in [
+            ("rdd_1_0", "1", 100),
+            ("rdd_1_0", "2", 50),
+            ("rdd_1_0", "1", 0),
+            ("broadcast_3_piece0", "1", 4 << 20),
+            ("x", "1", 7),
+        ] {
             update(id, executor, bytes);
         }
         assert_eq!(log.cached_bytes().map(|(bytes, _)| bytes), Some(150));

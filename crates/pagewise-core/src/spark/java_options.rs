@@ -154,7 +154,8 @@ mod tests {
 
     #[test]
     fn of_two_options_the_later_holds() {
-        let options = JavaOptions::parse("-Xms1g -XX:-UseG1GC -Xms2G -XX:+UseG1GC -XX:MaxNewSize=400m -XX:InitialHeapSize=7");
+        let options =
+            JavaOptions::parse("-Xms1g -XX:-UseG1GC -Xms2G -XX:+UseG1GC -XX:MaxNewSize=400m -XX:InitialHeapSize=7");
         assert_eq!((options.initial_heap(), options.is_on("UseG1GC")), (Some(7), true));
         assert_eq!((options.max_young(), options.max_heap(), options.flag("UseZGC")), (Some(400 << 20), None, None));
         assert_eq!(JavaOptions::parse("-Xmx2gg").max_heap(), None);

@@ -2,8 +2,8 @@
 
 use super::conf::argument;
 use crate::finding::document::{
-    Compare, Confidence, Cost, Diagnosis, Evidence, Finding, LookView, MissingView, NotDecided, NotFound, OriginView, Quantity,
-    SCHEMA, Severity, Tier, TierView,
+    Compare, Confidence, Cost, Diagnosis, Evidence, Finding, LookView, MissingView, NotDecided, NotFound, OriginView,
+    Quantity, SCHEMA, Severity, Tier, TierView,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
 use std::cmp::Reverse;
@@ -107,10 +107,9 @@ pub(super) fn advice(words: &str) -> Proposal {
 /// A tunable of the host to set.
 pub(super) fn host_setting(name: &str, from: &str, to: &str, words: &str) -> Proposal {
     let settings = vec![ProposedSetting { tunable: name.to_owned(), from: Some(from.to_owned()), to: to.to_owned() }];
-    let policy = crate::tunable::policy::Setting::new(name, to).ok().map(|setting| crate::tunable::policy::Policy {
-        name: None,
-        settings: vec![setting],
-    });
+    let policy = crate::tunable::policy::Setting::new(name, to)
+        .ok()
+        .map(|setting| crate::tunable::policy::Policy { name: None, settings: vec![setting] });
     Proposal {
         settings,
         scope: ActsOn::Host,

@@ -85,7 +85,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, EventLogError> {
     for entry in fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let number = name.strip_prefix("events_").and_then(|rest| rest.split_once('_')).and_then(|(number, _)| number.parse().ok());
+        let number = name
+            .strip_prefix("events_")
+            .and_then(|rest| rest.split_once('_'))
+            .and_then(|(number, _)| number.parse().ok());
         match number {
             Some(number) => stretches.push((number, name.ends_with(".compact"), entry.path())),
             None if !name.starts_with('.') && !name.starts_with("appstatus_") => others.push(name),
@@ -126,7 +129,8 @@ impl Reading<'_> {
         let is_zstd = first == MAGIC;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let name = name.trim_end_matches(".compact").trim_end_matches(".inprogress");
-        let codec = Path::new(name).extension().and_then(OsStr::to_str).filter(|end| ["lz4", "lzf", "snappy"].contains(end));
+        let codec =
+            Path::new(name).extension().and_then(OsStr::to_str).filter(|end| ["lz4", "lzf", "snappy"].contains(end));
         if let Some(codec) = codec.filter(|_| first.first() != Some(&b'{')) {
             return Err(EventLogError::Codec { path: path.to_path_buf(), codec: codec.to_owned() });
         }
@@ -135,7 +139,9 @@ impl Reading<'_> {
         if is_zstd {
             let mut decoder = zstd::Decoder::new(whole).map_err(failed)?;
             decoder.window_log_max(WINDOW).map_err(failed)?;
-            self.lines(BufReader::with_capacity(1 << 16, decoder), path, |decoder| decoder.get_ref().get_ref().get_ref().get_ref().1.count)
+            self.lines(BufReader::with_capacity(1 << 16, decoder), path, |decoder| {
+                decoder.get_ref().get_ref().get_ref().get_ref().1.count
+            })
         } else {
             self.lines(BufReader::with_capacity(1 << 16, whole), path, |whole| whole.get_ref().get_ref().1.count)
         }
@@ -216,7 +222,9 @@ mod tests {
     #[test]
     fn stretches_are_read_in_their_order_from_the_last_compacted_one_on() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [("events_10_a", END), ("events_2_a.compact", START), ("events_1_a", "nonsense\n"), ("appstatus_a", "")] {
+        for (name, text) in
+            [("events_10_a", END), ("events_2_a.compact", START), ("events_1_a", "nonsense\n"), ("appstatus_a", "")]
+        {
             fs::write(folder.path().join(name), text).unwrap();
         }
         let log = read(folder.path(), &Quiet).unwrap();

@@ -85,14 +85,27 @@ pub fn look(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
 }
 
 fn split(bytes: &[u8]) -> Vec<String> {
-    bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    bytes
+        .split(|byte| *byte == 0)
+        .filter(|word| !word.is_empty())
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
 /// The JVM's options, and the class with what it is told.
 fn options(words: &[String]) -> (JavaOptions, Vec<String>) {
     let (mut options, mut at) = (Vec::new(), 1);
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        let takes_another = ["-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-opens", "--add-exports", "--add-modules"];
+        let takes_another = [
+            "-cp",
+            "-classpath",
+            "--class-path",
+            "-p",
+            "--module-path",
+            "--add-opens",
+            "--add-exports",
+            "--add-modules",
+        ];
         if takes_another.contains(&word.as_str()) {
             at += 1;
         } else {
@@ -131,7 +144,10 @@ fn java(root: &Root, pid: i32) -> Option<Version> {
 
 /// By the name of a jar of Spark's on the class path, or of the folder it is in.
 fn spark_version(class_path: &str) -> Option<Version> {
-    let by_jar = class_path.split("spark-core_").nth(1).and_then(|rest| rest.split_once('-')?.1.split(".jar").next()?.parse().ok());
+    let by_jar = class_path
+        .split("spark-core_")
+        .nth(1)
+        .and_then(|rest| rest.split_once('-')?.1.split(".jar").next()?.parse().ok());
     by_jar.or_else(|| {
         let jars = class_path.split(':').find_map(|part| part.strip_suffix("/jars/*"))?;
         pagewise_version(Path::new(jars))
@@ -170,11 +186,12 @@ mod tests {
 
     #[test]
     fn options_end_where_the_class_begins() {
-        let words: Vec<String> = "java -cp /opt/spark/jars/* -Xmx1g --add-opens java.base/java.io=ALL-UNNAMED -XX:+UseG1GC \
+        let words: Vec<String> =
+            "java -cp /opt/spark/jars/* -Xmx1g --add-opens java.base/java.io=ALL-UNNAMED -XX:+UseG1GC \
                                   org.apache.spark.deploy.SparkSubmit --conf spark.plugins=a=b --driver-memory 1g -Xms7"
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect();
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect();
         let (options, rest) = options(&words);
         assert_eq!((options.max_heap(), options.initial_heap(), options.is_on("UseG1GC")), (Some(1 << 30), None, true));
         assert_eq!(conf(&rest).unwrap()["spark.plugins"], "a=b");

@@ -76,10 +76,12 @@ enum Format {
 
 /// Find what is wrong with the memory of a Spark job or JVM, with the fixed line
 #[derive(Args, Debug)]
-#[command(after_help = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that is no event \
+#[command(
+    after_help = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that is no event \
                         log · 3 not possible here.\n\n\
                         Examples:\n  pagewise spark check --pid 4711\n  \
-                        pagewise spark check --event-log /var/log/spark/eventlog_v2_app-1 --fail-on medium")]
+                        pagewise spark check --event-log /var/log/spark/eventlog_v2_app-1 --fail-on medium"
+)]
 struct CheckArgs {
     /// The event log of a job: a file, or a folder eventlog_v2_…
     #[arg(long, value_name = "FILE", required_unless_present = "pid")]
@@ -109,7 +111,9 @@ pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure
                 (None, Some(pid)) => {
                     process::look(&global.root(), pid).map_err(|error| Failure::NotPossible(error.into()))?
                 }
-                (None, None) => return Err(Failure::Usage(anyhow!("name a log with --event-log, or a JVM with --pid"))),
+                (None, None) => {
+                    return Err(Failure::Usage(anyhow!("name a log with --event-log, or a JVM with --pid")));
+                }
             };
             Ok(show(&check::diagnose(&seen), args.fail_on.as_deref(), global))
         }
@@ -137,7 +141,9 @@ fn show(diagnosis: &Diagnosis, fail_on: Option<&str>, global: &Global) -> ExitCo
 fn read(path: &Path) -> Result<EventLog, Failure> {
     let progress = StepProgress::new();
     event_log::read(path, &progress).map_err(|error| match &error {
-        EventLogError::File { error: cause, .. } if cause.kind() != std::io::ErrorKind::NotFound => Failure::NotPossible(error.into()),
+        EventLogError::File { error: cause, .. } if cause.kind() != std::io::ErrorKind::NotFound => {
+            Failure::NotPossible(error.into())
+        }
         _ => Failure::Usage(error.into()),
     })
 }
@@ -208,7 +214,9 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
 fn write(folder: &Path, text: &str) -> Result<(), Failure> {
     let path = folder.join("spark-defaults.conf");
     let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::Usage(anyhow!("{} exists already; name another folder, or remove it", path.display())),
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::Usage(anyhow!("{} exists already; name another folder, or remove it", path.display()))
+        }
         _ => Failure::NotPossible(anyhow!("cannot write {}: {error}", path.display())),
     };
     fs::create_dir_all(folder).map_err(failed)?;

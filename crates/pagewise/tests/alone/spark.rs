@@ -117,20 +117,23 @@ fn without_spark_the_message_says_how_to_bring_it_and_a_wrong_home_is_named() {
 
 #[test]
 fn what_spark_conf_prints_runs_and_nothing_is_found_wrong_with_it() {
-    requires!(javac, pip);
+    requires!(javac, pip, spark_plugin);
     let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jvm/spark-plugin/target/spark-plugin-0.1.0.jar");
-    if !plugin.is_file() {
-        // `make test-spark` builds it.
-        return;
-    }
     let (cache, spark, logs) = (tempfile::tempdir().unwrap(), shared(), tempfile::tempdir().unwrap());
     let jar = plugin.canonicalize().unwrap().display().to_string();
-    let printed = pagewise(&["spark", "conf", "--policy", "storage", "--heap", "1g", "--jar", &jar, "--json", "--spark"])
-        .arg(&spark)
-        .output()
-        .unwrap();
+    let printed =
+        pagewise(&["spark", "conf", "--policy", "storage", "--heap", "1g", "--jar", &jar, "--json", "--spark"])
+            .arg(&spark)
+            .output()
+            .unwrap();
     let printed: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
-    let mut words = vec!["spark:micro".to_owned(), "run".to_owned(), "objects=20000".to_owned(), "passes=3".to_owned(), "heap=1g".to_owned()];
+    let mut words = vec![
+        "spark:micro".to_owned(),
+        "run".to_owned(),
+        "objects=20000".to_owned(),
+        "passes=3".to_owned(),
+        "heap=1g".to_owned(),
+    ];
     for setting in printed["settings"].as_array().unwrap() {
         let (name, value) = (setting["name"].as_str().unwrap(), setting["value"].as_str().unwrap());
         // The workload names the heap itself.

@@ -83,7 +83,8 @@ fn what_conf_prints_the_plugin_knows() {
 fn a_folder_is_written_once_and_a_wrong_version_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let into = folder.path().join("storage").display().to_string();
-    let words = ["conf", "--policy", "storage", "--spark", "4.1.3", "--jdk", "17.0.15", "--heap", "2g", "--into", &into];
+    let words =
+        ["conf", "--policy", "storage", "--spark", "4.1.3", "--jdk", "17.0.15", "--heap", "2g", "--into", &into];
     spark(&words).assert().success();
     let text = std::fs::read_to_string(folder.path().join("storage/spark-defaults.conf")).unwrap();
     assert!(text.contains("spark.driver.extraJavaOptions -Xms2g -XX:MaxNewSize=819m\n"), "{text}");
