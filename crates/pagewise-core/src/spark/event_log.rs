@@ -37,7 +37,7 @@ pub struct EventLog {
     pub began: Option<i64>,
     /// See above.
     pub ended: Option<i64>,
-    latest: Option<i64>,
+    pub(super) latest: Option<i64>,
     /// Spark's configuration.
     pub properties: BTreeMap<String, String>,
     /// Executors by their name, with their cores.
@@ -48,17 +48,17 @@ pub struct EventLog {
     pub tasks: Tasks,
     /// Length of each job that ended, milliseconds.
     pub jobs: Vec<u64>,
-    open_jobs: BTreeMap<u64, i64>,
+    pub(super) open_jobs: BTreeMap<u64, i64>,
     /// Bytes that each stage wrote for a shuffle.
     pub shuffles: BTreeMap<u64, u64>,
     /// RDDs that were to be cached.
     pub cached: BTreeMap<u64, Cached>,
     /// Whether the log has what happened to each block (`spark.eventLog.logBlockUpdates.enabled`).
     pub has_blocks: bool,
-    blocks: BTreeMap<(u64, u64, u64), u64>,
-    executor_numbers: BTreeMap<String, u64>,
-    cached_now: u64,
-    cached_peak: u64,
+    pub(super) blocks: BTreeMap<(u64, u64, u64), u64>,
+    pub(super) executor_numbers: BTreeMap<String, u64>,
+    pub(super) cached_now: u64,
+    pub(super) cached_peak: u64,
     /// Pieces of broadcasts of a size, in memory.
     pub broadcast_pieces: BTreeMap<u64, u64>,
     /// The largest that any executor's own measures reached; 0 where none was seen.
@@ -107,7 +107,7 @@ pub struct Cached {
     pub is_let_go: bool,
     /// The most it held in memory, bytes; 0 where the log does not have it.
     pub bytes: u64,
-    now: u64,
+    pub(super) now: u64,
 }
 
 /// What an executor measured of itself.
