@@ -16,8 +16,6 @@ pub mod guard;
 
 pub mod huge_pages;
 
-pub mod spark;
-
 pub mod tunable;
 
 pub mod spelling;
@@ -33,6 +31,8 @@ pub mod change;
 pub mod stats;
 
 pub mod finding;
+
+pub mod spark;
 
 pub mod comparison;
 

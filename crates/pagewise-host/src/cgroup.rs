@@ -44,7 +44,11 @@ pub fn own_memory_cgroup(root: &Root) -> Result<MemoryCgroup, String> {
 
 /// The mount with the memory controller, and our own folder below it.
 fn own_place(root: &Root) -> Result<(Mount, String), String> {
-    let membership = root.read("/proc/self/cgroup").map_err(|e| e.to_string())?;
+    place_of(root, "self")
+}
+
+fn place_of(root: &Root, process: &str) -> Result<(Mount, String), String> {
+    let membership = root.read(&format!("/proc/{process}/cgroup")).map_err(|e| e.to_string())?;
     let mount = mount_with_memory(root)?;
     let path = own_path(&membership, &mount).ok_or("/proc/self/cgroup does not list the memory hierarchy")?;
     let below = path.strip_prefix(mount.inside.trim_end_matches('/')).unwrap_or(path);
@@ -217,6 +221,33 @@ pub fn room(root: &Root) -> Option<u64> {
         folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
     }
     least
+}
+
+/// The least limit of memory (bytes) and of CPUs on the way from a process's control group up; `None` where nothing limits it,
+/// or none of it can be read. CPUs are read of version 2 alone.
+#[must_use]
+pub fn limits_of(root: &Root, pid: i32) -> (Option<u64>, Option<f64>) {
+    let Ok((mount, own)) = place_of(root, &pid.to_string()) else { return (None, None) };
+    let file = limit_file(mount.version).display().to_string();
+    let (mut memory, mut cpus): (Option<u64>, Option<f64>) = (None, None);
+    let mut folder = own.as_str();
+    while folder.len() >= mount.point.len() {
+        let text = |file: &str| root.read(&format!("{folder}/{file}")).ok();
+        if let Some(limit) =
+            text(&file).and_then(|text| text.trim().parse::<u64>().ok()).filter(|limit| *limit < 1 << 62)
+        {
+            memory = Some(memory.map_or(limit, |least| least.min(limit)));
+        }
+        let quota = text("cpu.max").and_then(|text| {
+            let (quota, period) = text.trim().split_once(' ')?;
+            Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok().filter(|period| *period > 0.0)?)
+        });
+        if let Some(quota) = quota {
+            cpus = Some(cpus.map_or(quota, |least| least.min(quota)));
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    (memory, cpus)
 }
 
 /// The file that limits memory, which is there only when the controller is.

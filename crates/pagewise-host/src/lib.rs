@@ -33,6 +33,8 @@ pub mod guard;
 
 pub mod huge_pages;
 
+pub mod spark;
+
 pub mod tunable;
 
 mod symbol;

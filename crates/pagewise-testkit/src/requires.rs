@@ -136,6 +136,8 @@ needs! {
     pip => program("pip3", "python3-pip");
     /// Maven.
     maven => program("mvn", "maven");
+    /// The Spark plugin's jar, which `make test-spark` builds.
+    spark_plugin => built_plugin();
     /// Hadoop's jars in the cache, put there by `pagewise workload terasort fetch`.
     hadoop_cache => hadoop_jars();
     /// A machine emulator.
@@ -160,7 +162,7 @@ mod check {
     use pagewise_host::facts::{privilege::Privilege, programs};
     use pagewise_host::root::Root;
     use pagewise_host::workload::terasort::{Hadoop, HadoopPlaces};
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     pub(super) fn live() -> Root {
         Root::live()
@@ -237,6 +239,13 @@ mod check {
         let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
         let first = symbols.split(' ').next().unwrap_or_default();
         if first.trim_start_matches('0').is_empty() { Err("kernel.kptr_restrict hides them".into()) } else { Ok(()) }
+    }
+
+    pub(super) fn built_plugin() -> Result<(), String> {
+        let jar = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jvm/spark-plugin/target/spark-plugin-0.1.0.jar");
+        jar.is_file()
+            .then_some(())
+            .ok_or_else(|| "the plugin's jar is not built: mvn -f jvm/pom.xml -DskipTests package".to_owned())
     }
 
     pub(super) fn hadoop_jars() -> Result<(), String> {

@@ -69,6 +69,10 @@ pub enum Tier {
     Stalls,
     /// Counters of the processor (T3).
     Hardware,
+    /// How a program was started and what it was told.
+    Configuration,
+    /// What a program wrote of itself.
+    Log,
 }
 
 impl Tier {
@@ -80,6 +84,8 @@ impl Tier {
             Tier::Stacks => "stacks",
             Tier::Stalls => "stalls",
             Tier::Hardware => "hardware",
+            Tier::Configuration => "configuration",
+            Tier::Log => "log",
         }
     }
 }

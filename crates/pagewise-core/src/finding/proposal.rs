@@ -95,6 +95,21 @@ pub enum Command {
     },
     /// Put the memory of a process that runs on huge pages.
     HugePages,
+    /// Write a configuration of Spark into a folder.
+    SparkConf {
+        /// Which memory is to lie on huge pages.
+        placement: String,
+        /// The version of Spark, where it is known.
+        spark: Option<String>,
+        /// The version of Java, where it is known.
+        jdk: Option<String>,
+        /// The heap of a JVM that computes, bytes.
+        heap: u64,
+        /// Whether it is for executors in JVMs of their own.
+        executors: bool,
+        /// The folder.
+        into: String,
+    },
 }
 
 impl Command {

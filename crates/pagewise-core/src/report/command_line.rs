@@ -2,6 +2,7 @@
 
 use crate::finding::proposal::Command;
 use crate::tunable::policy::Policy;
+use crate::unit::Bytes;
 
 /// What stands for the user's own command.
 const JOB: &str = "./job";
@@ -18,6 +19,15 @@ pub fn command_line(command: &Command) -> String {
         Command::Prove { a, b, live: true } => format!("pagewise prove --live --a {} --b {}", word(a), word(b)),
         Command::Prove { a, b, live: false } => format!("pagewise prove --a {} --b {} -- {JOB}", word(a), word(b)),
         Command::HugePages => format!("pagewise hugepages --pid {PID}"),
+        Command::SparkConf { placement, spark, jdk, heap, executors, into } => {
+            let option = |name: &str, value: &Option<String>| {
+                value.as_ref().map_or_else(String::new, |value| format!(" --{name} {value}"))
+            };
+            let (spark, jdk) = (option("spark", spark), option("jdk", jdk));
+            let executors = if *executors { " --executors" } else { "" };
+            let heap = Bytes(*heap).as_typed().to_ascii_lowercase();
+            format!("pagewise spark conf --policy {placement}{spark}{jdk} --heap {heap}{executors} --into {into}")
+        }
     }
 }
 

@@ -6,10 +6,12 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Quantity, RuledOut, Severity, Who,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Quantity, RuledOut, Severity, Tier,
+    Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
+use crate::spark::conf::argument;
 use crate::unit::Bytes;
 use unicode_width::UnicodeWidthStr;
 
@@ -210,12 +212,12 @@ impl Page {
         self.line(&painted);
         let look = &diagnosis.look;
         let when = look.from.as_deref().map_or_else(String::new, |from| format!(" from {from}"));
-        let mut said = vec![format!(
-            "Looked at {} for {}{when}: {} samples",
-            look.subject,
-            words::seconds(look.seconds),
-            look.samples
-        )];
+        let is_sampled = look.tiers.iter().any(|tier| tier.tier == Tier::Counters);
+        let mut said = vec![if is_sampled {
+            format!("Looked at {} for {}{when}: {} samples", look.subject, words::seconds(look.seconds), look.samples)
+        } else {
+            format!("Looked at {}", look.subject)
+        }];
         said.extend(look.kernel.as_deref().map(|kernel| format!("kernel {kernel}")));
         said.extend(look.cpus.map(|cpus| format!("{cpus:.0} CPUs")));
         said.extend(look.memory_bytes.map(|memory| format!("{} of memory", words::bytes(memory))));
@@ -416,6 +418,7 @@ pub(super) fn arrow(scope: ActsOn, setting: &ProposedSetting) -> (String, String
     let to = readable(tunable, &setting.to);
     match setting.from.as_deref() {
         _ if scope == ActsOn::Job => (format!("{tunable}={to}"), String::new()),
+        _ if scope == ActsOn::Application => (argument(tunable, &setting.to), String::new()),
         Some(from) => (format!("{tunable}: {}", readable(tunable, from)), format!(" → {to}")),
         None => (tunable.to_owned(), format!(" → {to}")),
     }

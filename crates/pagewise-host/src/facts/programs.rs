@@ -101,12 +101,6 @@ fn describe(home: PathBuf, is_default: bool) -> Jvm {
     Jvm { version: field("JAVA_VERSION"), vendor: field("IMPLEMENTOR"), home, is_default }
 }
 
-/// The version of the JVM in a folder, such as `17.0.15`, by its `release` file.
-#[must_use]
-pub fn version_of(home: &Path) -> Option<String> {
-    describe(home.to_path_buf(), false).version
-}
-
 impl Jvm {
     fn name(&self) -> String {
         let version = self.version.as_deref().unwrap_or("version unknown");

@@ -1,198 +1,256 @@
-//! `pagewise spark conf`: the configuration that puts a policy for Spark's memory into effect.
+//! `pagewise spark`: the configuration for huge pages in Spark, what is wrong with the one that runs or ran, and which policy to try.
 
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
+use crate::progress::StepProgress;
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
-use pagewise_core::spark::configuration::{self, Configuration, Job, Policy};
-use pagewise_core::spark::version::Version;
+use pagewise_core::finding::{Diagnosis, Severity};
+use pagewise_core::report::findings;
+use pagewise_core::spark::check::{self, Seen};
+use pagewise_core::spark::{Asked, EventLog, JavaOptions, PLUGIN_JAR, Placement, Version, advise, conf, spark_size};
 use pagewise_core::unit::Bytes;
-use pagewise_host::facts::{kernel, programs};
-use pagewise_host::root::Root;
+use pagewise_host::facts::programs;
+use pagewise_host::spark::event_log::{self, EventLogError};
+use pagewise_host::spark::process;
 use pagewise_host::workload::spark::Distribution;
-use serde::Serialize;
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Put the storage or execution memory of Spark on huge pages
+/// Configure Spark for huge pages, find what is wrong with its configuration, and say which policy a job should try
 #[derive(Args, Debug)]
 pub(crate) struct SparkArgs {
     #[command(subcommand)]
-    verb: SparkVerb,
+    what: What,
 }
 
 #[derive(Subcommand, Debug)]
-enum SparkVerb {
+enum What {
     Conf(ConfArgs),
+    Check(CheckArgs),
+    Advise(AdviseArgs),
 }
 
-/// Print the configuration for a policy, for this Spark, this Java and this host
+/// Print the configuration that puts a part of Spark's memory on huge pages
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = "Examples:\n  pagewise spark conf --policy storage --heap 20g --executors\n  \
+                        pagewise spark conf --policy both --format properties >> $SPARK_HOME/conf/spark-defaults.conf")]
 struct ConfArgs {
-    /// What is to lie on huge pages; entire is the JVM's own option for the whole heap
-    #[arg(long, value_enum)]
-    policy: PolicyName,
-    /// The heap of each executor, or with --local of the driver
-    #[arg(long, value_name = "SIZE")]
-    heap: Bytes,
-    /// Of Spark: a version, or the folder it lies in; SPARK_HOME unless said otherwise
-    #[arg(long, value_name = "VERSION|DIR")]
+    /// Which memory is to lie on huge pages; entire: the whole heap, by the JVM's own flag
+    #[arg(long, value_name = "POLICY", value_parser = ["none", "storage", "execution", "both", "entire"])]
+    policy: String,
+    /// Spark's version, or the folder it was unpacked to [default: SPARK_HOME]
+    #[arg(long, value_name = "VERSION|DIR", env = "SPARK_HOME")]
     spark: Option<String>,
-    /// Of the executors' Java: a version, or its home; the one a job gets here unless said otherwise
+    /// The JDK's version, or its folder [default: JAVA_HOME, then java on the PATH]
     #[arg(long, value_name = "VERSION|DIR")]
     jdk: Option<String>,
-    /// The driver computes (local mode): its heap and its options are meant
+    /// The heap of a JVM that computes
+    #[arg(long, default_value = "1g", value_name = "SIZE")]
+    heap: Bytes,
+    /// Whether the plugin acts, or only reads what lies where
+    #[arg(long, default_value = "enforce", value_name = "MODE", value_parser = ["enforce", "observe"])]
+    mode: String,
+    /// For executors of a cluster; without it for local mode, where the driver computes
     #[arg(long)]
-    local: bool,
-    /// Whether the plugin places memory, or only reports where it lies
-    #[arg(long, value_enum, default_value = "enforce")]
-    mode: Mode,
-    /// The plugin's jar, as Spark is to find it
-    #[arg(long, value_name = "FILE", default_value = "spark-plugin-0.1.0.jar")]
+    executors: bool,
+    /// Where the plugin's jar lies
+    #[arg(long, default_value = PLUGIN_JAR, value_name = "FILE")]
     jar: String,
-    /// As options of spark-submit, or as lines of spark-defaults.conf
-    #[arg(long, value_enum, default_value = "submit")]
+    /// Options of spark-submit, or lines of spark-defaults.conf
+    #[arg(long, default_value = "arguments", value_name = "FORMAT")]
     format: Format,
-}
-
-const AFTER_HELP: &str = "The same heap and young memory stand in every policy, so that two of them can be compared. Whether it pays only your job can \
-                          say:\n\n  pagewise prove --a env.POLICY=none --b env.POLICY=storage -- \\\n    sh -c 'spark-submit … --conf \
-                          spark.pagewise.policy=$POLICY job.jar'\n\n\
-                          Examples:\n  pagewise spark conf --policy storage --heap 20g\n  \
-                          pagewise spark conf --policy both --heap 4g --local --spark 4.3.0 --jdk 25.0.3\n  \
-                          pagewise spark conf --policy storage --heap 20g --format properties >> spark-defaults.conf";
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum PolicyName {
-    None,
-    Storage,
-    Execution,
-    Both,
-    Entire,
-}
-
-impl From<PolicyName> for Policy {
-    fn from(name: PolicyName) -> Policy {
-        match name {
-            PolicyName::None => Policy::None,
-            PolicyName::Storage => Policy::Storage,
-            PolicyName::Execution => Policy::Execution,
-            PolicyName::Both => Policy::Both,
-            PolicyName::Entire => Policy::Entire,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Mode {
-    Enforce,
-    Observe,
+    /// Write DIR/spark-defaults.conf instead, for SPARK_CONF_DIR
+    #[arg(long, value_name = "DIR", conflicts_with = "format")]
+    into: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    Submit,
+    Arguments,
     Properties,
 }
 
-/// What `--json` prints.
-#[derive(Serialize)]
-struct Printed<'a> {
-    schema: &'static str,
-    spark: String,
-    java: String,
-    #[serde(flatten)]
-    configuration: &'a Configuration,
+/// Find what is wrong with the memory of a Spark job or JVM, with the fixed line
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that is no event \
+                        log · 3 not possible here.\n\n\
+                        Examples:\n  pagewise spark check --pid 4711\n  \
+                        pagewise spark check --event-log /var/log/spark/eventlog_v2_app-1 --fail-on medium"
+)]
+struct CheckArgs {
+    /// The event log of a job: a file, or a folder eventlog_v2_…
+    #[arg(long, value_name = "FILE", required_unless_present = "pid")]
+    event_log: Option<PathBuf>,
+    /// A JVM that runs: local mode's driver, or an executor
+    #[arg(long, value_name = "PID", conflicts_with = "event_log")]
+    pid: Option<i32>,
+    /// Exit 1 when a finding is at least this severe
+    #[arg(long, value_name = "SEVERITY", value_parser = ["low", "medium", "high"])]
+    fail_on: Option<String>,
+}
+
+/// Say from the event log of a finished job which policy to try, and why
+#[derive(Args, Debug)]
+struct AdviseArgs {
+    /// The event log of a job: a file, or a folder eventlog_v2_…
+    #[arg(long, value_name = "FILE")]
+    event_log: PathBuf,
 }
 
 pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure> {
-    match &args.verb {
-        SparkVerb::Conf(args) => conf(args, global),
+    match &args.what {
+        What::Conf(args) => print_configuration(args, global),
+        What::Check(args) => {
+            let seen = match (&args.event_log, args.pid) {
+                (Some(path), _) => of_log(path, read(path)?),
+                (None, Some(pid)) => {
+                    process::look(&global.root(), pid).map_err(|error| Failure::NotPossible(error.into()))?
+                }
+                (None, None) => {
+                    return Err(Failure::Usage(anyhow!("name a log with --event-log, or a JVM with --pid")));
+                }
+            };
+            Ok(show(&check::diagnose(&seen), args.fail_on.as_deref(), global))
+        }
+        What::Advise(args) => {
+            let log = read(&args.event_log)?;
+            let heap = heap(&log).unwrap_or(1 << 30);
+            let subject = args.event_log.display().to_string();
+            Ok(show(&advise::diagnose(&advise::Job { log, heap }, &subject), None, global))
+        }
     }
 }
 
-fn conf(args: &ConfArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let root = Root::live();
-    let job = Job {
-        policy: args.policy.into(),
-        enforce: args.mode == Mode::Enforce,
-        spark: spark(args.spark.as_deref())?,
-        java: java(&root, args.jdk.as_deref())?,
-        heap: args.heap,
-        is_local: args.local,
-        jar: args.jar.clone(),
-        thp_enabled: kernel::host_facts(&root, None).thp_enabled,
-    };
-    let found = configuration::of(&job).map_err(|why| Failure::Usage(anyhow!(why)))?;
+fn show(diagnosis: &Diagnosis, fail_on: Option<&str>, global: &Global) -> ExitCode {
     if global.json {
-        output::json(&Printed {
-            schema: "pagewise.spark-conf/1",
-            spark: job.spark.to_string(),
-            java: job.java.to_string(),
-            configuration: &found,
-        });
-        return Ok(ExitCode::SUCCESS);
+        output::json(diagnosis);
+    } else {
+        let text = if global.verbose > 0 { findings::text_in_full } else { findings::text };
+        output::data(&text(diagnosis, output::style(&global.color)));
     }
-    let text = match args.format {
-        Format::Submit => as_options(&found)?,
-        Format::Properties => {
-            found.settings.iter().map(|setting| format!("{} {}\n", setting.name, setting.value)).collect()
+    let least = [Severity::Low, Severity::Medium, Severity::High].into_iter().find(|one| Some(one.word()) == fail_on);
+    let fails = least.is_some_and(|least| diagnosis.findings.iter().any(|finding| finding.severity >= least));
+    if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn read(path: &Path) -> Result<EventLog, Failure> {
+    let progress = StepProgress::new();
+    event_log::read(path, &progress).map_err(|error| match &error {
+        EventLogError::File { error: cause, .. } if cause.kind() != std::io::ErrorKind::NotFound => {
+            Failure::NotPossible(error.into())
         }
+        _ => Failure::Usage(error.into()),
+    })
+}
+
+/// The heap of the JVMs that computed: 1 GiB where nobody said (`spark.driver.memory`, `spark.executor.memory`).
+fn heap(log: &EventLog) -> Option<u64> {
+    let name = if log.is_local() { "spark.driver.memory" } else { "spark.executor.memory" };
+    if log.properties.is_empty() {
+        return None;
+    }
+    spark_size(log.property(name).unwrap_or("1g"), 1 << 20)
+}
+
+fn of_log(path: &Path, log: EventLog) -> Seen {
+    let role = if log.is_local() { "driver" } else { "executor" };
+    let line = |name: &str| JavaOptions::parse(log.property(&format!("spark.{role}.{name}")).unwrap_or(""));
+    Seen {
+        subject: path.display().to_string(),
+        spark: log.spark,
+        java: log.java,
+        conf: (!log.properties.is_empty()).then(|| log.properties.clone()),
+        options: line("defaultJavaOptions").then(line("extraJavaOptions")),
+        is_executor: !log.is_local(),
+        max_heap: heap(&log),
+        live: None,
+        log: Some(log),
+    }
+}
+
+fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let placement = Placement::ALL.into_iter().find(|one| one.word() == args.policy);
+    let placement = placement.ok_or_else(|| Failure::Usage(anyhow!("there is no policy {}", args.policy)))?;
+    let root = global.root();
+    let thp = root.read("/sys/kernel/mm/transparent_hugepage/enabled").ok();
+    let mode = |text: String| Some(text.split_once('[')?.1.split_once(']')?.0.to_owned());
+    let heap = args.heap.0 >> 20 << 20;
+    if heap < 64 << 20 {
+        return Err(Failure::Usage(anyhow!("a heap of {} is none that Spark starts with: write --heap 1g", args.heap)));
+    }
+    let asked = Asked {
+        placement,
+        spark: args.spark.as_deref().map(spark_version).transpose()?,
+        java: java_version(args.jdk.as_deref(), global)?,
+        heap,
+        enforces: args.mode == "enforce",
+        executors: args.executors,
+        jar: args.jar.clone(),
+        thp: thp.and_then(mode),
     };
-    output::data(text.trim_end());
-    for caution in &found.cautions {
-        output::note(&format!("{}: {}", caution.id, caution.text));
+    let configuration = conf::configuration(&asked);
+    if let Some(folder) = &args.into {
+        write(folder, &configuration.properties())?;
+        output::note(&format!("written: {}", folder.join("spark-defaults.conf").display()));
+    }
+    if global.json {
+        output::json(&configuration);
+    } else if args.into.is_some() {
+        configuration.notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+    } else if args.format == Format::Properties {
+        output::data(&configuration.properties());
+    } else {
+        output::data(&configuration.arguments());
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Lines that a shell takes as one command's words.
-fn as_options(found: &Configuration) -> Result<String, Failure> {
-    let words = found.settings.iter().map(|setting| {
-        let word = format!("{}={}", setting.name, setting.value);
-        // An equals sign inside a word is one to every shell; shlex would quote for it.
-        if word.chars().all(|c| c.is_ascii_alphanumeric() || "=._-/:,+".contains(c)) {
-            return Ok(format!("--conf {word}"));
+/// Never over a file that is there: it may be somebody's own.
+fn write(folder: &Path, text: &str) -> Result<(), Failure> {
+    let path = folder.join("spark-defaults.conf");
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            Failure::Usage(anyhow!("{} exists already; name another folder, or remove it", path.display()))
         }
-        shlex::try_quote(&word).map(|quoted| format!("--conf {quoted}")).map_err(|error| Failure::Usage(anyhow!(error)))
-    });
-    Ok(words.collect::<Result<Vec<String>, Failure>>()?.join(" \\\n"))
+        _ => Failure::NotPossible(anyhow!("cannot write {}: {error}", path.display())),
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    fs::File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
 }
 
-/// What was said, else the one in `SPARK_HOME`.
-fn spark(said: Option<&str>) -> Result<Version, Failure> {
-    let home = match said {
-        Some(text) if !Path::new(text).is_dir() => {
-            return text.parse().map_err(|why: String| Failure::Usage(anyhow!("--spark: {why}, and no folder")));
-        }
-        Some(folder) => PathBuf::from(folder),
-        None => std::env::var_os("SPARK_HOME").map(PathBuf::from).ok_or_else(|| {
-            Failure::Usage(anyhow!("which Spark? Name its version (--spark 4.3.0), its folder, or set SPARK_HOME"))
-        })?,
-    };
-    let found = Distribution::in_home(&home).ok_or_else(|| {
-        Failure::NotPossible(anyhow!("no Spark in {}: there is no jars/spark-core_SCALA-VERSION.jar", home.display()))
-    })?;
-    found.version.parse().map_err(|why: String| Failure::NotPossible(anyhow!(why)))
+fn spark_version(text: &str) -> Result<Version, Failure> {
+    if let Some(found) = Distribution::in_home(Path::new(text)) {
+        return found.version.parse().map_err(|error| Failure::Usage(anyhow!("Spark in {text}: {error}")));
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit())
+        && let Ok(version) = text.parse()
+    {
+        return Ok(version);
+    }
+    Err(Failure::Usage(anyhow!(
+        "--spark {text}: it is no version such as 4.1.3, and no folder with jars/spark-core_SCALA-VERSION.jar"
+    )))
 }
 
-/// What was said, else the Java that a job gets here.
-fn java(root: &Root, said: Option<&str>) -> Result<Version, Failure> {
-    let text = match said {
-        Some(text) if !Path::new(text).is_dir() => text.to_owned(),
-        Some(folder) => programs::version_of(Path::new(folder)).ok_or_else(|| {
-            Failure::NotPossible(anyhow!(
-                "{folder} has no file 'release' that says which Java it is: name the version, such as --jdk 17"
-            ))
-        })?,
-        None => {
-            let default = programs::jvms(root).into_iter().find(|jvm| jvm.is_default);
-            default.and_then(|jvm| jvm.version).ok_or_else(|| {
-                Failure::NotPossible(anyhow!("no Java in JAVA_HOME or PATH: name the executors', such as --jdk 17"))
-            })?
-        }
+fn java_version(text: Option<&str>, global: &Global) -> Result<Option<Version>, Failure> {
+    let Some(text) = text else {
+        let found = programs::jvms(&global.root());
+        return Ok(found.first().and_then(|jvm| Version::of_java(jvm.version.as_deref()?).ok()));
     };
-    text.parse().map_err(|why: String| Failure::Usage(anyhow!("--jdk: {why}, and no folder")))
+    if text.starts_with(|c: char| c.is_ascii_digit())
+        && let Ok(version) = Version::of_java(text)
+    {
+        return Ok(Some(version));
+    }
+    let release = fs::read_to_string(Path::new(text).join("release")).ok();
+    let version = release.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=")));
+    let version = version.and_then(|version| Version::of_java(version.trim_matches('"')).ok());
+    version.map(Some).ok_or_else(|| {
+        Failure::Usage(anyhow!("--jdk {text}: it is no version such as 25.0.3, and no folder with a file release"))
+    })
 }

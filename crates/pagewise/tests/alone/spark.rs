@@ -117,3 +117,39 @@ fn without_spark_the_message_says_how_to_bring_it_and_a_wrong_home_is_named() {
     let mut fetch = pagewise(&["workload", "spark:micro", "fetch"]);
     assert!(said(fetch.env("PATH", "/nonexistent")).contains("apt install python3-pip"));
 }
+
+#[test]
+fn what_spark_conf_prints_runs_and_nothing_is_found_wrong_with_it() {
+    requires!(javac, pip, spark_plugin);
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../jvm/spark-plugin/target/spark-plugin-0.1.0.jar");
+    let (cache, spark, logs) = (tempfile::tempdir().unwrap(), shared(), tempfile::tempdir().unwrap());
+    let jar = plugin.canonicalize().unwrap().display().to_string();
+    let printed =
+        pagewise(&["spark", "conf", "--policy", "storage", "--heap", "1g", "--jar", &jar, "--json", "--spark"])
+            .arg(&spark)
+            .output()
+            .unwrap();
+    let printed: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
+    let mut words = vec![
+        "spark:micro".to_owned(),
+        "run".to_owned(),
+        "objects=20000".to_owned(),
+        "passes=3".to_owned(),
+        "heap=1g".to_owned(),
+    ];
+    for setting in printed["settings"].as_array().unwrap() {
+        let (name, value) = (setting["name"].as_str().unwrap(), setting["value"].as_str().unwrap());
+        // The workload names the heap itself.
+        if name != "spark.driver.memory" {
+            words.push(format!("{name}={value}"));
+        }
+    }
+    words.push("spark.eventLog.enabled=true".to_owned());
+    words.push(format!("spark.eventLog.dir=file:{}", logs.path().display()));
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    measured(cache.path(), &spark, &words);
+    let log = fs::read_dir(logs.path()).unwrap().next().unwrap().unwrap().path().display().to_string();
+    let checked = pagewise(&["spark", "check", "--event-log", &log, "--json"]).output().unwrap();
+    let checked: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(checked["findings"], serde_json::json!([]), "{checked}");
+}

@@ -26,7 +26,7 @@ mod report_browser;
 mod report_file;
 mod report_words;
 mod show;
-mod spark_conf;
+mod spark;
 mod stacks;
 mod study_words;
 mod top;

@@ -113,7 +113,7 @@ impl Distribution {
         })
     }
 
-    /// The Spark in this folder, by the name of its core's jar.
+    /// The one in this folder, by the name of its core jar.
     #[must_use]
     pub fn in_home(home: &Path) -> Option<Distribution> {
         let entries = fs::read_dir(home.join("jars")).ok()?;
