@@ -877,7 +877,7 @@ fn young_unbounded(of: &Seen) -> Verdict {
     }
     let most = conf::max_young(heap);
     match of.options.max_young() {
-        Some(young) if young <= most.saturating_add(heap / 20) => nothing(),
+        Some(young) if young <= most.saturating_add(heap / 100) => nothing(),
         young => {
             let given = young.map_or_else(
                 || "-XX:MaxNewSize is not given".to_owned(),

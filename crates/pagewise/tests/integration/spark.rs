@@ -64,8 +64,9 @@ fn a_severity_that_is_named_fails() {
 fn what_conf_prints_the_plugin_knows() {
     let settings = include_str!("../../../../jvm/spark-plugin/src/main/java/pagewise/spark/Settings.java");
     let placer = include_str!("../../../../jvm/spark-plugin/src/main/java/pagewise/spark/Placer.java");
-    let share = placer.lines().find(|line| line.contains("YOUNG_SHARE =")).unwrap();
-    assert!(share.contains(&pagewise_core::spark::YOUNG_SHARE.to_string()), "{share}");
+    let share = placer.lines().find_map(|line| line.split_once(" SHARE = ")?.1.strip_suffix(';')).unwrap();
+    let young = 1.0 - share.parse::<f64>().unwrap();
+    assert!((young - pagewise_core::spark::YOUNG_SHARE).abs() < 1e-9, "{share}");
     for policy in ["none", "storage", "execution", "both"] {
         assert!(settings.contains(&format!("\"{policy}\"")), "{policy}");
         let arguments = ["conf", "--policy", policy, "--spark", "4.3.0", "--jdk", "25.0.3", "--format", "properties"];
