@@ -136,7 +136,7 @@ needs! {
     pip => program("pip3", "python3-pip");
     /// Maven.
     maven => program("mvn", "maven");
-    /// The Spark plugin's jar, which `make test-spark` builds.
+    /// The Spark plugin's jar, which `make test` builds.
     spark_plugin => built_plugin();
     /// Hadoop's jars in the cache, put there by `pagewise workload terasort fetch`.
     hadoop_cache => hadoop_jars();

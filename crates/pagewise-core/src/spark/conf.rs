@@ -293,7 +293,9 @@ mod tests {
         assert!(said(Asked { java: old, ..entire.clone() }).contains("JDK-8366434"));
         assert!(said(Asked { java: old, ..entire.clone() }).contains("from 25.0.3 on"));
         assert!(said(Asked { thp: Some("never".to_owned()), ..entire.clone() }).contains("first touched"));
-        assert!(said(Asked { thp: Some("always".to_owned()), ..asked(Placement::Storage) }).contains("small pages"));
+        assert!(
+            said(Asked { thp: Some("always".to_owned()), ..asked(Placement::Storage) }).contains("keeps small what")
+        );
         assert!(said(Asked { thp: None, ..entire.clone() }).contains("cannot be read"));
         assert!(said(Asked { spark: None, ..entire.clone() }).contains("--spark"));
         assert_eq!(said(entire), "");
