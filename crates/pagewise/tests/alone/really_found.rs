@@ -41,27 +41,39 @@ fn runner(state: &Path) -> Runner {
     }
 }
 
+/// How often a trouble is made that was not made, by its own proof: a hypervisor that brings memory in late, or a neighbour, may take the time
+/// it has. What was made is judged once.
+const ATTEMPTS: u32 = 3;
+
 /// `Err` with what is wrong, in words.
 fn check(trouble: &Trouble, severity: Severity, seconds: Option<u32>) -> Result<(), String> {
     if let Some(why) = trouble.unmet() {
         eprintln!("SKIP {}: {why}", trouble.id);
         return Ok(());
     }
-    let folder = tempfile::tempdir().unwrap();
-    let runner = runner(&folder.path().join("state"));
-    let file = folder.path().join("a.pgw");
-    let label = runner.record(trouble, severity, seconds, &file, &Interrupt::default())?;
-    let row = judge::one(&runner.pagewise, &file)?;
-    let beside: Vec<&str> = row.beside().collect();
-    match (trouble.is_healthy(), row.is_found()) {
-        (true, _) if beside.is_empty() => Ok(()),
-        (true, _) => Err(format!("{}: nothing is wrong, but it says {beside:?}", trouble.id)),
-        (false, true) => Ok(()),
-        (false, false) if !label.made => Err(format!("{} {severity} was not made: {:?}", trouble.id, label.proof)),
-        (false, false) => {
-            Err(format!("{} {severity} was not found, but {beside:?}; undecided {:?}", trouble.id, row.not_decided))
+    let mut proof = String::new();
+    for _ in 0..ATTEMPTS {
+        let folder = tempfile::tempdir().unwrap();
+        let runner = runner(&folder.path().join("state"));
+        let file = folder.path().join("a.pgw");
+        let label = runner.record(trouble, severity, seconds, &file, &Interrupt::default())?;
+        let row = judge::one(&runner.pagewise, &file)?;
+        let beside: Vec<&str> = row.beside().collect();
+        match (trouble.is_healthy(), row.is_found()) {
+            (true, _) if beside.is_empty() => return Ok(()),
+            (true, _) => return Err(format!("{}: nothing is wrong, but it says {beside:?}", trouble.id)),
+            (false, true) => return Ok(()),
+            (false, false) if !label.made => proof = format!("{:?}", label.proof),
+            (false, false) => {
+                let undecided = row.not_decided;
+                return Err(format!(
+                    "{} {severity} was not found, but {beside:?}; undecided {undecided:?}",
+                    trouble.id
+                ));
+            }
         }
     }
+    Err(format!("{} {severity} was not made in {ATTEMPTS} attempts, at last: {proof}", trouble.id))
 }
 
 #[test]
