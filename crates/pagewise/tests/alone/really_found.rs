@@ -65,7 +65,7 @@ fn check(trouble: &Trouble, severity: Severity, seconds: Option<u32>) -> Result<
             (false, true) => return Ok(()),
             (false, false) if !label.made => proof = format!("{:?}", label.proof),
             (false, false) => {
-                let undecided = row.not_decided;
+                let undecided = &row.not_decided;
                 return Err(format!(
                     "{} {severity} was not found, but {beside:?}; undecided {undecided:?}",
                     trouble.id
