@@ -23,8 +23,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The workloads that ship with Pagewise.
-pub const BUILT_IN: &[&BuiltIn] =
-    &[&terasort::BUILT_IN, &jitter::BUILT_IN, &spark::micro::BUILT_IN, &spark::kmeans::BUILT_IN];
+pub const BUILT_IN: &[&BuiltIn] = &[
+    &terasort::BUILT_IN,
+    &jitter::BUILT_IN,
+    &spark::micro::BUILT_IN,
+    &spark::kmeans::BUILT_IN,
+    &spark::logistic::BUILT_IN,
+];
 
 /// Makes a workload as a plan declares it, or says what of it cannot be.
 pub type FromPlan = fn(&plan::Workload, Surroundings) -> Result<Box<dyn Workload>, WorkloadError>;

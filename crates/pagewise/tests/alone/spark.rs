@@ -72,6 +72,28 @@ fn kmeans_finds_the_centres_its_points_were_made_around() {
 }
 
 #[test]
+fn logistic_takes_the_steps_of_its_points_and_a_changed_weight_is_found() {
+    requires!(javac, pip);
+    let (cache, spark) = (tempfile::tempdir().unwrap(), shared());
+    let arguments = ["points=20000", "dimensions=10", "iterations=3", "heap=512m"];
+    let words = |step| [&["spark:logistic", step][..], &arguments].concat();
+    let report = measured(cache.path(), &spark, &words("run"));
+    assert!(report["measures"]["cached_bytes"].as_f64().unwrap() > 20_000.0 * 10.0 * 8.0, "{report}");
+    assert!(report["measures"]["shuffled_bytes"].as_f64().unwrap() > 0.0, "sums of gradients are shuffled: {report}");
+    step(cache.path(), &spark, &words("verify")).assert().success();
+
+    let result = cache.path().join("spark/logistic/by-hand/result.tsv");
+    let text = fs::read_to_string(&result).unwrap();
+    let (before, weights) = text.rsplit_once("weights\t").unwrap();
+    let (first, behind) = weights.split_once(' ').unwrap();
+    let changed = first.parse::<f64>().unwrap() + 1e-6;
+    fs::write(&result, format!("{before}weights\t{changed} {behind}")).unwrap();
+    let output = step(cache.path(), &spark, &words("verify")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("weight 1 after step 3 is"), "{said}");
+}
+
+#[test]
 fn executors_in_jvms_of_their_own_give_the_same_sum_and_their_pauses_count() {
     requires!(javac, pip);
     let (cache, spark) = (tempfile::tempdir().unwrap(), shared());

@@ -67,18 +67,13 @@ public final class KMeans {
                 double[] point = new double[dimensions];
                 long cluster = next % clusters;
                 for (int place = 0; place < dimensions; place++) {
-                    double centre = share(Micro.mixed(seed, cluster * dimensions + place));
-                    double beside = share(Micro.mixed(~seed, next * dimensions + place)) - 0.5;
+                    double centre = SplitMix64.share(SplitMix64.mixed(seed, cluster * dimensions + place));
+                    double beside = SplitMix64.share(SplitMix64.mixed(~seed, next * dimensions + place)) - 0.5;
                     point[place] = 100 * centre + beside;
                 }
                 next++;
                 return Vectors.dense(point);
             }
         };
-    }
-
-    /** The 53 upper bits as a share of one. */
-    private static double share(long bits) {
-        return (bits >>> 11) * 0x1p-53;
     }
 }

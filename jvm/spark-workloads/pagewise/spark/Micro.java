@@ -55,21 +55,13 @@ public final class Micro {
             @Override
             public byte[] next() {
                 byte[] object = new byte[OBJECT_BYTES];
-                long word = mixed(seed, next++);
+                long word = SplitMix64.mixed(seed, next++);
                 for (int place = 0; place < OBJECT_BYTES; place++) {
                     object[place] = (byte) (word >>> 8 * (place & 7));
                 }
                 return object;
             }
         };
-    }
-
-    /** The output function of SplitMix64 (Steele, Lea and Flood 2014). */
-    static long mixed(long seed, long number) {
-        long z = seed + (number + 1) * 0x9E3779B97F4A7C15L;
-        z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-        z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-        return z ^ (z >>> 31);
     }
 
     private static long inOrder(Iterator<byte[]> objects, int touch) {
@@ -88,7 +80,7 @@ public final class Micro {
         ArrayList<byte[]> all = new ArrayList<>();
         objects.forEachRemaining(all::add);
         long mask = Long.highestOneBit(Math.max(1, all.size())) * 2 - 1;
-        long at = mixed(start, 0) & mask;
+        long at = SplitMix64.mixed(start, 0) & mask;
         long sum = 0;
         for (long step = 0; step <= mask; step++) {
             at = (at * 6364136223846793005L + 1442695040888963407L) & mask;

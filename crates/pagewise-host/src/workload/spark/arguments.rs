@@ -42,6 +42,10 @@ const fn argument(name: &'static str, default: &'static str, about: &'static str
     Argument { name, default, about }
 }
 
+const fn heap(default: &'static str) -> Argument {
+    argument("heap", default, "largest heap of a JVM that computes, at least 512m")
+}
+
 /// Arguments that every program has.
 pub(super) const VERSION: Argument =
     argument("version", "4.3.0, or that of your own", "Spark's version; several can be fetched");
@@ -49,7 +53,9 @@ pub(super) const VERSION: Argument =
 pub(super) const MASTER: Argument =
     argument("master", "local[*]", "local[N], or local-cluster[WORKERS,CORES,MIB] with JVMs of their own");
 /// See [`VERSION`].
-pub(super) const HEAP: Argument = argument("heap", "1g", "largest heap of a JVM that computes, at least 512m");
+pub(super) const HEAP: Argument = heap("1g");
+/// See [`VERSION`]: that of programs whose data is to be large.
+pub(super) const LARGE_HEAP: Argument = heap("4g");
 /// See [`VERSION`].
 pub(super) const CONF: Argument =
     argument("a name with a dot", "Spark's own", "Spark's configuration, such as spark.memory.fraction=0.6");
@@ -57,15 +63,16 @@ pub(super) const CONF: Argument =
 impl Arguments {
     /// The defaults of this program.
     pub(super) fn of(program: &Program) -> Arguments {
-        let own = program.kinds.iter().map(|(name, _)| {
-            let argument = program.built_in.arguments.iter().find(|argument| argument.name == *name);
-            ((*name).to_owned(), argument.map(|argument| argument.default.replace(',', "")).unwrap_or_default())
-        });
+        let default = |name: &str| {
+            let argument = program.built_in.arguments.iter().find(|argument| argument.name == name);
+            argument.map(|argument| argument.default.replace(',', "")).unwrap_or_default()
+        };
+        let own = program.kinds.iter().map(|(name, _)| ((*name).to_owned(), default(name)));
         Arguments {
             own: own.collect(),
             version: None,
             master: MASTER.default.to_owned(),
-            heap: 1 << 30,
+            heap: java::bytes(&default("heap")).unwrap_or_default(),
             conf: BTreeMap::new(),
         }
     }
@@ -215,6 +222,7 @@ fn inside<'a>(master: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::super::micro::PROGRAM;
+    use super::super::{kmeans, logistic};
     use super::*;
 
     fn parse(pairs: &[(&str, &str)]) -> Result<Arguments, WorkloadError> {
@@ -224,9 +232,12 @@ mod tests {
 
     #[test]
     fn every_default_is_a_value_that_may_be_given() {
-        let defaults = Arguments::of(&PROGRAM);
-        for (name, value) in defaults.own.clone() {
-            assert_eq!(defaults.clone().with(&PROGRAM, &name, &value).unwrap(), defaults, "{name}");
+        for (program, heap) in [(&PROGRAM, "1g"), (&kmeans::PROGRAM, "1g"), (&logistic::PROGRAM, "4g")] {
+            let defaults = Arguments::of(program);
+            let own = defaults.own.clone().into_iter();
+            for (name, value) in own.chain([("heap".to_owned(), heap.to_owned())]) {
+                assert_eq!(defaults.clone().with(program, &name, &value).unwrap(), defaults, "{name}");
+            }
         }
     }
 

@@ -34,7 +34,7 @@ const ARGUMENTS: &[Argument] = &[
 ];
 
 /// How it is run and checked.
-const PROGRAM: Program = Program {
+pub(super) const PROGRAM: Program = Program {
     built_in: &BUILT_IN,
     class: "pagewise.spark.KMeans",
     kinds: &[

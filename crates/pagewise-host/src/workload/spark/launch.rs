@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 const SOURCES: &[(&str, &str)] = &[
     ("Job.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/Job.java")),
     ("KMeans.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/KMeans.java")),
+    ("Logistic.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/Logistic.java")),
     ("Micro.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/Micro.java")),
+    ("SplitMix64.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/SplitMix64.java")),
 ];
 
 /// What a run leaves in its scratch folder.

@@ -7,6 +7,7 @@ mod arguments;
 mod distribution;
 pub mod kmeans;
 mod launch;
+pub mod logistic;
 pub mod micro;
 mod outcome;
 mod random;

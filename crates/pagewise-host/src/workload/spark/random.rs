@@ -1,6 +1,6 @@
 //! The numbers that the programs' data are made of, so that a result can be reckoned without a program.
 
-/// The output function of SplitMix64 (Steele, Lea and Flood 2014), as `Micro.java` has it: the `number`-th of this seed.
+/// The output function of SplitMix64 (Steele, Lea and Flood 2014), as `SplitMix64.java` has it: the `number`-th of this seed.
 pub(super) fn mixed(seed: u64, number: u64) -> u64 {
     let mut z = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
