@@ -29,6 +29,7 @@ pub const BUILT_IN: &[&BuiltIn] = &[
     &spark::micro::BUILT_IN,
     &spark::kmeans::BUILT_IN,
     &spark::logistic::BUILT_IN,
+    &spark::pagerank::BUILT_IN,
 ];
 
 /// Makes a workload as a plan declares it, or says what of it cannot be.

@@ -94,6 +94,32 @@ fn logistic_takes_the_steps_of_its_points_and_a_changed_weight_is_found() {
 }
 
 #[test]
+fn pagerank_gives_the_ranks_of_its_graph_and_a_changed_one_is_found() {
+    requires!(javac, pip);
+    let (cache, spark) = (tempfile::tempdir().unwrap(), shared());
+    let arguments = ["vertices=5000", "degree=4", "iterations=3", "partitions=3", "heap=512m"];
+    let words = |step| [&["spark:pagerank", step][..], &arguments].concat();
+    let report = measured(cache.path(), &spark, &words("run"));
+    let measures = &report["measures"];
+    // Of an edge the numbers of its ends and its weight, of a vertex its number and its rank.
+    assert!(measures["cached_bytes"].as_f64().unwrap() > 20_000.0 * 16.0 + 5000.0 * 16.0, "{report}");
+    assert!(measures["shuffled_bytes"].as_f64().unwrap() > 3.0 * 5000.0 * 8.0, "ranks are shuffled: {report}");
+    let (median, sum) = (&measures["iteration_wall_median"], &measures["iteration_wall_sum"]);
+    assert!(median.as_f64().unwrap() > 0.0 && sum.as_f64().unwrap() > 2.0 * median.as_f64().unwrap(), "{report}");
+    step(cache.path(), &spark, &words("verify")).assert().success();
+
+    let result = cache.path().join("spark/pagerank/by-hand/result.tsv");
+    let text = fs::read_to_string(&result).unwrap();
+    let (before, sums) = text.rsplit_once("sums\t").unwrap();
+    let (first, behind) = sums.split_once(' ').unwrap();
+    let changed = first.parse::<f64>().unwrap() * (1.0 + 1e-6);
+    fs::write(&result, format!("{before}sums\t{changed} {behind}")).unwrap();
+    let output = step(cache.path(), &spark, &words("verify")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(3) && said.contains("the weighted sum of ranks 0 to 4 is"), "{said}");
+}
+
+#[test]
 fn executors_in_jvms_of_their_own_give_the_same_sum_and_their_pauses_count() {
     requires!(javac, pip);
     let (cache, spark) = (tempfile::tempdir().unwrap(), shared());

@@ -25,7 +25,10 @@ fn refusal(mut command: Command) -> (Option<i32>, String) {
 fn a_wrong_command_line_is_told_what_would_be_right() {
     let cache = tempfile::tempdir().unwrap();
     for (words, said) in [
-        (vec!["terasrot", "run"], "there is: terasort, jitter, spark:micro, spark:kmeans, spark:logistic"),
+        (
+            vec!["terasrot", "run"],
+            "there is: terasort, jitter, spark:micro, spark:kmeans, spark:logistic, spark:pagerank",
+        ),
         (vec!["jitter", "run", "victim=wrf"], "lammps, stencil"),
         (vec!["jitter", "run", "stream=cached", "access=write"], "use stream=buffered"),
         (vec!["jitter", "run", "victim=command"], "run = ["),

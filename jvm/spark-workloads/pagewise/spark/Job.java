@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.apache.spark.SparkConf;
@@ -84,6 +85,12 @@ final class Job implements AutoCloseable {
      * @throws IllegalStateException if some of it does not: the job would compute it again in every iteration, and measure that.
      */
     void keepCached() {
+        try {
+            // Spark fills its account of the storage from events, and may be behind by some: whole partitions would seem to be missing.
+            spark.sc().listenerBus().waitUntilEmpty();
+        } catch (TimeoutException problem) {
+            throw new IllegalStateException("Spark's events did not come in: its account of the storage is not whole", problem);
+        }
         long bytes = 0;
         for (RDDInfo info : spark.sc().getRDDStorageInfo()) {
             if (info.numCachedPartitions() < info.numPartitions() || info.diskSize() > 0) {

@@ -222,7 +222,7 @@ fn inside<'a>(master: &'a str, name: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::super::micro::PROGRAM;
-    use super::super::{kmeans, logistic};
+    use super::super::{kmeans, logistic, pagerank};
     use super::*;
 
     fn parse(pairs: &[(&str, &str)]) -> Result<Arguments, WorkloadError> {
@@ -232,7 +232,9 @@ mod tests {
 
     #[test]
     fn every_default_is_a_value_that_may_be_given() {
-        for (program, heap) in [(&PROGRAM, "1g"), (&kmeans::PROGRAM, "1g"), (&logistic::PROGRAM, "4g")] {
+        let small = [&PROGRAM, &kmeans::PROGRAM].map(|program| (program, "1g"));
+        let large = [&logistic::PROGRAM, &pagerank::PROGRAM].map(|program| (program, "4g"));
+        for (program, heap) in small.into_iter().chain(large) {
             let defaults = Arguments::of(program);
             let own = defaults.own.clone().into_iter();
             for (name, value) in own.chain([("heap".to_owned(), heap.to_owned())]) {

@@ -19,6 +19,7 @@ const SOURCES: &[(&str, &str)] = &[
     ("KMeans.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/KMeans.java")),
     ("Logistic.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/Logistic.java")),
     ("Micro.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/Micro.java")),
+    ("PageRank.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/PageRank.java")),
     ("SplitMix64.java", include_str!("../../../../../jvm/spark-workloads/pagewise/spark/SplitMix64.java")),
 ];
 

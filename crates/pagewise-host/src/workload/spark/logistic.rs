@@ -1,7 +1,7 @@
 //! `spark:logistic`: MLlib's logistic regression by gradient descent over cached points, a step at a time.
 
 use super::arguments::{Arguments, CONF, Kind, LARGE_HEAP, MASTER, VERSION};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, numbers};
 use super::random::{mixed, share};
 use super::{FETCH, MEASURES, PLACES, Program, Spark};
 use crate::workload::{Argument, BuiltIn};
@@ -96,11 +96,6 @@ fn fault(arguments: &Arguments, outcome: &Outcome) -> Option<String> {
         }
     }
     None
-}
-
-/// The numbers of a line, up to the first word that is none.
-fn numbers(line: &str) -> Vec<f64> {
-    line.split(' ').map_while(|word| word.parse().ok()).collect()
 }
 
 /// A step along the gradient: the mean loss it began with, and the weights it led to.

@@ -10,6 +10,7 @@ mod launch;
 pub mod logistic;
 pub mod micro;
 mod outcome;
+pub mod pagerank;
 mod random;
 
 pub use distribution::Distribution;

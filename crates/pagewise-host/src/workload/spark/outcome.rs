@@ -39,6 +39,11 @@ impl Outcome {
     }
 }
 
+/// The numbers of a value that has several, up to the first word that is none.
+pub(super) fn numbers(value: &str) -> Vec<f64> {
+    value.split(' ').map_while(|word| word.parse().ok()).collect()
+}
+
 /// Seconds of every pause that the JVMs of a run logged into this folder.
 ///
 /// # Errors
