@@ -386,7 +386,7 @@ fn heap_grows(of: &Seen) -> Verdict {
     let Some(most) = of.max_heap else {
         return lacks("the largest heap", "neither -Xmx nor Spark's memory setting was seen");
     };
-    let least = of.options.initial_heap();
+    let least = of.options.smallest_heap();
     if least.is_some_and(|least| least >= most) {
         return Verdict::NotFound(vec![seen("-Xms", least.unwrap_or(0) as f64, Quantity::Bytes, "JVM options")]);
     }
@@ -483,9 +483,9 @@ fn flag_against_host(of: &Seen) -> Verdict {
             Draft::new(Severity::Low, said.to_owned()).change(to_madvise("the JVM advises its heap again")).found()
         }
         (None | Some(false), "always") if of.has_plugin() == Some(true) => {
-            let said =
-                "thp.enabled is always, so that memory which the plugin's policy leaves out lies on huge pages, too.";
-            Draft::new(Severity::Medium, said.to_owned()).change(to_madvise("only what is advised is huge")).found()
+            let said = "thp.enabled is always: what the plugin's policy leaves out is kept small by it, and without the plugin all memory is huge, so \
+                        that a comparison shows little.";
+            Draft::new(Severity::Low, said.to_owned()).change(to_madvise("only what is advised is huge")).found()
         }
         (Some(false), "always") => {
             let said = "-XX:-UseTransparentHugePages is given, and thp.enabled is always: the heap lies on huge pages all the same.";
@@ -943,6 +943,7 @@ mod tests {
     fn options_are_judged_and_the_line_keeps_the_users_own() {
         let own = [("spark.driver.extraJavaOptions", "-Da=b -Xms1g --add-opens=java.base/java.io=ALL-UNNAMED")];
         assert_eq!(fixed(&seen("-Xms1g", &own), "heap-grows"), "-Da=b -Xms2g");
+        assert_eq!(found(&seen("-XX:InitialHeapSize=2g", &[])), ["heap-grows"], "it may shrink");
         let pretouch = seen(&format!("{GOOD} -XX:+AlwaysPreTouch"), &PLUGGED);
         assert_eq!(found(&pretouch), ["pretouch-with-plugin"]);
         assert_eq!(found(&seen(&format!("{GOOD} -XX:+UseTransparentHugePages"), &PLUGGED)), ["whole-heap-and-a-part"]);

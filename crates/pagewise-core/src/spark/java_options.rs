@@ -84,6 +84,13 @@ impl JavaOptions {
         self.size(&["-Xms", "-XX:InitialHeapSize=", "-ms"])
     }
 
+    /// What the heap never becomes smaller than, in bytes: `-Xms…` or `-XX:MinHeapSize=…`. With `-XX:InitialHeapSize` alone G1 gives
+    /// memory back after its first marking.
+    #[must_use]
+    pub fn smallest_heap(&self) -> Option<u64> {
+        self.size(&["-Xms", "-XX:MinHeapSize=", "-ms"])
+    }
+
     /// The later of `-Xmx…` and `-XX:MaxHeapSize=…`, in bytes.
     #[must_use]
     pub fn max_heap(&self) -> Option<u64> {
