@@ -125,7 +125,7 @@ fn spark_policies() -> String {
         policies.join(" | "),
         " --- |".repeat(policies.len() + 2)
     );
-    for analysis in analyses("spark-micro") {
+    for analysis in analyses("spark-policies") {
         let Some(primary) = analysis.comparisons.iter().find(|one| one.a == "none") else { continue };
         for metric in &analysis.metrics {
             let against_none: Vec<String> =
@@ -146,7 +146,7 @@ fn spark_policies() -> String {
 /// A row for each metric of a job with and without a plugin that only observes.
 fn spark_observing() -> String {
     let mut text = String::from("| metric | with the plugin against without | n |\n| --- | --- | --- |\n");
-    for analysis in analyses("spark-micro") {
+    for analysis in analyses("spark-policies") {
         for one in analysis.comparisons.iter().filter(|one| one.a == "without" && one.b == "observe") {
             text.push_str(&format!("| {} | {} | {} |\n", one.metric, percent(one), one.blocks));
         }

@@ -45,6 +45,9 @@ fn micro_caches_visits_and_measures_and_a_changed_sum_is_found() {
     assert!((4000.0 * 4096.0..4000.0 * 4200.0).contains(&cached), "{report}");
     let (median, sum) = (&measures["iteration_wall_median"], &measures["iteration_wall_sum"]);
     assert!(median.as_f64().unwrap() > 0.0 && sum.as_f64().unwrap() > median.as_f64().unwrap(), "{report}");
+    let tasks = measures["iteration_cpu_median"].as_f64().unwrap();
+    let most = 1.1 * median.as_f64().unwrap() * std::thread::available_parallelism().unwrap().get() as f64;
+    assert!(tasks > 0.0 && tasks < most, "more CPU time than there was: {report}");
     assert!(measures["gc_pauses"].as_f64().unwrap() > 0.0, "Spark's start alone collects: {report}");
     assert_eq!(measures["shuffled_bytes"], 0.0);
     step(cache.path(), &spark, &words("verify")).assert().success();

@@ -26,6 +26,7 @@ final class Job implements AutoCloseable {
     private final Map<String, String> arguments = new TreeMap<>();
     private final List<String> lines = new ArrayList<>();
     private final AtomicLong shuffledBytes = new AtomicLong();
+    private final AtomicLong taskCpuNanos = new AtomicLong();
     final JavaSparkContext spark;
 
     /** With words of the form {@code name=value}; {@code result} is the file to write. */
@@ -41,6 +42,7 @@ final class Job implements AutoCloseable {
                 TaskMetrics metrics = end.taskMetrics();
                 if (metrics != null) {
                     shuffledBytes.addAndGet(metrics.shuffleWriteMetrics().bytesWritten());
+                    taskCpuNanos.addAndGet(metrics.executorCpuTime());
                 }
             }
         });
@@ -67,12 +69,24 @@ final class Job implements AutoCloseable {
         return numbers;
     }
 
-    /** Times one step, and keeps its time and the checksum it gives. */
+    /** Times one step, and keeps its time, the CPU time of its tasks in seconds, and the checksum it gives. */
     void timed(String step, LongSupplier work) {
+        long cpuBefore = taskCpuNanos.get();
         long start = System.nanoTime();
         long sum = work.getAsLong();
         keep(step + "_wall", Double.toString((System.nanoTime() - start) / 1e9));
+        awaitEvents();
+        keep(step + "_cpu", Double.toString((taskCpuNanos.get() - cpuBefore) / 1e9));
         keep(step + "_sum", Long.toString(sum));
+    }
+
+    /** Waits until listeners have heard all that happened: without it the metrics of the last tasks, and whole cached partitions, would be missing. */
+    private void awaitEvents() {
+        try {
+            spark.sc().listenerBus().waitUntilEmpty();
+        } catch (TimeoutException problem) {
+            throw new IllegalStateException("Spark's events did not come in: what it says of tasks and storage is not whole", problem);
+        }
     }
 
     void keep(String name, String value) {
@@ -85,12 +99,7 @@ final class Job implements AutoCloseable {
      * @throws IllegalStateException if some of it does not: the job would compute it again in every iteration, and measure that.
      */
     void keepCached() {
-        try {
-            // Spark fills its account of the storage from events, and may be behind by some: whole partitions would seem to be missing.
-            spark.sc().listenerBus().waitUntilEmpty();
-        } catch (TimeoutException problem) {
-            throw new IllegalStateException("Spark's events did not come in: its account of the storage is not whole", problem);
-        }
+        awaitEvents();
         long bytes = 0;
         for (RDDInfo info : spark.sc().getRDDStorageInfo()) {
             if (info.numCachedPartitions() < info.numPartitions() || info.diskSize() > 0) {

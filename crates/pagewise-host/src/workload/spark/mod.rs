@@ -67,6 +67,7 @@ const fn measure(name: &'static str, unit: &'static str, meaning: &'static str) 
 const MEASURES: &[OwnMeasure] = &[
     measure("iteration_wall_median", "seconds", "median time of an iteration, in the driver by System.nanoTime"),
     measure("iteration_wall_sum", "seconds", "time of all iterations"),
+    measure("iteration_cpu_median", "seconds", "median CPU time of an iteration's tasks, Spark's executorCpuTime"),
     measure("load_wall", "seconds", "time to generate and cache what the iterations work on"),
     measure("cached_bytes", "bytes", "what Spark says lies in its storage memory"),
     measure("shuffled_bytes", "bytes", "what tasks wrote for shuffles"),
@@ -162,18 +163,18 @@ impl Workload for Spark {
 
     fn measure(&self, name: &str, run: &RunContext, _ended: &JobEnded) -> Result<f64, String> {
         let outcome = || Outcome::read(&run.scratch.join(RESULT));
-        let iterations = || outcome().map(|outcome| outcome.all::<f64>("iteration_wall"));
+        let iterations = |name: &str| outcome().map(|outcome| outcome.all::<f64>(name));
         let pauses = || outcome::pauses(&run.scratch.join(COLLECTIONS));
-        let none = || "there was no pause".to_owned();
+        let no_pause = || "there was no pause".to_owned();
+        let no_iteration = || "there was no iteration".to_owned();
         match name {
-            "iteration_wall_median" => {
-                summary::median(&iterations()?).ok_or_else(|| "there was no iteration".to_owned())
-            }
-            "iteration_wall_sum" => Ok(iterations()?.iter().sum()),
+            "iteration_wall_median" => summary::median(&iterations("iteration_wall")?).ok_or_else(no_iteration),
+            "iteration_cpu_median" => summary::median(&iterations("iteration_cpu")?).ok_or_else(no_iteration),
+            "iteration_wall_sum" => Ok(iterations("iteration_wall")?.iter().sum()),
             "gc_pauses" => Ok(pauses()?.len() as f64),
             "gc_pause_sum" => Ok(pauses()?.iter().sum()),
-            "gc_pause_median" => summary::median(&pauses()?).ok_or_else(none),
-            "gc_pause_p99" => summary::quantile(&pauses()?, 0.99).ok_or_else(none),
+            "gc_pause_median" => summary::median(&pauses()?).ok_or_else(no_pause),
+            "gc_pause_p99" => summary::quantile(&pauses()?, 0.99).ok_or_else(no_pause),
             written => outcome()?.last(written),
         }
     }
