@@ -71,6 +71,8 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "recording-ended" | "not-recorded" => {
             "Free room where the bundle lies, or run as root; the numbers of these runs hold without their recordings."
         }
+        "cgroup-not-recorded" => "See 'pagewise doctor' for why; the numbers of these runs hold without it.",
+        "waited-for-host" => "End what else runs here, or give runs more time to end well. These runs count: the host was at rest when they began.",
         "cache-not-dropped" => {
             "Run as root, or plan with drop_caches = \"no\" so that every run finds what the last one left."
         }

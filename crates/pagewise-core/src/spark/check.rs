@@ -35,6 +35,26 @@ pub struct Seen {
     pub log: Option<EventLog>,
 }
 
+impl Seen {
+    /// What a finished job's log says of the JVMs that computed.
+    #[must_use]
+    pub fn of_log(subject: String, log: EventLog) -> Seen {
+        let role = if log.is_local() { "driver" } else { "executor" };
+        let line = |name: &str| JavaOptions::parse(log.property(&format!("spark.{role}.{name}")).unwrap_or(""));
+        Seen {
+            subject,
+            spark: log.spark,
+            java: log.java,
+            conf: (!log.properties.is_empty()).then(|| log.properties.clone()),
+            options: line("defaultJavaOptions").then(line("extraJavaOptions")),
+            is_executor: !log.is_local(),
+            max_heap: log.heap(),
+            live: None,
+            log: Some(log),
+        }
+    }
+}
+
 /// What a JVM that runs shows, and its host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {

@@ -3,6 +3,7 @@
 //!
 //! Events as `JsonProtocol` writes them (Spark 3.5 to 4.3): an object per line that begins with its name.
 
+use super::spark_size;
 use super::version::Version;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -566,6 +567,17 @@ impl EventLog {
         let cached = self.cached.entry(rdd).or_default();
         cached.now = change(cached.now);
         cached.bytes = cached.bytes.max(cached.now);
+    }
+
+    /// The heap of the JVMs that computed, bytes: 1 GiB where nobody said (`spark.driver.memory`, `spark.executor.memory`); `None` when the
+    /// log has no configuration, or one that is no size.
+    #[must_use]
+    pub fn heap(&self) -> Option<u64> {
+        let name = if self.is_local() { "spark.driver.memory" } else { "spark.executor.memory" };
+        if self.properties.is_empty() {
+            return None;
+        }
+        spark_size(self.property(name).unwrap_or("1g"), 1 << 20)
     }
 
     /// Where the job ran in local mode, the driver is the executor.

@@ -41,22 +41,24 @@ impl Recordings {
         Ok(Some(Recordings { folder: bundle.make_folder(FOLDER)?, declared }))
     }
 
-    /// Starts the recording of an attempt at a point, on the thread that starts its job, which runs in the cgroup `job`. A
-    /// recording that cannot be had costs no point: the reason is told, and the bundle has one file less.
+    /// Starts the recording of an attempt at a point, on the thread that starts its job, which runs in the cgroup `job`; with it why that
+    /// cgroup is not in it, where it should be. A recording that cannot be had costs no point: the reason is told, and the bundle has
+    /// one file less.
     pub fn start_point(
         &self,
         root: &Root,
         planned: &PlannedPoint,
         attempt: u32,
         job: Option<&Path>,
-    ) -> Result<Recorder, RecordError> {
+    ) -> Result<(Recorder, Option<String>), RecordError> {
         let meta = vec![
             ("point".to_owned(), planned.index.to_string()),
             ("attempt".to_owned(), attempt.to_string()),
             ("cell".to_owned(), planned.cell.clone()),
         ];
-        let options = Options { meta, ..self.options(root, job, true) };
-        Recorder::start(root, &point_file(&self.folder, planned.index, attempt), &options)
+        let (options, without_group) = self.options(root, job, true);
+        Recorder::start(root, &point_file(&self.folder, planned.index, attempt), &Options { meta, ..options })
+            .map(|recorder| (recorder, without_group))
             .inspect_err(|error| tracing::warn!("point {} is not recorded: {error}", planned.index + 1))
     }
 
@@ -64,30 +66,34 @@ impl Recordings {
     pub fn start_live(&self, root: &Root, trial: &str, job: Option<&Path>) -> Option<Recorder> {
         let file = (1..).map(|part| live_file(&self.folder, part)).find(|file| !file.exists())?;
         let meta = vec![("trial".to_owned(), trial.to_owned())];
-        let options = Options { meta, ..self.options(root, job, false) };
-        Recorder::start(root, &file, &options)
+        let (options, _) = self.options(root, job, false);
+        Recorder::start(root, &file, &Options { meta, ..options })
             .inspect_err(|error| tracing::warn!("the proof is not recorded: {error}"))
             .ok()
     }
 
-    fn options(&self, root: &Root, job: Option<&Path>, with_command: bool) -> Options {
+    /// What a recorder is asked for, and why the job's cgroup is not in it where it should be.
+    fn options(&self, root: &Root, job: Option<&Path>, with_command: bool) -> (Options, Option<String>) {
         let looking = Looking {
             stacks: (self.declared.stacks > 0).then_some(self.declared.stacks),
             stalls: self.declared.stalls,
             with_command,
             ..Looking::default()
         };
-        Options { hz: self.declared.hz, groups: self.groups(root, job), looking, ..Options::default() }
+        let (groups, why) = match self.group(root, job) {
+            Some(Ok(group)) => (vec![group], None),
+            Some(Err(why)) => (Vec::new(), Some(why)),
+            None => (Vec::new(), None),
+        };
+        (Options { hz: self.declared.hz, groups, looking, ..Options::default() }, why)
     }
 
-    fn groups(&self, root: &Root, job: Option<&Path>) -> Vec<Group> {
-        if !self.declared.cgroup {
-            return Vec::new();
-        }
-        let found = match job {
+    /// The job's cgroup, or why it cannot be recorded; `None` where nobody asked for it.
+    fn group(&self, root: &Root, job: Option<&Path>) -> Option<Result<Group, String>> {
+        let found = self.declared.cgroup.then(|| match job {
             Some(folder) => cgroup::find(root, &folder.to_string_lossy()).map_err(|error| error.to_string()),
             None => Err("the run has none; pagewise doctor says why".to_owned()),
-        };
-        found.inspect_err(|why| tracing::warn!("the job's cgroup is not recorded: {why}")).into_iter().collect()
+        })?;
+        Some(found.inspect_err(|why| tracing::warn!("the job's cgroup is not recorded: {why}")))
     }
 }

@@ -234,7 +234,9 @@ impl HostRunner<'_> {
                 || resolved.host.iter().find_map(|setting| tunable::not_yet(root, &setting.tunable, &setting.value));
             drift.or_else(not_yet)
         };
+        let mut waited_for = None;
         let mut tell = |reason: &str| {
+            waited_for = Some(reason.to_owned());
             tracing::warn!("run {} waits for the host, {} s at most: {reason}", planned.index + 1, PATIENCE.as_secs());
             // Only told: whoever looks at the trial would like to know, and nothing rests on it.
             let _ = starting(Way::Waits(reason));
@@ -242,6 +244,9 @@ impl HostRunner<'_> {
         match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted, &mut tell)? {
             Decision::Open => {}
             Decision::GivenUp(reason) => return Ok(Err(Invalid::NotAtRest(reason))),
+        }
+        if let Some(reason) = waited_for {
+            self.tell("waited-for-host", format!("It waited before it started: {reason}."));
         }
         let scope = Scope::create(self.root);
         // Before the job starts, so that it cannot outlive us from its first moment on.
@@ -252,17 +257,7 @@ impl HostRunner<'_> {
             .and_then(|()| Ok(self.workload.start_beside(context, scope.folder())?))
             .and_then(|()| starting(Way::Starts))
             .and_then(|()| {
-                let started = self
-                    .recordings
-                    .as_ref()
-                    .map(|recordings| recordings.start_point(self.root, planned, attempt, scope.folder()));
-                let recorder = match started.transpose() {
-                    Ok(recorder) => recorder,
-                    Err(error) => {
-                        self.tell("not-recorded", format!("It was not recorded: {error}."));
-                        None
-                    }
-                };
+                let recorder = self.start_recording(planned, attempt, scope.folder());
                 let measured = self.measure(&scope, context, commands);
                 if let Some(Ok(summary)) = recorder.map(Recorder::finish)
                     && let Some(why) = summary.ended
@@ -275,6 +270,23 @@ impl HostRunner<'_> {
         scope.remove();
         let _ = self.watcher.set_scope(None, &[]);
         measured.map(Ok)
+    }
+
+    /// The recorder of a point, where the plan has one and it could be had.
+    fn start_recording(&mut self, planned: &PlannedPoint, attempt: u32, job: Option<&Path>) -> Option<Recorder> {
+        let started = self.recordings.as_ref()?.start_point(self.root, planned, attempt, job);
+        match started {
+            Ok((recorder, without_group)) => {
+                if let Some(why) = without_group {
+                    self.tell("cgroup-not-recorded", format!("Its recording is without the job's cgroup: {why}."));
+                }
+                Some(recorder)
+            }
+            Err(error) => {
+                self.tell("not-recorded", format!("It was not recorded: {error}."));
+                None
+            }
+        }
     }
 
     fn measure(

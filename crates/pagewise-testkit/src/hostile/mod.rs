@@ -69,6 +69,7 @@ pub const TARGETS: &[Target] = &[
         run: recordings::rows,
         samples: recordings::encoded,
     },
+    Target { name: "event_log", reads: "event logs of Spark", run: texts::event_log, samples: texts::event_logs },
     Target { name: "plan", reads: "plans of trials", run: texts::plan, samples: texts::plans },
     Target {
         name: "policy",

@@ -1,4 +1,4 @@
-//! What users write and what Pagewise wrote: plans, policies, tables, the journal of changes.
+//! What users write and what Pagewise wrote: plans, policies, tables, the journal of changes; and what Spark wrote of a job.
 
 use pagewise_core::change::line::{Begin, Closing, Lease, Line, Outcome, Owner, Write};
 use pagewise_core::change::replay::{Now, replay};
@@ -7,8 +7,13 @@ use pagewise_core::comparison::question::{Contrast, Counters, Question};
 use pagewise_core::comparison::table::Table;
 use pagewise_core::experiment::live::metric::LiveMetric;
 use pagewise_core::experiment::plan::source;
+use pagewise_core::report::{Style, findings};
+use pagewise_core::spark::advise;
+use pagewise_core::spark::check::{self, Seen};
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::tunable::{find, listed};
+use pagewise_host::progress::Progress;
+use pagewise_host::spark::event_log;
 use std::fs;
 use std::path::Path;
 
@@ -74,6 +79,50 @@ pub(super) fn table(bytes: &[u8]) {
     if let Ok(table) = Table::read(rows.as_slice(), "table.csv", &question) {
         let _ = analyze(&table, &question);
     }
+}
+
+/// Read as the file it is, whole or compressed, and judged.
+pub(super) fn event_log(bytes: &[u8]) {
+    let Ok(folder) = tempfile::tempdir() else { return };
+    let path = folder.path().join("events");
+    if fs::write(&path, bytes).is_err() {
+        return;
+    }
+    match event_log::read(&path, &Quiet) {
+        Ok(log) => {
+            let heap = log.heap().unwrap_or(1 << 30);
+            let found = check::diagnose(&Seen::of_log("hostile".to_owned(), log.clone()));
+            let advised = advise::diagnose(&advise::Job { log, heap }, "hostile");
+            for diagnosis in [found, advised] {
+                let said = findings::text_in_full(&diagnosis, Style::default());
+                assert!(!said.contains('\u{1b}'), "no name steers a terminal");
+            }
+        }
+        Err(problem) => assert!(!problem.to_string().is_empty()),
+    }
+}
+
+struct Quiet;
+
+impl Progress for Quiet {
+    fn stage(&self, _what: &str, _done: Option<f64>) {}
+}
+
+/// Logs of real jobs, compressed as Spark compressed them, and the beginning of one that was not.
+pub(super) fn event_logs() -> Vec<Vec<u8>> {
+    const PLAIN: &str = r#"{"Event":"SparkListenerLogStart","Spark Version":"4.1.3"}
+{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"local-1","Timestamp":1000,"User":"u"}
+{"Event":"SparkListenerEnvironmentUpdate","JVM Information":{"Java Version":"17.0.12 (Debian)"},"Spark Properties":{"spark.master":"local[*]","spark.driver.memory":"2g","spark.driver.extraJavaOptions":"-Xms1g -XX:+UseG1GC"},"System Properties":{}}
+{"Event":"SparkListenerBlockManagerAdded","Block Manager ID":{"Executor ID":"driver","Host":"h","Port":1},"Maximum Memory":900000000,"Timestamp":1001,"Maximum Onheap Memory":900000000,"Maximum Offheap Memory":0}
+{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":1100,"Stage Infos":[],"Stage IDs":[0]}
+{"Event":"SparkListenerJobEnd","Job ID":0,"Completion Time":2100,"Job Result":{"Result":"JobSucceeded"}}
+{"Event":"SparkListenerApplicationEnd","Timestamp":2200}
+"#;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pagewise/tests/data/spark");
+    let mut files: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let compressed = files.iter().filter_map(|path| fs::read(path).ok());
+    std::iter::once(PLAIN.as_bytes().to_vec()).chain(compressed).collect()
 }
 
 pub(super) fn tables() -> Vec<Vec<u8>> {
@@ -160,6 +209,14 @@ mod tests {
         assert!(Policy::from_toml(&String::from_utf8(file).unwrap(), "policy.toml").is_ok());
         for journal in journals() {
             assert!(replay(&journal).unwrap().set.unwrap().closed.is_some());
+        }
+        let logs = event_logs();
+        assert!(logs.len() >= 6);
+        for log in logs {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            fs::write(file.path(), log).unwrap();
+            let read = event_log::read(file.path(), &Quiet).unwrap();
+            assert!(read.events >= 7 && read.unreadable == 0 && read.heap().is_some(), "{} events", read.events);
         }
         let contrast = Contrast { factor: "kernel".to_owned(), a: "old".to_owned(), b: "new".to_owned() };
         let question = Question::new("seconds", vec![contrast], Vec::new());

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use pagewise_core::finding::{Diagnosis, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::spark::check::{self, Seen};
-use pagewise_core::spark::{Asked, EventLog, JavaOptions, PLUGIN_JAR, Placement, Version, advise, conf, spark_size};
+use pagewise_core::spark::{Asked, EventLog, PLUGIN_JAR, Placement, Version, advise, conf, spark_size};
 use pagewise_core::unit::Bytes;
 use pagewise_host::facts::programs;
 use pagewise_host::spark::event_log::{self, EventLogError};
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure
         What::Conf(args) => print_configuration(args, global),
         What::Check(args) => {
             let seen = match (&args.event_log, args.pid) {
-                (Some(path), _) => of_log(path, read(path)?),
+                (Some(path), _) => Seen::of_log(path.display().to_string(), read(path)?),
                 (None, Some(pid)) => {
                     process::look(&global.root(), pid).map_err(|error| Failure::NotPossible(error.into()))?
                 }
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &SparkArgs, global: &Global) -> Result<ExitCode, Failure
         }
         What::Advise(args) => {
             let log = read(&args.event_log)?;
-            let heap = heap(&log).unwrap_or(1 << 30);
+            let heap = log.heap().unwrap_or(1 << 30);
             let subject = args.event_log.display().to_string();
             Ok(show(&advise::diagnose(&advise::Job { log, heap }, &subject), None, global))
         }
@@ -146,31 +146,6 @@ fn read(path: &Path) -> Result<EventLog, Failure> {
         }
         _ => Failure::Usage(error.into()),
     })
-}
-
-/// The heap of the JVMs that computed: 1 GiB where nobody said (`spark.driver.memory`, `spark.executor.memory`).
-fn heap(log: &EventLog) -> Option<u64> {
-    let name = if log.is_local() { "spark.driver.memory" } else { "spark.executor.memory" };
-    if log.properties.is_empty() {
-        return None;
-    }
-    spark_size(log.property(name).unwrap_or("1g"), 1 << 20)
-}
-
-fn of_log(path: &Path, log: EventLog) -> Seen {
-    let role = if log.is_local() { "driver" } else { "executor" };
-    let line = |name: &str| JavaOptions::parse(log.property(&format!("spark.{role}.{name}")).unwrap_or(""));
-    Seen {
-        subject: path.display().to_string(),
-        spark: log.spark,
-        java: log.java,
-        conf: (!log.properties.is_empty()).then(|| log.properties.clone()),
-        options: line("defaultJavaOptions").then(line("extraJavaOptions")),
-        is_executor: !log.is_local(),
-        max_heap: heap(&log),
-        live: None,
-        log: Some(log),
-    }
 }
 
 fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Failure> {
