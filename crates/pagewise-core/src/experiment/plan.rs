@@ -18,6 +18,7 @@ pub mod source;
 use super::data::Data;
 use super::live::Live;
 use crate::metric::Direction;
+use crate::unit::Bytes;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -368,6 +369,10 @@ pub struct Design {
     pub timeout_seconds: f64,
     /// The page cache before a point.
     pub drop_caches: DropCaches,
+    /// Free memory that is touched before each point, at most: "8G". Where free memory goes back to a hypervisor, what is touched first
+    /// costs several times as much, and which level meets how much of that is chance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_memory: Option<String>,
     /// Significance level of the verdict.
     pub alpha: f64,
     /// A run is invalid where the hypervisor took more than this share of the CPU time meanwhile. A host whose neighbours never
@@ -378,6 +383,14 @@ pub struct Design {
 
 /// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
 pub const STEAL_LIMIT: f64 = 0.1;
+
+impl Design {
+    /// How many bytes of free memory are touched before each point; 0 where none are.
+    #[must_use]
+    pub fn warm_memory_bytes(&self) -> u64 {
+        self.warm_memory.as_ref().and_then(|text| text.parse::<Bytes>().ok()).map_or(0, |bytes| bytes.0)
+    }
+}
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_usual_steal_limit(limit: &f64) -> bool {
@@ -393,6 +406,7 @@ impl Default for Design {
             warmup: 1,
             timeout_seconds: 600.0,
             drop_caches: DropCaches::Auto,
+            warm_memory: None,
             alpha: 0.05,
             steal_limit: STEAL_LIMIT,
         }

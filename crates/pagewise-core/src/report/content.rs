@@ -8,10 +8,10 @@ use super::two_arms::{Arm, TwoArms};
 use super::words;
 use crate::experiment::analysis::{CounterContrast, Effect, Interval, MeasureContrast, POWER, PointMark};
 use crate::experiment::live::{Live, WHATEVER_RUNS};
-use crate::experiment::plan::{DropCaches, Workload};
+use crate::experiment::plan::{Design, DropCaches, Workload};
 use crate::experiment::point::Outcome;
 use crate::metric::Direction;
-use crate::unit::Seconds;
+use crate::unit::{Bytes, Seconds};
 use serde::Serialize;
 
 /// As many counters as people read; the JSON has all.
@@ -437,7 +437,7 @@ fn design(two: &TwoArms<'_>) -> Vec<Line> {
     if let Some(live) = &plan.live {
         return live_design(two, live);
     }
-    vec![
+    let mut lines = vec![
         line("job", job(&plan.workload)),
         line(
             "metric",
@@ -446,8 +446,10 @@ fn design(two: &TwoArms<'_>) -> Vec<Line> {
         line("pairs", format!("{}, after {}", design.blocks, warmup(design.warmup))),
         line("order", format!("drawn from seed {}", two.analysis.seed)),
         line("page cache", page_cache(design.drop_caches)),
-        line("time limit", format!("{} a run", Seconds(design.timeout_seconds))),
-    ]
+    ];
+    lines.extend(warm_memory(design));
+    lines.push(line("time limit", format!("{} a run", Seconds(design.timeout_seconds))));
+    lines
 }
 
 /// How a proof on a host that went on working ran.
@@ -485,6 +487,12 @@ pub(super) fn page_cache(drop: DropCaches) -> &'static str {
         DropCaches::Yes => "dropped before every run",
         DropCaches::No => "left alone",
     }
+}
+
+/// What is touched of free memory before a run.
+pub(super) fn warm_memory(design: &Design) -> Option<Line> {
+    let most = design.warm_memory_bytes();
+    (most > 0).then(|| line("memory", format!("up to {} of what is free touched before every run", Bytes(most))))
 }
 
 fn warmup(runs: u32) -> String {

@@ -72,7 +72,10 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Free room where the bundle lies, or run as root; the numbers of these runs hold without their recordings."
         }
         "cgroup-not-recorded" => "See 'pagewise doctor' for why; the numbers of these runs hold without it.",
-        "waited-for-host" => "End what else runs here, or give runs more time to end well. These runs count: the host was at rest when they began.",
+        "waited-for-host" => {
+            "End what else runs here, or give runs more time to end well. These runs count: the host was at rest when they began."
+        }
+        "memory-not-warm" => "End what holds memory, or ask for less: warm_memory in [design], --warm-memory.",
         "cache-not-dropped" => {
             "Run as root, or plan with drop_caches = \"no\" so that every run finds what the last one left."
         }

@@ -5,6 +5,7 @@ use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
+use super::touch;
 use crate::facts::kernel::host_facts;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
 use crate::progress::Progress;
@@ -24,6 +25,7 @@ use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
 use pagewise_core::tunable::policy::Policy;
+use pagewise_core::unit::Bytes;
 use regex_lite::Regex;
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,6 +59,8 @@ pub struct HostRunner<'a> {
     pub steal_limit: f64,
     /// The page cache before a run.
     pub drop_caches: DropCaches,
+    /// Bytes of free memory that are touched before each point, at most.
+    pub warm_memory: u64,
     /// The metrics that are read from the job's output.
     pub output_metrics: Vec<OutputMetric>,
     /// Folder in which each run gets an empty scratch folder.
@@ -219,6 +223,17 @@ impl HostRunner<'_> {
         }
     }
 
+    /// Right before the job: what is free goes back to a hypervisor by and by.
+    fn warm_memory(&mut self) -> Result<(), TrialError> {
+        let most = self.warm_memory;
+        let touched = touch::before_run(self.root, most, self.interrupt)?;
+        if touched < most {
+            let text = format!("Of {} that were to be touched before it, {} were free.", Bytes(most), Bytes(touched));
+            self.tell("memory-not-warm", text);
+        }
+        Ok(())
+    }
+
     fn run_under(
         &mut self,
         (planned, attempt): (&PlannedPoint, u32),
@@ -248,6 +263,7 @@ impl HostRunner<'_> {
         if let Some(reason) = waited_for {
             self.tell("waited-for-host", format!("It waited before it started: {reason}."));
         }
+        self.warm_memory()?;
         let scope = Scope::create(self.root);
         // Before the job starts, so that it cannot outlive us from its first moment on.
         let _ = self.watcher.set_scope(scope.folder(), &[]);

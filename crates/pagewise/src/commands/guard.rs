@@ -56,8 +56,8 @@ const PROVE_EXAMPLES: &str = "Examples:
 
 impl GuardProve {
     /// What a proof of a guard leaves no choice of, or has no use for.
-    const HIDDEN: [&'static str; 9] =
-        ["a", "live", "short_lived", "timeout", "drop_caches", "workload", "prepare", "verify", "clean"];
+    const HIDDEN: [&'static str; 10] =
+        ["a", "live", "short_lived", "timeout", "drop_caches", "warm_memory", "workload", "prepare", "verify", "clean"];
 
     /// Of whose defaults a live proof has others.
     const SAID_OTHERWISE: [(&'static str, &'static str); 5] = [

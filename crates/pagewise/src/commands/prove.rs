@@ -23,7 +23,7 @@ use pagewise_core::experiment::plan::{
 use pagewise_core::metric::Direction;
 use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
-use pagewise_core::unit::{self, Fraction, Seconds};
+use pagewise_core::unit::{self, Bytes, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::session::Start;
 use pagewise_host::tunable;
@@ -73,6 +73,9 @@ pub(crate) struct ProveArgs {
     /// Drop the page cache before each run (auto: only for built-in workloads)
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"], conflicts_with = "live")]
     drop_caches: String,
+    /// Touch free memory before each run, this much at most: for virtual machines whose hypervisor takes free memory back
+    #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with = "live")]
+    warm_memory: Option<String>,
     /// A built-in workload instead of a command
     #[arg(long, value_name = "NAME[:ARG=VALUE,…]", conflicts_with_all = ["command", "prepare", "verify", "clean", "live"])]
     workload: Option<String>,
@@ -170,6 +173,11 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
 }
 
+/// A size as it was written, which a plan keeps.
+fn size(text: &str) -> Result<String, unit::UnitError> {
+    text.parse::<Bytes>().map(|_| text.to_owned())
+}
+
 impl ProveArgs {
     /// The live proof of a setting that only a process of ours holds, against none; whatever else is asked for stays.
     pub(crate) fn of_held(mut self, off: &str, on: &str) -> ProveArgs {
@@ -207,6 +215,7 @@ impl ProveArgs {
             warmup: self.warmup(),
             timeout_seconds: self.timeout.0,
             drop_caches,
+            warm_memory: self.warm_memory.clone(),
             ..self.design()
         };
         self.plan_of([&a, &b], workload, (metric, direction), design, None)
@@ -456,6 +465,9 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
         // A live proof never drops it.
         DropCaches::No if live.is_some() => {}
         DropCaches::No => option("drop-caches", "no".to_owned()),
+    }
+    if let Some(most) = &plan.design.warm_memory {
+        option("warm-memory", most.clone());
     }
     words.extend(live.filter(|live| live.short_lived).map(|_| "--short-lived".to_owned()));
     if plan.workload.name == WHATEVER_RUNS {

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use pagewise_core::finding::{Diagnosis, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::spark::check::{self, Seen};
-use pagewise_core::spark::{Asked, EventLog, PLUGIN_JAR, Placement, Version, advise, conf, spark_size};
+use pagewise_core::spark::{Asked, EventLog, PLUGIN_JAR, Placement, Version, advise, conf};
 use pagewise_core::unit::Bytes;
 use pagewise_host::facts::programs;
 use pagewise_host::spark::event_log::{self, EventLogError};

@@ -542,10 +542,13 @@ fn the_command_that_repeats_a_trial_asks_the_same_question() {
         "90s",
         "--drop-caches",
         "no",
+        "--warm-memory",
+        "3M",
     ];
     let name = ["--name", "x"];
     assert_exit(&desk.run(&[&asked[..], &name[..], &job[..]].concat()), 0);
     let report = fs::read_to_string(desk.path("x.trial/report.md")).unwrap();
+    assert!(report.contains("up to 3 MiB of what is free touched before every run"), "{report}");
     let line = report.lines().find(|line| line.contains("pagewise prove ")).unwrap();
     let words = shlex::split(line.trim()).unwrap();
     assert_eq!(words[2..], [&asked[..], &job[..]].concat());

@@ -433,9 +433,14 @@ impl Problems {
                 self.add([Step::from("cost"), key.into()], error.to_string());
             }
         }
-        for (key, text) in [("disk", &cost.disk), ("memory", &cost.memory)] {
+        let sizes = [
+            ("cost", "disk", &cost.disk),
+            ("cost", "memory", &cost.memory),
+            ("design", "warm_memory", &plan.design.warm_memory),
+        ];
+        for (table, key, text) in sizes {
             if let Some(Err(error)) = text.as_ref().map(|text| text.parse::<Bytes>()) {
-                self.add([Step::from("cost"), key.into()], error.to_string());
+                self.add([Step::from(table), key.into()], error.to_string());
             }
         }
         match cost.cv.as_ref().map(|text| text.parse::<Fraction>()) {
@@ -653,6 +658,7 @@ mod tests {
             (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
             (HEAD, "[cost]\naround = '1e300s'\n", "90s, 10m or 1.5h"),
             (HEAD, "[cost]\ncv = '1e-200%'\n", "like \"3%\""),
+            (HEAD, "[design]\nwarm_memory = 'much'\n", "64M, 4G or 65536"),
             (
                 HEAD,
                 "[[contrast]]\nfactor = 'swap'\na = 'off'\nb = 'on'\nprimary = true\n\

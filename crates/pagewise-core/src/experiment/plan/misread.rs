@@ -111,6 +111,7 @@ fn example(place: &Place) -> Option<&'static str> {
         ["design", "timeout_seconds"] => "600",
         ["design", "order"] => "\"blocks\"",
         ["design", "drop_caches"] => "\"yes\"",
+        ["design", "warm_memory"] => "\"8G\"",
         ["metric", "direction"] => "\"higher\"",
         ["data", "restore"] => "\"image\"",
         ["stopping", "rule"] => "\"obrien-fleming\"",

@@ -4,7 +4,7 @@ use super::Report;
 use super::words::{confidence, listed};
 use crate::experiment::analysis::CarryOver;
 use crate::experiment::plan::{Factor, OrderKind, StoppingRule};
-use crate::report::content::{Line, better, job, line, page_cache};
+use crate::report::content::{Line, better, job, line, page_cache, warm_memory};
 use crate::report::number;
 use crate::report::printable::printable;
 use crate::unit::Seconds;
@@ -31,6 +31,7 @@ pub(super) fn design(report: &Report) -> Vec<Line> {
     lines.push(line("ends", ends(report)));
     lines.push(line("alpha", study.alpha.to_string()));
     lines.push(line("page cache", page_cache(plan.design.drop_caches)));
+    lines.extend(warm_memory(&plan.design));
     lines.push(line("time limit", format!("{} a run", Seconds(plan.design.timeout_seconds))));
     for rule in &plan.invalidations {
         let bound =

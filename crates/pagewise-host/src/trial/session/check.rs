@@ -296,13 +296,15 @@ fn cold_huge_pages(plan: &Plan, free_page_reporting: Option<bool>) -> Vec<String
             format!(
                 "free memory goes back to the hypervisor here, in blocks of 2 MiB (free page reporting), and costs several times as \
                  much to touch again. Levels of '{}' differ in huge pages ({}), so they differ in how much of that they meet, too: \
-                 an early part of a run says more of this virtual machine than a late one",
+                 an early part of a run says more of this virtual machine than a late one. warm_memory in [design] (--warm-memory 8G) touches \
+                 what is free before every run",
                 factor.name,
                 names.join(", ")
             )
         })
     };
-    let factors = plan.factors.iter().filter(|_| free_page_reporting == Some(true));
+    let is_cold = free_page_reporting == Some(true) && plan.design.warm_memory_bytes() == 0;
+    let factors = plan.factors.iter().filter(|_| is_cold);
     factors.filter_map(note).collect()
 }
 
@@ -322,7 +324,7 @@ fn makes_huge_pages(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagewise_core::experiment::plan::source;
+    use pagewise_core::experiment::plan::{Design, source};
 
     fn plan(a: &str, b: &str) -> Plan {
         let text = format!(
@@ -339,6 +341,8 @@ mod tests {
         assert!(notes.len() == 1 && notes[0].contains("(thp.enabled)"), "{notes:?}");
         assert_eq!(cold_huge_pages(&thp, Some(false)), [""; 0]);
         assert_eq!(cold_huge_pages(&thp, None), [""; 0]);
+        let warm = Plan { design: Design { warm_memory: Some("8G".to_owned()), ..thp.design.clone() }, ..thp.clone() };
+        assert_eq!(cold_huge_pages(&warm, Some(true)), [""; 0]);
         let same = plan("thp.enabled=always,vm.swappiness=1", "thp.enabled=always,vm.swappiness=60");
         assert_eq!(cold_huge_pages(&same, Some(true)), [""; 0]);
     }

@@ -58,6 +58,7 @@ impl Session<'_> {
             timeout: plan.design.timeout_seconds,
             steal_limit: plan.design.steal_limit,
             drop_caches: plan.design.drop_caches,
+            warm_memory: plan.design.warm_memory_bytes(),
             output_metrics: output_metrics(plan)?,
             scratch: scratch.0.clone(),
             tick: Box::new(|| told.tick()),
