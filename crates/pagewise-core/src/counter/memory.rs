@@ -11,6 +11,8 @@ catalogue! {
         .column("free", 4);
     /// Page cache and shared memory.
     CACHED = Quantity::level("meminfo", &[Is("Cached")], KiB);
+    /// Shared memory and tmpfs, which are a part of the page cache that no file on a disk stands behind.
+    SHMEM = Quantity::level("meminfo", &[Is("Shmem")], KiB);
     /// Cached blocks of devices.
     BUFFERS = Quantity::level("meminfo", &[Is("Buffers")], KiB);
     /// Page cache with shared memory and blocks of devices.

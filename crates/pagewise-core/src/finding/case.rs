@@ -9,6 +9,7 @@ use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
 use super::signal;
 use super::stalls::Stalled;
+use super::words;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
 
@@ -216,34 +217,36 @@ impl<'a> Case<'a> {
     }
 
     /// The same of hits that were joined by hand.
+    ///
+    /// What holds for a shorter time than the rule asks is not decided: it is there, and may have begun before or gone on after. A
+    /// listing is as long as somebody cared to paste: what holds for half of it is what it shows.
     #[must_use]
-    pub fn lasting_hits(&self, hits: Hits) -> Lasting {
+    pub fn lasting_hits(&self, mut hits: Hits) -> Lasting {
         let windows = self.windows();
         let width = windows.width as f64 * 1e-9;
-        let wanted = ((self.rule.lasts / width.max(1e-9) - 1e-9).ceil().max(1.0)) as usize;
-        let (_, sure) = hits.longest(|answer| answer == Answer::Yes);
+        let asked = ((self.rule.lasts / width.max(1e-9) - 1e-9).ceil().max(1.0)) as usize;
+        let is_import = self.look.is_import;
+        let wanted = if is_import { asked.min(windows.count.div_ceil(2)).max(1) } else { asked };
+        let (first, sure) = hits.longest(|answer| answer == Answer::Yes);
         let (_, perhaps) = hits.longest(|answer| answer != Answer::No);
-        let is_short = windows.count < wanted;
-        let is_enough = windows.seconds() >= 0.9 * width;
+        let is_whole = sure == windows.count && (self.rule.may_be_shorter || is_import);
+        let is_enough = windows.seconds() >= 0.9 * width || (is_import && self.look.ticks >= FEWEST_ROWS);
         let mut needs_seconds = None;
         let answer = if windows.count == 0 {
             Answer::Unknown
-        } else if !is_short {
-            if sure >= wanted {
-                Answer::Yes
-            } else if perhaps >= wanted {
-                Answer::Unknown
-            } else {
-                Answer::No
-            }
-        } else if perhaps < windows.count {
-            Answer::No
-        } else if sure < windows.count {
-            Answer::Unknown
-        } else if self.rule.may_be_shorter && is_enough {
+        } else if (sure >= wanted || is_whole) && (is_enough || windows.count >= asked) {
             Answer::Yes
+        } else if sure == 0 && perhaps < wanted.min(windows.count) {
+            Answer::No
         } else {
-            needs_seconds = Some(self.rule.lasts);
+            if windows.count < asked {
+                needs_seconds = (sure > 0 && perhaps == sure).then_some(self.rule.lasts);
+            } else if sure > 0 && perhaps < wanted {
+                let held: f64 = (first..first + sure).map(|window| windows.length(window)).sum();
+                let (held, lasts) = (words::seconds(held), words::seconds(self.rule.lasts));
+                let why = format!("it held for {held} at most without a break; {lasts} would decide");
+                hits.missing.push(Missing { what: "how long it lasts".to_owned(), why });
+            }
             Answer::Unknown
         };
         Lasting { answer, hits, needs_seconds, evidence: Vec::new() }
@@ -253,7 +256,12 @@ impl<'a> Case<'a> {
     /// callers, whether it is most of what the kernel does beside waiting for locks, where waiting is what it mostly does.
     #[must_use]
     pub fn stacks(&self, name: &'static str, family: Family, not: &[Family], over: &Hits) -> Says {
-        let threshold = self.threshold(name);
+        self.stacks_against(self.threshold(name), family, not, over)
+    }
+
+    /// The same against any threshold.
+    #[must_use]
+    pub fn stacks_against(&self, threshold: Threshold, family: Family, not: &[Family], over: &Hits) -> Says {
         let Some(profile) = &self.look.profile else {
             return Says::silent(Tier::Stacks, "stacks", "nobody looked where CPUs were");
         };
@@ -518,6 +526,9 @@ impl<'a> Case<'a> {
         }
     }
 }
+
+/// Fewer rows of a listing show nothing that lasts: the first has no rates.
+const FEWEST_ROWS: u64 = 3;
 
 /// How sure a share has to be on one side of its threshold where samples are few.
 const SURE: f64 = 0.95;

@@ -56,6 +56,8 @@ pub enum Family {
     SystemCall,
     /// Getting memory, mapping it and giving it back, at page faults and otherwise.
     Memory,
+    /// Asking the kernel's caches (names of files, inodes and others) to give something back.
+    SlabShrink,
 }
 
 impl Family {
@@ -83,6 +85,7 @@ impl Family {
             Family::MmapLock => "waiting for a process's map of memory",
             Family::SystemCall => "system calls",
             Family::Memory => "getting and giving back memory",
+            Family::SlabShrink => "shrinking the kernel's caches",
         }
     }
 
@@ -91,13 +94,17 @@ impl Family {
     }
 }
 
-/// Families and the names of their functions; `*` stands for any end. A starting set from 2.6.32 to 6.18.
+/// Families and the names of their functions; `*` stands for any end. From 2.6.18 to 6.18. Leaf functions stand beside those that call
+/// them, because a profile without callers has nothing else; a leaf that many things call (`rb_next`, `__list_del_entry`) is in none.
 const FUNCTIONS: &[(Family, &[&str])] = &[
     (
         Family::LockSpin,
         &[
             "_spin_lock*",
+            "__spin_lock*",
             "_raw_spin_lock*",
+            "__raw_spin_lock*",
+            "do_raw_spin_lock*",
             "native_queued_spin_lock_slowpath",
             "__pv_queued_spin_lock_slowpath",
             "queued_spin_lock_slowpath",
@@ -105,85 +112,249 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "folio_lruvec_lock*",
             "rwsem_spin_on_owner",
             "__ticket_spin_lock",
+            "ticket_spin_lock*",
+            ".text.lock.*",
         ],
     ),
     (
         Family::Compaction,
         &[
             "compact_zone*",
+            "compact_node*",
+            "compact_finished",
+            "compact_checklock_*",
+            "compact_lock_*",
+            "compact_trylock_*",
+            "compact_unlock_*",
+            "compact_should_abort",
+            "compaction_alloc",
+            "compaction_free",
+            "compaction_suitable",
+            "compaction_zonelist_suitable",
             "try_to_compact_pages",
+            "__compact_*",
+            "__compaction_*",
             "__alloc_pages_direct_compact",
             "isolate_migratepages*",
+            "isolate_migratepage*",
             "isolate_freepages*",
             "fast_isolate_*",
-            "compaction_alloc",
+            "fast_find_migrateblock",
+            "__reset_isolation_*",
             "migrate_pages*",
-            "compact_node",
+            "migrate_page_*",
+            "migrate_folio*",
+            "unmap_and_move*",
+            "remove_migration_pte*",
+            "migration_entry_wait*",
+            "buffer_migrate_*",
             "proactive_compact_node",
             "get_pfnblock_flags_mask",
+            "set_pfnblock_flags_mask",
             "get_pageblock_flags_group",
+            "pageblock_pfn_to_page",
+            "__pageblock_pfn_to_page",
+            "pageblock_skip_persistent",
+            "split_map_pages",
         ],
     ),
-    (Family::Kcompactd, &["kcompactd*", "proactive_compact_node", "compact_node"]),
+    (Family::Kcompactd, &["kcompactd*", "proactive_compact_node"]),
     (
         Family::Reclaim,
         &[
             "try_to_free_pages",
             "do_try_to_free_pages",
+            "__alloc_pages_direct_reclaim",
+            "__perform_reclaim",
             "shrink_node*",
             "shrink_lruvec",
+            "shrink_many",
+            "shrink_one",
             "shrink_zone*",
+            "shrink_list",
             "shrink_folio_list",
             "shrink_page_list",
             "shrink_inactive_list",
+            "shrink_active_list",
+            "shrink_cache",
+            "shrink_caches",
+            "refill_inactive*",
             "evict_folios",
-            "shrink_slab*",
+            "isolate_folios",
+            "scan_folios",
+            "isolate_lru_pages*",
+            "isolate_lru_folios",
+            "isolate_pages_global",
+            "putback_inactive_pages",
+            "page_referenced*",
+            "folio_referenced*",
+            "page_check_references",
+            "folio_check_references",
+            "__remove_mapping",
+            "remove_mapping",
+            "get_scan_count",
+            "zone_reclaimable_pages",
+            "zone_nr_lru_pages",
+            "lruvec_lru_size",
+            "inactive_list_is_low",
+            "inactive_is_low",
+            "mem_cgroup_iter",
+            "mem_cgroup_calculate_protection",
+            "lru_gen_look_around",
+            "lru_gen_shrink_*",
             "throttle_direct_reclaim",
             "reclaim_throttle",
+            "wait_iff_congested",
+            "throttle_vm_writeout",
+            "allow_direct_reclaim",
+            "launder_page",
+            "page_launder",
+            "shrink_slab*",
+            "do_shrink_slab",
         ],
     ),
-    (Family::Kswapd, &["kswapd", "balance_pgdat"]),
+    (Family::Kswapd, &["kswapd*", "balance_pgdat", "kscand", "kreclaimd"]),
     (
         Family::CgroupReclaim,
-        &["try_to_free_mem_cgroup_pages", "mem_cgroup_handle_over_high", "try_charge_memcg", "reclaim_high"],
+        &[
+            "try_to_free_mem_cgroup_pages",
+            "mem_cgroup_handle_over_high",
+            "__mem_cgroup_handle_over_high",
+            "try_charge_memcg",
+            "mem_cgroup_try_charge*",
+            "__mem_cgroup_try_charge*",
+            "mem_cgroup_do_charge",
+            "mem_cgroup_reclaim",
+            "mem_cgroup_hierarchical_reclaim",
+            "mem_cgroup_soft_limit_reclaim",
+            "mem_cgroup_shrink_node*",
+            "reclaim_high*",
+        ],
     ),
-    (Family::HugeZero, &["clear_huge_page", "folio_zero_user", "clear_subpage", "clear_gigantic_page"]),
+    (
+        Family::HugeZero,
+        &["clear_huge_page", "folio_zero_user", "clear_subpage", "process_huge_page", "clear_gigantic_page"],
+    ),
     (Family::HugeFault, &["do_huge_pmd_anonymous_page", "__do_huge_pmd_anonymous_page", "vma_alloc_anon_folio_pmd"]),
     (
         Family::HugeCopy,
         &["do_huge_pmd_wp_page*", "split_huge_p*", "__split_huge_p*", "copy_user_huge_page", "copy_user_large_folio"],
     ),
-    (Family::SmallCopy, &["do_wp_page", "wp_page_copy"]),
+    (Family::SmallCopy, &["do_wp_page", "wp_page_copy", "do_cow_fault", "copy_user_highpage*"]),
     (
         Family::Khugepaged,
-        &["khugepaged*", "hpage_collapse_scan_*", "collapse_scan_*", "collapse_huge_page", "collapse_file"],
+        &[
+            "khugepaged*",
+            "hpage_collapse_*",
+            "collapse_scan_*",
+            "collapse_huge_page",
+            "collapse_file",
+            "__collapse_huge_page_*",
+            "alloc_charge_hpage",
+        ],
     ),
-    (Family::Swap, &["do_swap_page", "swap_read*", "swap_write*", "zswap_*", "swapin_readahead", "swap_vma_readahead"]),
+    (
+        Family::Swap,
+        &[
+            "do_swap_page",
+            "swap_read*",
+            "swap_write*",
+            "swap_in*",
+            "swap_out*",
+            "__swap_writepage",
+            "zswap_*",
+            "zs_*",
+            "zram_*",
+            "lzo1x_*",
+            "swapin_readahead",
+            "swapin_nr_pages",
+            "swap_vma_readahead",
+            "swap_cluster_readahead",
+            "read_swap_cache_async",
+            "__read_swap_cache_async",
+            "lookup_swap_cache",
+            "add_to_swap*",
+            "__add_to_swap_cache",
+            "get_swap_page*",
+            "scan_swap_map*",
+            "scan_swap_map_slots",
+            "swap_info_get",
+            "swap_entry_free",
+            "swap_entry_put*",
+            "swap_free*",
+            "swap_duplicate",
+            "__swap_duplicate",
+            "swap_alloc_*",
+            "cluster_alloc_*",
+            "shmem_swapin*",
+            "valid_swaphandles",
+            "unuse_*",
+            "end_swap_bio_*",
+        ],
+    ),
     (
         Family::CacheWait,
         &["filemap_fault", "folio_wait_bit*", "page_cache_ra_*", "wait_on_page_bit*", "__do_page_cache_readahead"],
     ),
-    (Family::DirtyBalance, &["balance_dirty_pages*"]),
+    (
+        Family::DirtyBalance,
+        &[
+            "balance_dirty_pages*",
+            "balance_dirty",
+            "get_dirty_limits",
+            "global_dirty_limits",
+            "domain_dirty_limits",
+            "bdi_dirty_limit*",
+            "bdi_position_ratio",
+            "wb_calc_thresh",
+            "wb_position_ratio",
+            "wb_update_bandwidth",
+        ],
+    ),
     (
         Family::Numa,
         &[
             "do_numa_page",
             "do_huge_pmd_numa_page",
+            "do_pmd_numa_page",
             "migrate_misplaced_*",
-            "task_numa_work",
+            "numa_migrate_prep",
+            "numa_migrate_check",
+            "task_numa_*",
+            "change_prot_numa",
+            "should_numa_migrate_memory",
+            "mpol_misplaced",
             "node_reclaim",
             "zone_reclaim",
+            "__zone_reclaim",
+            "__node_reclaim",
         ],
     ),
     (
         Family::Shootdown,
-        &["flush_tlb_mm_range", "smp_call_function_many*", "native_flush_tlb_multi", "native_flush_tlb_others"],
+        &[
+            "flush_tlb_*",
+            "__flush_tlb_*",
+            "native_flush_tlb_*",
+            "native_flush_tlb",
+            "smp_call_function_many*",
+            "on_each_cpu_cond_mask",
+            "on_each_cpu_mask",
+            "arch_tlbbatch_flush",
+            "try_to_unmap_flush*",
+            "smp_invalidate_interrupt",
+            "hyperv_flush_tlb_*",
+            "kvm_flush_tlb_*",
+            "xen_flush_tlb_*",
+        ],
     ),
     (
         Family::FileData,
         &[
             "filemap_read",
             "generic_file_read_iter",
+            "generic_file_aio_read",
+            "generic_file_buffered_write",
             "generic_perform_write",
             "iomap_file_buffered_write",
             "btrfs_buffered_write",
@@ -192,13 +363,19 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "ext4_writepages",
             "xfs_vm_writepages",
             "wb_workfn",
+            "wb_writeback",
+            "bdi_writeback_*",
         ],
     ),
     (
         Family::ChangeMap,
         &[
             "do_mmap",
+            "do_mmap_pgoff",
             "do_mprotect_pkey*",
+            "mprotect_fixup",
+            "sys_mprotect",
+            "SyS_mprotect",
             "__do_sys_mremap*",
             "__do_sys_brk*",
             "sys_brk",
@@ -209,6 +386,7 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "vm_munmap",
             "do_munmap",
             "do_vmi_munmap",
+            "do_vmi_align_munmap",
             "__do_munmap",
             "madvise_dontneed*",
             "madvise_free*",
@@ -218,11 +396,15 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
         Family::MmapLock,
         &[
             "rwsem_down_*",
+            "__rwsem_*",
             "rwsem_spin_on_owner",
             "rwsem_optimistic_spin",
-            "call_rwsem_down_*",
+            "rwsem_wake",
+            "call_rwsem_*",
             "down_read_killable",
             "down_write_killable",
+            "mmap_read_lock*",
+            "mmap_write_lock*",
             "lock_mm_and_find_vma",
         ],
     ),
@@ -232,6 +414,7 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "do_syscall_64",
             "entry_SYSCALL_64*",
             "system_call_fastpath",
+            "system_call",
             "__x64_sys_*",
             "__arm64_sys_*",
             "el0_svc*",
@@ -247,31 +430,112 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
         &[
             "handle_mm_fault",
             "__handle_mm_fault",
+            "handle_pte_fault",
             "do_user_addr_fault",
             "exc_page_fault",
             "asm_exc_page_fault",
+            "page_fault",
+            "async_page_fault",
             "do_page_fault",
             "__do_page_fault",
             "do_anonymous_page",
             "alloc_pages*",
+            "alloc_anon_folio",
+            "vma_alloc_folio*",
             "__alloc_pages*",
             "__alloc_frozen_pages*",
             "get_page_from_freelist",
             "rmqueue*",
+            "buffered_rmqueue",
             "free_unref_*",
             "free_frozen_page*",
+            "free_hot_cold_page*",
+            "free_pages_*",
+            "__free_one_page",
+            "__free_pages*",
             "free_pcppages_bulk",
+            "release_pages",
             "clear_page*",
             "do_mmap*",
             "mmap_region*",
             "unmap_vmas",
+            "unmap_page_range",
             "zap_*",
+            "tlb_flush_mmu*",
             "exit_mmap",
             "dup_mm*",
             "copy_page_range",
+            "copy_pte_range",
             "do_brk_flags",
         ],
     ),
+    (
+        Family::SlabShrink,
+        &[
+            "shrink_slab*",
+            "do_shrink_slab",
+            "prune_dcache*",
+            "__shrink_dcache_sb",
+            "shrink_dcache_*",
+            "shrink_dentry_list",
+            "prune_icache*",
+            "shrink_icache_*",
+            "dispose_list",
+            "prune_super",
+            "super_cache_*",
+            "list_lru_*",
+            "__list_lru_*",
+            "inode_lru_isolate",
+            "dentry_lru_isolate",
+            "xfs_reclaim_inodes*",
+            "xfs_reclaim_inode*",
+            "xfs_inode_ag_*",
+            "xfs_icwalk*",
+            "xfs_buftarg_*",
+            "ext4_es_scan*",
+            "ext4_es_shrink*",
+            "__es_shrink",
+            "mb_cache_shrink*",
+            "nfs_access_cache_*",
+            "i915_gem_shrink*",
+            "i915_gem_shrinker_*",
+            "arc_shrinker_*",
+            "zpl_prune_sb",
+            "arc_prune_*",
+        ],
+    ),
+];
+
+/// What a CPU is in that has nothing to do: no part of what is busy. Of 2.6.18 to 6.18.
+const IDLE: &[&str] = &[
+    "native_safe_halt",
+    "pv_native_safe_halt",
+    "safe_halt",
+    "default_idle*",
+    "mwait_idle*",
+    "intel_idle*",
+    "acpi_idle_*",
+    "acpi_processor_ffh_cstate_enter",
+    "acpi_safe_halt",
+    "cpuidle_*",
+    "poll_idle*",
+    "cpu_idle*",
+    "do_idle",
+    "native_halt",
+    "xen_hypercall_sched_op",
+    "arch_cpu_idle",
+    "cpu_startup_entry",
+    "amd_e400_idle",
+];
+
+/// Whose work the kernel's own threads do, whatever function they are in.
+const THREADS: &[(&str, &[Family])] = &[
+    ("kswapd", &[Family::Kswapd, Family::Reclaim]),
+    ("kcompactd", &[Family::Kcompactd, Family::Compaction]),
+    ("khugepaged", &[Family::Khugepaged]),
+    ("pdflush", &[Family::FileData]),
+    ("flush-", &[Family::FileData]),
+    ("bdflush", &[Family::FileData]),
 ];
 
 /// With `cpu-clock` the wait shows where interrupts are allowed again.
@@ -290,6 +554,19 @@ fn families_of(name: &str, is_clock: bool) -> u32 {
     let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
     let known = FUNCTIONS.iter().filter(|(_, patterns)| has(patterns)).fold(0, |bits, (family, _)| bits | family.bit());
     if is_clock && UNLOCKING.contains(&name) { known | Family::LockSpin.bit() } else { known }
+}
+
+/// Families of a kernel thread by its name: `kswapd0`, `kcompactd1`, `kworker/u8:1+flush-8:0`, `kworker/u8:3-writeback`.
+fn families_of_thread(comm: &str) -> u32 {
+    let bits = |families: &[Family]| families.iter().fold(0, |bits, family| bits | family.bit());
+    let known = THREADS.iter().find(|(start, _)| comm.starts_with(start)).map_or(0, |(_, families)| bits(families));
+    let writes = comm.starts_with("kworker") && (comm.contains("flush-") || comm.contains("writeback"));
+    if writes { known | Family::FileData.bit() } else { known }
+}
+
+fn is_idle(name: &str) -> bool {
+    let name = name.split('.').next().unwrap_or(name);
+    IDLE.iter().any(|pattern| matches(pattern, name))
 }
 
 /// A process seen with something, and its part of it.
@@ -327,6 +604,8 @@ pub struct ProfileSeen {
     families: Vec<u32>,
     /// By stack: whether its innermost frame runs in the kernel.
     in_kernel: Vec<bool>,
+    /// By stack: whether its innermost frame is where a CPU waits for something to do.
+    idle: Vec<bool>,
     /// Whether it has leaf functions only, such as perf top gives.
     is_flat: bool,
 }
@@ -341,18 +620,21 @@ impl ProfileSeen {
             frames.iter().map(|frame| if frame.is_kernel() { families_of(&frame.name, is_clock) } else { 0 }).collect();
         let count = profile.stacks.len();
         let (mut families, mut in_kernel) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut idle = Vec::with_capacity(count);
         for id in 0..count {
             let node = profile.stacks.node(crate::recording::StackId(id as u32));
             let (parent, frame) = node.map_or((None, None), |(parent, frame)| (parent, Some(frame as usize)));
             // A parent always has a lower number.
             let above = parent.and_then(|parent| families.get(parent.0 as usize)).copied().unwrap_or(0);
             families.push(above | frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0));
-            in_kernel.push(frame.and_then(|frame| frames.get(frame)).is_some_and(|frame| frame.is_kernel()));
+            let innermost = frame.and_then(|frame| frames.get(frame)).filter(|frame| frame.is_kernel());
+            in_kernel.push(innermost.is_some());
+            idle.push(innermost.is_some_and(|frame| is_idle(&frame.name)));
         }
         let has_caller =
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
-        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, is_flat }
+        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat }
     }
 
     /// What interrupted the CPUs.
@@ -365,6 +647,17 @@ impl ProfileSeen {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.profile.lost
+    }
+
+    /// What a kernel function is known for, where that can be trouble: the first of its families that is more than what every
+    /// program does.
+    #[must_use]
+    pub fn trouble_of(&self, function: &str) -> Option<Family> {
+        const EVERYDAY: [Family; 5] =
+            [Family::LockSpin, Family::SystemCall, Family::FileData, Family::Memory, Family::ChangeMap];
+        let bits = families_of(function, self.profile.event != Some(SamplingEvent::Cycles));
+        let mut families = FUNCTIONS.iter().map(|(family, _)| *family);
+        families.find(|family| bits & family.bit() != 0 && !EVERYDAY.contains(family))
     }
 
     /// Whether it has leaf functions only.
@@ -389,7 +682,8 @@ impl ProfileSeen {
     /// Samples on a CPU that was not idle, in the windows that hit; all of them where none hits, or where none of them says when
     /// it was, as in the listing of another tool.
     fn samples(&self, over: &Hits, windows: &Windows) -> Vec<&StackSample> {
-        let is_busy = |sample: &&StackSample| sample.pid != Some(0);
+        let is_idle = |sample: &StackSample| self.idle.get(sample.stack.0 as usize).copied().unwrap_or(false);
+        let is_busy = |sample: &&StackSample| sample.pid != Some(0) && !is_idle(sample);
         let inside = |sample: &&StackSample| {
             let middle = sample.from / 2 + sample.to / 2;
             let window = middle.checked_sub(windows.start).map(|since| since / windows.width.max(1));
@@ -402,8 +696,14 @@ impl ProfileSeen {
     }
 
     fn is_of(&self, sample: &StackSample, family: Family, not: &[Family]) -> bool {
-        let bits = self.families.get(sample.stack.0 as usize).copied().unwrap_or(0);
+        let bits = self.bits(sample);
         bits & family.bit() != 0 && not.iter().all(|not| bits & not.bit() == 0)
+    }
+
+    /// By its functions, and by the name of the thread where that is one of the kernel's own.
+    fn bits(&self, sample: &StackSample) -> u32 {
+        let known = self.families.get(sample.stack.0 as usize).copied().unwrap_or(0);
+        if self.is_kernel(sample) { known | families_of_thread(&sample.comm) } else { known }
     }
 
     fn is_kernel(&self, sample: &StackSample) -> bool {
@@ -494,6 +794,22 @@ mod tests {
         assert_ne!(families_of("get_pageblock_flags_group", false) & compaction, 0);
         assert_eq!(families_of("compaction_zone_of_something", false), 0);
         assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
+    }
+
+    #[test]
+    fn a_kernel_thread_is_known_by_its_name_whatever_it_does() {
+        let bits = families_of_thread;
+        assert_ne!(bits("kswapd0") & Family::Kswapd.bit(), 0);
+        assert_ne!(bits("kcompactd1") & Family::Kcompactd.bit(), 0);
+        assert_ne!(bits("kworker/u8:1+flush-8:0") & Family::FileData.bit(), 0);
+        assert_eq!(bits("kworker/0:1"), 0);
+        assert_eq!(bits("java"), 0);
+    }
+
+    #[test]
+    fn a_cpu_that_waits_for_something_to_do_is_not_busy() {
+        assert!(is_idle("intel_idle") && is_idle("default_idle_call") && is_idle("native_safe_halt"));
+        assert!(!is_idle("clear_page_erms") && !is_idle("schedule_idle_task"));
     }
 
     #[test]

@@ -262,12 +262,16 @@ impl Look {
         total.filter(|bytes| *bytes > 0.0)
     }
 
-    /// Memory that programs could get without swapping, in bytes. Kernels before 3.14 do not say; what is free is the
-    /// least it can be.
+    /// Memory that programs could get without swapping, in bytes. Kernels before 3.14 and most tools do not say: then it is what is
+    /// free and what files take in the page cache, as far as that is known, less what is shared memory there.
     #[must_use]
     pub fn available(&self) -> Track {
-        let signal = if self.has(&signal::MEM_AVAILABLE) { &signal::MEM_AVAILABLE } else { &signal::MEM_FREE };
-        self.level(signal)
+        if self.has(&signal::MEM_AVAILABLE) {
+            return self.level(&signal::MEM_AVAILABLE);
+        }
+        let known = |signal: &Quantity| self.level(signal).or_zero();
+        let files = known(&signal::PAGE_CACHE).with(&known(&signal::SHMEM), |cache, shared| Some((cache - shared).max(0.0)));
+        self.level(&signal::MEM_FREE).plus(&files)
     }
 
     /// A level as a share of the host's memory.

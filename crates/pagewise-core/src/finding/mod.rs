@@ -3,9 +3,10 @@
 //!
 //! [`look`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show, and
 //! [`processes`] who used most; each file of [`rules`] declares one thing that can be wrong and judges it with the tools of
-//! [`case`]; [`diagnose`] asks them all.
+//! [`case`]; [`by_profile`] names what a profile shows where the rest is missing; [`diagnose`] asks them all.
 
 pub mod answer;
+mod by_profile;
 pub mod case;
 pub mod document;
 pub mod families;
@@ -54,7 +55,8 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     let mut judged: Vec<(&'static Rule, Verdict)> = Vec::with_capacity(rules::ALL.len());
     let mut found: Vec<&'static str> = Vec::new();
     for rule in rules::ALL {
-        let verdict = (rule.judge)(&Case { look, rule, found: &found });
+        let case = Case { look, rule, found: &found };
+        let verdict = by_profile::name((rule.judge)(&case), &case);
         if matches!(verdict, Verdict::Found(_)) {
             found.push(rule.id);
         }

@@ -53,14 +53,15 @@ fn touch(goal: u64, interrupt: &Interrupt, goes_on: &mut dyn FnMut(u64) -> bool)
     let mut touched = 0;
     while touched < goal && goes_on(touched) {
         interrupt.check()?;
-        let length = (goal - touched).min(CHUNK as u64) as usize;
+        let length = ((goal - touched).min(CHUNK as u64) as usize).next_multiple_of(HUGE);
         // Without THP the advice is refused; the memory then comes in page by page from the program's own allocator.
         let Ok(mut chunk) = Mapping::new(length, HUGE, PageAdvice::Huge) else { break };
         chunk.bytes().iter_mut().step_by(PAGE).for_each(|byte| *byte = 1);
         held.push(chunk);
         touched += length as u64;
     }
-    Ok(touched)
+    // The last huge page is touched as a whole.
+    Ok(touched.min(goal))
 }
 
 fn is_fresh(root: &Root) -> bool {

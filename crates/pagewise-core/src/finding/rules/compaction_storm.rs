@@ -110,6 +110,9 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Compaction that nobody waits for, and moves of pages that are none.
+pub(in super::super) const NOT: &[Family] = &[Family::Kcompactd, Family::Numa];
+
 /// Memory on which faults wait for a huge page, where that is what compacts.
 fn helped(look: &Look, hits: &Hits) -> Areas {
     if is_for_other_orders(look, hits) { Areas::default() } else { waits(look, hits) }
@@ -134,7 +137,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hits = symptom.hits.clone();
     let stalls = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
     let counters = case.counters(&[&stalls], &hits);
-    let stacks = case.stacks("samples in compaction", Family::Compaction, &[Family::Kcompactd], &hits);
+    let stacks = case.stacks("samples in compaction", Family::Compaction, NOT, &hits);
     let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
     let stacks = case.stacks_within(&waits, "samples in compaction", stacks, StallKind::Compaction, &hits);
     let in_compaction = stacks.share;

@@ -55,6 +55,8 @@ mod prelude {
     pub(super) use crate::recording::StallKind;
 }
 
+pub(super) use compaction_storm::NOT as NOT_A_STORM;
+
 /// Every rule, in the order in which they are asked.
 pub const ALL: &[&Rule] = &[
     &compaction_storm::RULE,

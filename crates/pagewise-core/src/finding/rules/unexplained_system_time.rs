@@ -36,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("busy CPU", 0.20, Fraction),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("of the time CPUs were busy or waited for disks, waiting", 0.50, Fraction),
         Threshold::at_least("of what the kernel does, reading and writing files", 0.50, Fraction),
         Threshold::at_least("of what the kernel does, one of its own threads", 0.50, Fraction),
         Threshold::at_least(super::system_calls::PART, 0.70, Fraction),
@@ -79,6 +80,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(vec![files]);
+    }
+    if let Some(disks) = disks(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(vec![disks]);
     }
     if let Some(thread) = thread(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(vec![thread]);
@@ -130,7 +134,13 @@ fn judge(case: &Case<'_>) -> Verdict {
                 let names: Vec<String> =
                     top.iter().map(|(name, share)| format!("{name} ({})", words::percent(*share))).collect();
                 if !names.is_empty() {
-                    let known = if calls.is_none() { ", which no rule here knows as trouble" } else { "" };
+                    // What a rule knows and did not decide has its reason there.
+                    let trouble = top.first().and_then(|(name, _)| profile.trouble_of(name));
+                    let known = match trouble {
+                        _ if calls.is_some() => String::new(),
+                        Some(family) => format!(": {}", family.words()),
+                        None => ", which no rule here knows as trouble".to_owned(),
+                    };
                     let text = format!(" It is mostly in {}{known}.", names.join(", "));
                     draft.summary.push_str(&text);
                     draft.tiers.push(Tier::Stacks);
@@ -151,6 +161,20 @@ fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
     let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
     let (answer, evidence) =
         case.whole("of what the kernel does, reading and writing files", "stacks: reading and writing files", share);
+    (answer == Answer::Yes).then_some(evidence)
+}
+
+/// Whether CPUs waited for disks for longer than they did anything: then what little they did is in the kernel because that is where
+/// disks are asked, and the disks are what is short.
+fn disks(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
+    let look = case.look;
+    let waiting = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let part = waiting.share_of(&waiting.plus(&look.busy_share())).mean(hits, case.windows());
+    let (answer, evidence) = case.whole(
+        "of the time CPUs were busy or waited for disks, waiting",
+        &look.source_of(&signal::CPU_IOWAIT),
+        part,
+    );
     (answer == Answer::Yes).then_some(evidence)
 }
 

@@ -69,10 +69,11 @@ fn a_listing_of_vmstat_that_swaps_all_the_while_is_swap_thrash_and_not_unexplain
 }
 
 #[test]
-fn a_short_one_does_not_call_it_unexplained_and_says_how_long_it_would_take() {
+fn a_short_one_is_called_what_it_shows_all_the_while_and_two_rows_show_nothing() {
     let short = vmstat(25, 20_000, 60);
     must_not_find(&short, "unexplained-system-time");
-    assert_eq!(must_not_decide(&short, "swap-thrash").needs_seconds, Some(60.0));
+    assert_eq!(must_find(&short, "swap-thrash").confidence, Confidence::Low);
+    assert_eq!(must_not_decide(&vmstat(2, 20_000, 60), "swap-thrash").needs_seconds, Some(60.0));
     let calm = vmstat(90, 0, 60);
     must_not_find(&calm, "swap-thrash");
     must_not_decide(&calm, "numa-imbalance");

@@ -146,10 +146,13 @@ fn a_flight_recorder_that_waited_denies_nothing() {
 }
 
 #[test]
-fn a_healthy_host_has_none_and_one_burst_is_none_either() {
+fn a_healthy_host_has_none_and_one_burst_is_too_short_to_say() {
     must_not_find(&RecordingBuilder::healthy(60), "compaction-storm");
     let burst = storm(60).cpu(4, 0.28, 0.60).counter("stat", "system", "", |at| if at < 15.0 { 240.0 } else { 10.0 });
-    must_not_find(&burst, "compaction-storm");
+    let open = must_not_decide(&burst, "compaction-storm");
+    let why = &open.missing.iter().find(|missing| missing.what == "how long it lasts").expect("a reason").why;
+    assert!(why.contains("30 s would decide"), "{why}");
+    assert!(ask(&burst).findings.is_empty());
 }
 
 #[test]

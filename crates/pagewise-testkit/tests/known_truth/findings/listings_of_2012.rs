@@ -101,7 +101,7 @@ fn the_listing_alone_says_that_something_is_wrong_and_not_what() {
     let diagnosis = ask(&thp_on());
     let finding = must_find(&thp_on(), "unexplained-system-time");
     assert_eq!(finding.confidence, Confidence::Low);
-    assert!(finding.summary.contains("Memory is ample: 24 GiB"), "{}", finding.summary);
+    assert!(finding.summary.contains("Memory is ample: 76 GiB"), "{}", finding.summary);
     assert!(finding.missing.iter().any(|missing| missing.what == "stacks"));
     assert!((value(&diagnosis, "unexplained-system-time", "system share of all CPU") - 0.665).abs() < 0.01);
     assert!((value(&diagnosis, "unexplained-system-time", "system share of busy CPU") - 0.705).abs() < 0.01);

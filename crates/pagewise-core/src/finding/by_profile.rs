@@ -1,0 +1,92 @@
+//! What a profile names where it is all there is, or where the rest of what a rule asks for was not recorded.
+//!
+//! Most people have only that: a screen of perf top, the head of a report. Where a large part of the samples is in one mechanism, that
+//! mechanism has a name, although it is not known whether memory was short, for how long it went on, or what CPUs did otherwise. So
+//! it is found with low confidence, and what would raise that is listed as missing. What was recorded and speaks against a rule
+//! keeps it undecided.
+
+use super::answer::Answer;
+use super::case::{Case, Draft, Verdict};
+use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
+use super::families::Family;
+use super::look::Hits;
+use super::rule::Threshold;
+use super::{SEVERE, rules, words};
+
+/// A rule that a profile alone can decide for.
+struct Named {
+    rule: &'static str,
+    family: Family,
+    /// What it is not.
+    not: &'static [Family],
+    /// From which part of the samples on. Ours: twice what the rule asks for beside other evidence, where that is little.
+    least: f64,
+}
+
+const NAMED: &[Named] = &[
+    Named { rule: "compaction-storm", family: Family::Compaction, not: rules::NOT_A_STORM, least: 0.10 },
+    Named { rule: "thp-fault-cost", family: Family::HugeZero, not: &[Family::Khugepaged], least: 0.10 },
+    Named { rule: "khugepaged-burn", family: Family::Khugepaged, not: &[], least: 0.10 },
+    Named { rule: "kswapd-saturation", family: Family::Kswapd, not: &[], least: 0.10 },
+    Named {
+        rule: "direct-reclaim-stalls",
+        family: Family::Reclaim,
+        not: &[Family::Kswapd, Family::CgroupReclaim, Family::SlabShrink],
+        least: 0.10,
+    },
+    Named { rule: "memcg-limit-thrash", family: Family::CgroupReclaim, not: &[], least: 0.10 },
+    Named { rule: "swap-thrash", family: Family::Swap, not: &[Family::Kswapd], least: 0.05 },
+    Named { rule: "dirty-throttling", family: Family::DirtyBalance, not: &[], least: 0.05 },
+    Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], least: 0.10 },
+    Named { rule: "numa-imbalance", family: Family::Numa, not: &[], least: 0.05 },
+    Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], least: 0.10 },
+    Named { rule: "fork-cow-thp", family: Family::HugeCopy, not: &[Family::Reclaim, Family::Khugepaged, Family::Compaction], least: 0.05 },
+];
+
+/// The threshold, as evidence names it.
+const PART: &str = "of all samples, for a profile to name it alone";
+
+/// A verdict, or in its place what the profile names.
+pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
+    let Verdict::NotDecided { missing, needs_seconds, evidence } = &verdict else { return verdict };
+    let denies = evidence.iter().any(|line| line.holds == Some(false));
+    // A look of our own that was too short can be made longer; nobody can do that to a listing.
+    let can_wait = needs_seconds.is_some() && !case.look.is_import;
+    let named = NAMED.iter().find(|named| named.rule == case.rule.id).filter(|_| !denies && !can_wait);
+    let Some(named) = named else { return verdict };
+    let all = Hits::always(Answer::Yes, case.windows().count);
+    let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
+    let says = case.stacks_against(threshold, named.family, named.not, &all);
+    let Some(share) = says.share.filter(|_| says.answer == Answer::Yes) else { return verdict };
+    // What the rule had seen of the same is there already.
+    let is_new = |line: &&Evidence| line.value.is_some() && says.evidence.iter().all(|seen| seen.source != line.source);
+    let mut shown = says.evidence.clone();
+    shown.extend(evidence.iter().filter(is_new).cloned());
+    Verdict::Found(Box::new(Draft {
+        summary: format!(
+            "{} of all samples were in {}. A profile says where CPUs were, and neither for how long nor why.",
+            words::percent(share),
+            named.family.words()
+        ),
+        at_least: (share >= SEVERE).then_some(Severity::Medium),
+        confidence: Some(Confidence::Low),
+        tiers: vec![Tier::Stacks],
+        hits: all,
+        who: says.who,
+        evidence: shown,
+        missing: missing.clone(),
+        ..Draft::default()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_of_a_rule_that_asks_for_stacks() {
+        for named in NAMED {
+            assert!(rules::ALL.iter().any(|rule| rule.id == named.rule), "{}", named.rule);
+        }
+    }
+}
