@@ -18,6 +18,7 @@ pub mod layers;
 pub mod made_up_day;
 pub mod old_kernels;
 pub mod oracles;
+pub mod posted;
 pub mod recordings;
 
 pub mod reports;

@@ -40,7 +40,12 @@ const NAMED: &[Named] = &[
     Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], least: 0.10 },
     Named { rule: "numa-imbalance", family: Family::Numa, not: &[], least: 0.05 },
     Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], least: 0.10 },
-    Named { rule: "fork-cow-thp", family: Family::HugeCopy, not: &[Family::Reclaim, Family::Khugepaged, Family::Compaction], least: 0.05 },
+    Named {
+        rule: "fork-cow-thp",
+        family: Family::HugeCopy,
+        not: &[Family::Reclaim, Family::Khugepaged, Family::Compaction],
+        least: 0.05,
+    },
 ];
 
 /// The threshold, as evidence names it.

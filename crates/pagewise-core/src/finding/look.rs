@@ -159,6 +159,24 @@ impl Look {
         self.imported_level(signal, Folded::mean).unwrap_or_else(own)
     }
 
+    /// What a level rose by per second, window by window, from its mean to that of the next one; the last window has what the one
+    /// before it has. For listings that print a level and not what changed it.
+    #[must_use]
+    pub fn rise(&self, signal: &Quantity) -> Track {
+        let level = self.level(signal);
+        let windows = &self.windows;
+        let middle = |window: usize| (windows.from(window) + windows.to(window)) as f64 / 2.0 * SECOND;
+        let rise = |window: usize| {
+            let next = if window + 1 < windows.count { window + 1 } else { window };
+            let last = next.checked_sub(1)?;
+            let (from, to) = (level.values().get(last).copied()??, level.values().get(next).copied()??);
+            Some((to - from) / (middle(next) - middle(last)).max(SECOND))
+        };
+        let values: Vec<Option<f64>> = (0..windows.count).map(rise).collect();
+        let missing = values.iter().any(Option::is_none).then(|| self.missing(signal));
+        Track::new(values, missing)
+    }
+
     /// The least it was.
     #[must_use]
     pub fn least(&self, signal: &Quantity) -> Track {
@@ -270,7 +288,8 @@ impl Look {
             return self.level(&signal::MEM_AVAILABLE);
         }
         let known = |signal: &Quantity| self.level(signal).or_zero();
-        let files = known(&signal::PAGE_CACHE).with(&known(&signal::SHMEM), |cache, shared| Some((cache - shared).max(0.0)));
+        let files =
+            known(&signal::PAGE_CACHE).with(&known(&signal::SHMEM), |cache, shared| Some((cache - shared).max(0.0)));
         self.level(&signal::MEM_FREE).plus(&files)
     }
 

@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in kswapd", 0.10, Fraction),
         Threshold::below("freed, of what kswapd looked at", 0.30, Fraction),
         Threshold::above("woken again at once", 1.0, PerSecond),
+        Threshold::at_least("pages kswapd looked at, in vain", 100_000.0, PagesPerSecond),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -57,6 +58,28 @@ pub(super) fn wider(look: &Look) -> Option<String> {
     (to > now && to > hidden).then(|| format!("{to:.0}"))
 }
 
+/// sar has no CPU time of kernel threads, but how many pages kswapd looked at and which part of that was freed.
+fn by_listing(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let looked = case.rate("pages kswapd looked at, in vain", &signal::SCAN_KSWAPD);
+    let source = look.source_of(&signal::IMPORTED_EFFICIENCY);
+    let freed = case.clause("freed, of what kswapd looked at", &source, look.level(&signal::IMPORTED_EFFICIENCY));
+    let symptom = case.lasting(&[&looked, &freed]);
+    let hits = symptom.hits.clone();
+    case.decide(symptom, Vec::new()).found(|draft| {
+        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.at_least = Some(Severity::Medium);
+        let why = "sar does not print the CPU time of kernel threads".to_owned();
+        draft.missing.push(Missing { what: "CPU time of kswapd".to_owned(), why });
+        draft.summary = format!(
+            "kswapd looked at {} pages a second, and {} of the pages that reclaim looked at were freed.",
+            words::number(looked.value(&hits, windows).unwrap_or(0.0)),
+            freed.value(&hits, windows).map_or_else(|| "few".to_owned(), words::percent),
+        );
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -64,6 +87,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     let looked = look.rate(&signal::SCAN_KSWAPD);
     if look.is_import && looked.most() == Some(0.0) && looked.missing().is_empty() {
         return case.absent("pages kswapd looked at", Some(0.0), PagesPerSecond);
+    }
+    if look.is_import
+        && !look.has(&signal::KERNEL_THREAD_CPU)
+        && look.profile.is_none()
+        && look.has(&signal::IMPORTED_EFFICIENCY)
+    {
+        return by_listing(case);
     }
     let burn = threads::cpu(case, "kswapd, of one core", "kswapd", "samples in kswapd", Family::Kswapd);
     let cores = burn.cores;

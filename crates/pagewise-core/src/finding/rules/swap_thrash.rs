@@ -13,6 +13,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("read from swap", 10.0, PagesPerSecond),
         Threshold::above("written to swap", 10.0, PagesPerSecond)
             .documented("critical for atop: swoutcritsec in atoprc(5), 10 by default (pagbadness in atop.c)"),
+        Threshold::at_least("read from and written to swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("swap used, more each second", 1_000.0, PagesPerSecond),
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
         Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
         Threshold::at_least("samples in swap", 0.05, Fraction),
@@ -61,12 +63,34 @@ fn zram(look: &Look) -> Option<String> {
     may.then(|| format!("zram:{quarter:.0}G"))
 }
 
+/// Page cache that is worth a word. Ours.
+const MUCH_CACHE: f64 = (1u64 << 30) as f64;
+
+/// A listing is a piece of what went on. In it memory may only go to swap, or only come back, and in bulk that is no balance that the
+/// kernel strikes by the way: what programs use does not fit, or did not a moment ago. And where a tool printed levels alone, the
+/// swap that is used tells how fast memory goes there.
+fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
+    let look = case.look;
+    let either = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT));
+    let either = case.clause("read from and written to swap", &look.source_of(&signal::SWAP_OUT), either);
+    let rising = look.rise(&signal::SWAP_USED).map(|bytes| bytes / look.page_size);
+    let rising = case.clause("swap used, more each second", &look.source_of(&signal::SWAP_USED), rising);
+    let found = [either, rising]
+        .into_iter()
+        .map(|clause| case.lasting(&[&clause]))
+        .find(|lasting| lasting.answer == Answer::Yes);
+    found.unwrap_or(both)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
     let inward = case.rate("read from swap", &signal::SWAP_IN);
     let outward = case.rate("written to swap", &signal::SWAP_OUT);
-    let symptom = case.lasting(&[&inward, &outward]);
+    let mut symptom = case.lasting(&[&inward, &outward]);
+    if look.is_import && symptom.answer != Answer::Yes {
+        symptom = by_listing(case, symptom);
+    }
     let hits = symptom.hits.clone();
     let back = case.rate("pages that came back soon", &signal::REFAULT_ANON);
     let full = case.rate("time in which every task waited for memory", &signal::PSI_MEMORY_FULL);
@@ -92,8 +116,21 @@ fn judge(case: &Case<'_>) -> Verdict {
         let some = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.cost.stalled_share = some;
         draft.at_least = Some(Severity::Medium);
-        let bytes = |clause: &Clause| words::bytes(clause.value(&hits, windows).unwrap_or(0.0) * look.page_size);
-        draft.summary = format!("{} a second went to swap and {} came back.", bytes(&outward), bytes(&inward));
+        let bytes = |clause: &Clause| Some(words::bytes(clause.value(&hits, windows)? * look.page_size));
+        draft.summary = match (bytes(&outward), bytes(&inward)) {
+            (Some(outward), Some(inward)) => format!("{outward} a second went to swap and {inward} came back."),
+            _ => {
+                let rising = look.rise(&signal::SWAP_USED).mean(&hits, windows).unwrap_or(0.0);
+                format!("The swap in use grew by {} a second.", words::bytes(rising))
+            }
+        };
+        // What people ask first about such a listing.
+        let cache = look.level(&signal::PAGE_CACHE).mean(&hits, windows);
+        if let Some(cache) = cache.filter(|bytes| look.is_import && *bytes >= MUCH_CACHE) {
+            draft.evidence.push(said(&look.source_of(&signal::PAGE_CACHE), "page cache", Some(cache), Bytes));
+            let text = format!(" {} of page cache (shared memory included) were kept meanwhile.", words::bytes(cache));
+            draft.summary.push_str(&text);
+        }
         if let Some(share) = some {
             draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
         }
