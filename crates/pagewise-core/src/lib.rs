@@ -12,6 +12,8 @@ pub mod counter;
 
 pub mod metric;
 
+pub mod kernel_text;
+
 pub mod guard;
 
 pub mod huge_pages;

@@ -139,7 +139,10 @@ impl From<RecordError> for Failure {
 impl From<ImportError> for Failure {
     fn from(error: ImportError) -> Self {
         match error {
-            ImportError::Wrong { .. } => Failure::Usage(error.into()),
+            ImportError::Wrong { .. }
+            | ImportError::Unknown { .. }
+            | ImportError::Several { .. }
+            | ImportError::Nothing(_) => Failure::Usage(error.into()),
             ImportError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => {
                 Failure::Usage(error.into())
             }

@@ -3,7 +3,7 @@
 use crate::unit::Unit;
 
 /// How a number moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A running total, unsigned 64 bits. Only growth between two samples means anything.
     Counter,

@@ -275,6 +275,18 @@ fn number_of(word: &str, known: Known) -> Option<u64> {
     }
 }
 
+/// Whether a line is a header of collectl: brief, verbose or plot.
+pub(super) fn recognises(line: &str) -> bool {
+    let Some(rest) = line.trim_start().strip_prefix('#') else { return false };
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let has = |word: &str| words.contains(&word);
+    (has("cpu") && has("sys") && has("inter") && has("ctxsw"))
+        || (has("Free") && has("Buff") && has("Cach"))
+        || words.iter().any(|word| word.starts_with("[CPU]") || word.starts_with("[MEM]"))
+        || matches!(words.as_slice(), ["CPU" | "MEMORY", "SUMMARY", ..])
+        || (line.contains(">>>") && has("RECORD"))
+}
+
 impl Parser for Collectl {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let text = line.trim();

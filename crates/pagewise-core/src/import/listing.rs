@@ -35,6 +35,8 @@ pub(super) struct ListedSeries {
     pub(super) labels: String,
     /// Its unit.
     pub(super) unit: RawUnit,
+    /// A total, where the kernel's own text was imported; a level otherwise: see the design note.
+    pub(super) kind: SeriesKind,
 }
 
 /// A stretch that the file says nothing about, on its own clock.
@@ -95,9 +97,21 @@ impl Listing {
         }
     }
 
-    /// The number of a column, new if it was not there before.
+    /// The number of a column of levels, new if it was not there before.
     pub fn column(&mut self, source: &'static str, name: &str, labels: &str, unit: RawUnit) -> u32 {
-        let series = ListedSeries { source, name: name.to_owned(), labels: labels.to_owned(), unit };
+        self.column_of(source, name, labels, unit, SeriesKind::Gauge)
+    }
+
+    /// The same of a column that may be a running total of the kernel.
+    pub(super) fn column_of(
+        &mut self,
+        source: &'static str,
+        name: &str,
+        labels: &str,
+        unit: RawUnit,
+        kind: SeriesKind,
+    ) -> u32 {
+        let series = ListedSeries { source, name: name.to_owned(), labels: labels.to_owned(), unit, kind };
         if let Some(number) = self.numbers.get(&series) {
             return *number;
         }
@@ -125,15 +139,6 @@ impl Listing {
             ));
         }
         Ok(())
-    }
-
-    /// Takes all numbers of these columns away.
-    pub(super) fn leave_out(&mut self, columns: &[u32]) {
-        for row in self.rows.values_mut() {
-            let before = row.len();
-            row.retain(|(column, _)| !columns.contains(column));
-            self.held -= before - row.len();
-        }
     }
 
     /// An instant, even when nothing is known of it.
@@ -258,6 +263,3 @@ impl Listing {
 pub(super) fn count(number: usize, of: &str) -> String {
     if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
 }
-
-/// A series of a listing is always a level: see the design note.
-pub(super) const SERIES_KIND: SeriesKind = SeriesKind::Gauge;

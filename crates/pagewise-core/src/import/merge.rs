@@ -2,7 +2,7 @@
 //!
 //! Instants of a recording count from a zero: here midnight of the first day, so that they can be read as times of day.
 
-use super::listing::{Listing, ListingClock, SERIES_KIND, count};
+use super::listing::{Listing, ListingClock, count};
 use super::times::{DAY, SECOND, day, time_of_day};
 use super::vmstat::unit_of;
 use crate::recording::block::Tick;
@@ -19,6 +19,9 @@ const BLOCK: usize = 300;
 
 /// A stretch without rows is a gap when it is longer than this many of the usual intervals.
 const HOLE: i64 = 3;
+
+/// The reason of a file that was not read.
+const LEFT_OUT: &str = "left_out";
 
 /// What the caller knows and the files do not say.
 #[derive(Clone, Debug, Default)]
@@ -122,6 +125,23 @@ impl Imported {
     /// Names of the sources.
     pub fn sources(&self) -> impl Iterator<Item = &str> {
         self.sources.iter().map(|source| source.name.as_str())
+    }
+
+    /// A file that was not read, and why. It is kept as a gap, so that nobody takes what it would have said for absent.
+    pub fn leave_out(&mut self, why: impl Into<String>) {
+        self.gaps.push(Gap {
+            from: self.ticks.first().map_or(0, |tick| tick.begin),
+            to: None,
+            source: Some(super::SOURCE.to_owned()),
+            reason: GapReason::Other(LEFT_OUT.to_owned()),
+            ticks: None,
+            detail: why.into(),
+        });
+    }
+
+    /// Why files were left out.
+    pub fn left_out(&self) -> impl Iterator<Item = &str> {
+        self.gaps.iter().filter(|gap| gap.reason.word() == LEFT_OUT).map(|gap| gap.detail.as_str())
     }
 
     /// Number of instants.
@@ -367,7 +387,7 @@ impl Imported {
                 name: listed.name.clone(),
                 labels,
                 unit: Some(listed.unit),
-                kind: SERIES_KIND,
+                kind: listed.kind,
                 first_seen: line.ts(own.map_or(line.from, |(from, _)| from)),
             });
             if !is_taken {

@@ -1,4 +1,4 @@
-//! What other tools wrote, as a recording: collectl, sar, vmstat, perf script, perf top.
+//! What other tools wrote, as a recording: collectl, sar, vmstat, perf script, perf top, text of /proc, node_exporter.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
@@ -8,9 +8,12 @@
 mod collectl;
 mod listing;
 mod merge;
+mod node_exporter;
 mod perf_script;
 mod perf_top;
+mod proc;
 mod sar;
+mod snapshots;
 mod times;
 mod vmstat;
 mod words;
@@ -37,29 +40,66 @@ pub enum Kind {
     PerfScript,
     /// `perf top`, or `perf report --stdio`.
     PerfTop,
+    /// Text of files below `/proc`, once or several times.
+    Proc,
+    /// Prometheus text of `node_exporter`.
+    NodeExporter,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
 }
 
-const KINDS: [(Kind, &str); 6] = [
+const KINDS: &[(Kind, &str)] = &[
     (Kind::Collectl, "collectl"),
     (Kind::Sar, "sar"),
     (Kind::Vmstat, "vmstat"),
     (Kind::PerfScript, "perf-script"),
     (Kind::PerfTop, "perf-top"),
+    (Kind::Proc, "proc"),
+    (Kind::NodeExporter, "node-exporter"),
     (Kind::Sosreport, "sosreport"),
 ];
+
+/// How the text of a kind is told, from any one of its lines.
+const RECOGNISED: &[(Kind, fn(&str) -> bool)] = &[
+    (Kind::Collectl, collectl::recognises),
+    (Kind::Sar, sar::recognises),
+    (Kind::Vmstat, vmstat::recognises),
+    (Kind::PerfScript, perf_script::recognises),
+    (Kind::PerfTop, perf_top::recognises),
+    (Kind::Proc, proc::recognises),
+    (Kind::NodeExporter, node_exporter::recognises),
+];
+
+/// What a text holds: a thread that somebody pasted has the listings of several tools.
+#[must_use]
+pub fn kinds_in(text: &str) -> Vec<Kind> {
+    let mut left: Vec<(Kind, fn(&str) -> bool)> = RECOGNISED.to_vec();
+    let mut found = Vec::new();
+    for line in text.lines() {
+        left.retain(|(kind, recognises)| {
+            let is_it = recognises(line);
+            if is_it {
+                found.push(*kind);
+            }
+            !is_it
+        });
+        if left.is_empty() {
+            break;
+        }
+    }
+    found
+}
 
 impl Kind {
     /// Every kind.
     pub fn all() -> impl Iterator<Item = Kind> {
-        KINDS.into_iter().map(|(kind, _)| kind)
+        KINDS.iter().copied().map(|(kind, _)| kind)
     }
 
     /// As it is written on the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
-        KINDS.into_iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+        KINDS.iter().copied().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
     }
 }
 
@@ -76,7 +116,7 @@ impl FromStr for Kind {
         // People write the names of the tools as they type them.
         let plain = text.to_ascii_lowercase().replace([' ', '_'], "-");
         let plain = if plain == "sos" { "sosreport" } else { plain.as_str() };
-        let known = KINDS.into_iter().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
+        let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
         known.ok_or_else(|| {
             let all: Vec<&str> = KINDS.iter().map(|(_, word)| *word).collect();
             format!("'{text}' is no kind of file that can be imported; write one of {}", all.join(", "))
@@ -114,6 +154,12 @@ pub trait Parser {
     /// When the file cannot be of this kind, or holds more than can be taken.
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem>;
 
+    /// Whether a last line without an end is certainly a whole one: half a number would be a wrong one. `before` is the line
+    /// above it.
+    fn is_whole(&self, line: &str, before: &str) -> bool {
+        words::is_as_long(line, before) || words::is_whole_function(line)
+    }
+
     /// The file has ended.
     ///
     /// # Errors
@@ -130,6 +176,8 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
         Kind::PerfScript => Box::new(perf_script::PerfScript::new()),
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),
+        Kind::Proc => Box::new(proc::Proc::new(assumed)),
+        Kind::NodeExporter => Box::new(node_exporter::NodeExporter::new(assumed)),
         Kind::Sosreport => return None,
     })
 }
@@ -147,14 +195,18 @@ pub fn parse(kind: Kind, text: &str, assumed: &Assumed) -> Result<Listing, Probl
     for (index, line) in whole.lines().enumerate() {
         parser.line(index + 1, line)?;
     }
+    let is_whole = parser.is_whole(rest, whole.lines().next_back().unwrap_or(""));
+    if is_whole {
+        parser.line(lines + 1, rest)?;
+    }
     let mut listing = parser.finish()?;
-    if !rest.is_empty() {
+    if !rest.is_empty() && !is_whole {
         cut_line(&mut listing, lines + 1, rest);
     }
     Ok(listing)
 }
 
-/// The last line has no end. It may be half a line, and half a number would be a wrong one, so it was not read.
+/// The last line has no end and is not certainly whole: half a number would be a wrong one, so it was not read.
 pub fn cut_line(listing: &mut Listing, number: usize, line: &str) {
     let text = words::quoted(line);
     listing.gap(

@@ -267,6 +267,18 @@ pub(super) fn module_name(module: &str, is_kernel: bool) -> String {
     }
 }
 
+/// Whether a line is the head of a sample with an event and a time or a CPU, or a function below one: address, name, module.
+pub(super) fn recognises(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_frame = line.starts_with(char::is_whitespace)
+        && words.len() >= 3
+        && (8..=16).contains(&words[0].len())
+        && words[0].bytes().all(|byte| byte.is_ascii_hexdigit())
+        && words.last().is_some_and(|word| word.ends_with(')') && (word.contains("(/") || word.contains("([")));
+    let is_head = |sample: Sample| sample.event.is_some() && (sample.time.is_some() || sample.cpu.is_some());
+    is_frame || sample(line).is_some_and(is_head)
+}
+
 impl Parser for PerfScript {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let text = line.trim_end();

@@ -137,6 +137,13 @@ fn without_escapes(line: &str) -> String {
     plain
 }
 
+/// Whether a line is the head of a screen or a report, or names a function with its share.
+pub(super) fn recognises(line: &str) -> bool {
+    let plain = without_escapes(line);
+    let words: Vec<&str> = plain.split_whitespace().collect();
+    plain.trim_start().starts_with("PerfTop:") || with_privilege(&words).is_some()
+}
+
 impl Parser for PerfTop {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let plain = without_escapes(line);

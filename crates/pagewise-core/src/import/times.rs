@@ -1,5 +1,6 @@
 //! Clocks of listings: a time of day as tools print it, a date, and which of two readings of a date is meant.
 
+use super::listing::ListingClock;
 use jiff::civil::Date;
 
 /// Nanoseconds of a second.
@@ -117,11 +118,14 @@ fn digits(text: &str) -> Option<i16> {
     })
 }
 
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
 /// What `date` prints in the C locale (`Sat Nov 21 17:26:49 UTC 2026`), or an instant as RFC 3339, in nanoseconds since
 /// 1970. The name of the time zone is looked at only when it is UTC or GMT: names are not unique.
 #[must_use]
 pub fn utc_instant(text: &str) -> Option<(i64, bool)> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let text = text.trim();
     if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
         return i64::try_from(timestamp.as_nanosecond()).ok().filter(|at| *at >= 0).map(|at| (at, true));
@@ -134,6 +138,168 @@ pub fn utc_instant(text: &str) -> Option<(i64, bool)> {
     let date = format!("{}-{:02}-{:0>2}", number(&[4])?, month + 1, number(&[1, 2])?);
     let is_utc = words.iter().any(|word| matches!(*word, "UTC" | "GMT"));
     Some((day(&date)?.midnight + clock, is_utc))
+}
+
+/// An instant as people's scripts put it in front of a row, behind it, or on a line of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Nanoseconds since 1970, or since midnight for a time of day.
+    pub(super) at: i64,
+    /// What it counts from: [`ListingClock::Utc`], [`ListingClock::Local`] or [`ListingClock::TimeOfDay`].
+    pub(super) clock: ListingClock,
+}
+
+impl Stamp {
+    /// Words that are an instant and nothing else: a time of day, a date with one, what `date` prints, RFC 3339, seconds or
+    /// milliseconds since 1970. Brackets, bars and commas around them count for nothing.
+    pub(super) fn of(words: &[&str]) -> Option<Stamp> {
+        /// `Mon Mar 2 02:03:21.123 PM CET +0100 2015` has no more.
+        const MOST: usize = 10;
+        if words.len() > MOST {
+            return None;
+        }
+        let plain = words.iter().map(|word| plain_word(word)).filter(|word| !word.is_empty());
+        let words: Vec<&str> = plain.collect();
+        match words.as_slice() {
+            [] => None,
+            [word] => Stamp::of_word(word),
+            words => Stamp::of_words(words),
+        }
+    }
+
+    fn of_word(word: &str) -> Option<Stamp> {
+        if let Ok(timestamp) = word.parse::<jiff::Timestamp>() {
+            let at = i64::try_from(timestamp.as_nanosecond()).ok().filter(|at| *at >= 0)?;
+            return Some(Stamp { at, clock: ListingClock::Utc });
+        }
+        if let Some((date, clock)) = word.split_once(['T', '_'])
+            && let Some(date) = day(date)
+        {
+            return Some(Stamp { at: date.midnight + time_of_day(clock, None)?, clock: ListingClock::Local });
+        }
+        if let Some(at) = epoch(word) {
+            return Some(Stamp { at, clock: ListingClock::Utc });
+        }
+        Some(Stamp { at: time_of_day(word, None)?, clock: ListingClock::TimeOfDay })
+    }
+
+    fn of_words(words: &[&str]) -> Option<Stamp> {
+        let half = words.iter().find_map(|word| Half::of(word));
+        let (mut clock, mut date, mut month, mut of_month, mut year) = (None, None, None, None, None);
+        let (mut is_utc, mut ahead, mut zones, mut names) = (false, 0, 0, 0);
+        // Nothing may stand there twice: two numbers are no date.
+        let once = |slot: &mut Option<i64>, value: i64| slot.replace(value).is_none();
+        for word in words {
+            let number = word.parse::<i64>().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()));
+            let is_new = if word.contains(':') && !word.starts_with(['+', '-']) {
+                once(&mut clock, time_of_day(word, half)?)
+            } else if let Some(number) = number {
+                match word.len() {
+                    1 | 2 => once(&mut of_month, number),
+                    4 => once(&mut year, number),
+                    _ => once(&mut date, day(word)?.midnight),
+                }
+            } else if let Some(found) = day(word) {
+                once(&mut date, found.midnight)
+            } else if let Some(at) = MONTHS.iter().position(|month| month == word) {
+                once(&mut month, at as i64 + 1)
+            } else if Half::of(word).is_some() || WEEKDAYS.iter().any(|name| is_weekday(word, name)) {
+                names += 1;
+                names <= 2
+            } else if let Some(offset) = offset(word) {
+                (is_utc, ahead) = (true, offset);
+                zones += 1;
+                zones <= 2
+            } else {
+                let is_zone = (1..=5).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
+                is_utc |= matches!(*word, "UTC" | "GMT" | "Z");
+                zones += 1;
+                is_zone && zones <= 2
+            };
+            if !is_new {
+                return None;
+            }
+        }
+        let clock = clock?;
+        let written = match (date, month, of_month, year) {
+            (Some(date), None, None, None) => Some(date),
+            (None, Some(month), Some(of_month), Some(year)) => {
+                Some(day(&format!("{year:04}-{month:02}-{of_month:02}"))?.midnight)
+            }
+            // As syslog writes it, without a year.
+            (None, Some(_), Some(_), None) | (None, None, None, None) => None,
+            _ => return None,
+        };
+        Some(match written {
+            None => Stamp { at: clock, clock: ListingClock::TimeOfDay },
+            Some(date) if is_utc => {
+                Stamp { at: date.saturating_add(clock).saturating_sub(ahead), clock: ListingClock::Utc }
+            }
+            Some(date) => Stamp { at: date + clock, clock: ListingClock::Local },
+        })
+    }
+
+    /// A line that holds an instant and nothing else but what sets it off: `Sat Mar  1 00:00:00 CET 2014`,
+    /// `=== 2015-03-02 14:03:21 ===`, `zzz ***Sat Mar 1 00:00:00 CET 2014` (OSWatcher), `zzz <06/19/2024 10:15:40>
+    /// Count:1` (ExaWatcher). The second is whether one of these two wrote it.
+    pub(super) fn of_line(line: &str) -> Option<(Stamp, bool)> {
+        const LABELS: [&str; 4] = ["date", "time", "timestamp", "now"];
+        const LONGEST: usize = 120;
+        let line = line.trim();
+        if line.len() > LONGEST {
+            return None;
+        }
+        let is_label = |word: &str| LABELS.contains(&word.trim_end_matches([':', '=']).to_ascii_lowercase().as_str());
+        if let Some(behind) = line.strip_prefix("zzz ") {
+            // A count or a length of the interval may follow.
+            let words: Vec<&str> = behind.split_whitespace().collect();
+            let most = words.len().min(8);
+            return (1..=most).rev().find_map(|length| Some((Stamp::of(&words[..length])?, true)));
+        }
+        let mut words: Vec<&str> = line.split_whitespace().filter(|word| !word.bytes().all(is_rule)).collect();
+        if words.first().is_some_and(|word| is_label(word)) {
+            words.remove(0);
+        }
+        Some((Stamp::of(&words)?, false))
+    }
+}
+
+/// What people draw lines with.
+fn is_rule(byte: u8) -> bool {
+    b"=-*#+~>".contains(&byte)
+}
+
+/// Without what stands around a word. A sign in front belongs to an offset.
+fn plain_word(word: &str) -> &str {
+    let word = word.trim_start_matches(['[', '(', '<', '{', '|', '*', '"', '\'', '#', '=']);
+    word.trim_end_matches([']', ')', '>', '}', '|', '*', '"', '\'', ',', ';', ':', '=', '-'])
+}
+
+fn is_weekday(word: &str, short: &str) -> bool {
+    word == short || (word.starts_with(short) && word.ends_with("day") && word.len() <= "Wednesday".len())
+}
+
+/// `+0100`, `-05:00`: how far ahead of UTC.
+fn offset(word: &str) -> Option<i64> {
+    let sign = if word.starts_with('-') { -1 } else { 1 };
+    let digits = word.strip_prefix(['+', '-'])?.replace(':', "");
+    if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (hours, minutes): (i64, i64) = (digits[..2].parse().ok()?, digits[2..].parse().ok()?);
+    (hours <= 14 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60) * SECOND)
+}
+
+/// Seconds since 1970 with or without decimals, or milliseconds, between 2001 and 2096.
+fn epoch(word: &str) -> Option<i64> {
+    match word.split_once('.').map_or(word.len(), |(whole, _)| whole.len()) {
+        10 => seconds(word).filter(|at| *at <= 4_000_000_000 * SECOND),
+        13 if !word.contains('.') => {
+            let milliseconds = word.parse::<i64>().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))?;
+            (milliseconds <= 4_000_000_000_000).then(|| milliseconds * (SECOND / 1000))
+        }
+        _ => None,
+    }
 }
 
 /// Readings of a clock in the order they were written: turns a time of day into a time that goes on over midnight, and
@@ -218,6 +384,49 @@ mod tests {
         assert_eq!(utc_instant("2026-11-21T17:26:49Z"), Some(at));
         assert_eq!(utc_instant("Sat Nov  7 05:26:49 PM CET 2026").map(|(_, is_utc)| is_utc), Some(false));
         assert_eq!(utc_instant("no date"), None);
+    }
+
+    #[test]
+    fn an_instant_stands_in_front_of_a_row_or_on_a_line_of_its_own() {
+        let of = |text: &str| Stamp::of(&text.split_whitespace().collect::<Vec<_>>());
+        let clock = (14 * 3600 + 3 * 60 + 21) * SECOND;
+        let midnight = day("2015-03-02").unwrap().midnight;
+        let local = Some(Stamp { at: midnight + clock, clock: ListingClock::Local });
+        let utc = Some(Stamp { at: midnight + clock, clock: ListingClock::Utc });
+        for text in [
+            "2015-03-02 14:03:21",
+            "2015-03-02T14:03:21",
+            "2015-03-02_14:03:21",
+            "[2015-03-02 14:03:21]",
+            "Mon Mar  2 14:03:21 2015 |",
+            "Mon Mar 2 02:03:21 PM CET 2015",
+            "Monday, 2 Mar 2015 14:03:21:",
+            "03/02/2015 14:03:21 -",
+        ] {
+            assert_eq!(of(text), local, "{text}");
+        }
+        for text in [
+            "1425305001",
+            "1425305001000",
+            "2015-03-02T14:03:21Z",
+            "Mon, 2 Mar 2015 15:03:21 +0100",
+            "2015-03-02 14:03:21 UTC",
+        ] {
+            assert_eq!(of(text), utc, "{text}");
+        }
+        let bare = Some(Stamp { at: clock, clock: ListingClock::TimeOfDay });
+        assert_eq!((of("14:03:21"), of("Mar 2 14:03:21"), of("|14:03:21|")), (bare, bare, bare));
+        for text in ["", "1 0 0", "2 3 14:03:21", "hello 14:03:21", "14:03:21 up", "14:03:21 14:03:22", "2015", "1 0"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        let line = |text: &str| Stamp::of_line(text);
+        assert_eq!(line("zzz ***Mon Mar 2 14:03:21 CET 2015"), local.map(|stamp| (stamp, true)));
+        assert_eq!(line("zzz <03/02/2015 14:03:21> Count:17"), local.map(|stamp| (stamp, true)));
+        assert_eq!(line("zzz ***Mon Mar 2 14:03:21 UTC 2015 Sample interval: 5 secs"), utc.map(|stamp| (stamp, true)));
+        assert_eq!(line("=== Date: 2015-03-02 14:03:21 ==="), local.map(|stamp| (stamp, false)));
+        assert_eq!(line("Date: 2015-03-02 14:03:21"), local.map(|stamp| (stamp, false)));
+        assert_eq!(line("On Mon, Mar 2, 2015 at 14:03:21 somebody wrote:"), None);
+        assert_eq!(line(&"9".repeat(500)), None);
     }
 
     #[test]

@@ -49,6 +49,19 @@ pub(super) fn quoted(line: &str) -> String {
     quoted
 }
 
+/// Whether a line ends where the one before ended. In a table whose columns end below each other no digit of it is cut then.
+pub(super) fn is_as_long(line: &str, before: &str) -> bool {
+    line.trim_end().chars().count() == before.trim_end().chars().count()
+        && line.split_whitespace().count() == before.split_whitespace().count()
+}
+
+/// Whether a line has all of what perf prints of a function: a share, `[k]` or `[.]`, and a name behind it.
+pub(super) fn is_whole_function(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mark = words.iter().position(|word| matches!(*word, "[k]" | "[.]" | "[g]" | "[u]" | "[H]"));
+    mark.is_some_and(|mark| mark + 1 < words.len() && words[..mark].iter().any(|word| word.ends_with('%')))
+}
+
 /// What of a tool's output was left out: whole tables and single columns, the first of each. `None`: nothing.
 pub(super) fn left_out(tool: Kind, tables: &BTreeSet<String>, columns: &BTreeSet<String>) -> Option<String> {
     const MOST: usize = 5;

@@ -36,8 +36,15 @@ pub(super) fn read(folder: &Path) -> Result<Listing, Problem> {
         let text = match root.read(path) {
             Ok(text) => text,
             Err(error) => {
-                let reason = if error.is_missing() { GapReason::Missing } else { GapReason::Unreadable };
-                listing.gap(Some(source), reason, error.to_string());
+                // A report holds what its plugins copied. What it lacks the host may well have had.
+                let (reason, detail) = if error.is_missing() {
+                    let detail =
+                        format!("the report has no copy of {path}, which does not say that the host had no such file");
+                    (GapReason::Other("not_in_report".to_owned()), detail)
+                } else {
+                    (GapReason::Unreadable, error.to_string())
+                };
+                listing.gap(Some(source), reason, detail);
                 continue;
             }
         };

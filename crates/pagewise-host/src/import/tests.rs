@@ -12,7 +12,7 @@ fn samples() -> PathBuf {
 }
 
 fn file(kind: Kind, name: &str) -> KindFile {
-    KindFile { kind, path: samples().join(name) }
+    KindFile { kind: Some(kind), path: samples().join(name) }
 }
 
 fn error(kind: &str, path: &Path) -> String {
@@ -109,7 +109,7 @@ fn a_sosreport_gives_levels_and_settings_and_says_why_no_rates() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let file = KindFile { kind: Kind::Sosreport, path: folder.path().to_owned() };
+    let file = KindFile { kind: Some(Kind::Sosreport), path: folder.path().to_owned() };
     let imported = open(&[file], &Assumed::default()).unwrap();
     assert_eq!((imported.ticks(), imported.about("kernel")), (1, Some("5.14.0-427.el9.x86_64")));
     assert_eq!(imported.about("import.zero"), Some("2026-11-21T00:00:00Z"));
@@ -145,7 +145,7 @@ fn a_sosreport_with_pipes_and_links_out_of_it_ends_and_quotes_nothing_of_this_ho
     ] {
         std::os::unix::fs::symlink(target, folder.path().join(link)).unwrap();
     }
-    let file = KindFile { kind: Kind::Sosreport, path: folder.path().to_owned() };
+    let file = KindFile { kind: Some(Kind::Sosreport), path: folder.path().to_owned() };
     let imported = open(&[file], &Assumed::default()).unwrap();
     let settings: Vec<String> = imported.settings().unwrap().into_iter().map(|setting| setting.path).collect();
     assert_eq!(settings, ["vm.overcommit_memory"]);

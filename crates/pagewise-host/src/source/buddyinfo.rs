@@ -3,9 +3,10 @@
 //! Reading it takes each zone's lock for as long as eleven numbers take (`frag_show` in `mm/vmstat.c`, 6.12), unlike
 //! `/proc/pagetypeinfo`, which walks the free lists under it and is never polled.
 
-use super::visit::{INDEX, Visit, labelled, node_and_zone};
+use super::visit::node_and_zone;
 use super::{SourceError, format_error};
 use crate::root::Root;
+pub use pagewise_core::kernel_text::buddyinfo::visit;
 
 /// The file.
 pub const PATH: &str = "/proc/buddyinfo";
@@ -73,21 +74,6 @@ fn zone(line: &str) -> Option<Zone> {
     } else {
         Some(Zone { node: node.parse().ok()?, name: name.to_owned(), blocks })
     }
-}
-
-/// `free_blocks` with the labels `node`, `zone` and `order`: blocks of 2^order pages.
-///
-/// # Errors
-/// When a line is not `Node N, zone NAME number …`.
-pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
-    for line in text.lines() {
-        let parts = node_and_zone(line);
-        let (node, zone, counts) = parts.ok_or_else(|| format!("line '{line}' is not 'Node N, zone NAME number …'"))?;
-        for (digits, order) in counts.split_whitespace().zip(INDEX) {
-            to.number(labelled("free_blocks", &[("node", node), ("zone", zone), ("order", order)], digits)?);
-        }
-    }
-    Ok(())
 }
 
 /// The nodes with the sums over their zones. The zone `DMA` is left out: its 16 MiB are kept for old devices, and what no

@@ -1,8 +1,9 @@
 //! `/proc/meminfo`, in bytes.
 
-use super::visit::{Each, Number, Visit, plain};
+use super::visit::{Each, Number};
 use super::{SourceError, format_error};
 use crate::root::Root;
+pub use pagewise_core::kernel_text::meminfo::visit;
 use std::collections::BTreeMap;
 
 /// The file.
@@ -28,21 +29,6 @@ pub fn parse(text: &str) -> Result<BTreeMap<String, u64>, SourceError> {
     });
     visit(text, &mut each).map_err(|what| format_error(PATH, what))?;
     Ok(all)
-}
-
-/// Each line as a number of its name, in the unit of the file.
-///
-/// # Errors
-/// When a line is not `Name: number [kB]`.
-pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
-    for line in text.lines() {
-        let bad = || format!("line '{line}' is not 'Name: number kB'");
-        let (name, rest) = line.split_once(':').ok_or_else(bad)?;
-        let mut words = rest.split_whitespace();
-        let number = plain(name, words.next().ok_or_else(bad)?).map_err(|_| bad())?;
-        to.number(Number { says_kib: words.next() == Some("kB"), ..number });
-    }
-    Ok(())
 }
 
 /// Memory that can be had without swapping: `MemAvailable`, or on kernels before 3.14 free memory and page cache.

@@ -3,6 +3,7 @@
 //! What a file does not say is absent with a reason, never zero.
 
 use crate::root::{FileError, Root};
+pub use pagewise_core::kernel_text::visit;
 use polled::NumberFile;
 use visit::Parse;
 
@@ -21,7 +22,6 @@ pub mod psi;
 pub mod swaps;
 pub mod thp;
 pub mod tracefs;
-pub mod visit;
 pub mod vmstat;
 pub mod zoneinfo;
 

@@ -1,8 +1,9 @@
 //! `/proc/pressure/{memory,io,cpu}`: how long tasks waited for a resource, since boot.
 
-use super::visit::{Each, Number, Visit, plain};
+use super::visit::{Each, Number};
 use super::{SourceError, format_error};
 use crate::root::Root;
+pub use pagewise_core::kernel_text::psi::visit;
 
 /// Totals in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,25 +36,6 @@ pub fn parse(text: &str, path: &str) -> Result<Pressure, SourceError> {
     visit(text, &mut each).map_err(|what| format_error(path, what))?;
     let some = some.ok_or_else(|| format_error(path, "no 'some' line with total="))?;
     Ok(Pressure { some, full })
-}
-
-/// The totals in µs as `some_total` and `full_total`. The averages follow from them and are left out.
-///
-/// # Errors
-/// When a total is no number.
-pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
-    for line in text.lines() {
-        let name = match line.split(' ').next() {
-            Some("some") => "some_total",
-            Some("full") => "full_total",
-            _ => continue,
-        };
-        let Some(at) = line.find(" total=") else { continue };
-        let (averages, digits) = line.split_at(at + " total=".len());
-        to.skip(&averages[4..]);
-        to.number(plain(name, digits.trim_end())?);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

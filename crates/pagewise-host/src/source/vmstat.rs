@@ -1,9 +1,10 @@
 //! `/proc/vmstat`: every counter and level of the memory manager, by the name the kernel gives it.
 
-use super::visit::{Each, Visit, plain};
+use super::visit::Each;
 use super::{SourceError, format_error};
 use crate::root::Root;
 use pagewise_core::counter::Quantity;
+pub use pagewise_core::kernel_text::vmstat::visit;
 use std::collections::BTreeMap;
 
 /// The file.
@@ -37,18 +38,6 @@ pub fn quantity<N: AsRef<str>>(numbers: &BTreeMap<N, i64>, quantity: &Quantity) 
     let parts = quantity.parts(numbers.keys().map(|name| ("vmstat", name.as_ref(), "")));
     let values: Vec<i64> = numbers.values().copied().collect();
     (!parts.is_empty()).then(|| parts.iter().map(|part| values[part.at] as f64 * part.weight).sum())
-}
-
-/// Each line as a number of its name.
-///
-/// # Errors
-/// When a line is not `name number`.
-pub fn visit<'t>(text: &'t str, to: &mut dyn Visit<'t>) -> Result<(), String> {
-    for line in text.lines() {
-        let (name, value) = line.split_once(' ').ok_or_else(|| format!("line '{line}' has no value"))?;
-        to.number(plain(name, value.trim())?);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub(super) fn sosreport(bytes: &[u8]) {
             let _ = fs::write(path, content);
         }
     }
-    let file = KindFile { kind: Kind::Sosreport, path: folder.path().to_owned() };
+    let file = KindFile { kind: Some(Kind::Sosreport), path: folder.path().to_owned() };
     if let Ok(imported) = open(&[file], &Assumed::default()) {
         use_all(&imported);
     }

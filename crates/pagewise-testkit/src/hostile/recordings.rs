@@ -37,7 +37,7 @@ pub(super) fn file(bytes: &[u8]) {
 
 pub(super) fn files() -> Vec<Vec<u8>> {
     let imports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/imports");
-    let named = |kind: Kind, name: &str| KindFile { kind, path: imports.join(name) };
+    let named = |kind: Kind, name: &str| KindFile { kind: Some(kind), path: imports.join(name) };
     let listings = [
         named(Kind::Collectl, "collectl-thp-on.txt"),
         named(Kind::Sar, "sar-iso.txt"),

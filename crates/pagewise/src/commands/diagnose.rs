@@ -1,6 +1,6 @@
 //! `pagewise diagnose`: what memory management costs here, by name, with evidence and the smallest change to try.
 
-use crate::commands::import::Known;
+use crate::commands::import::{Known, note_left_out};
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
@@ -26,8 +26,9 @@ pub(crate) struct DiagnoseArgs {
     /// A recording; without one this host is looked at
     #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command", "imports"])]
     file: Option<PathBuf>,
-    /// Judge what another tool wrote, such as collectl:listing.txt or perf-top:top.txt; may be given several times
-    #[arg(long = "import", value_name = "KIND:FILE", conflicts_with_all = ["length", "command"])]
+    /// Judge what another tool wrote: a file or a folder, such as listing.txt, perf-top:top.txt or archive/; without KIND, or
+    /// with auto:, what wrote it is found from the text; may be given several times
+    #[arg(long = "import", value_name = "[KIND:]FILE", conflicts_with_all = ["length", "command"])]
     imports: Vec<KindFile>,
     #[command(flatten)]
     known: Known,
@@ -46,6 +47,7 @@ const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding
                           is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
                           Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
                           pagewise diagnose --import collectl:listing.txt --import perf-top:top.txt\n  \
+                          pagewise diagnose --import thread.txt --import oswbb/archive/\n  \
                           pagewise diagnose --fail-on medium -- ./job";
 
 /// A look in which every rule that needs no more than three windows can decide.
@@ -79,6 +81,7 @@ fn of_file(file: &Path) -> Result<Diagnosis, Failure> {
 
 fn of_imports(args: &DiagnoseArgs) -> Result<Diagnosis, Failure> {
     let imported = import::open(&args.imports, &args.known.assumed()?)?;
+    note_left_out(&imported);
     let Ok(look) = Look::of(&imported);
     let names: Vec<String> = args.imports.iter().map(|file| file.path.display().to_string()).collect();
     Ok(diagnosis(&look, &names.join(", ")))

@@ -5,7 +5,7 @@ use crate::global::Global;
 use crate::output;
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::import::Assumed;
+use pagewise_core::import::{Assumed, Imported};
 use pagewise_core::recording::Recorded;
 use pagewise_host::import::{self, KindFile};
 use serde::Serialize;
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ImportArgs {
-    /// What wrote a file, and the file; several become one recording
-    #[arg(required = true, value_name = "KIND:FILE")]
+    /// A file, or a folder of them; KIND: in front says what wrote it, else it is found. Several become one recording
+    #[arg(required = true, value_name = "[KIND:]FILE")]
     files: Vec<KindFile>,
     /// The recording; never overwritten
     #[arg(short, long = "output", value_name = "FILE.pgw")]
@@ -26,10 +26,13 @@ pub(crate) struct ImportArgs {
     known: Known,
 }
 
-const AFTER_HELP: &str = "Kinds: collectl, sar, vmstat, perf-script, perf-top (also perf report), sosreport (a folder).\n\n\
+const AFTER_HELP: &str = "Kinds: collectl, sar, vmstat, perf-script, perf-top (also perf report), proc (text of /proc/vmstat, \
+                          meminfo, pressure, …), node-exporter, sosreport (a folder). Without a kind, or with auto:, it is found; \
+                          of a folder every text file is taken. What cannot be read is left out, with the reason.\n\n\
                           Examples:\n  pagewise import collectl:listing.txt perf-top:top.txt -o 2012.pgw \\\n      \
                           --about kernel=2.6.32-220 --setting thp.enabled=always\n  \
-                          pagewise import sar:sar.txt sosreport:sosreport-host/ -o host.pgw";
+                          pagewise import sar:sar.txt sosreport:sosreport-host/ -o host.pgw\n  \
+                          pagewise import thread.txt oswbb/archive/ -o host.pgw";
 
 /// What the caller knows and the files do not say. Every verb that takes `--import` takes these.
 #[derive(Args, Debug, Default)]
@@ -58,6 +61,18 @@ impl Known {
     }
 }
 
+/// Files that were not read, on stderr.
+pub(crate) fn note_left_out(imported: &Imported) {
+    const MOST: usize = 20;
+    for why in imported.left_out().take(MOST) {
+        output::note(&format!("left out: {why}"));
+    }
+    let more = imported.left_out().count().saturating_sub(MOST);
+    if more > 0 {
+        output::note(&format!("left out: {more} more"));
+    }
+}
+
 fn pair<'t>(option: &str, text: &'t str) -> Result<(&'t str, &'t str), Failure> {
     let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     pair.ok_or_else(|| Failure::Usage(anyhow!("{option} {text}: write it as NAME=VALUE")))
@@ -83,15 +98,19 @@ pub(crate) fn run(args: &ImportArgs, global: &Global) -> Result<ExitCode, Failur
     let stacks = profile.map_or(0, |profile| profile.samples.iter().map(|sample| sample.count).sum());
     let (samples, series, gaps) = (imported.ticks(), imported.series().len(), imported.gaps().len());
     if global.json {
+        note_left_out(&imported);
         let schema = "pagewise.import/1";
         let settings = settings.len();
         output::json(&ImportReport { schema, file: &args.output, samples, series, stacks, settings, gaps, bytes });
         return Ok(ExitCode::SUCCESS);
     }
+    note_left_out(&imported);
     for mark in marks.iter().take(20) {
         output::note(&mark.text);
     }
-    for gap in imported.gaps().iter().filter(|gap| gap.source.as_deref() != Some("settings")).take(20) {
+    let is_told = |detail: &str| imported.left_out().any(|told| told == detail);
+    let gaps_to_tell = imported.gaps().iter().filter(|gap| gap.source.as_deref() != Some("settings"));
+    for gap in gaps_to_tell.filter(|gap| !is_told(&gap.detail)).take(20) {
         output::note(&format!("not there ({}): {}", gap.reason.word(), gap.detail));
     }
     output::note(&format!(

@@ -42,11 +42,18 @@ impl<'t, F: FnMut(Number<'_, 't>)> Visit<'t> for Each<F> {
 pub type Parse = for<'t> fn(&'t str, &mut dyn Visit<'t>) -> Result<(), String>;
 
 /// A number without a label.
-pub(super) fn plain<'t>(name: &'t str, digits: &'t str) -> Result<Number<'t, 't>, String> {
+///
+/// # Errors
+/// When the digits are no number.
+pub fn plain<'t>(name: &'t str, digits: &'t str) -> Result<Number<'t, 't>, String> {
     labelled(name, &[], digits)
 }
 
-pub(super) fn labelled<'a, 't>(
+/// A number with labels.
+///
+/// # Errors
+/// As [`plain`].
+pub fn labelled<'a, 't>(
     name: &'t str,
     labels: &'a [(&'static str, &'t str)],
     digits: &'t str,
@@ -65,7 +72,7 @@ fn value(digits: &str) -> Option<u64> {
 }
 
 /// Small numbers as labels, such as the order of a free block.
-pub(super) const INDEX: [&str; 64] = [
+pub const INDEX: [&str; 64] = [
     "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20",
     "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31", "32", "33", "34", "35", "36", "37", "38", "39",
     "40", "41", "42", "43", "44", "45", "46", "47", "48", "49", "50", "51", "52", "53", "54", "55", "56", "57", "58",
@@ -73,7 +80,8 @@ pub(super) const INDEX: [&str; 64] = [
 ];
 
 /// `Node 0, zone   Normal …`: the node, the zone, and what follows.
-pub(super) fn node_and_zone(line: &str) -> Option<(&str, &str, &str)> {
+#[must_use]
+pub fn node_and_zone(line: &str) -> Option<(&str, &str, &str)> {
     let (node, rest) = line.strip_prefix("Node ")?.split_once(", zone")?;
     let rest = rest.trim_start();
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
