@@ -6,8 +6,15 @@
 //! becomes which series: `docs/reference/imports.md`.
 
 mod collectl;
+mod events;
+mod folded;
+mod kernel_names;
 mod listing;
 mod merge;
+mod pasted;
+mod perf_callers;
+mod perf_graph;
+mod perf_row;
 mod perf_script;
 mod perf_top;
 mod sar;
@@ -37,16 +44,19 @@ pub enum Kind {
     PerfScript,
     /// `perf top`, or `perf report --stdio`.
     PerfTop,
+    /// Collapsed stacks, as flame graphs are made of.
+    Folded,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
 }
 
-const KINDS: [(Kind, &str); 6] = [
+const KINDS: [(Kind, &str); 7] = [
     (Kind::Collectl, "collectl"),
     (Kind::Sar, "sar"),
     (Kind::Vmstat, "vmstat"),
     (Kind::PerfScript, "perf-script"),
     (Kind::PerfTop, "perf-top"),
+    (Kind::Folded, "folded"),
     (Kind::Sosreport, "sosreport"),
 ];
 
@@ -124,14 +134,17 @@ pub trait Parser {
 /// The parser of a kind. `None` for a sosreport, which is a folder of kernel files.
 #[must_use]
 pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
-    Some(match kind {
+    let parser: Box<dyn Parser> = match kind {
         Kind::Collectl => Box::new(collectl::Collectl::new(assumed)),
         Kind::Sar => Box::new(sar::Sar::new()),
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
         Kind::PerfScript => Box::new(perf_script::PerfScript::new()),
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),
+        Kind::Folded => Box::new(folded::Folded::new()),
         Kind::Sosreport => return None,
-    })
+    };
+    // What people gave was often pasted somewhere before.
+    Some(Box::new(pasted::Pasted(parser)))
 }
 
 /// A whole text at once.
