@@ -6,9 +6,16 @@
 //! becomes which series: `docs/reference/imports.md`.
 
 mod collectl;
+mod events;
+mod folded;
+mod kernel_names;
 mod listing;
 mod merge;
 mod node_exporter;
+mod pasted;
+mod perf_callers;
+mod perf_graph;
+mod perf_row;
 mod perf_script;
 mod perf_top;
 mod proc;
@@ -44,6 +51,8 @@ pub enum Kind {
     Proc,
     /// Prometheus text of `node_exporter`.
     NodeExporter,
+    /// Collapsed stacks, as flame graphs are made of.
+    Folded,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
 }
@@ -56,6 +65,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::PerfTop, "perf-top"),
     (Kind::Proc, "proc"),
     (Kind::NodeExporter, "node-exporter"),
+    (Kind::Folded, "folded"),
     (Kind::Sosreport, "sosreport"),
 ];
 
@@ -68,6 +78,7 @@ const RECOGNISED: &[(Kind, fn(&str) -> bool)] = &[
     (Kind::PerfTop, perf_top::recognises),
     (Kind::Proc, proc::recognises),
     (Kind::NodeExporter, node_exporter::recognises),
+    (Kind::Folded, folded::recognises),
 ];
 
 /// What a text holds: a thread that somebody pasted has the listings of several tools.
@@ -75,9 +86,9 @@ const RECOGNISED: &[(Kind, fn(&str) -> bool)] = &[
 pub fn kinds_in(text: &str) -> Vec<Kind> {
     let mut left: Vec<(Kind, fn(&str) -> bool)> = RECOGNISED.to_vec();
     let mut found = Vec::new();
-    for line in text.lines() {
+    for line in text.lines().filter_map(pasted::as_printed) {
         left.retain(|(kind, recognises)| {
-            let is_it = recognises(line);
+            let is_it = recognises(&line);
             if is_it {
                 found.push(*kind);
             }
@@ -170,7 +181,7 @@ pub trait Parser {
 /// The parser of a kind. `None` for a sosreport, which is a folder of kernel files.
 #[must_use]
 pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
-    Some(match kind {
+    let parser: Box<dyn Parser> = match kind {
         Kind::Collectl => Box::new(collectl::Collectl::new(assumed)),
         Kind::Sar => Box::new(sar::Sar::new()),
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
@@ -178,8 +189,11 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),
         Kind::Proc => Box::new(proc::Proc::new(assumed)),
         Kind::NodeExporter => Box::new(node_exporter::NodeExporter::new(assumed)),
+        Kind::Folded => Box::new(folded::Folded::new()),
         Kind::Sosreport => return None,
-    })
+    };
+    // What people gave was often pasted somewhere before.
+    Some(Box::new(pasted::Pasted(parser)))
 }
 
 /// A whole text at once.

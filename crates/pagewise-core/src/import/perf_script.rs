@@ -4,11 +4,13 @@
 //! is are recognised by their form. With a single number behind the command it is the thread's (perf-script(1)), and the
 //! process is not known.
 
+use super::events::{event_name, shows_cpu_time};
+use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock};
 use super::times::{SECOND, seconds};
-use super::{Kind, Parser, Problem};
+use super::{Kind, Parser, Problem, SOURCE};
 use crate::recording::stack::KERNEL;
-use crate::recording::{Frame, Profile, SamplingEvent, StackId, StackSample, Stacks};
+use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackId, StackSample, Stacks};
 use std::collections::{BTreeMap, BTreeSet};
 
 const REMEDY: &str = "give the output of `perf script` (or `perf script -F comm,pid,tid,cpu,time,event,ip,sym,dso`)";
@@ -22,7 +24,7 @@ const MOST_STACKS: usize = 1 << 22;
 /// Samples are counted in slices of this.
 const SLICE: i64 = SECOND;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Sample {
     comm: String,
     pid: Option<u32>,
@@ -35,8 +37,22 @@ struct Sample {
     is_whole: bool,
 }
 
-/// Slice, CPU, process, command, stack.
-type Seen = (i64, Option<u32>, Option<u32>, String, StackId);
+/// Event, slice, CPU, process, command, stack.
+type Seen = (usize, i64, Option<u32>, Option<u32>, String, StackId);
+
+/// Nobody counts more events at once.
+const MOST_EVENTS: usize = 100;
+
+/// An event that was sampled.
+#[derive(Debug)]
+struct Event {
+    /// `None`: its samples do not name it.
+    name: Option<String>,
+    samples: u64,
+    /// The first few different ones.
+    periods: BTreeSet<u64>,
+    timed: u64,
+}
 
 #[derive(Debug)]
 pub(super) struct PerfScript {
@@ -44,12 +60,12 @@ pub(super) struct PerfScript {
     stacks: Stacks,
     seen: BTreeMap<Seen, u64>,
     current: Option<Sample>,
-    event: Option<String>,
-    other_events: BTreeMap<String, u64>,
+    /// A line that is a command alone, if a stack follows.
+    comm: Option<(usize, String)>,
+    events: Vec<Event>,
+    /// Samples of still other events.
+    other: u64,
     hz: Option<f64>,
-    timed: u64,
-    untimed: u64,
-    periods: BTreeSet<u64>,
 }
 
 impl PerfScript {
@@ -59,29 +75,33 @@ impl PerfScript {
             stacks: Stacks::default(),
             seen: BTreeMap::new(),
             current: None,
-            event: None,
-            other_events: BTreeMap::new(),
+            comm: None,
+            events: Vec::new(),
+            other: 0,
             hz: None,
-            timed: 0,
-            untimed: 0,
-            periods: BTreeSet::new(),
         }
     }
 
-    /// Comments of `--header`.
-    fn comment(&mut self, line: &str) {
-        let Some((key, value)) = line.trim_start_matches('#').split_once(':') else { return };
-        let value = value.trim();
-        match key.trim() {
-            "os release" => self.listing.about("kernel", value),
-            "nrcpus online" => self.listing.about("cpus", value),
-            "event" => {
-                // `{ sample_period, sample_freq } = 99`, also of the dummy event behind it.
-                let rate = value.split("sample_freq } = ").nth(1).and_then(|rest| rest.split([',', ' ']).next());
-                self.hz = self.hz.or(rate.and_then(|rate| rate.parse().ok()));
-            }
-            _ => {}
+    /// Whether the line is a function of the sample's stack, or what of one did not fit into the line above.
+    fn below(&mut self, text: &str) -> bool {
+        let Some(current) = &mut self.current else { return false };
+        if let Some(last) = current.frames.last_mut()
+            && last.module.is_empty()
+            && let Some(module) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'))
+            && !module.contains(char::is_whitespace)
+        {
+            last.module = module_name(module, false);
+            return true;
         }
+        let Some(frame) = frame(text) else { return false };
+        // `dd 9178 [001] 13.5: cpu-clock:` has an address in front, and blanks in its name.
+        if frame.module.is_empty() && frame.name.contains(char::is_whitespace) && sample(text).is_some() {
+            return false;
+        }
+        if current.frames.len() < DEEPEST {
+            current.frames.push(frame);
+        }
+        true
     }
 
     fn flush(&mut self) -> Result<(), Problem> {
@@ -90,16 +110,23 @@ impl PerfScript {
             // perf could not walk the stack, and says so by printing nothing.
             sample.frames.push(Frame { name: "[unknown]".to_owned(), module: String::new() });
         }
-        let event = sample.event.take();
-        if let (Some(event), Some(first)) = (&event, &self.event)
-            && event != first
-        {
-            if self.other_events.len() < 100 || self.other_events.contains_key(event) {
-                *self.other_events.entry(event.clone()).or_default() += 1;
+        let name = sample.event.take();
+        let event = match self.events.iter().position(|event| event.name == name) {
+            Some(event) => event,
+            None if self.events.len() >= MOST_EVENTS => {
+                self.other += 1;
+                return Ok(());
             }
-            return Ok(());
+            None => {
+                self.events.push(Event { name, samples: 0, periods: BTreeSet::new(), timed: 0 });
+                self.events.len() - 1
+            }
+        };
+        // Without modules (`-F sym`) names alone say what is the kernel's.
+        if sample.frames.iter().all(|frame| frame.module.is_empty()) {
+            kernel_names::mark(&mut sample.frames, false);
         }
-        self.event = self.event.take().or(event);
+        let pid = idle_pid(&sample.comm, "", sample.pid);
         let mut stack = None;
         for frame in sample.frames.drain(..).rev() {
             let number = self.stacks.frame(frame);
@@ -112,63 +139,133 @@ impl PerfScript {
             ));
         }
         let Some(stack) = stack else { return Ok(()) };
-        match sample.time {
-            Some(_) => self.timed += 1,
-            None => self.untimed += 1,
-        }
+        let seen = &mut self.events[event];
+        seen.samples += 1;
+        seen.timed += u64::from(sample.time.is_some());
         if let Some(period) = sample.period
-            && self.periods.len() < 8
+            && seen.periods.len() < 8
         {
-            self.periods.insert(period);
+            seen.periods.insert(period);
         }
         let slice = sample.time.map_or(0, |time| time.div_euclid(SLICE));
-        *self.seen.entry((slice, sample.cpu, sample.pid, sample.comm, stack)).or_default() += 1;
+        *self.seen.entry((event, slice, sample.cpu, pid, sample.comm, stack)).or_default() += 1;
         Ok(())
     }
 
+    /// The event that shows where the time of CPUs went, else the first.
+    fn chosen(&self) -> usize {
+        let shows = |event: &Event| event.name.as_deref().is_some_and(shows_cpu_time);
+        self.events.iter().position(shows).unwrap_or(0)
+    }
+
     /// A timer's period is its length in nanoseconds.
-    fn rate(&self) -> Option<f64> {
-        let is_timer = self.event.as_deref().is_some_and(|event| matches!(event, "cpu-clock" | "task-clock"));
-        let period = self.periods.first().filter(|period| is_timer && self.periods.len() == 1 && **period > 0);
+    fn rate(&self, event: &Event) -> Option<f64> {
+        let is_timer = event.name.as_deref().is_some_and(|name| matches!(name, "cpu-clock" | "task-clock"));
+        let period = event.periods.first().filter(|period| is_timer && event.periods.len() == 1 && **period > 0);
         self.hz.or(period.map(|period| (SECOND as f64 / *period as f64 * 100.0).round() / 100.0))
+    }
+
+    /// What was left out, and what the samples taken are not.
+    fn say(&mut self, chosen: usize) {
+        let name = |event: &Event| event.name.clone().unwrap_or_else(|| "an event that is not named".to_owned());
+        let Some(taken) = self.events.get(chosen) else { return };
+        if let Some(event) = taken.name.as_deref().filter(|event| !shows_cpu_time(event)) {
+            let detail = format!("its samples are of {event}, which does not say where the time of CPUs went");
+            self.listing.gap(Some(SOURCE), GapReason::Other("other_event".to_owned()), detail);
+        }
+        let others = self.events.iter().enumerate().filter(|(at, _)| *at != chosen);
+        let left: Vec<String> =
+            others.take(5).map(|(_, event)| format!("{} ({} samples)", name(event), event.samples)).collect();
+        if left.is_empty() {
+            return;
+        }
+        let why = match taken.name.as_deref() {
+            Some(event) if shows_cpu_time(event) => "it shows where the time of CPUs went",
+            _ => "it is the first, and none shows where the time of CPUs went",
+        };
+        let note = format!("perf script: of {} events, {} is taken: {why}", self.events.len(), name(taken));
+        let more = if self.events.len() > 6 || self.other > 0 { " and more" } else { "" };
+        let detail = format!(
+            "not imported of perf script: {}{more}; samples of two events are never added",
+            left.join(", ")
+        );
+        self.listing.note(note);
+        self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
     }
 }
 
-/// `comm pid/tid [cpu] time: period event: …`; `None` when the line is no such thing.
+/// A comment of `--header`, which perf report has too. The rate of the first event, where it says it.
+pub(super) fn header_comment(listing: &mut Listing, line: &str) -> Option<f64> {
+    let (key, value) = line.trim_start_matches('#').split_once(':')?;
+    let value = value.trim();
+    match key.trim() {
+        "os release" => listing.about("kernel", value),
+        "nrcpus online" => listing.about("cpus", value),
+        "event" => {
+            // `{ sample_period, sample_freq } = 99`, also of the dummy event behind it.
+            let rate = value.split("sample_freq } = ").nth(1).and_then(|rest| rest.split([',', ' ']).next());
+            return rate.and_then(|rate| rate.parse().ok());
+        }
+        _ => {}
+    }
+    None
+}
+
+/// `comm pid/tid [cpu] time: period event: …`, without what was not asked for; `None` when the line is no such thing.
 fn sample(line: &str) -> Option<Sample> {
     let words = words(line);
+    let is_number = |word: &str| !word.is_empty() && word.len() <= 10 && word.bytes().all(|b| b.is_ascii_digit());
+    let is_pid = |word: &str| is_number(word) || word == "-1";
     // A command may have words of digits: the first number that is followed by what may follow is the right one.
     for index in 1..words.len().min(20) {
         let (start, word) = words[index];
         let (pid, tid) = word.split_once('/').map_or((None, word), |(pid, tid)| (Some(pid), tid));
-        let is_number = |word: &str| !word.is_empty() && word.len() <= 10 && word.bytes().all(|b| b.is_ascii_digit());
-        let is_pid = |word: &str| is_number(word) || word == "-1";
         if !is_pid(tid) || !pid.is_none_or(is_pid) {
             continue;
         }
-        let mut rest = words[index + 1..].iter().copied().peekable();
-        let cpu = rest.next_if(|(_, word)| cpu(word).is_some()).and_then(|(_, word)| cpu(word));
-        let time = rest.next_if(|(_, word)| time(word).is_some()).and_then(|(_, word)| time(word));
-        let period = rest.next_if(|(_, word)| word.bytes().all(|b| b.is_ascii_digit()));
-        let event = rest.next_if(|(_, word)| word.len() > 1 && word.ends_with(':'));
-        let behind = rest.peek().map(|(start, _)| line[*start..].trim_end());
-        let says_something = cpu.is_some() || time.is_some() || event.is_some();
-        if (behind.is_some() || period.is_some()) && !says_something {
-            continue;
+        let sample = rest_of_sample(line, &words[index + 1..], true);
+        if let Some(sample) = sample {
+            let pid = pid.and_then(|pid| pid.parse().ok());
+            return Some(Sample { comm: line[..start].trim().to_owned(), pid, ..sample });
         }
-        let frame = behind.and_then(frame);
-        return Some(Sample {
-            comm: line[..start].trim().to_owned(),
-            pid: pid.and_then(|pid| pid.parse().ok()),
-            cpu,
-            time,
-            period: period.and_then(|(_, word)| word.parse().ok()),
-            event: event.map(|(_, word)| event_name(word)),
-            is_whole: frame.is_some(),
-            frames: frame.into_iter().collect(),
-        });
     }
-    None
+    // `-F comm,cpu,time,event,…`: nothing but the command stands in front of a CPU or a time.
+    let index = words.iter().take(20).position(|(_, word)| cpu(word).is_some() || time(word).is_some())?;
+    let sample = rest_of_sample(line, &words[index..], false)?;
+    Some(Sample { comm: line[..words[index].0].trim().to_owned(), ..sample })
+}
+
+/// `[cpu] time: period event: …`. `has_pid`: what stands before it is already something that a sample has.
+fn rest_of_sample(line: &str, words: &[(usize, &str)], has_pid: bool) -> Option<Sample> {
+    let mut rest = words.iter().copied().peekable();
+    let cpu = rest.next_if(|(_, word)| cpu(word).is_some()).and_then(|(_, word)| cpu(word));
+    let time = rest.next_if(|(_, word)| time(word).is_some()).and_then(|(_, word)| time(word));
+    let period = rest.next_if(|(_, word)| word.bytes().all(|b| b.is_ascii_digit()));
+    let event = rest.next_if(|(_, word)| word.len() > 1 && word.ends_with(':'));
+    let behind = rest.peek().map(|(start, _)| line[*start..].trim_end());
+    let says_something = if has_pid { cpu.is_some() || time.is_some() || event.is_some() } else { time.is_some() };
+    if (behind.is_some() || period.is_some() || !has_pid) && !says_something {
+        return None;
+    }
+    let frame = behind.and_then(frame);
+    Some(Sample {
+        comm: String::new(),
+        pid: None,
+        cpu,
+        time,
+        period: period.and_then(|(_, word)| word.parse().ok()),
+        event: event.map(|(_, word)| event_name(word)),
+        is_whole: frame.is_some(),
+        frames: frame.into_iter().collect(),
+    })
+}
+
+/// `ffffffff815ee25c f+0x1 ([kernel.kallsyms])`, which no other line is: where a paste has lost its blanks, it is known by
+/// that.
+fn is_frame(text: &str) -> bool {
+    let Some((address, rest)) = text.split_once(char::is_whitespace) else { return false };
+    let is_address = (6..=16).contains(&address.len()) && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_address && rest.trim_end().trim_end_matches("(inlined)").trim_end().ends_with(')')
 }
 
 /// Words with where they begin.
@@ -185,15 +282,6 @@ fn cpu(word: &str) -> Option<u32> {
 fn time(word: &str) -> Option<i64> {
     let digits = word.strip_suffix(':')?;
     seconds(digits).filter(|_| digits.contains('.'))
-}
-
-/// Without its modifiers: `cpu-clock:pppH:` is `cpu-clock`, `sched:sched_switch:` stays.
-fn event_name(word: &str) -> String {
-    let name = word.trim_end_matches(':');
-    match name.rsplit_once(':') {
-        Some((name, modifiers)) if modifiers.bytes().all(|byte| b"ukhGHpPSDWIeb".contains(&byte)) => name.to_owned(),
-        _ => name.to_owned(),
-    }
 }
 
 /// `ffffffff815ee25c __handle_mm_fault+0x7fc ([kernel.kallsyms])`, with or without address, offset and module.
@@ -286,32 +374,43 @@ impl Parser for PerfScript {
             return self.flush();
         }
         if text.starts_with('#') {
-            self.comment(text);
+            let hz = header_comment(&mut self.listing, text);
+            self.hz = self.hz.or(hz);
             return Ok(());
         }
         let is_indented = text.starts_with(|c: char| c.is_whitespace());
-        if let Some(current) = &mut self.current
-            && !current.is_whole
-            && is_indented
-            && let Some(frame) = frame(text)
-        {
-            if current.frames.len() < DEEPEST {
-                current.frames.push(frame);
-            }
+        let bare = text.trim_start();
+        let comm = self.comm.take();
+        if let Some((place, line)) = comm.as_ref().filter(|_| !is_frame(bare)) {
+            self.listing.reject(*place, line);
+        }
+        let is_open = self.current.as_ref().is_some_and(|current| !current.is_whole);
+        if is_open && (is_indented || is_frame(bare)) && self.below(bare) {
             return Ok(());
         }
-        match sample(text) {
-            Some(next) => {
-                self.flush()?;
-                self.current = Some(next);
-            }
-            None => self.listing.reject(number, line),
+        if let Some(next) = sample(text) {
+            self.flush()?;
+            self.current = Some(next);
+        } else if is_frame(bare) {
+            // `-F ip,sym`: stacks alone, a blank line between two.
+            self.flush()?;
+            let comm = comm.map_or_else(String::new, |(_, comm)| comm.trim().to_owned());
+            self.current = Some(Sample { comm, ..Sample::default() });
+            self.below(bare);
+        } else if self.current.is_none() && text.len() <= 16 {
+            // The kernel's names of threads have no more letters (TASK_COMM_LEN).
+            self.comm = Some((number, text.to_owned()));
+        } else {
+            self.listing.reject(number, line);
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
         self.flush()?;
+        if let Some((place, line)) = self.comm.take() {
+            self.listing.reject(place, &line);
+        }
         if self.stacks.is_empty() || self.seen.is_empty() {
             return Err(self.listing.nothing("sample of perf script", REMEDY));
         }
@@ -319,18 +418,24 @@ impl Parser for PerfScript {
         if self.stacks.frames().iter().all(|frame| frame.name == "[unknown]" && frame.module.is_empty()) {
             return Err(Problem::of_file("it holds samples without any function", REMEDY));
         }
-        let is_timed = self.timed > 0 && self.untimed == 0;
-        if self.timed > 0 && self.untimed > 0 {
+        let chosen = self.chosen();
+        self.say(chosen);
+        let Some(event) = self.events.get(chosen) else {
+            return Err(self.listing.nothing("sample of perf script", REMEDY));
+        };
+        let (samples, timed) = (event.samples, event.timed);
+        let (name, hz) = (event.name.clone(), self.rate(event));
+        let is_timed = timed > 0 && timed == samples;
+        if timed > 0 && !is_timed {
             self.listing.note("perf script: some samples have no time; all are counted over the whole stretch");
         }
         self.listing.clock = if is_timed { ListingClock::Foreign } else { ListingClock::None };
-        for (event, count) in std::mem::take(&mut self.other_events) {
-            self.listing.note(format!("perf script: {count} samples of another event, {event}, are left out"));
-        }
-        let hz = self.rate();
-        let mut merged: BTreeMap<Seen, u64> = BTreeMap::new();
-        for ((slice, cpu, pid, comm, stack), count) in std::mem::take(&mut self.seen) {
-            *merged.entry((if is_timed { slice } else { 0 }, cpu, pid, comm, stack)).or_default() += count;
+        self.listing.about("import.samples", samples.to_string());
+        let mut merged: BTreeMap<_, u64> = BTreeMap::new();
+        for ((event, slice, cpu, pid, comm, stack), count) in std::mem::take(&mut self.seen) {
+            if event == chosen {
+                *merged.entry((if is_timed { slice } else { 0 }, cpu, pid, comm, stack)).or_default() += count;
+            }
         }
         let bound = |slice: i64| slice.saturating_mul(SLICE).max(0).cast_unsigned();
         let samples = merged.into_iter().map(|((slice, cpu, pid, comm, stack), count)| StackSample {
@@ -342,7 +447,7 @@ impl Parser for PerfScript {
             stack,
             count,
         });
-        let event = self.event.as_deref().map(SamplingEvent::from_word);
+        let event = name.as_deref().map(SamplingEvent::from_word);
         self.listing.profile =
             Some(Profile { event, hz, samples: samples.collect(), stacks: std::mem::take(&mut self.stacks), lost: 0 });
         Ok(self.listing.close())

@@ -1,65 +1,130 @@
-//! `perf top` and `perf report --stdio` as text: a table of functions, without stacks and without a clock.
+//! `perf top` and `perf report` as text: a table of functions, with or without the call graphs below them, and without a
+//! clock.
 //!
 //! perf top lists its largest functions only. So that shares stay what they are in the listing, what is not listed is a
-//! function of its own, [`NOT_LISTED`]. Of several screens the last one counts.
+//! function of its own, [`NOT_LISTED`]. Of several screens the last one counts, of several events the one that shows where
+//! the time of CPUs goes.
 
-use super::listing::{Listing, ListingClock};
-use super::perf_script::module_name;
-use super::words;
-use super::{Kind, Parser, Problem};
-use crate::recording::stack::KERNEL;
-use crate::recording::{Frame, Profile, SamplingEvent, StackSample, Stacks};
+use super::events::{event_name, shows_cpu_time};
+use super::kernel_names::idle_pid;
+use super::listing::{Listing, ListingClock, count};
+use super::perf_callers::{Seen, stacks_of};
+use super::perf_graph::Graph;
+use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
+use super::perf_script::header_comment;
+use super::{Kind, Parser, Problem, SOURCE, words};
+use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
 
 /// The name under which samples of functions that are not listed are counted.
 const NOT_LISTED: &str = "[not listed]";
 
-const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `perf report --stdio -g none`";
+const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `perf report --stdio --no-children`";
 
-#[derive(Debug)]
-struct Entry {
-    /// Hundredths of a percent.
-    share: u64,
-    /// Samples, where they are listed.
+/// No table is longer; perf report of a busy host lists some ten thousand.
+const MOST_ENTRIES: usize = 1 << 20;
+
+/// No file has more events.
+const MOST_TABLES: usize = 1 << 12;
+
+/// A row and what is drawn below it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) row: Row,
+    pub(super) graph: Graph,
+    number: usize,
+}
+
+/// A table: of one event, or one screen.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    /// `None`: it is not said.
+    event: Option<String>,
+    hz: Option<f64>,
+    /// How many samples it was made of, where it says so.
     samples: Option<u64>,
-    comm: String,
-    frame: Frame,
+    /// What perf top says above its screen.
+    banner: Option<String>,
+    /// A screen that was drawn again and again.
+    is_live: bool,
+    header: Option<Header>,
+    entries: Vec<Entry>,
+    /// With `--hierarchy`: the levels above, by their columns.
+    levels: Vec<(usize, String)>,
 }
 
 #[derive(Debug)]
 pub(super) struct PerfTop {
     listing: Listing,
-    entries: Vec<Entry>,
-    /// The screen before, kept until the next one has a row.
-    banner: Option<String>,
-    next_is_new: bool,
-    event: Option<String>,
-    hz: Option<f64>,
+    /// The last one is being read.
+    tables: Vec<Table>,
+    entries: usize,
+    /// A line that may go on in the next one, as mail programs break them.
+    pending: Option<(usize, String)>,
+    /// What is drawn belongs to the last row.
+    is_drawing: bool,
+    /// The last row was opened on a screen, and no blank line came since.
+    is_opened: bool,
+    /// A list to choose from is on the screen.
+    is_menu: bool,
 }
-
-/// No table is longer; perf report of a busy host lists some ten thousand.
-const MOST_ENTRIES: usize = 1 << 20;
 
 impl PerfTop {
     pub(super) fn new() -> PerfTop {
         PerfTop {
             listing: Listing::new(Kind::PerfTop, ListingClock::None),
-            entries: Vec::new(),
-            banner: None,
-            next_is_new: false,
-            event: None,
-            hz: None,
+            tables: vec![Table::default()],
+            entries: 0,
+            pending: None,
+            is_drawing: false,
+            is_opened: false,
+            is_menu: false,
         }
+    }
+
+    fn table(&mut self) -> &mut Table {
+        if self.tables.is_empty() {
+            self.tables.push(Table::default());
+        }
+        let last = self.tables.len() - 1;
+        &mut self.tables[last]
+    }
+
+    /// What comes belongs to another table, if there was one.
+    fn next_table(&mut self) -> &mut Table {
+        self.is_drawing = false;
+        self.is_menu = false;
+        let is_used = !self.table().entries.is_empty() || self.table().event.is_some() || self.table().banner.is_some();
+        if is_used && self.tables.len() < MOST_TABLES {
+            // Screens of a day need no more room than one.
+            if self.tables.last().is_some_and(|last| last.entries.is_empty()) && self.tables.len() > 1 {
+                self.tables.pop();
+            }
+            self.tables.push(Table::default());
+        }
+        self.table()
     }
 
     /// `PerfTop:   16096 irqs/sec  kernel:92.6%  exact:  0.0% [1000Hz cycles],  (all, 16 CPUs)`.
     fn banner(&mut self, line: &str) {
-        self.next_is_new = true;
-        self.banner = Some(line.split_whitespace().collect::<Vec<_>>().join(" "));
-        let inside = line.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside);
-        for word in inside.unwrap_or_default().split_whitespace() {
+        // The screen before is gone.
+        if let [.., before] = self.tables.as_slice()
+            && before.is_live
+            && self.tables.len() > 64
+        {
+            self.entries = self.entries.saturating_sub(self.table().entries.len());
+            self.tables.pop();
+        }
+        let table = self.next_table();
+        table.is_live = true;
+        table.banner = Some(line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let inside = line.rsplit_once('[').and_then(|(_, rest)| rest.split_once([']', '(']).or(Some((rest, ""))));
+        for word in inside.map_or("", |(inside, _)| inside).split_whitespace() {
+            let word = word.trim_end_matches(',');
             match word.strip_suffix("Hz").and_then(|hz| hz.parse::<f64>().ok()) {
-                Some(hz) => self.hz = (hz.is_finite() && hz > 0.0).then_some(hz),
-                None => self.event = Some(word.split(':').next().unwrap_or(word).to_owned()),
+                Some(hz) => table.hz = (hz.is_finite() && hz > 0.0).then_some(hz),
+                // `[100000 cycles]`: one sample for so many of them.
+                None if word.bytes().all(|byte| byte.is_ascii_digit()) => {}
+                None => table.event = Some(event_name(word)),
             }
         }
         let before_cpus = line.rsplit_once(" CPU").map(|(before, _)| before);
@@ -71,84 +136,161 @@ impl PerfTop {
         }
     }
 
-    /// `# Samples: 1K of event 'cpu-clock'`.
+    /// `Samples: 1K of event 'cpu-clock', 4000 Hz, …`, `Events: 1K cycles` of perf 3.0, or `Samples: 12345` of 2.6.32, which
+    /// counts what its event counts.
+    fn samples(&mut self, text: &str) -> bool {
+        let Some((key, rest)) = text.split_once(':').filter(|(key, _)| matches!(*key, "Samples" | "Events")) else {
+            return false;
+        };
+        let mut words = rest.split_whitespace();
+        let Some(number) = words.next().and_then(|word| words::suffixed(word, 1000.0, 1.0)) else { return false };
+        let quoted = rest.split_once('\'').map(|(_, rest)| rest.split('\'').next().unwrap_or(rest));
+        let event = match quoted {
+            // Of events that were counted together, the first is the one of the first column.
+            Some(group) if group.contains('{') => {
+                group.split(['{', ',', '}']).nth(1).map(str::trim).filter(|event| !event.is_empty())
+            }
+            Some(event) => Some(event),
+            None => words.next().filter(|_| key == "Events"),
+        };
+        let is_live = rest.contains(" lost:") && rest.contains(" drop:");
+        let hz = rest.split_once(" Hz").and_then(|(before, _)| before.split([' ', ',']).next_back()?.parse::<f64>().ok());
+        let table = self.next_table();
+        table.event = event.map(event_name);
+        table.is_live = is_live;
+        table.hz = hz.filter(|hz| hz.is_finite() && *hz > 0.0);
+        table.samples = Some(number).filter(|number| event.is_some() && *number > 0 && *number <= 1 << 53);
+        true
+    }
+
     fn comment(&mut self, line: &str) {
-        if let Some((_, rest)) = line.split_once("of event '")
-            && let Some((event, _)) = rest.split_once('\'')
-        {
-            self.event = Some(event.split(':').next().unwrap_or(event).to_owned());
+        let text = line.trim_start_matches('#').trim();
+        if self.samples(text) || self.header(text) {
+            return;
+        }
+        if let Some(hz) = header_comment(&mut self.listing, line) {
+            let table = self.table();
+            table.hz = table.hz.or(Some(hz));
         }
     }
-}
 
-/// Counts and shares are never negative.
-fn scaled(word: &str, scale: f64) -> Option<u64> {
-    words::scaled(word, scale).filter(|value| *value <= 1 << 53)
-}
-
-/// `223182.00 93.8% _spin_lock_irq [kernel.kallsyms]`: perf before 3.4.
-fn with_samples(words: &[&str]) -> Option<Entry> {
-    let [samples, share, function @ .., module] = words else { return None };
-    let share = scaled(share.strip_suffix('%')?, 100.0)?;
-    let samples = scaled(samples, 1.0)?;
-    if function.is_empty() {
-        return None;
+    fn header(&mut self, text: &str) -> bool {
+        let Some(header) = Header::of(text) else { return false };
+        let table = self.table();
+        let table = if table.entries.is_empty() { table } else { self.next_table() };
+        table.header = Some(header);
+        true
     }
-    let frame = Frame { name: function.join(" "), module: module_of(module) };
-    Some(Entry { share, samples: Some(samples), comm: String::new(), frame })
-}
 
-/// `12.34%  [kernel]  [k] clear_page_erms`, `45.00% 40.00% 120 java libjvm.so [.] f`: share of itself and its callees, of
-/// itself, samples, command, module, privilege, function.
-fn with_privilege(words: &[&str]) -> Option<Entry> {
-    let at = words.iter().position(|word| matches!(*word, "[k]" | "[.]" | "[g]" | "[u]" | "[H]"))?;
-    let (before, name) = (&words[..at], words[at + 1..].join(" "));
-    let shares: Vec<&str> = before.iter().map_while(|word| word.strip_suffix('%')).collect();
-    let share = scaled(shares.last()?, 100.0)?;
-    let rest = &before[shares.len()..];
-    let samples = rest.first().and_then(|word| scaled(word, 1.0)).filter(|_| rest.len() > 1);
-    let rest = if samples.is_some() { &rest[1..] } else { rest };
-    let (module, comm) = rest.split_last()?;
-    if name.is_empty() {
-        return None;
-    }
-    let module = if words[at] == "[k]" && *module == "[unknown]" { KERNEL.to_owned() } else { module_of(module) };
-    Some(Entry { share, samples, comm: comm.join(" "), frame: Frame { name, module } })
-}
-
-fn module_of(word: &str) -> String {
-    let is_kernel_module = word.starts_with('[')
-        && !matches!(word, "[unknown]" | "[vdso]" | "[vsyscall]" | "[heap]" | "[stack]" | "[jit]" | "[anon]");
-    module_name(word, is_kernel_module)
-}
-
-/// Screens are told apart by codes for the terminal.
-fn without_escapes(line: &str) -> String {
-    let mut plain = String::with_capacity(line.len());
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            // CSI: up to its final letter.
-            let _ = chars.by_ref().find(|c| c.is_ascii_alphabetic());
-        } else {
-            plain.push(c);
+    /// The line that was held back is whole.
+    fn flush(&mut self) -> Result<(), Problem> {
+        let Some((number, line)) = self.pending.take() else { return Ok(()) };
+        let column = line.len() - line.trim_start().len();
+        let is_hierarchy = self.table().header.as_ref().is_some_and(|header| header.is_hierarchy);
+        let Some(mut row) = row(&line, self.table().header.as_ref()) else {
+            if !self.draw(&line, true) {
+                self.listing.reject(number, &line);
+            }
+            return Ok(());
+        };
+        if is_hierarchy && !self.place(&mut row, &line, column) {
+            return Ok(());
         }
+        self.entries += 1;
+        if self.entries > MOST_ENTRIES {
+            return Err(Problem::of_file(format!("it lists more than {MOST_ENTRIES} functions"), REMEDY));
+        }
+        self.is_drawing = true;
+        self.is_opened = line.trim_start().starts_with('-');
+        self.table().entries.push(Entry { row, graph: Graph::default(), number });
+        Ok(())
     }
-    plain
+
+    /// A row of `--hierarchy`: whether it is a function, which then gets the command and the module above it.
+    fn place(&mut self, row: &mut Row, line: &str, column: usize) -> bool {
+        let levels = &mut self.table().levels;
+        levels.retain(|(above, _)| *above < column);
+        if at_privilege(line).is_none() {
+            let name = line.trim().split_once(char::is_whitespace).map_or("", |(_, name)| name.trim());
+            levels.push((column, name.to_owned()));
+            return false;
+        }
+        let module = levels.iter().rfind(|(_, name)| is_module(name));
+        if let Some((_, module)) = module.filter(|_| row.module.is_empty()) {
+            row.module = perf_row::module_of(module, false);
+        }
+        if let Some((_, comm)) = levels.iter().find(|(_, name)| !is_module(name)) {
+            row.comm.clone_from(comm);
+        }
+        true
+    }
+
+    /// Gives a line to the drawing below the last row.
+    fn draw(&mut self, line: &str, is_open: bool) -> bool {
+        let is_drawing = self.is_drawing;
+        self.table().entries.last_mut().is_some_and(|entry| is_drawing && entry.graph.line(line, is_open))
+    }
+
+    /// Whether the line goes on where the one before was broken.
+    fn joins(&self, text: &str) -> bool {
+        let Some((_, before)) = &self.pending else { return false };
+        let first = text.split_whitespace().next().unwrap_or("");
+        if perf_row::share(first).is_some() || text.starts_with(['|', '#', '-', '+']) {
+            return false;
+        }
+        let (had_mark, has_mark) = (at_privilege(before).is_some(), at_privilege(text).is_some());
+        let ends_in_mark = before.ends_with(']') && at_privilege(before).is_some_and(|(_, _, name)| name.is_empty());
+        let had_module = before.split_whitespace().any(is_module);
+        let is_lone_module = is_module(text) && !had_module && !had_mark;
+        (has_mark && !had_mark) || is_lone_module || (ends_in_mark && perf_row::is_function(text))
+    }
+}
+
+/// What perf says beside its tables.
+fn is_chatter(text: &str) -> bool {
+    const BEGINNINGS: [&str; 15] = [
+        "Tip:",
+        "(Tip:",
+        "Press ",
+        "For a higher level overview",
+        "Cannot load tips",
+        "no symbols found in",
+        "Warning:",
+        "Error:",
+        "Failed to open",
+        "Event count",
+        "Percentage",
+        "Kernel address maps",
+        "[ perf record:",
+        "Mapped keys:",
+        "Annotate ",
+    ];
+    BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
 }
 
 /// Whether a line is the head of a screen or a report, or names a function with its share.
 pub(super) fn recognises(line: &str) -> bool {
-    let plain = without_escapes(line);
-    let words: Vec<&str> = plain.split_whitespace().collect();
-    plain.trim_start().starts_with("PerfTop:") || with_privilege(&words).is_some()
+    line.trim_start().starts_with("PerfTop:") || row(line, None).is_some_and(|row| row.is_sure)
 }
 
 impl Parser for PerfTop {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        let plain = without_escapes(line);
-        let text = plain.trim();
-        let is_rule = text.chars().all(|c| matches!(c, '-' | '_' | ' ' | '.' | '|' | '='));
+        let text = line.trim();
+        if self.joins(text) {
+            if let Some((_, before)) = &mut self.pending {
+                before.push_str("  ");
+                before.push_str(text);
+            }
+            return Ok(());
+        }
+        self.flush()?;
+        if text.is_empty() {
+            self.is_opened = false;
+            if let Some(entry) = self.table().entries.last_mut() {
+                entry.graph.pause();
+            }
+            return Ok(());
+        }
         if text.starts_with("PerfTop:") {
             self.banner(text);
             return Ok(());
@@ -157,64 +299,170 @@ impl Parser for PerfTop {
             self.comment(text);
             return Ok(());
         }
-        // Branches of a call graph belong to the function above them, whose own share is what counts.
-        let is_branch = text.starts_with(['|', '-']) || text.contains("--");
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if is_rule || words.first() == Some(&"samples") || words.first() == Some(&"Overhead") {
+        if self.samples(text) || self.header(text) {
             return Ok(());
         }
-        let Some(entry) = with_privilege(&words).or_else(|| with_samples(&words)) else {
-            if !is_branch {
-                self.listing.reject(number, line);
-            }
+        if text == "Available samples" {
+            self.is_menu = true;
             return Ok(());
+        }
+        let is_rule = text.chars().all(|c| matches!(c, '-' | '_' | ' ' | '.' | '=' | '~'));
+        if is_rule || is_chatter(text) || self.is_menu {
+            return Ok(());
+        }
+        let own = without_sign(text);
+        let mut words = own.split_whitespace();
+        let (first, second) = (words.next().unwrap_or(""), words.next());
+        let is_share = perf_row::share(first).is_some();
+        let is_alone = is_share && second.is_none();
+        let is_row = if is_share || first.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+            let header = self.table().header.clone();
+            row(text, header.as_ref())
+        } else {
+            None
         };
-        if std::mem::take(&mut self.next_is_new) {
-            self.entries.clear();
+        let is_opened = self.is_opened;
+        match is_row {
+            Some(row) if row.is_sure => self.pending = Some((number, line.to_owned())),
+            // A function of a drawing on a screen, or a path of `-g folded`.
+            Some(_) if is_opened && self.draw(line, true) => {}
+            Some(row) if row.name.contains(';') && self.draw(line, false) => {}
+            Some(_) => self.pending = Some((number, line.to_owned())),
+            None if is_alone => self.pending = Some((number, line.to_owned())),
+            None if is_share && self.table().header.as_ref().is_some_and(|header| header.is_hierarchy) => {
+                self.pending = Some((number, line.to_owned()));
+            }
+            None if self.draw(line, is_opened) => {}
+            None => self.listing.reject(number, line),
         }
-        if self.entries.len() >= MOST_ENTRIES {
-            return Err(Problem::of_file(format!("it lists more than {MOST_ENTRIES} functions"), REMEDY));
-        }
-        self.entries.push(entry);
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
-        if self.entries.iter().all(|entry| entry.share == 0 && entry.samples.unwrap_or(0) == 0) {
-            return Err(self.listing.nothing("function of perf top with a share", REMEDY));
+        self.flush()?;
+        let mut prose = Vec::new();
+        for table in &mut self.tables {
+            prose.append(&mut without_prose(&mut table.entries));
         }
-        let has_samples = self.entries.iter().all(|entry| entry.samples.is_some());
-        let count = |entry: &Entry| if has_samples { entry.samples.unwrap_or(0) } else { entry.share };
-        let listed = self.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(count(entry)));
-        // The largest share is printed with the smallest relative error.
-        let total = match self.entries.iter().max_by_key(|entry| entry.share) {
-            Some(largest) if has_samples && largest.share > 0 => {
-                (count(largest) as f64 * 10_000.0 / largest.share as f64).round() as u64
-            }
-            _ => 10_000,
+        prose.into_iter().for_each(|(number, text)| self.listing.reject(number, &text));
+        let has_rows = |table: &Table| {
+            table.entries.iter().any(|entry| entry.row.share > 0 || entry.row.samples.unwrap_or(0) > 0)
         };
-        if !has_samples {
+        let missing = self.tables.iter().find_map(|table| table.header.as_ref()?.missing());
+        let mut tables: Vec<Table> = std::mem::take(&mut self.tables).into_iter().filter(has_rows).collect();
+        let Some(chosen) = choose(&tables) else {
+            return Err(match missing {
+                Some(missing) => Problem::of_file(missing, "give the output of `perf report --stdio --sort comm,dso,sym`"),
+                None => self.listing.nothing("function of perf top with a share", REMEDY),
+            });
+        };
+        let table = tables.swap_remove(chosen);
+        self.say(&table, chosen, &tables);
+        let seen = stacks_of(&table.entries, table.header.as_ref().is_some_and(Header::has_children_only));
+        let Seen { stacks, total, is_of_samples, notes } = seen.map_err(|what| Problem::of_file(what, REMEDY))?;
+        notes.into_iter().for_each(|note| self.listing.note(note));
+        let samples = table.samples.or(is_of_samples.then_some(total)).filter(|samples| *samples > 0);
+        if let Some(samples) = samples {
+            self.listing.about("import.samples", samples.to_string());
+        }
+        if !is_of_samples {
             self.listing.note("perf top: it lists shares only; a count of 100 stands for one percent");
         }
-        let mut stacks = Stacks::default();
-        let mut samples = Vec::with_capacity(self.entries.len() + 1);
-        let mut add = |frame: Frame, comm: String, count: u64| {
-            let frame = stacks.frame(frame);
-            if let Some(stack) = stacks.push(None, frame).filter(|_| count > 0) {
-                samples.push(StackSample { from: 0, to: 1, cpu: None, pid: None, comm, stack, count });
+        let listed = stacks.iter().fold(0u64, |sum, stack| sum.saturating_add(stack.count));
+        let mut tree = Stacks::default();
+        let mut samples = Vec::with_capacity(stacks.len() + 1);
+        let mut add = |frames: Vec<Frame>, comm: String, pid: Option<u32>, count: u64| {
+            let pid = idle_pid(&comm, frames.first().map_or("", |frame| frame.name.as_str()), pid);
+            let mut stack = None;
+            for frame in frames.into_iter().rev() {
+                let frame = tree.frame(frame);
+                stack = tree.push(stack, frame);
+            }
+            if let Some(stack) = stack.filter(|_| count > 0) {
+                samples.push(StackSample { from: 0, to: 1, cpu: None, pid, comm, stack, count });
             }
         };
-        for entry in std::mem::take(&mut self.entries) {
-            let count = if has_samples { entry.samples.unwrap_or(0) } else { entry.share };
-            add(entry.frame, entry.comm, count);
+        for stack in stacks {
+            add(stack.frames, stack.comm, stack.pid, stack.count);
         }
-        let frame = Frame { name: NOT_LISTED.to_owned(), module: String::new() };
-        add(frame, String::new(), total.saturating_sub(listed));
-        let event = self.event.as_deref().map(SamplingEvent::from_word);
-        self.listing.profile = Some(Profile { event, hz: self.hz, stacks, samples, lost: 0 });
-        if let Some(banner) = self.banner.take() {
+        let rest = Frame { name: NOT_LISTED.to_owned(), module: String::new() };
+        add(vec![rest], String::new(), None, total.saturating_sub(listed));
+        let event = table.event.as_deref().map(SamplingEvent::from_word);
+        self.listing.profile = Some(Profile { event, hz: table.hz, stacks: tree, samples, lost: 0 });
+        if let Some(banner) = &table.banner {
             self.listing.note(format!("perf top: {banner}"));
         }
         Ok(self.listing.close())
     }
+}
+
+impl PerfTop {
+    /// Which table was taken, and what was left out.
+    fn say(&mut self, table: &Table, place: usize, others: &[Table]) {
+        let name = |table: &Table| table.event.clone().unwrap_or_else(|| "an event that is not said".to_owned());
+        if let Some(event) = table.event.as_deref().filter(|event| !shows_cpu_time(event)) {
+            let detail = format!("its shares are of {event}, which does not say where the time of CPUs went");
+            self.listing.gap(Some(SOURCE), GapReason::Other("other_event".to_owned()), detail);
+        }
+        // A screen that was drawn again is no other table.
+        let is_again = |other: &Table| other.is_live && table.is_live && other.event == table.event;
+        let others: Vec<&Table> = others.iter().filter(|other| !is_again(other)).collect();
+        if others.is_empty() {
+            return;
+        }
+        let same = others.iter().filter(|other| other.event == table.event).count();
+        let why = match &table.event {
+            _ if same == others.len() => "the first of its event",
+            Some(event) if shows_cpu_time(event) => "it shows where the time of CPUs went",
+            _ => "it is the first, and none shows where the time of CPUs went",
+        };
+        let mut left: Vec<String> = others
+            .iter()
+            .take(5)
+            .map(|other| format!("{} ({})", name(other), count(other.entries.len(), "function")))
+            .collect();
+        if others.len() > left.len() {
+            left.push(format!("{} more", others.len() - left.len()));
+        }
+        let what = format!("perf: of {} tables, number {} of {} is taken: {why}", others.len() + 1, place + 1, name(table));
+        self.listing.note(what);
+        let detail = format!("not imported of perf: {}; shares of two tables are never added", left.join(", "));
+        self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
+    }
+}
+
+/// The table to take: of an event that shows where the time of CPUs went, else of none that is named, else the first. Of screens
+/// the last.
+fn choose(tables: &[Table]) -> Option<usize> {
+    let rank = |table: &Table| match &table.event {
+        Some(event) if shows_cpu_time(event) => 2,
+        None => 1,
+        Some(_) => 0,
+    };
+    let best = tables.iter().map(rank).max()?;
+    let first = tables.iter().position(|table| rank(table) == best)?;
+    if !tables[first].is_live {
+        return Some(first);
+    }
+    tables.iter().rposition(|table| table.is_live && table.event == tables[first].event)
+}
+
+/// A share and a word may be prose: `75% less`. It is a row when it stands in a list, or names what no prose names.
+fn without_prose(entries: &mut Vec<Entry>) -> Vec<(usize, String)> {
+    let numbers: Vec<usize> = entries.iter().map(|entry| entry.number).collect();
+    let mut prose = Vec::new();
+    let mut at = 0usize;
+    entries.retain(|entry| {
+        let is_near = |other: Option<&usize>| other.is_some_and(|other| other.abs_diff(entry.number) <= 2);
+        let in_list = is_near(at.checked_sub(1).and_then(|before| numbers.get(before))) || is_near(numbers.get(at + 1));
+        at += 1;
+        let row = &entry.row;
+        let is_name = row.name.contains(['_', ':', '(']) || !row.module.is_empty();
+        let stays = row.is_sure || in_list || is_name || !entry.graph.is_empty();
+        if !stays {
+            prose.push((entry.number, format!("{}.{:02}% {}", row.share / 100, row.share % 100, row.name)));
+        }
+        stays
+    });
+    prose
 }

@@ -1,10 +1,9 @@
 //! What came of a case.
 
-use super::{Ailment, Case};
+use super::{Ailment, Case, Posted};
 use pagewise_core::finding::{CAVEAT, Diagnosis, Look, diagnose};
 use pagewise_core::import::Assumed;
-use pagewise_host::import;
-use std::path::PathBuf;
+use pagewise_host::import::{self, KindFile};
 
 /// The finding that says only that the kernel uses much CPU.
 const VAGUE: &str = "unexplained-system-time";
@@ -71,13 +70,14 @@ pub struct Judged {
 /// Reads a case as `diagnose --import auto:FILE` does, knowing no more than what was posted beside it: the kernel.
 #[must_use]
 pub fn judge(case: Case) -> Judged {
-    let paths: Vec<PathBuf> = case.files.iter().map(|file| case.folder.join(&file.name)).collect();
+    let path = |file: &Posted| KindFile { kind: None, path: case.folder.join(&file.name) };
+    let files: Vec<KindFile> = case.files.iter().map(path).collect();
     let mut assumed = Assumed::default();
     if !case.kernel.is_empty() {
         assumed.about.insert("kernel".to_owned(), case.kernel.clone());
     }
-    let (imported, left_out) = match import::open_any(&paths, &assumed) {
-        Ok(read) => read,
+    let imported = match import::open(&files, &assumed) {
+        Ok(imported) => imported,
         Err(error) => {
             return Judged { case, outcome: Outcome::NotRead, found: Vec::new(), left_out: vec![error.to_string()] };
         }
@@ -86,7 +86,7 @@ pub fn judge(case: Case) -> Judged {
     let diagnosis = diagnose(&look, &case.name);
     let found: Vec<String> = diagnosis.findings.iter().map(|finding| finding.id.clone()).collect();
     let outcome = outcome(&case, &diagnosis);
-    Judged { case, outcome, found, left_out: left_out.iter().map(ToString::to_string).collect() }
+    Judged { case, outcome, found, left_out: imported.left_out().map(str::to_owned).collect() }
 }
 
 fn outcome(case: &Case, diagnosis: &Diagnosis) -> Outcome {

@@ -1,0 +1,312 @@
+//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line.
+//!
+//! Written by `stackcollapse-perf.pl` and its kin, by BCC's `profile -f`, by async-profiler, and by our own export. What a
+//! frame belongs to may stand behind it: `_[k]` the kernel, `_[j]` generated code, `_[i]` inlined there.
+
+use super::kernel_names::{self, idle_pid, is_kernel_thread};
+use super::listing::{Listing, ListingClock};
+use super::perf_row::{is_module, module_of};
+use super::{Kind, Parser, Problem};
+use crate::recording::stack::KERNEL;
+use crate::recording::{Frame, Profile, StackId, StackSample, Stacks};
+use std::collections::BTreeMap;
+
+const REMEDY: &str = "give collapsed stacks, such as `perf script | stackcollapse-perf.pl --kernel` prints them";
+
+/// As deep as a stack of perf script can be.
+const DEEPEST: usize = 2048;
+
+/// No profile has more distinct stacks.
+const MOST_STACKS: usize = 1 << 22;
+
+/// Where threads go to sleep: what most stacks of an off-CPU profile end with.
+const SLEEPING: [&str; 8] = [
+    "finish_task_switch",
+    "__schedule",
+    "schedule",
+    "schedule_timeout",
+    "schedule_hrtimeout_range",
+    "io_schedule",
+    "__switch_to",
+    "do_nanosleep",
+];
+
+#[derive(Debug)]
+pub(super) struct Folded {
+    listing: Listing,
+    stacks: Stacks,
+    /// Some frame is said to be the kernel's: then those that are not said to be are none of its.
+    is_marked: bool,
+    /// By process, command and stack.
+    seen: BTreeMap<(Option<u32>, String, StackId), u64>,
+    total: u64,
+    /// Of that, in stacks that end where a thread goes to sleep.
+    asleep: u64,
+    /// Lines with two counts.
+    doubled: usize,
+    lines: usize,
+}
+
+impl Folded {
+    pub(super) fn new() -> Folded {
+        Folded {
+            listing: Listing::new(Kind::Folded, ListingClock::None),
+            stacks: Stacks::default(),
+            is_marked: false,
+            seen: BTreeMap::new(),
+            total: 0,
+            asleep: 0,
+            doubled: 0,
+            lines: 0,
+        }
+    }
+}
+
+/// The count behind a stack, and the stack.
+fn counted(line: &str) -> Option<(&str, u64)> {
+    let (stack, count) = line.rsplit_once(char::is_whitespace)?;
+    let is_whole = !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit());
+    count.parse().ok().filter(|count| is_whole && *count <= 1 << 53).map(|count| (stack.trim_end(), count))
+}
+
+/// Whether a line is a stack of several frames and a count.
+pub(super) fn recognises(line: &str) -> bool {
+    counted(line).is_some_and(|(stack, _)| stack.matches(';').count() >= 2 && !stack.contains("; ") && !stack.contains("  "))
+}
+
+/// A frame with what is said about it; whether more than its name is.
+fn frame(text: &str) -> (Frame, bool) {
+    let text = text.trim();
+    let of = |name: &str, module: &str| (Frame { name: name.to_owned(), module: module.to_owned() }, true);
+    for (mark, module) in [("_[k]", KERNEL), ("_[j]", "[jit]"), ("_[i]", "[jit]"), ("_[w]", KERNEL)] {
+        if let Some(name) = text.strip_suffix(mark) {
+            return of(name, module);
+        }
+    }
+    // `[kernel.kallsyms]` or `[libc.so.6]`: a function that could not be named.
+    let inside = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some(inside) = inside.map(|inside| inside.trim_start_matches('[').trim_end_matches(']')) {
+        let module = if inside.starts_with("kernel") || inside.starts_with("guest.kernel") {
+            KERNEL.to_owned()
+        } else if inside == "unknown" {
+            String::new()
+        } else {
+            module_of(inside, false)
+        };
+        return (Frame { name: "[unknown]".to_owned(), module }, true);
+    }
+    // `[kernel.kallsyms]`f`, `libc.so.6`f+0x12` of DTrace's kin; `f ([kernel.kallsyms])`, `f [kernel]`.
+    let (module, name) = match text.split_once('`') {
+        Some((module, name)) if !module.is_empty() && !name.is_empty() => (module, name),
+        _ => match text.rsplit_once(' ') {
+            Some((name, module)) if is_module(module.trim_start_matches('(').trim_end_matches(')')) => {
+                (module.trim_start_matches('(').trim_end_matches(')'), name)
+            }
+            _ => ("", text),
+        },
+    };
+    let name = match name.rsplit_once("+0x") {
+        Some((name, offset)) if offset.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
+        _ => name,
+    };
+    if module.is_empty() { (Frame { name: name.to_owned(), module: String::new() }, false) } else { of(name, &module_of(module, false)) }
+}
+
+/// Whether the outermost part of a stack is a command. Profilers of single programs write none.
+fn is_command(first: &str) -> bool {
+    let is_outermost = matches!(first, "main" | "_start" | "start_thread" | "clone" | "clone3" | "all" | "thread_native_entry");
+    let is_function = first.contains(['(', '`', '<']) || first.contains("::") || first.contains("_[") || first.contains(".");
+    let is_address = first.starts_with("0x") || first.starts_with('[');
+    !is_outermost && !is_function && !is_address && !kernel_names::is_entry(first) && !first.contains("__libc_start")
+}
+
+/// `java-1234`, `java-1234/1240` of `--pid` and `--tid`, `java`.
+fn command(text: &str) -> (Option<u32>, &str) {
+    let Some((comm, pid)) = text.rsplit_once('-') else { return (None, text) };
+    if pid == "?" || pid == "?/?" {
+        return (None, comm);
+    }
+    let pid = pid.split('/').next().unwrap_or(pid);
+    let is_number = pid.len() > 1 && pid.bytes().all(|byte| byte.is_ascii_digit());
+    // A kworker's own name may end so.
+    let pid = pid.parse().ok().filter(|_| is_number && !comm.is_empty());
+    if pid.is_some() { (pid, comm) } else { (None, text) }
+}
+
+impl Parser for Folded {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let text = line.trim();
+        if text.is_empty() || text.starts_with('#') {
+            return Ok(());
+        }
+        let Some((path, count)) = counted(text).filter(|(path, _)| !path.is_empty()) else {
+            self.listing.reject(number, line);
+            return Ok(());
+        };
+        let mut parts: Vec<&str> = path.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
+        // A line of a table is no stack: a stack of one frame alone is nobody's call.
+        let is_prose = parts.len() < 2 && path.contains(char::is_whitespace);
+        if is_prose || parts.is_empty() || (parts.len() < 2 && self.lines == 0) {
+            self.listing.reject(number, line);
+            return Ok(());
+        }
+        self.lines += 1;
+        self.doubled += usize::from(counted(path).is_some());
+        let (pid, comm) = if is_command(parts[0]) { command(parts.remove(0)) } else { (None, "") };
+        // BCC's `profile -d` sets kernel and user stacks apart so.
+        let divided = parts.iter().position(|part| *part == "-" || *part == "--");
+        parts.truncate(parts.len().min(DEEPEST));
+        let mut frames: Vec<Frame> = Vec::with_capacity(parts.len());
+        for (at, part) in parts.iter().enumerate().filter(|(at, _)| Some(*at) != divided) {
+            let (mut frame, is_said) = frame(part);
+            if divided.is_some_and(|divided| at > divided) {
+                KERNEL.clone_into(&mut frame.module);
+            }
+            self.is_marked |= is_said && frame.is_kernel();
+            frames.push(frame);
+        }
+        frames.reverse();
+        if frames.is_empty() {
+            frames.push(Frame { name: "[unknown]".to_owned(), module: String::new() });
+        }
+        let is_asleep = path.ends_with("_[w]")
+            || frames.iter().take(2).any(|frame| SLEEPING.contains(&frame.name.split('.').next().unwrap_or("")));
+        let mut stack = None;
+        for frame in frames.into_iter().rev() {
+            let number = self.stacks.frame(frame);
+            stack = self.stacks.push(stack, number);
+        }
+        if self.stacks.len() > MOST_STACKS {
+            return Err(Problem::of_file(
+                format!("it has more than {MOST_STACKS} different stacks"),
+                "give the stacks of a shorter stretch of time",
+            ));
+        }
+        if let Some(stack) = stack {
+            self.total = self.total.saturating_add(count);
+            self.asleep = self.asleep.saturating_add(if is_asleep { count } else { 0 });
+            let seen = self.seen.entry((pid, comm.to_owned(), stack)).or_default();
+            *seen = seen.saturating_add(count);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        if self.seen.is_empty() || self.total == 0 {
+            return Err(self.listing.nothing("collapsed stack with a count", REMEDY));
+        }
+        if self.doubled == self.lines {
+            return Err(Problem::of_file(
+                "each of its stacks has two counts: it is the difference of two profiles",
+                "give the collapsed stacks of one of them",
+            ));
+        }
+        // Programs that compute may be switched out too; where nearly all is asleep, sleeping is what was measured.
+        if self.asleep.saturating_mul(5) > self.total.saturating_mul(4) {
+            return Err(Problem::of_file(
+                "it shows how long threads slept and where (off-CPU), not where the time of CPUs went",
+                "give the stacks of `perf record -a -g`, collapsed",
+            ));
+        }
+        // Newer versions of stackcollapse-perf.pl count periods: a timer's are all of one length.
+        let period = self.seen.values().fold(0, |divisor, count| common_divisor(divisor, *count));
+        let period = if period >= 1000 { period } else { 1 };
+        let samples = self.total / period;
+        if samples / self.seen.len() as u64 > 10_000 {
+            self.listing.note("folded: its counts are no samples; shares are what they say, and how many samples it was is not known");
+        } else {
+            self.listing.about("import.samples", samples.to_string());
+            self.listing.note(match period {
+                1 => "folded: counts are taken as samples".to_owned(),
+                period => format!("folded: all counts are multiples of {period}, which is taken as one sample"),
+            });
+        }
+        let mut stacks = Stacks::default();
+        let mut samples = Vec::with_capacity(self.seen.len());
+        for ((pid, comm, stack), count) in std::mem::take(&mut self.seen) {
+            let frame = |number: u32| self.stacks.frames().get(number as usize).cloned();
+            let mut frames: Vec<Frame> = self.stacks.walk(stack).filter_map(frame).collect();
+            if !self.is_marked {
+                kernel_names::mark(&mut frames, is_kernel_thread(&comm));
+            }
+            let pid = idle_pid(&comm, frames.first().map_or("", |frame| frame.name.as_str()), pid);
+            let mut stack = None;
+            for frame in frames.into_iter().rev() {
+                let number = stacks.frame(frame);
+                stack = stacks.push(stack, number);
+            }
+            let count = count / period;
+            samples.extend(stack.map(|stack| StackSample { from: 0, to: 1, cpu: None, pid, comm, stack, count }));
+        }
+        self.listing.profile = Some(Profile { event: None, hz: None, samples, stacks, lost: 0 });
+        Ok(self.listing.close())
+    }
+}
+
+fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::{Assumed, parse};
+
+    /// Command, frames from the outermost with `*` at those of the kernel, count.
+    fn stacks(text: &str) -> Vec<(String, String, u64)> {
+        let profile = parse(Kind::Folded, text, &Assumed::default()).unwrap().profile.unwrap();
+        let named = |number: u32| {
+            let frame = &profile.stacks.frames()[number as usize];
+            format!("{}{}", frame.name, if frame.is_kernel() { "*" } else { "" })
+        };
+        let of = |sample: &StackSample| {
+            let mut names: Vec<String> = profile.stacks.walk(sample.stack).map(named).collect();
+            names.reverse();
+            (sample.comm.clone(), names.join(";"), sample.count)
+        };
+        profile.samples.iter().map(of).collect()
+    }
+
+    #[track_caller]
+    fn is(line: &str, comm: &str, frames: &str, count: u64) {
+        assert_eq!(stacks(&format!("{line}\n")), [(comm.to_owned(), frames.to_owned(), count)], "{line}");
+    }
+
+    #[test]
+    fn a_stack_has_a_command_frames_and_a_count() {
+        is("java;main;f(int, long) 12", "java", "main;f(int, long)", 12);
+        is("my job;write;entry_SYSCALL_64;odd_name 3", "my job", "write;entry_SYSCALL_64*;odd_name*", 3);
+        is("java-1234/1240;main;clear_page_erms_[k] 3", "java", "main;clear_page_erms*", 3);
+        is("dd-?;main;f 3", "dd", "main;f", 3);
+        is("main;run;memcpy 3", "", "main;run;memcpy", 3);
+        is("java;run_[j];Foo::bar_[i];[libc.so.6] 3", "java", "run;Foo::bar;[unknown]", 3);
+        is("x;main;-;odd;compact_zone 3", "x", "main;odd*;compact_zone*", 3);
+        is("x;libc.so.6`main+0x12;[kernel.kallsyms]`odd+0x1 3", "x", "main;odd*", 3);
+        is("kswapd0;ret_from_fork;kthread;kswapd;odd 3", "kswapd0", "ret_from_fork*;kthread*;kswapd*;odd*", 3);
+    }
+
+    #[test]
+    fn where_kernel_functions_are_marked_no_other_is_one() {
+        let text = "a;main;rcu_read 2\nb;main;do_syscall_64_[k];x_[k] 2\n";
+        assert_eq!(stacks(text)[0].1, "main;rcu_read");
+    }
+
+    #[test]
+    fn periods_of_a_timer_are_counted_as_samples() {
+        let text = "a;main;f 4008016\na;main;g 2004008\n";
+        assert_eq!(stacks(text).iter().map(|stack| stack.2).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn what_is_no_time_of_a_cpu_is_refused_with_its_reason() {
+        let problem = |text: &str| parse(Kind::Folded, text, &Assumed::default()).unwrap_err().to_string();
+        let off = "a;main;read;schedule;finish_task_switch 900000\na;main;f 5\n";
+        assert!(problem(off).contains("off-CPU"), "{}", problem(off));
+        assert!(problem("a;main;f 12 15\na;main;g 3 4\n").contains("difference of two"));
+        assert!(problem("some prose 12\n").contains("it holds no collapsed stack"));
+        assert!(problem("a;main;f 1.5\n").contains("it holds no collapsed stack"));
+    }
+}

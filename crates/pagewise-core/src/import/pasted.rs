@@ -1,0 +1,202 @@
+//! Text as people paste it: quoted in a mail, fenced in a comment, copied from a web page or a terminal. What was put
+//! around a line is taken off before any parser sees it; the line keeps its number.
+//!
+//! Columns stay where they are as far as they can: the drawings of `perf report` are read by them.
+
+use super::listing::Listing;
+use super::{Parser, Problem};
+use std::borrow::Cow;
+
+/// A parser that gets its lines as the tool printed them.
+pub(super) struct Pasted(pub(super) Box<dyn Parser>);
+
+impl Parser for Pasted {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        match as_printed(line) {
+            Some(line) => self.0.line(number, &line),
+            None => Ok(()),
+        }
+    }
+
+    fn is_whole(&self, line: &str, before: &str) -> bool {
+        match (as_printed(line), as_printed(before)) {
+            (Some(line), before) => self.0.is_whole(&line, before.as_deref().unwrap_or("")),
+            (None, _) => true,
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Listing, Problem> {
+        self.0.finish()
+    }
+}
+
+/// The line without what was put around it. `None`: it is nothing but that, such as a fence.
+pub(super) fn as_printed(line: &str) -> Option<Cow<'_, str>> {
+    // The common case costs one pass and no copy.
+    let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7f).contains(&byte) && !b"&>`~{<".contains(&byte);
+    if line.bytes().all(is_plain) && !line.ends_with("=20") && !is_fence(line.trim()) {
+        return Some(Cow::Borrowed(line));
+    }
+    let mut text = Cow::Borrowed(line.trim_end_matches('\r'));
+    if text.contains('\u{1b}') {
+        text = Cow::Owned(without_escapes(&text));
+    }
+    if text.contains(is_blank) {
+        text = Cow::Owned(text.chars().filter(|c| !is_nothing(*c)).map(|c| if is_blank(c) { ' ' } else { c }).collect());
+    }
+    // Mails in an archive as they were sent (RFC 2045): a blank at the end of a line.
+    while let Some(kept) = text.strip_suffix("=20").map(str::len) {
+        text = match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[..kept]),
+            Cow::Owned(text) => Cow::Owned(text[..kept].to_owned()),
+        };
+    }
+    if text.contains('&') {
+        text = Cow::Owned(without_entities(&text));
+    }
+    text = match (unquoted(&text).len(), text) {
+        (kept, Cow::Borrowed(text)) => Cow::Borrowed(&text[text.len() - kept..]),
+        (kept, Cow::Owned(text)) => Cow::Owned(text[text.len() - kept..].to_owned()),
+    };
+    if is_fence(text.trim()) { None } else { Some(text) }
+}
+
+/// Behind `> `, `>> `, `> > `. The one blank behind the marks belongs to them, any other to the line.
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(behind) = rest.trim_start_matches(' ').strip_prefix('>') {
+        rest = behind.strip_prefix(' ').unwrap_or(behind);
+    }
+    rest
+}
+
+/// Markdown's fences, and what trackers and pages put around a listing.
+fn is_fence(text: &str) -> bool {
+    let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_+.".contains(&byte));
+    let fence = text.strip_prefix("```").or_else(|| text.strip_prefix("~~~"));
+    if fence.is_some_and(|info| is_word(info.trim_start_matches(['`', '~']).trim())) {
+        return true;
+    }
+    let lower = text.to_ascii_lowercase();
+    let is_macro = |name: &str| {
+        lower.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).is_some_and(|inside| {
+            inside.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        })
+    };
+    let is_tag = matches!(
+        lower.as_str(),
+        "<pre>" | "</pre>" | "<code>" | "</code>" | "<pre><code>" | "</code></pre>" | "[code]" | "[/code]"
+    );
+    is_tag || is_macro("code") || is_macro("noformat")
+}
+
+/// What a page or a mail program writes for a blank.
+fn is_blank(c: char) -> bool {
+    matches!(c, '\u{a0}' | '\u{2000}'..='\u{200b}' | '\u{202f}' | '\u{205f}' | '\u{2060}' | '\u{3000}' | '\u{feff}')
+}
+
+/// Blanks without width.
+fn is_nothing(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
+}
+
+/// What an HTML page writes for the letters that it needs itself, each once: `&amp;gt;` is `&gt;`.
+fn without_entities(line: &str) -> String {
+    const ENTITIES: [(&str, &str); 8] = [
+        ("&gt;", ">"),
+        ("&lt;", "<"),
+        ("&amp;", "&"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&nbsp;", " "),
+        ("&#160;", " "),
+    ];
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('&') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (entity, letter) = ENTITIES.into_iter().find(|(entity, _)| rest.starts_with(entity)).unwrap_or(("&", "&"));
+        plain.push_str(letter);
+        rest = &rest[entity.len()..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Without what moves a terminal's cursor and colours its letters (ECMA-48).
+fn without_escapes(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '\u{1b}' {
+            plain.push(c);
+        } else if chars.next_if_eq(&']').is_some() {
+            // A title: up to BEL, or to ESC and a backslash.
+            while let Some(c) = chars.next() {
+                if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
+                    break;
+                }
+            }
+        } else if let Some(kind) = chars.next() {
+            // CSI: up to its final letter. A character set: one letter. Anything else is two letters long.
+            match kind {
+                '[' => drop(chars.by_ref().find(|c| ('@'..='~').contains(c))),
+                '(' | ')' | '*' | '+' => drop(chars.next()),
+                _ => {}
+            }
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn reads(line: &str, printed: &str) {
+        assert_eq!(as_printed(line).as_deref(), Some(printed), "{line:?}");
+    }
+
+    #[test]
+    fn a_line_that_nobody_touched_is_not_copied() {
+        assert!(matches!(as_printed("  12.34%  java\t[k] f"), Some(Cow::Borrowed(_))));
+        assert!(matches!(as_printed(" 1  0      0 21794168\t12"), Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn quoting_of_mails_is_taken_off_and_columns_stay() {
+        reads("> a", "a");
+        reads(">> a", "a");
+        reads("> >  a", " a");
+        reads(" > a", "a");
+        reads(">", "");
+        reads("&gt; &gt;    1.00%  [k] a&lt;b&gt;(c&amp;)", "   1.00%  [k] a<b>(c&)");
+        reads("a -> b > c", "a -> b > c");
+        reads("&amp;gt;", "&gt;");
+        reads("a & b", "a & b");
+    }
+
+    #[test]
+    fn blanks_of_pages_ends_of_windows_and_codes_of_terminals_are_plain() {
+        reads("\u{a0}\u{a0}12\u{a0}a\u{200b}b\r", "  12 ab");
+        reads("\u{1b}[H\u{1b}[2J   PerfTop: 1\u{1b}[0m", "   PerfTop: 1");
+        reads("\u{1b}]0;title\u{7}a\u{1b}(Bb\u{1b}]2;x\u{1b}\\c", "abc");
+        reads("\u{1b}[31", "");
+        reads("a\u{1b}", "a");
+        reads("a\tb\u{a0}", "a\tb ");
+        reads(">    |         =20", "   |         ");
+    }
+
+    #[test]
+    fn fences_are_no_lines() {
+        for fence in ["```", "```text", "~~~", "> ```", "{noformat}", "{code:none}", "<pre>", "[code]", "````"] {
+            assert_eq!(as_printed(fence), None, "{fence}");
+        }
+        for line in ["```a b", "{code} x", "<pre> 12", "[kernel]", ""] {
+            reads(line, line);
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Rows of a profile and the drawings below them, as stacks.
+//!
+//! What a function has of its own stands in its row, and that is what its stacks have together: a drawing only tells who
+//! called it. What a drawing does not tell, or cannot be understood, stays with the function alone.
+
+use super::kernel_names::{self, is_kernel_thread};
+use super::perf_graph::{Graph, Reading, Way};
+use super::perf_top::Entry;
+use crate::recording::Frame;
+use std::collections::{HashMap, HashSet};
+
+/// A stack and how often it was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stack {
+    /// The innermost first.
+    pub(super) frames: Vec<Frame>,
+    pub(super) comm: String,
+    pub(super) pid: Option<u32>,
+    pub(super) count: u64,
+}
+
+/// All stacks of a table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) stacks: Vec<Stack>,
+    /// How much there was, listed or not.
+    pub(super) total: u64,
+    /// Counts are samples, and no hundredths of a percent.
+    pub(super) is_of_samples: bool,
+    pub(super) notes: Vec<String>,
+}
+
+/// Hundredths of a percent.
+const WHOLE: u64 = 10_000;
+
+/// Each of some hundred rows was rounded; more than this is no rounding.
+const TOO_MUCH: u64 = 10_500;
+
+/// Which end a drawing begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// With the function of the row, and goes on with who called it.
+    Callee,
+    /// With the outermost function.
+    Caller,
+}
+
+/// Stacks of rows. `children_only`: the table has no shares of functions themselves.
+///
+/// # Errors
+/// When there are only shares that overlap.
+pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, String> {
+    let reading = reading_of(entries);
+    let modules = modules_of(entries);
+    let has_children = entries.iter().any(|entry| entry.row.children.is_some());
+    let sum = entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.row.share));
+    if children_only || (!has_children && sum > TOO_MUCH) {
+        return of_children(entries, reading, &modules, sum);
+    }
+    let is_of_samples = entries.iter().all(|entry| entry.row.samples.is_some());
+    let count = |entry: &Entry| if is_of_samples { entry.row.samples.unwrap_or(0) } else { entry.row.share };
+    let order = if has_children { order_of(entries) } else { Order::Callee };
+    let outer = if has_children && order == Order::Caller { ways_from_outside(entries, reading) } else { HashMap::new() };
+    let mut stacks = Vec::with_capacity(entries.len());
+    for entry in entries.iter().filter(|entry| count(entry) > 0) {
+        let ways = match (has_children, order) {
+            (true, Order::Caller) => {
+                // Ways were measured in hundredths of a percent, as the function's own share.
+                let found = outer.get(&(entry.row.comm.as_str(), entry.row.name.as_str()));
+                let found = found.map_or(&[][..], Vec::as_slice);
+                let all = found.iter().map(|way| way.part).sum::<f64>().max(entry.row.share as f64).max(1.0);
+                found.iter().map(|way| Way { names: way.names.clone(), part: way.part / all }).collect()
+            }
+            (true, Order::Callee) => callers(entry, reading, entry.row.children.unwrap_or(entry.row.share)),
+            (false, _) => callers(entry, reading, entry.row.share),
+        };
+        add(&mut stacks, entry, ways, count(entry), &modules);
+    }
+    // The largest share is printed with the smallest relative error.
+    let total = match entries.iter().max_by_key(|entry| entry.row.share) {
+        Some(largest) if is_of_samples && largest.row.share > 0 => {
+            (count(largest) as f64 * WHOLE as f64 / largest.row.share as f64).round() as u64
+        }
+        _ => WHOLE,
+    };
+    Ok(Seen { stacks, total, is_of_samples, notes: Vec::new() })
+}
+
+/// Adds a function's count, spread over the ways that lead to it. Names of ways begin with the function.
+fn add(stacks: &mut Vec<Stack>, entry: &Entry, ways: Vec<Way>, count: u64, modules: &HashMap<&str, Option<&str>>) {
+    let row = &entry.row;
+    let mut stack = |frames: Vec<Frame>, count: u64| {
+        if count > 0 {
+            stacks.push(Stack { frames, comm: row.comm.clone(), pid: row.pid, count });
+        }
+    };
+    let mut flat = vec![row.frame()];
+    if let Some(caller) = &row.caller {
+        flat.push(frame(caller, modules));
+        kernel_names::mark(&mut flat, row.frame().is_kernel());
+    }
+    let (mut given, mut until, mut sum) = (0, 0.0, Vec::with_capacity(ways.len()));
+    for way in &ways {
+        until += way.part;
+        let next = ((count as f64 * until).round() as u64).clamp(given, count);
+        sum.push(next - given);
+        given = next;
+    }
+    // What rounding left over is no other way.
+    if let Some(largest) = (0..sum.len()).max_by_key(|at| sum[*at])
+        && (count - given).saturating_mul(50) < count
+    {
+        sum[largest] += count - given;
+        given = count;
+    }
+    for (way, count) in ways.into_iter().zip(sum) {
+        let mut frames = vec![row.frame()];
+        frames.extend(way.names.iter().skip(1).map(|name| frame(name, modules)));
+        kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
+        stack(if frames.len() > 1 { frames } else { flat.clone() }, count);
+    }
+    stack(flat, count - given);
+}
+
+fn frame(name: &str, modules: &HashMap<&str, Option<&str>>) -> Frame {
+    let module = modules.get(name).copied().flatten().unwrap_or("");
+    Frame { name: name.to_owned(), module: module.to_owned() }
+}
+
+/// What rows say about the modules of functions. `None` where two say different things.
+fn modules_of(entries: &[Entry]) -> HashMap<&str, Option<&str>> {
+    let mut modules: HashMap<&str, Option<&str>> = HashMap::new();
+    for row in entries.iter().map(|entry| &entry.row) {
+        let module = row.module.as_str();
+        modules.entry(&row.name).and_modify(|known| *known = known.filter(|known| *known == module)).or_insert(Some(module));
+    }
+    modules
+}
+
+/// Shares of all drawings of a file are of one kind: the one that more of them can be.
+fn reading_of(entries: &[Entry]) -> Reading {
+    let drawn = || entries.iter().filter(|entry| !entry.graph.is_empty());
+    let fits = |reading| drawn().filter(|entry| entry.graph.fits(reading, whole(entry))).count();
+    let (absolute, relative) = (fits(Reading::Absolute), fits(Reading::Relative));
+    let is_old = drawn().any(|entry| entry.graph.is_old);
+    if relative > absolute || (relative == absolute && is_old) { Reading::Relative } else { Reading::Absolute }
+}
+
+/// What a drawing is of.
+fn whole(entry: &Entry) -> u64 {
+    entry.row.children.unwrap_or(entry.row.share)
+}
+
+/// Whether two names are of one function: a row may be too narrow for the whole name.
+fn is_same(row: &str, drawn: &str) -> bool {
+    row == drawn || (row.len() >= 20 && drawn.starts_with(row))
+}
+
+/// Ways from the function of a row outwards. What does not begin or end with it is none.
+fn callers(entry: &Entry, reading: Reading, share: u64) -> Vec<Way> {
+    let name = entry.row.name.as_str();
+    let Some(mut ways) = entry.graph.ways(reading, share) else { return Vec::new() };
+    if entry.graph.first().next().is_none() || !entry.graph.first().all(|first| is_same(name, first)) {
+        ways.iter_mut().for_each(|way| way.names.reverse());
+    }
+    ways.retain(|way| way.names.first().is_some_and(|first| is_same(name, first)));
+    ways
+}
+
+/// With Children, a drawing shows who was called (perf from 4.5) or who called. Told by what drawings end with: functions
+/// that have samples of their own, or those that have none; where they are not listed, by where programs and the kernel begin.
+fn order_of(entries: &[Entry]) -> Order {
+    let mut own: HashMap<&str, (u64, u64)> = HashMap::new();
+    for row in entries.iter().map(|entry| &entry.row) {
+        let (share, children) = own.entry(&row.name).or_default();
+        *share = share.saturating_add(row.share);
+        *children = children.saturating_add(row.children.unwrap_or(0));
+    }
+    let is_outermost = |name: &str| {
+        kernel_names::is_entry(name) || matches!(name, "main" | "_start" | "start_thread" | "clone" | "clone3" | "__libc_start_main")
+    };
+    let mut vote = 0i64;
+    for entry in entries {
+        for name in entry.graph.last() {
+            vote += match own.get(name) {
+                _ if is_outermost(name) => -2,
+                Some((share, children)) if share.saturating_mul(2) >= *children => 1,
+                Some((0, _)) => -1,
+                _ => 0,
+            };
+        }
+        vote += entry.graph.first().filter(|name| is_outermost(name)).count() as i64;
+    }
+    let is_old = entries.iter().any(|entry| entry.graph.is_old);
+    if vote > 0 || (vote == 0 && !is_old) { Order::Caller } else { Order::Callee }
+}
+
+/// Ways inwards from the outermost functions that have a row, by command and the function they end with; `part` in
+/// hundredths of a percent. A drawing that is part of one before it is passed over, so that nothing counts twice.
+fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str), Vec<Way>> {
+    let names: HashSet<&str> = entries.iter().map(|entry| entry.row.name.as_str()).collect();
+    let mut inside: HashSet<(&str, &str)> = HashSet::new();
+    let mut found: HashMap<(&str, &str), Vec<Way>> = HashMap::new();
+    for entry in entries {
+        let comm = entry.row.comm.as_str();
+        if inside.contains(&(comm, entry.row.name.as_str())) {
+            continue;
+        }
+        let Some(ways) = entry.graph.ways(reading, whole(entry)) else { continue };
+        for name in entry.graph.behind_first() {
+            inside.insert((comm, name));
+        }
+        for mut way in ways {
+            let Some(last) = way.names.last() else { continue };
+            let Some(last) = names.get(last.as_str()).copied() else { continue };
+            way.names.reverse();
+            way.part *= whole(entry) as f64;
+            found.entry((comm, last)).or_default().push(way);
+        }
+    }
+    found
+}
+
+/// Only shares of functions with all they call: they overlap, and what each has of its own is in the drawings alone.
+fn of_children(
+    entries: &[Entry],
+    reading: Reading,
+    modules: &HashMap<&str, Option<&str>>,
+    sum: u64,
+) -> Result<Seen, String> {
+    const NOTE: &str = "perf: it has no column of what functions have themselves (Self), only of what they have with all they \
+                        call (Children)";
+    let mut seen = Seen { total: WHOLE, ..Seen::default() };
+    let mut inside: HashSet<(&str, &str)> = HashSet::new();
+    let is_drawn = |entry: &&Entry| !entry.graph.is_empty();
+    if order_of_children(entries) == Order::Caller {
+        for entry in entries.iter().filter(is_drawn) {
+            let row = &entry.row;
+            if inside.contains(&(row.comm.as_str(), row.name.as_str())) {
+                continue;
+            }
+            let Some(ways) = entry.graph.ways(reading, row.share) else { continue };
+            inside.extend(entry.graph.behind_first().map(|name| (row.comm.as_str(), name)));
+            for way in ways {
+                let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
+                let in_kernel = frames.first().is_some_and(Frame::is_kernel) || is_kernel_thread(&row.comm);
+                kernel_names::mark(&mut frames, in_kernel);
+                let count = (way.part * row.share as f64).round() as u64;
+                seen.stacks.push(Stack { frames, comm: row.comm.clone(), pid: row.pid, count });
+            }
+        }
+    }
+    let drawn = seen.stacks.iter().fold(0u64, |sum, stack| sum.saturating_add(stack.count));
+    if drawn > 0 && drawn <= TOO_MUCH {
+        seen.notes.push(format!("{NOTE}; what they have themselves is taken from its call graphs"));
+        return Ok(seen);
+    }
+    if sum > TOO_MUCH {
+        return Err(format!(
+            "it lists functions with all that they call (Children) and not what they have themselves (Self): its shares \
+             overlap, and add up to {} %",
+            sum / 100
+        ));
+    }
+    seen.notes.push(NOTE.to_owned());
+    seen.stacks.clear();
+    for entry in entries {
+        add(&mut seen.stacks, entry, Vec::new(), entry.row.share, modules);
+    }
+    Ok(seen)
+}
+
+/// As [`order_of`], where no row says what functions have themselves: the drawing of the largest begins with it either way.
+fn order_of_children(entries: &[Entry]) -> Order {
+    let ends = |graph: &Graph| graph.last().filter(|name| kernel_names::is_entry(name)).count();
+    let begins = |graph: &Graph| graph.first().filter(|name| kernel_names::is_entry(name)).count();
+    let (ends, begins) = entries.iter().fold((0, 0), |(all_ends, all_begins), entry| {
+        (all_ends + ends(&entry.graph), all_begins + begins(&entry.graph))
+    });
+    let is_old = entries.iter().any(|entry| entry.graph.is_old);
+    if begins > ends || (begins == ends && !is_old) { Order::Caller } else { Order::Callee }
+}
