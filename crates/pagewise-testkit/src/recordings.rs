@@ -27,6 +27,8 @@ pub struct EachSecond {
     pub system: f64,
     /// Faults that wait for a disk.
     pub major_faults: u64,
+    /// Faults that need none.
+    pub minor_faults: u64,
     /// Bytes by which it becomes larger.
     pub bytes: u64,
 }
@@ -96,6 +98,13 @@ impl RecordingBuilder {
             ("Committed_AS", 6.0),
             ("CommitLimit", 12.0),
             ("Hugepagesize", 2.0 / 1024.0),
+            ("Shmem", 0.1),
+            ("SwapCached", 0.0),
+            ("PageTables", 0.02),
+            ("KernelStack", 0.01),
+            ("VmallocUsed", 0.03),
+            ("Percpu", 0.01),
+            ("Hugetlb", 0.0),
         ] {
             made = made.gib(name, gib);
         }
@@ -154,6 +163,9 @@ impl RecordingBuilder {
             made = made.counter("vmstat", name, "", |_| 0.0);
         }
         made = made.counter("vmstat", "thp_fault_alloc", "", |_| 0.5).counter("vmstat", "numa_hit", "", |_| 20_000.0);
+        made = made.counter("vmstat", "pgfree", "", |_| 6_000.0);
+        made =
+            made.level("cgroups", "nr_descendants", "", |_| 60.0).level("cgroups", "nr_dying_descendants", "", |_| 2.0);
         made = made.counter("vmstat", "pgfault", "", |_| 5_000.0).counter("vmstat", "pgpgin", "", |_| 200.0);
         made = made.level("vmstat", "nr_dirty", "", |_| 2_000.0).level("vmstat", "nr_writeback", "", |_| 0.0);
         made = made.level("vmstat", "nr_dirty_threshold", "", |_| 500_000.0);
@@ -434,6 +446,7 @@ impl RecordingBuilder {
             let used = |seconds: u64| Used {
                 system: (each_second.system * seconds as f64 * 1e9) as u64,
                 major_faults: each_second.major_faults * seconds,
+                minor_faults: each_second.minor_faults * seconds,
                 ..Used::default()
             };
             let seconds = beat as u64 * BEAT;

@@ -1,4 +1,4 @@
-//! Page faults of the whole host.
+//! Page faults of the whole host, and pages that were given back.
 
 use super::prelude::*;
 
@@ -18,4 +18,7 @@ catalogue! {
         .line(Panel::Faults, "major_faults", "from disk", PerSecond)
         .column("maj", 3)
         .measure("host_major_faults");
+    /// Pages that went back to the kernel's free lists, whoever had them.
+    FREED = Quantity::total("vmstat", &[Is("pgfree")], Pages)
+        .printed(&[Printed::sum(&[(IMPORT, "pgfree_per_second")])]);
 }

@@ -55,4 +55,14 @@ catalogue! {
     /// CPU time that recording itself took.
     OWN_CPU = Quantity::total("self", &[Is("sampler_cpu"), Is("writer_cpu"), Is("walker_cpu")], Microseconds)
         .line(Panel::Own, "own_cpu", "CPU of the recorder", Share);
+    /// Control groups that live (version 2, below the root).
+    CGROUPS_LIVING = Quantity::level("cgroups", &[Is("nr_descendants")], Count)
+        .since("4.14 (kernel/cgroup/cgroup.c), cgroup v2");
+    /// Control groups that were removed and are still kept (version 2).
+    CGROUPS_DYING = Quantity::level("cgroups", &[Is("nr_dying_descendants")], Count)
+        .since("4.14 (kernel/cgroup/cgroup.c), cgroup v2");
+    /// Control groups of each controller of version 1, those that were removed and are still kept among them.
+    CGROUPS_OF_CONTROLLER = Quantity::level("controllers", &[Is("groups")], Count)
+        .each()
+        .since("2.6.24 (kernel/cgroup.c), cgroup v1");
 }

@@ -11,8 +11,6 @@ catalogue! {
         .column("free", 4);
     /// Page cache and shared memory.
     CACHED = Quantity::level("meminfo", &[Is("Cached")], KiB);
-    /// Shared memory and tmpfs, which are a part of the page cache that no file on a disk stands behind.
-    SHMEM = Quantity::level("meminfo", &[Is("Shmem")], KiB);
     /// Cached blocks of devices.
     BUFFERS = Quantity::level("meminfo", &[Is("Buffers")], KiB);
     /// Page cache with shared memory and blocks of devices.
@@ -68,6 +66,34 @@ catalogue! {
     COMMITTED = Quantity::level("meminfo", &[Is("Committed_AS")], KiB);
     /// The most that may be promised where overcommit is refused.
     COMMIT_LIMIT = Quantity::level("meminfo", &[Is("CommitLimit")], KiB);
+    /// Shared memory: tmpfs, System V and POSIX segments, shared anonymous mappings. Part of `Cached`.
+    SHMEM = Quantity::level("meminfo", &[Is("Shmem")], KiB)
+        .since("2.6.32 (fs/proc/meminfo.c)")
+        .aside(Panel::Memory, "shmem", "shared", Bytes);
+    /// Memory that is in swap, too. No part of `Cached`.
+    SWAP_CACHED = Quantity::level("meminfo", &[Is("SwapCached")], KiB);
+    /// Tables of translations of programs.
+    PAGE_TABLES = Quantity::level("meminfo", &[Is("PageTables")], KiB);
+    /// Tables of translations that no program's own are, such as those of guests.
+    OTHER_PAGE_TABLES = Quantity::level("meminfo", &[Is("SecPageTables")], KiB)
+        .since("6.1 (fs/proc/meminfo.c)");
+    /// Stacks of tasks in the kernel.
+    KERNEL_STACK = Quantity::level("meminfo", &[Is("KernelStack")], KiB)
+        .since("2.6.32 (fs/proc/meminfo.c)");
+    /// Memory the kernel maps page by page; 0 from 4.4 to 5.2, which did not count it.
+    VMALLOC_USED = Quantity::level("meminfo", &[Is("VmallocUsed")], KiB);
+    /// Memory the kernel keeps for each CPU.
+    PERCPU = Quantity::level("meminfo", &[Is("Percpu")], KiB)
+        .since("4.20 (fs/proc/meminfo.c)");
+    /// Memory set aside as huge pages of any size.
+    HUGETLB_MEMORY = Quantity::level("meminfo", &[Is("Hugetlb")], KiB)
+        .since("4.15 (fs/proc/meminfo.c)");
+    /// Compressed swap that is kept in memory.
+    ZSWAP_POOL = Quantity::level("meminfo", &[Is("Zswap")], KiB)
+        .since("5.19 (fs/proc/meminfo.c)");
+    /// Memory that the hypervisor took back by a balloon.
+    BALLOON = Quantity::level("meminfo", &[Is("Balloon")], KiB)
+        .since("6.16 (fs/proc/meminfo.c)");
     /// Free blocks by zone and order.
     FREE_BLOCKS = Quantity::level("buddyinfo", &[Is("free_blocks")], Count).each();
     /// All memory, worked out from what another tool says is used, and which part that is.

@@ -14,4 +14,7 @@ catalogue! {
     /// Shootdowns of translations received from other CPUs.
     TLB_REMOTE_RECEIVED = Quantity::total("vmstat", &[Is("nr_tlb_remote_flush_received")], Count)
         .since("3.12 (include/linux/vm_event_item.h), with CONFIG_DEBUG_TLBFLUSH");
+    /// Shootdowns of translations sent to other CPUs.
+    TLB_REMOTE_SENT = Quantity::total("vmstat", &[Is("nr_tlb_remote_flush")], Count)
+        .since("3.12 (include/linux/vm_event_item.h), with CONFIG_DEBUG_TLBFLUSH");
 }

@@ -58,6 +58,18 @@ pub enum Family {
     Memory,
     /// Asking the kernel's caches (names of files, inodes and others) to give something back.
     SlabShrink,
+    /// Taking small pages at page faults and giving them back.
+    Churn,
+    /// The same in a profile without callers: what CPUs are in by themselves meanwhile.
+    FlatChurn,
+    /// Of that, giving back.
+    GiveBack,
+    /// Giving memory back by `madvise`, and keeping its addresses.
+    Dontneed,
+    /// Starting a process, and taking down one that ends.
+    Lifetime,
+    /// Moving pages from place to place, whoever asks.
+    Migration,
 }
 
 impl Family {
@@ -86,6 +98,11 @@ impl Family {
             Family::SystemCall => "system calls",
             Family::Memory => "getting and giving back memory",
             Family::SlabShrink => "shrinking the kernel's caches",
+            Family::Churn | Family::FlatChurn => "taking and giving back small pages",
+            Family::GiveBack => "giving back pages",
+            Family::Dontneed => "giving back pages by madvise",
+            Family::Lifetime => "starting and ending processes",
+            Family::Migration => "moving pages",
         }
     }
 
@@ -483,8 +500,10 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "dispose_list",
             "prune_super",
             "super_cache_*",
-            "list_lru_*",
-            "__list_lru_*",
+            "list_lru_count_*",
+            "list_lru_walk_*",
+            "__list_lru_walk_*",
+            "__list_lru_count_*",
             "inode_lru_isolate",
             "dentry_lru_isolate",
             "xfs_reclaim_inodes*",
@@ -502,6 +521,104 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "arc_shrinker_*",
             "zpl_prune_sb",
             "arc_prune_*",
+        ],
+    ),
+    // Zeroing is under the fault in most kernels; where only leaves are known it stands alone.
+    (
+        Family::Churn,
+        &[
+            "do_anonymous_page",
+            "alloc_anon_folio",
+            "clear_page*",
+            "clear_user_highpage",
+            "unmap_vmas",
+            "unmap_page_range",
+            "zap_*",
+            "tlb_finish_mmu",
+            "tlb_flush_mmu",
+            "madvise_dontneed*",
+        ],
+    ),
+    (
+        Family::FlatChurn,
+        &[
+            "clear_page*",
+            "do_anonymous_page",
+            "__handle_mm_fault",
+            "handle_mm_fault",
+            "do_user_addr_fault",
+            "asm_exc_page_fault",
+            "exc_page_fault",
+            "page_fault",
+            "__do_page_fault",
+            "native_irq_return_iret",
+            "get_page_from_freelist",
+            "rmqueue*",
+            "__rmqueue*",
+            "__mod_memcg_lruvec_state",
+            "unmap_page_range",
+            "zap_*",
+            "release_pages",
+            "folios_put_refs",
+            "free_unref_*",
+            "free_frozen_page*",
+            "free_pcppages_bulk",
+            "free_hot_cold_page*",
+            "free_pages_and_swap_cache",
+            "folio_remove_rmap_*",
+            "page_remove_rmap",
+        ],
+    ),
+    (
+        Family::GiveBack,
+        &[
+            "unmap_vmas",
+            "unmap_page_range",
+            "zap_*",
+            "tlb_finish_mmu",
+            "tlb_flush_mmu",
+            "madvise_dontneed*",
+            "release_pages",
+            "folios_put_refs",
+            "free_pages_and_swap_cache",
+        ],
+    ),
+    (Family::Dontneed, &["madvise_dontneed*", "madvise_vma_behavior", "do_madvise*", "sys_madvise", "SyS_madvise"]),
+    (
+        Family::Lifetime,
+        &[
+            "exit_mmap",
+            "mmput",
+            "__mmput",
+            "do_exit",
+            "do_group_exit",
+            "exec_mmap",
+            "flush_old_exec",
+            "begin_new_exec",
+            "load_elf_binary",
+            "bprm_execve",
+            "do_execve*",
+            "copy_process*",
+            "kernel_clone",
+            "_do_fork",
+            "do_fork",
+        ],
+    ),
+    (Family::Migration, &["migrate_pages*", "try_to_migrate*", "migrate_folio*", "unmap_and_move*"]),
+    (
+        Family::Shootdown,
+        &[
+            "on_each_cpu_cond_mask",
+            "arch_tlbbatch_flush",
+            "flush_tlb_func*",
+            "flush_tlb_page",
+            "flush_tlb_others*",
+            "flush_tlb_multi",
+            "try_to_unmap_flush*",
+            "native_smp_call_function_many*",
+            "hyperv_flush_tlb_*",
+            "kvm_flush_tlb_*",
+            "xen_flush_tlb_*",
         ],
     ),
 ];

@@ -91,7 +91,7 @@ fn notes(look: &Look) -> Vec<String> {
     let by_timer = look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock));
     let note = "Stacks were sampled by a timer (cpu-clock), as where the processor's counters are not to be had: code that \
                 runs with interrupts off is charged to where they are allowed again.";
-    by_timer.then(|| note.to_owned()).into_iter().collect()
+    by_timer.then(|| note.to_owned()).into_iter().chain(rules::growth_note(look)).collect()
 }
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look) -> Finding {

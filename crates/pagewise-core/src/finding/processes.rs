@@ -17,6 +17,8 @@ pub enum By {
     MajorFaults,
     /// Their CPU time in the kernel.
     SystemTime,
+    /// Their page faults that needed no disk.
+    MinorFaults,
 }
 
 /// The walks of a recording.
@@ -42,6 +44,9 @@ impl ProcessesSeen {
         let walks = self.covering(over, windows);
         let summed = |of: fn(&ProcessRow) -> u64| named(&sum(&walks, of, u64::saturating_add));
         match by {
+            By::MinorFaults => {
+                (summed(|row| row.grown.map_or(0, |grown| grown.used.minor_faults)), "page faults that needed no disk")
+            }
             By::SystemTime => (summed(|row| row.grown.map_or(0, |grown| grown.used.system)), "CPU time in the kernel"),
             By::MajorFaults => {
                 let found = summed(|row| row.grown.map_or(0, |grown| grown.used.major_faults));
@@ -68,6 +73,18 @@ impl ProcessesSeen {
                 (found, "memory")
             }
         }
+    }
+
+    /// Page faults a second, without those that waited for a disk, of the processes that lived from one walk to the next.
+    /// `None`: there is no time between walks.
+    #[must_use]
+    pub fn minor_faults(&self) -> Option<f64> {
+        let (first, last) = (self.walks.first()?, self.walks.last()?);
+        let seconds = last.from.saturating_sub(first.from) as f64 * 1e-9;
+        let rows = self.walks.iter().flat_map(|walk| &walk.rows);
+        let faults =
+            rows.filter_map(|row| row.grown).fold(0u64, |all, grown| all.saturating_add(grown.used.minor_faults));
+        (seconds > 0.0).then(|| faults as f64 / seconds)
     }
 
     /// The walks that have something of a window that hits in the time since the walk before.

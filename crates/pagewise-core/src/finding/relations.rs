@@ -48,6 +48,19 @@ const FOLLOWS: &[(&str, &str, &str)] = &[
     ("oom-risk", "hugetlb-waste", "idle huge pages cannot be reclaimed when memory is needed"),
     ("oom-risk", "slab-bloat", "the kernel's caches hold what is needed"),
     ("oom-risk", "thp-bloat", "huge pages hold in vain what is needed"),
+    ("mmap-lock-contention", "fault-churn", "each mapping that is made and taken down holds the lock"),
+    ("tlb-shootdowns", "fault-churn", "what is given back has to be forgotten by the other CPUs"),
+    (
+        "tlb-shootdowns",
+        "numa-imbalance",
+        "pages that NUMA balancing takes away or moves have to be forgotten by the other CPUs",
+    ),
+    ("oom-risk", "shmem-fill", "shared memory and tmpfs hold what is needed"),
+    ("swap-thrash", "shmem-fill", "shared memory and tmpfs leave the rest too little"),
+    ("page-cache-thrash", "shmem-fill", "shared memory and tmpfs leave the page cache too little"),
+    ("oom-risk", "kernel-memory-leak", "what nobody accounts for is missing where it is needed"),
+    ("swap-thrash", "kernel-memory-leak", "what nobody accounts for is missing elsewhere"),
+    ("slab-bloat", "dying-cgroups", "each group that died keeps objects of its own"),
 ];
 
 /// The cause has to be there for so much of the time of what follows. Ours.

@@ -13,7 +13,7 @@ use crate::store::recording::RecordingError;
 use flate2::read::MultiGzDecoder;
 use pagewise_core::import::{self, Assumed, Imported, Kind, Listing, Parser, Problem};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 

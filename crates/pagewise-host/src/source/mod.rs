@@ -9,6 +9,7 @@ use visit::Parse;
 
 pub mod buddyinfo;
 pub mod cgroup;
+pub mod controllers;
 pub mod cpu;
 pub mod dentries;
 pub mod diskstats;
@@ -65,6 +66,9 @@ pub const TEXT_FILES: &[TextFile] = &[
     text("psi_cpu", "/proc/pressure/cpu", psi::visit, Pace::EveryTick),
     text("swaps", swaps::PATH, swaps::visit, Pace::EverySecond),
     text("dentries", dentries::PATH, dentries::visit, Pace::EverySecond),
+    // Version 2 counts groups at its root; version 1 by controller. Either takes a few lines and no walk over groups.
+    text("cgroups", "/sys/fs/cgroup/cgroup.stat", vmstat::visit, Pace::EverySecond),
+    text("controllers", controllers::PATH, controllers::visit, Pace::EverySecond),
 ];
 
 /// Files with one number each that are recorded as one source, such as those of sysfs.

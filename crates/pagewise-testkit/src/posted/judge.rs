@@ -74,7 +74,7 @@ pub fn judge(case: Case) -> Judged {
     let files: Vec<KindFile> = case.files.iter().map(path).collect();
     let mut assumed = Assumed::default();
     if !case.kernel.is_empty() {
-        assumed.about.insert("kernel".to_owned(), case.kernel.clone());
+        assumed.about("kernel", &case.kernel).expect("a key that anybody may give");
     }
     let imported = match import::open(&files, &assumed) {
         Ok(imported) => imported,

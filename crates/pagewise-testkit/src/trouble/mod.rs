@@ -16,6 +16,7 @@ mod streams;
 mod compaction_storm;
 mod direct_reclaim_stalls;
 mod dirty_throttling;
+mod fault_churn;
 mod fork_cow_thp;
 mod fragmentation;
 mod full_host;
@@ -169,6 +170,7 @@ pub const TROUBLES: &[Trouble] = &[
     oom_risk::TROUBLE,
     fork_cow_thp::TROUBLE,
     mmap_lock_contention::TROUBLE,
+    fault_churn::TROUBLE,
     unexplained_system_time::TROUBLE,
 ];
 
@@ -182,6 +184,10 @@ pub const LOADS: &[Trouble] = &[full_host::LOAD];
 /// behaviour.
 pub const NOT_MADE: &[(&str, &str)] = &[
     ("numa-imbalance", "needs a second memory node"),
+    ("tlb-shootdowns", "needs a process on more CPUs than two, and a kernel or a profile that tells of shootdowns"),
+    ("shmem-fill", "would take most of the host's memory in a place that no process of ours holds"),
+    ("kernel-memory-leak", "needs a module of the kernel that leaks"),
+    ("dying-cgroups", "needs thousands of control groups, which the kernel keeps for hours"),
     ("tlb-bound", "needs hardware counters, which a virtual machine without a PMU lacks"),
     ("measurement-caveat", "a clock that is wrong, steal by neighbours and lost samples are not ours to make"),
 ];

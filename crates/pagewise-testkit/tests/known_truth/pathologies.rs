@@ -90,6 +90,8 @@ fn committed_recordings_tell_of_a_host_only_what_is_allowed() {
         "psi_cpu",
         "swaps",
         "dentries",
+        "cgroups",
+        "controllers",
         "thp",
         "self",
         "threads",

@@ -8,12 +8,15 @@ use super::rule::Rule;
 mod compaction_storm;
 mod direct_reclaim_stalls;
 mod dirty_throttling;
+mod dying_cgroups;
+mod fault_churn;
 mod fork_cow_thp;
 mod fragmentation;
 mod groups;
 mod hugetlb_waste;
 mod job_thp;
 mod kcompactd_burn;
+mod kernel_memory_leak;
 mod khugepaged_burn;
 mod kswapd_saturation;
 mod measurement_caveat;
@@ -25,6 +28,7 @@ mod numa_imbalance;
 mod oom_risk;
 mod page_cache_thrash;
 mod room;
+mod shmem_fill;
 mod slab_bloat;
 mod swap_thrash;
 mod swappiness_misuse;
@@ -33,6 +37,7 @@ mod thp_bloat;
 mod thp_fault_cost;
 mod threads;
 mod tlb_bound;
+mod tlb_shootdowns;
 mod unevictable_memory;
 mod unexplained_system_time;
 mod watermark_boost;
@@ -56,6 +61,7 @@ mod prelude {
 }
 
 pub(super) use compaction_storm::NOT as NOT_A_STORM;
+pub(super) use fault_churn::note as growth_note;
 
 /// Every rule, in the order in which they are asked.
 pub const ALL: &[&Rule] = &[
@@ -82,6 +88,11 @@ pub const ALL: &[&Rule] = &[
     &oom_risk::RULE,
     &fork_cow_thp::RULE,
     &mmap_lock_contention::RULE,
+    &fault_churn::RULE,
+    &tlb_shootdowns::RULE,
+    &shmem_fill::RULE,
+    &kernel_memory_leak::RULE,
+    &dying_cgroups::RULE,
     &measurement_caveat::RULE,
     &unexplained_system_time::RULE,
 ];

@@ -5,7 +5,7 @@ use super::super::rule::Step;
 use super::prelude::*;
 
 /// Findings that explain a high system share by themselves.
-const EXPLAIN: [&str; 17] = [
+const EXPLAIN: [&str; 19] = [
     "compaction-storm",
     "thp-fault-cost",
     "khugepaged-burn",
@@ -23,6 +23,8 @@ const EXPLAIN: [&str; 17] = [
     "oom-risk",
     "mthp-misset",
     "fragmentation",
+    "fault-churn",
+    "tlb-shootdowns",
 ];
 
 pub(super) const RULE: Rule = Rule {
@@ -89,6 +91,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     if let Some(swapping) = swaps(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(swapping);
+    }
+    if let Some(grows) = super::fault_churn::grows(look, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
+        return Verdict::NotFound(grows);
     }
     let calls = super::system_calls::plain(case, &symptom.hits);
     let verdict = case.decide(symptom, Vec::new());

@@ -1,0 +1,426 @@
+//! Small pages that are taken at page faults, zeroed, and given back, over and over.
+//!
+//! First touch costs the same whether the memory stays or not: what makes it trouble is that the same memory is given back and taken
+//! again. A job that starts touches as much, and anonymous memory grows by what it touches; that is told in a note.
+
+use super::super::families::{ENOUGH_SAMPLES, ProfileSeen};
+use super::super::huge_faults::is_on;
+use super::super::rule::{Step, To};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "fault-churn",
+    title: "Memory is given back and taken again",
+    meaning: "Programs give memory back to the kernel and touch it anew, all the time. Each time the kernel finds a page, zeroes it and \
+              maps it, at a page fault for each 4 KiB; no memory is gained by it.",
+    thresholds: &[
+        Threshold::at_least("system share of busy CPU", 0.20, Fraction),
+        Threshold::at_least("system time, of one core", 0.20, Fraction),
+        Threshold::below("of the memory that is touched, what stays", 0.50, Fraction),
+        Threshold::at_least("pages freed per page fault", 0.25, Number),
+        Threshold::at_least("page faults per second of CPU time in the kernel", 150_000.0, PerSecond),
+        Threshold::below("page faults per second of CPU time in the kernel, too few", 10_000.0, PerSecond),
+        Threshold::at_least("page faults of processes that go on", 0.50, Fraction),
+        Threshold::at_least("samples taking and giving back small pages", 0.20, Fraction),
+        Threshold::at_least("of what the kernel does, taking and giving back small pages", 0.50, Fraction),
+        Threshold::below("of what gives memory back, processes that end", 0.50, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::CPU_SYSTEM, &signal::CPU_USER, &signal::FAULTS, &signal::FREED, &signal::ANON_PAGES],
+    tiers: &[Tier::Counters, Tier::Stacks],
+    rivals: &["thp-fault-cost", "compaction-storm", "fork-cow-thp", "mmap-lock-contention"],
+    changes: &[
+        Step::advice(
+            "let the allocator keep what it frees for longer before madvise gives it back: jemalloc dirty_decay_ms and \
+             muzzy_decay_ms (-1: for good), Go GODEBUG=madvdontneed=0, a JVM -Xms as large as -Xmx with AlwaysPreTouch \
+             (G1PeriodicGCInterval=0, where it was set)",
+        )
+        .after_restart()
+        .when("where madvise gives it back, or it was not seen what does", |look, hits| {
+            Backs::of(look, hits).is_none_or(|backs| backs.most() == Way::Madvise)
+        }),
+        Step::advice(
+            "let malloc keep what it frees: glibc MALLOC_TRIM_THRESHOLD_ and MALLOC_TOP_PAD_ (or M_TRIM_THRESHOLD and \
+             M_TOP_PAD of mallopt) well above what comes and goes, and MALLOC_MMAP_THRESHOLD_ above the largest block; \
+             allocate buffers once instead of anew for each request",
+        )
+        .after_restart()
+        .when("where munmap, brk or mremap gives it back, or it was not seen what does", |look, hits| {
+            Backs::of(look, hits).is_none_or(|backs| backs.most() == Way::Unmap)
+        }),
+        Step::set(
+            "mthp[64k].enabled",
+            To::First(&["always"]),
+            "a fault takes up to 16 pages at once; memory that is touched here and there only becomes larger by it",
+        )
+        .after_restart()
+        .when("where memory that nobody asked huge pages for has no 64 KiB", |look, _| {
+            let switch = look.settings.value("mthp[64k].enabled");
+            let by_global = look.settings.value("thp.enabled") == Some("always");
+            switch != Some("always") && !(switch == Some("inherit") && by_global)
+        }),
+        Step::set(
+            "thp.enabled",
+            To::First(&["madvise"]),
+            "a program that asks gets huge pages, one fault for 512 pages: a JVM with UseTransparentHugePages, glibc with \
+             GLIBC_TUNABLES=glibc.malloc.hugetlb=1, jemalloc with thp:always",
+        )
+        .from(&["never"])
+        .after_restart()
+        .when("where no memory has them", |look, _| !is_on(look, "mthp[2048k].enabled")),
+        Step::advice(
+            "see which calls give the memory back before changing anything: pagewise record --stacks 99, or perf trace -s \
+             of the process for a few seconds (munmap, madvise, brk)",
+        )
+        .when("where it was not seen", |look, hits| Backs::of(look, hits).is_none()),
+    ],
+    counterindications: &[
+        "What an allocator keeps the rest of the host cannot have: watch its resident memory, and memory.max of its control group.",
+        "Larger folios at a fault zero more than a program may touch.",
+    ],
+    docs: &[
+        "https://github.com/jemalloc/jemalloc/issues/2438",
+        "https://github.com/rust-lang/rust/issues/31885",
+        "mallopt(3), M_TRIM_THRESHOLD and M_MMAP_THRESHOLD",
+        "JEP 346, Promptly Return Unused Committed Memory from G1",
+        "Documentation/admin-guide/mm/transhuge.rst, multi-size THP",
+    ],
+    judge,
+};
+
+/// What makes page faults something else: huge pages, reclaim, the kernel's own threads, and processes that start and end, which touch
+/// and give back their memory once.
+const NOT: [Family; 11] = [
+    Family::HugeFault,
+    Family::HugeCopy,
+    Family::Khugepaged,
+    Family::Compaction,
+    Family::Kcompactd,
+    Family::Reclaim,
+    Family::Kswapd,
+    Family::Swap,
+    Family::Numa,
+    Family::FileData,
+    Family::Lifetime,
+];
+
+/// The same, and processes that start and end count.
+const NOT_BUT_LIFETIME: [Family; 10] = {
+    let mut all = [Family::HugeFault; 10];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = NOT[at];
+        at += 1;
+    }
+    all
+};
+
+/// With fewer samples of giving back it is not said who does it.
+const ENOUGH_BACKS: u64 = 10;
+
+/// What a fault takes that gets a small page, with what giving it back takes, at the least. Ours: 0.5 µs for zeroing and mapping and
+/// 0.2 µs for freeing on a fast processor without a hypervisor; here, in a guest, it was 5.
+const LEAST_OF_A_FAULT: f64 = 0.7e-6;
+
+/// What gives memory back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Madvise,
+    Unmap,
+    End,
+}
+
+/// Samples of giving back, by what does it.
+#[derive(Clone, Copy, Debug)]
+struct Backs {
+    all: u64,
+    madvise: u64,
+    end: u64,
+}
+
+impl Backs {
+    /// `None`: nobody looked, callers are not known, or there are too few.
+    fn of(look: &Look, hits: &Hits) -> Option<Backs> {
+        let profile = look.profile.as_ref().filter(|profile| !profile.is_flat())?;
+        let count = |more: &[Family]| {
+            let not: Vec<Family> = NOT_BUT_LIFETIME.iter().chain(more).copied().collect();
+            profile.counts(Family::GiveBack, &not, hits, &look.windows).family
+        };
+        let (all, living) = (count(&[]), count(&[Family::Lifetime]));
+        let madvise = living.saturating_sub(count(&[Family::Lifetime, Family::Dontneed]));
+        (all >= ENOUGH_BACKS).then(|| Backs { all, madvise, end: all.saturating_sub(living) })
+    }
+
+    fn part(self, count: u64) -> f64 {
+        count as f64 / self.all.max(1) as f64
+    }
+
+    fn most(self) -> Way {
+        let unmap = self.all.saturating_sub(self.madvise).saturating_sub(self.end);
+        if self.end > unmap.max(self.madvise) {
+            Way::End
+        } else if self.madvise > unmap {
+            Way::Madvise
+        } else {
+            Way::Unmap
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self.most() {
+            Way::Madvise => "madvise",
+            Way::Unmap => "munmap, brk or mremap",
+            Way::End => "processes that end",
+        }
+    }
+}
+
+/// The family of a profile.
+fn family(profile: &ProfileSeen) -> Family {
+    if profile.is_flat() { Family::FlatChurn } else { Family::Churn }
+}
+
+/// Bytes a second that were touched for the first time, if each fault took one page.
+fn touched(look: &Look) -> Track {
+    let page = look.page_size;
+    look.rate(&signal::FAULTS).map(|faults| faults * page)
+}
+
+/// Bytes a second by which anonymous memory grew. A mean lies in the middle of its window; where there are too few windows to compare,
+/// from the first sample to the last.
+fn growth(look: &Look) -> Track {
+    let level = look.level(&signal::ANON_PAGES);
+    let means = level.values();
+    if means.len() < 3 {
+        return match look.slope(&signal::ANON_PAGES) {
+            Some(slope) => Track::constant(slope.max(0.0), look.windows.count),
+            None => Track::unknown(look.windows.count, look.missing(&signal::ANON_PAGES)),
+        };
+    }
+    let middle = |window: usize| (look.windows.from(window) as f64 + look.windows.to(window) as f64) * 0.5e-9;
+    let grown = |window: usize| {
+        let (a, b) = (window.saturating_sub(1), (window + 1).min(means.len() - 1));
+        let seconds = middle(b) - middle(a);
+        Some(((means[b]? - means[a]?) / seconds).max(0.0)).filter(|growth| growth.is_finite())
+    };
+    Track::new((0..means.len()).map(grown).collect(), level.missing().first().cloned())
+}
+
+/// What of a look shows churn or its absence, beside the mechanism.
+struct Symptom {
+    system: Clause,
+    cores: Option<Clause>,
+    stays: Clause,
+    back: Clause,
+}
+
+impl Symptom {
+    fn of(case: &Case<'_>) -> Symptom {
+        let look = case.look;
+        let faults = look.rate(&signal::FAULTS);
+        let freed = look.rate(&signal::FREED).per(&faults);
+        Symptom {
+            system: case.clause("system share of busy CPU", "stat", look.system_share()),
+            cores: look.cpus().map(|cpus| {
+                let cores = look.system_share_of_all().map(|share| share * cpus);
+                case.clause("system time, of one core", "stat", cores)
+            }),
+            stays: case.clause(
+                "of the memory that is touched, what stays",
+                "meminfo AnonPages, vmstat pgfault",
+                growth(look).share_of(&touched(look)),
+            ),
+            back: case.clause("pages freed per page fault", "vmstat pgfree / pgfault", freed),
+        }
+    }
+
+    /// Whether the kernel is busy enough for anything to be wrong.
+    fn busy(&self) -> Vec<&Clause> {
+        [&self.system].into_iter().chain(&self.cores).collect()
+    }
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let symptom = Symptom::of(case);
+    // A profile alone, or a listing without page faults, shows the mechanism and not the symptom: what there is counts, and the rest
+    // is missing.
+    let is_known = |clause: &&Clause| clause.track.values().iter().any(Option::is_some);
+    let all: Vec<&Clause> = symptom.busy().into_iter().chain([&symptom.stays, &symptom.back]).collect();
+    let known: Vec<&Clause> = all.iter().copied().filter(is_known).collect();
+    let mut lasting = case.lasting(&known);
+    for missing in all.iter().filter(|clause| !is_known(clause)).flat_map(|clause| clause.track.missing()) {
+        if !lasting.hits.missing.contains(missing) {
+            lasting.hits.missing.push(missing.clone());
+        }
+    }
+    let hits = lasting.hits.clone();
+    let counters = counters(case, &hits);
+    let stacks = stacks(case, &hits);
+    let share = stacks.share;
+    let of_ends = Backs::of(look, &hits).and_then(|backs| {
+        let part = backs.part(backs.end);
+        let (answer, line) =
+            case.whole("of what gives memory back, processes that end", "stacks: giving back pages", Some(part));
+        (answer == Answer::No).then_some(line)
+    });
+    if let Some(line) = of_ends.filter(|_| lasting.answer == Answer::Yes) {
+        return Verdict::NotFound(vec![line]);
+    }
+    let (stays, back) = (symptom.stays.value(&hits, case.windows()), symptom.back.value(&hits, case.windows()));
+    case.decide(lasting, vec![counters, stacks]).found(|draft| {
+        case.name(draft, By::MinorFaults);
+        let windows = case.windows();
+        let of_all = look.system_share_of_all().mean(&hits, windows);
+        let busy = look.busy_share().mean(&hits, windows).unwrap_or(1.0);
+        let faults = look.rate(&signal::FAULTS).mean(&hits, windows);
+        let least = faults.zip(look.cpus()).map(|(faults, cpus)| faults * LEAST_OF_A_FAULT / cpus);
+        let by_stacks = share.filter(|_| draft.tiers.contains(&Tier::Stacks)).map(|share| share * busy);
+        let cost = by_stacks.or(least).map(|cost| of_all.map_or(cost, |all| cost.min(all)));
+        draft.cost.cpu_share = cost;
+        draft.evidence.push(said("vmstat pgfault", "page faults", faults, PerSecond));
+        draft.evidence.push(said(
+            "vmstat pgfree",
+            "pages freed",
+            look.rate(&signal::FREED).mean(&hits, windows),
+            PagesPerSecond,
+        ));
+        draft.evidence.push(said(
+            "meminfo AnonPages",
+            "growth of anonymous memory",
+            growth(look).mean(&hits, windows),
+            BytesPerSecond,
+        ));
+        draft.summary = summary(case, draft, share, faults, stays, back);
+    })
+}
+
+/// Whether page faults are so many that they explain the kernel's time, and of processes that go on.
+fn counters(case: &Case<'_>, hits: &Hits) -> Says {
+    const NAME: &str = "page faults per second of CPU time in the kernel";
+    let look = case.look;
+    let per_second = look.rate(&signal::FAULTS).per(&look.rate(&signal::CPU_SYSTEM)).mean(hits, case.windows());
+    let (many, line) = case.whole(NAME, "vmstat pgfault, stat", per_second);
+    let (few, few_line) =
+        case.whole("page faults per second of CPU time in the kernel, too few", "vmstat pgfault, stat", per_second);
+    let says = |answer: Answer, evidence: Vec<Evidence>, missing: Vec<Missing>| Says {
+        tier: Tier::Counters,
+        answer,
+        evidence,
+        missing,
+        who: Vec::new(),
+        share: None,
+    };
+    if few == Answer::Yes {
+        return says(Answer::No, vec![Evidence { holds: Some(false), ..few_line }], Vec::new());
+    }
+    if many == Answer::Unknown {
+        let mut missing = vec![look.missing(&signal::FAULTS)];
+        missing.extend((!look.has(&signal::CPU_SYSTEM)).then(|| look.missing(&signal::CPU_SYSTEM)));
+        missing.retain(|missing| !hits.missing.contains(missing));
+        return says(Answer::Unknown, Vec::new(), missing);
+    }
+    if many == Answer::No {
+        let why = "a page fault may take from one to twenty microseconds: only stacks say whether these faults are what the kernel does";
+        let missing = Missing { what: "cost of a page fault".to_owned(), why: why.to_owned() };
+        return says(Answer::Unknown, vec![Evidence { holds: None, ..line }], vec![missing]);
+    }
+    // A build, or a script, touches as much in processes that end.
+    let all = look.rate(&signal::FAULTS).mean_of_all(case.windows());
+    let seen = look.processes.as_ref().and_then(|processes| processes.minor_faults());
+    let part = seen.zip(all).map(|(seen, all)| (seen / all.max(1.0)).min(1.0));
+    let (answer, of_living) = case.whole("page faults of processes that go on", "processes", part);
+    let missing = (answer == Answer::Unknown).then(|| Missing {
+        what: "page faults by process".to_owned(),
+        why: "it was not recorded which processes fault: those that start and end touch memory once".to_owned(),
+    });
+    says(answer, vec![line, of_living], missing.into_iter().collect())
+}
+
+fn stacks(case: &Case<'_>, hits: &Hits) -> Says {
+    let family = case.look.profile.as_ref().map_or(Family::Churn, family);
+    case.stacks("samples taking and giving back small pages", family, &NOT, hits)
+}
+
+fn summary(
+    case: &Case<'_>,
+    draft: &Draft,
+    share: Option<f64>,
+    faults: Option<f64>,
+    stays: Option<f64>,
+    back: Option<f64>,
+) -> String {
+    let (look, hits) = (case.look, &draft.hits);
+    let mut told: Vec<String> = Vec::new();
+    if let Some(share) = share.filter(|_| draft.tiers.contains(&Tier::Stacks)) {
+        let backs = Backs::of(look, hits);
+        let by =
+            backs.map_or_else(String::new, |backs| format!("; most of what went back did so by {}", backs.words()));
+        told.push(format!(
+            "{} of the samples took small pages, zeroed them or gave them back{by}",
+            words::percent(share)
+        ));
+    }
+    if let Some(faults) = faults {
+        let touched = words::bytes(faults * look.page_size);
+        told.push(format!(
+            "{} page faults a second touched up to {touched} a second for the first time",
+            words::number(faults)
+        ));
+    }
+    let mut text: String = told.iter().map(|sentence| format!("{}. ", words::sentence(sentence))).collect();
+    match (stays, back) {
+        (Some(stays), _) => {
+            let part = words::percent(stays.min(1.0));
+            text.push_str(&format!("Anonymous memory grew by {part} of that: the rest was given back."));
+        }
+        (None, Some(back)) => {
+            text.push_str(&format!("For each fault {} pages were given back.", words::number(back)));
+        }
+        (None, None) => text.push_str(
+            "Whether the memory is given back, or a job merely starts, is not in this: compare AnonPages of /proc/meminfo and pgfault \
+             and pgfree of /proc/vmstat ten seconds apart.",
+        ),
+    }
+    text
+}
+
+/// That most of what the kernel does is to hand out memory that stays: a job starts, or its data grows. `None`: it is not so, or not
+/// known.
+pub(super) fn grows(look: &Look, over: &Hits) -> Option<Vec<Evidence>> {
+    let case = Case { look, rule: &RULE, found: &[] };
+    let symptom = Symptom::of(&case);
+    let stays = symptom.stays.evidence(over, &look.windows);
+    if stays.holds != Some(false) {
+        return None;
+    }
+    let by_counters = counters(&case, over);
+    let by_stacks = look.profile.as_ref().and_then(|profile| {
+        let counts = profile.counts(family(profile), &NOT, over, &look.windows);
+        let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
+        let name = "of what the kernel does, taking and giving back small pages";
+        let (answer, line) = case.whole(name, "stacks: taking and giving back small pages", share);
+        (answer == Answer::Yes).then_some(vec![line])
+    });
+    let shown = by_stacks.or_else(|| (by_counters.answer == Answer::Yes).then_some(by_counters.evidence))?;
+    Some([stays].into_iter().chain(shown).collect())
+}
+
+/// The same as a note for people, where it lasted: nothing is wrong, and yet it is where the time went.
+pub(in super::super) fn note(look: &Look) -> Option<String> {
+    let case = Case { look, rule: &RULE, found: &[] };
+    let lasting = case.lasting(&Symptom::of(&case).busy());
+    let hits = &lasting.hits;
+    if lasting.answer != Answer::Yes || grows(look, hits).is_none() {
+        return None;
+    }
+    let mean = |track: Track| track.mean(hits, &look.windows);
+    let system = mean(look.system_share()).map_or_else(|| "much".to_owned(), words::percent);
+    let grew = mean(growth(look)).map_or_else(|| "much".to_owned(), words::bytes);
+    Some(format!(
+        "The kernel used {system} of the busy CPU to hand out memory that programs touched for the first time and kept: anonymous \
+         memory grew by {grew} a second. That is a job that starts, or grows, and no trouble; larger folios (mthp[64k].enabled), or \
+         touching the memory before the work begins (a JVM: AlwaysPreTouch), make it shorter.",
+    ))
+}

@@ -1,0 +1,160 @@
+//! Memory that is in none of the kernel's accounts.
+//!
+//! What drivers and file systems get straight from the page allocator is counted nowhere: all memory less all that has a name is what
+//! they have. A rest is nothing wrong by itself, ZFS and graphics drivers keep much there; it is where a leak is seen.
+
+use super::super::rule::Step;
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "kernel-memory-leak",
+    title: "Memory that nobody accounts for",
+    meaning: "Free memory, page cache, memory of programs, caches, tables and stacks of the kernel together are much less than all \
+              memory. The rest was given to a driver, a file system or a hypervisor page by page; where it grows, it is a leak.",
+    thresholds: &[
+        Threshold::at_least("memory in no account", 0.10, Fraction),
+        Threshold::at_least("memory in no account, bytes", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("memory in no account, growth per hour", 0.01, Fraction),
+        Threshold::below("available memory", 0.10, Fraction),
+        Threshold::at_least("time in which some task waited for memory", 0.01, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[
+        &signal::MEM_TOTAL,
+        &signal::MEM_FREE,
+        &signal::BUFFERS,
+        &signal::CACHED,
+        &signal::SWAP_CACHED,
+        &signal::ANON_PAGES,
+        &signal::SLAB,
+        &signal::PAGE_TABLES,
+        &signal::KERNEL_STACK,
+        &signal::VMALLOC_USED,
+        &signal::HUGETLB_TOTAL,
+    ],
+    tiers: &[Tier::Counters],
+    rivals: &["slab-bloat", "hugetlb-waste", "shmem-fill", "dying-cgroups"],
+    changes: &[
+        Step::advice(
+            "see first whether a hypervisor took it: a balloon looks like this from inside a guest (lsmod for vmw_balloon, \
+             virtio_balloon or hv_balloon; vmware-toolbox-cmd stat balloon)",
+        )
+        .when("where the kernel does not count balloons", |look, _| !look.has(&signal::BALLOON)),
+        Step::advice(
+            "see who has it: page_owner=on at the next start and /sys/kernel/debug/page_owner (sorted by tools/mm/page_owner_sort), \
+             /proc/allocinfo from 6.10 on, and until then /proc/vmallocinfo and slabtop for the parts that have a name; modules that \
+             were loaded since it began are the first suspects (drivers of networks, graphics and storage, security agents)",
+        ),
+        Step::advice("start the host anew to get it back meanwhile, and watch how fast it comes again: nothing in user space frees it")
+            .when("where it grows", |look, _| growth(look).is_some_and(|growth| growth >= 0.01)),
+    ],
+    counterindications: &[
+        "ZFS keeps its cache there (size in /proc/spl/kstat/zfs/arcstats): that is memory at work, bounded by zfs_arc_max.",
+        "Graphics drivers, XFS's buffers, zram (mm_stat of /sys/block/zram*) and large receive rings have memory there rightly.",
+        "From 4.4 to 5.2 the kernel did not count vmalloc: there it is in the rest.",
+        "Before 4.15 only huge pages of the default size are counted: those of 1 GiB are in the rest.",
+    ],
+    docs: &[
+        "fs/proc/meminfo.c (6.12), meminfo_proc_show",
+        "Documentation/mm/page_owner.rst",
+        "Documentation/mm/allocation-profiling.rst (6.10)",
+    ],
+    judge,
+};
+
+/// A trend of less than this is not told from noise.
+const LONG_ENOUGH: f64 = 1800.0;
+
+/// What has a name, and whether every kernel has it: an account that is missing where it may not be leaves the rest unknown.
+const ACCOUNTS: [(&signal::Quantity, &str, bool); 13] = [
+    (&signal::MEM_FREE, "free", true),
+    (&signal::CACHED, "page cache and shared", true),
+    (&signal::BUFFERS, "blocks of devices", true),
+    (&signal::SWAP_CACHED, "in swap, too", true),
+    (&signal::ANON_PAGES, "anonymous", true),
+    (&signal::SLAB, "slab", true),
+    (&signal::PAGE_TABLES, "page tables", true),
+    (&signal::KERNEL_STACK, "kernel stacks", true),
+    (&signal::VMALLOC_USED, "vmalloc", true),
+    (&signal::OTHER_PAGE_TABLES, "page tables of guests", false),
+    (&signal::PERCPU, "per CPU", false),
+    (&signal::ZSWAP_POOL, "zswap", false),
+    (&signal::BALLOON, "balloon", false),
+];
+
+/// Memory set aside as huge pages, in bytes: of all sizes, or of the default one where that is all there is.
+fn huge(look: &Look) -> Track {
+    if look.has(&signal::HUGETLB_MEMORY) {
+        return look.level(&signal::HUGETLB_MEMORY);
+    }
+    let size = look.last(&signal::HUGEPAGE_SIZE).unwrap_or((2u64 << 20) as f64);
+    look.level(&signal::HUGETLB_TOTAL).map(|pages| pages * size)
+}
+
+/// All memory less all that has a name. Unknown where an account is missing.
+fn rest(look: &Look) -> Track {
+    let mut rest = look.level(&signal::MEM_TOTAL);
+    let less = |all: f64, part: f64| Some(all - part);
+    for (account, _, is_everywhere) in ACCOUNTS {
+        if is_everywhere || look.has(account) {
+            rest = rest.with(&look.level(account), less);
+        }
+    }
+    rest.with(&huge(look), less).map(|bytes| bytes.max(0.0))
+}
+
+/// By how much of all memory the rest grows in an hour; `None`: the look is too short, or it is not known.
+fn growth(look: &Look) -> Option<f64> {
+    let seconds = look.windows.seconds();
+    let (first, last) = look.share_of_memory(&rest(look)).ends()?;
+    (seconds >= LONG_ENOUGH).then(|| (last - first) / seconds * 3600.0)
+}
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    let rest = rest(look);
+    let part = case.clause("memory in no account", "meminfo", look.share_of_memory(&rest));
+    let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
+    let symptom = case.lasting(&[&part, &bytes]);
+    let hits = symptom.hits.clone();
+    case.decide(symptom, Vec::new()).found(|draft| {
+        let mean = |track: Track| track.mean(&hits, windows);
+        for (account, name, _) in ACCOUNTS.iter().filter(|(account, ..)| look.has(account)) {
+            draft.evidence.push(said("meminfo", name, mean(look.level(account)), Bytes));
+        }
+        draft.evidence.push(said("meminfo", "huge pages set aside", mean(huge(look)), Bytes));
+        let grown = growth(look);
+        let (grows, line) = case.whole("memory in no account, growth per hour", "meminfo", grown);
+        draft.evidence.push(line);
+        let (short, line) =
+            case.whole("available memory", "meminfo MemAvailable", mean(look.share_of_memory(&look.available())));
+        draft.evidence.push(line);
+        let waited = mean(look.rate(&signal::PSI_MEMORY_SOME));
+        let (waits, line) =
+            case.whole("time in which some task waited for memory", &look.source_of(&signal::PSI_MEMORY_SOME), waited);
+        draft.evidence.push(line);
+        let share = part.value(&hits, windows).unwrap_or(0.0);
+        // What nobody lacks is no loss.
+        draft.cost.memory_share = Some(share).filter(|_| short.or(waits) == Answer::Yes || grows == Answer::Yes);
+        if grows != Answer::Yes {
+            draft.confidence = Some(Confidence::Low);
+        }
+        draft.summary = format!(
+            "{} of the memory ({}) is in none of the kernel's accounts.",
+            words::percent(share),
+            bytes.value(&hits, windows).map_or_else(|| "unknown".to_owned(), words::bytes),
+        );
+        match grown {
+            Some(grown) if grows == Answer::Yes => {
+                draft.summary.push_str(&format!(" It grows by {} of the memory in an hour.", words::percent(grown)));
+            }
+            Some(_) => draft.summary.push_str(" It does not grow: somebody keeps it, and that may be rightly so."),
+            None => {
+                let why = format!("that takes a look of {} to see", words::seconds(LONG_ENOUGH));
+                draft.missing.push(Missing { what: "whether it grows".to_owned(), why });
+            }
+        }
+    })
+}
