@@ -8,7 +8,7 @@
 use super::answer::Answer;
 use super::case::{Case, Draft, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
-use super::families::Family;
+use super::families::{Family, ProfileSeen};
 use super::look::Hits;
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
@@ -19,31 +19,35 @@ struct Named {
     family: Family,
     /// What it is not.
     not: &'static [Family],
+    /// Of which one has to be in the same stack, where callers are known: a lock of that name can be of something else.
+    within: &'static [Family],
     /// From which part of the samples on. Ours: twice what the rule asks for beside other evidence, where that is little.
     least: f64,
 }
 
 const NAMED: &[Named] = &[
-    Named { rule: "compaction-storm", family: Family::Compaction, not: rules::NOT_A_STORM, least: 0.10 },
-    Named { rule: "thp-fault-cost", family: Family::HugeZero, not: &[Family::Khugepaged], least: 0.10 },
-    Named { rule: "khugepaged-burn", family: Family::Khugepaged, not: &[], least: 0.10 },
-    Named { rule: "kswapd-saturation", family: Family::Kswapd, not: &[], least: 0.10 },
+    Named { rule: "compaction-storm", family: Family::Compaction, not: rules::NOT_A_STORM, within: &[], least: 0.10 },
+    Named { rule: "thp-fault-cost", family: Family::HugeZero, not: &[Family::Khugepaged], within: &[], least: 0.10 },
+    Named { rule: "khugepaged-burn", family: Family::Khugepaged, not: &[], within: &[], least: 0.10 },
+    Named { rule: "kswapd-saturation", family: Family::Kswapd, not: &[], within: &[], least: 0.10 },
     Named {
         rule: "direct-reclaim-stalls",
         family: Family::Reclaim,
         not: &[Family::Kswapd, Family::CgroupReclaim, Family::SlabShrink],
+        within: &[],
         least: 0.10,
     },
-    Named { rule: "memcg-limit-thrash", family: Family::CgroupReclaim, not: &[], least: 0.10 },
-    Named { rule: "swap-thrash", family: Family::Swap, not: &[Family::Kswapd], least: 0.05 },
-    Named { rule: "dirty-throttling", family: Family::DirtyBalance, not: &[], least: 0.05 },
-    Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], least: 0.10 },
-    Named { rule: "numa-imbalance", family: Family::Numa, not: &[], least: 0.05 },
-    Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], least: 0.10 },
+    Named { rule: "memcg-limit-thrash", family: Family::CgroupReclaim, not: &[], within: &[], least: 0.10 },
+    Named { rule: "swap-thrash", family: Family::Swap, not: &[Family::Kswapd], within: &[], least: 0.05 },
+    Named { rule: "dirty-throttling", family: Family::DirtyBalance, not: &[], within: &[], least: 0.05 },
+    Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10 },
+    Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05 },
+    Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10 },
     Named {
         rule: "fork-cow-thp",
         family: Family::HugeCopy,
         not: &[Family::Reclaim, Family::Khugepaged, Family::Compaction],
+        within: &[],
         least: 0.05,
     },
 ];
@@ -63,6 +67,10 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
     let says = case.stacks_against(threshold, named.family, named.not, &all);
     let Some(share) = says.share.filter(|_| says.answer == Answer::Yes) else { return verdict };
+    let is_of_it = |profile: &ProfileSeen| profile.is_within(named.family, named.within, &all, case.windows());
+    if !named.within.is_empty() && !case.look.profile.as_ref().is_some_and(is_of_it) {
+        return verdict;
+    }
     // What the rule had seen of the same is there already.
     let is_new = |line: &&Evidence| line.value.is_some() && says.evidence.iter().all(|seen| seen.source != line.source);
     let mut shown = says.evidence.clone();

@@ -230,7 +230,9 @@ impl<'a> Case<'a> {
         let (first, sure) = hits.longest(|answer| answer == Answer::Yes);
         let (_, perhaps) = hits.longest(|answer| answer != Answer::No);
         let is_whole = sure == windows.count && (self.rule.may_be_shorter || is_import);
-        let is_enough = windows.seconds() >= 0.9 * width || (is_import && self.look.ticks >= FEWEST_ROWS);
+        // One row of a listing is a state, or a mean over the time that its tool waited.
+        let is_enough =
+            windows.seconds() >= 0.9 * width || (is_import && (self.look.ticks >= FEWEST_ROWS || self.look.ticks == 1));
         let mut needs_seconds = None;
         let answer = if windows.count == 0 {
             Answer::Unknown
@@ -290,6 +292,11 @@ impl<'a> Case<'a> {
         let source = format!("stacks: {}", family.words());
         let mut evidence = vec![evidence(&threshold, &source, Some(share))];
         let mut shown = share;
+        if let Some(with_callees) = profile.with_callees(family, not).filter(|all| profile.is_flat() && *all > share) {
+            (holds, shown) = (holds || threshold.holds(with_callees), with_callees);
+            let name = format!("{}, with all that is called", threshold.name);
+            evidence = vec![Evidence { name, ..self::evidence(&threshold, &source, Some(with_callees)) }];
+        }
         if !holds && profile.is_flat() {
             let locks = profile.counts(Family::LockSpin, &[], over, self.windows());
             let lock_share = locks.family as f64 / locks.all.max(1) as f64;

@@ -725,12 +725,36 @@ pub struct ProfileSeen {
     idle: Vec<bool>,
     /// Whether it has leaf functions only, such as perf top gives.
     is_flat: bool,
+    /// Kernel functions with all that they call, where that is listed and callers are not.
+    callees: Vec<WithCallees>,
+}
+
+/// A kernel function of a command, with all that it calls.
+#[derive(Clone, Debug, PartialEq)]
+struct WithCallees {
+    function: String,
+    /// Of all samples, 0 to 1.
+    share: f64,
+    bits: u32,
+}
+
+/// `hundredths of a percent, function, command` in each line: what an import keeps of a report's column of callees.
+fn with_callees(text: &str, is_clock: bool) -> Vec<WithCallees> {
+    let one = |line: &str| {
+        let mut parts = line.splitn(3, '\t');
+        let share = parts.next()?.parse::<f64>().ok().filter(|share| share.is_finite())? / 10_000.0;
+        let function = parts.next()?.to_owned();
+        let bits = families_of(&function, is_clock) | families_of_thread(parts.next().unwrap_or(""));
+        Some(WithCallees { function, share, bits })
+    };
+    text.lines().filter_map(one).collect()
 }
 
 impl ProfileSeen {
-    /// Finds the families of each stack, and keeps when nobody looked.
+    /// Finds the families of each stack, and keeps when nobody looked. `callees`: functions with all that they call, as an import
+    /// keeps them.
     #[must_use]
-    pub fn of(profile: Profile, gaps: &[Gap]) -> ProfileSeen {
+    pub fn of(profile: Profile, gaps: &[Gap], callees: Option<&str>) -> ProfileSeen {
         let is_clock = profile.event != Some(SamplingEvent::Cycles);
         let frames = profile.stacks.frames();
         let of_frame: Vec<u32> =
@@ -751,7 +775,8 @@ impl ProfileSeen {
         let has_caller =
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
-        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat }
+        let callees = callees.map(|text| with_callees(text, is_clock)).unwrap_or_default();
+        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat, callees }
     }
 
     /// What interrupted the CPUs.
@@ -838,6 +863,42 @@ impl ProfileSeen {
             counts.family = counts.family.saturating_add(count(self.is_of(sample, family, not)));
         }
         counts
+    }
+
+    /// Whether most samples of a family have one of these families in the same stack. In a profile without callers: whether that is most
+    /// of what the kernel does beside waiting for locks.
+    #[must_use]
+    pub fn is_within(&self, family: Family, within: &[Family], over: &Hits, windows: &Windows) -> bool {
+        let bits = within.iter().fold(0, |bits, family| bits | family.bit());
+        let (mut all, mut inside) = (0u64, 0u64);
+        for sample in self.samples(over, windows) {
+            let counts = if self.is_flat {
+                self.is_kernel(sample) && !self.is_of(sample, Family::LockSpin, &[]) && !self.is_of(sample, family, &[])
+            } else {
+                self.is_of(sample, family, &[])
+            };
+            if counts {
+                all = all.saturating_add(sample.count);
+                inside = inside.saturating_add(if self.bits(sample) & bits == 0 { 0 } else { sample.count });
+            }
+        }
+        all > 0 && inside * 2 >= all
+    }
+
+    /// The part of all samples in which functions of a family, and of none of the others, were with all that they call, as a report
+    /// without callers lists it. The least it can be: of the functions of a family the one that is there most.
+    #[must_use]
+    pub fn with_callees(&self, family: Family, not: &[Family]) -> Option<f64> {
+        let of = |families: &[Family]| {
+            let bits = families.iter().fold(0, |bits, family| bits | family.bit());
+            let mut by_function: BTreeMap<&str, f64> = BTreeMap::new();
+            for one in self.callees.iter().filter(|one| one.bits & bits != 0) {
+                *by_function.entry(&one.function).or_default() += one.share;
+            }
+            by_function.into_values().reduce(f64::max)
+        };
+        let others = if not.is_empty() { None } else { of(not) };
+        of(&[family]).map(|share| (share - others.unwrap_or(0.0)).clamp(0.0, 1.0))
     }
 
     /// What the kernel does beside waiting for locks: how much of that is of the family. For profiles without callers.

@@ -17,6 +17,7 @@ use super::families::ProfileSeen;
 use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
+use crate::recording::stack::CALLEES;
 use crate::recording::{Gap, Recorded};
 use crate::tunable::swap;
 use std::collections::HashMap;
@@ -121,7 +122,8 @@ impl Look {
         let seen = folding.finish();
         let words = |key: &str| recorded.about(key).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let allowed = |tunable: &str| words(&format!("allowed.{tunable}"));
-        let profile = recorded.profile()?.map(|profile| ProfileSeen::of(profile, recorded.gaps()));
+        let callees = recorded.about(CALLEES);
+        let profile = recorded.profile()?.map(|profile| ProfileSeen::of(profile, recorded.gaps(), callees));
         let kernel = words("kernel");
         let is_ancient = profile.as_ref().is_some_and(ProfileSeen::is_before_2_6_33);
         let settings = Settings::of(recorded.settings()?, kernel.as_deref(), is_ancient, allowed);

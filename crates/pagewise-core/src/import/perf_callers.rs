@@ -60,7 +60,8 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
     let is_of_samples = entries.iter().all(|entry| entry.row.samples.is_some());
     let count = |entry: &Entry| if is_of_samples { entry.row.samples.unwrap_or(0) } else { entry.row.share };
     let order = if has_children { order_of(entries) } else { Order::Callee };
-    let outer = if has_children && order == Order::Caller { ways_from_outside(entries, reading) } else { HashMap::new() };
+    let outer =
+        if has_children && order == Order::Caller { ways_from_outside(entries, reading) } else { HashMap::new() };
     let mut stacks = Vec::with_capacity(entries.len());
     for entry in entries.iter().filter(|entry| count(entry) > 0) {
         let ways = match (has_children, order) {
@@ -132,7 +133,10 @@ fn modules_of(entries: &[Entry]) -> HashMap<&str, Option<&str>> {
     let mut modules: HashMap<&str, Option<&str>> = HashMap::new();
     for row in entries.iter().map(|entry| &entry.row) {
         let module = row.module.as_str();
-        modules.entry(&row.name).and_modify(|known| *known = known.filter(|known| *known == module)).or_insert(Some(module));
+        modules
+            .entry(&row.name)
+            .and_modify(|known| *known = known.filter(|known| *known == module))
+            .or_insert(Some(module));
     }
     modules
 }
@@ -177,7 +181,8 @@ fn order_of(entries: &[Entry]) -> Order {
         *children = children.saturating_add(row.children.unwrap_or(0));
     }
     let is_outermost = |name: &str| {
-        kernel_names::is_entry(name) || matches!(name, "main" | "_start" | "start_thread" | "clone" | "clone3" | "__libc_start_main")
+        kernel_names::is_entry(name)
+            || matches!(name, "main" | "_start" | "start_thread" | "clone" | "clone3" | "__libc_start_main")
     };
     let mut vote = 0i64;
     for entry in entries {

@@ -185,10 +185,8 @@ impl PerfScript {
         };
         let note = format!("perf script: of {} events, {} is taken: {why}", self.events.len(), name(taken));
         let more = if self.events.len() > 6 || self.other > 0 { " and more" } else { "" };
-        let detail = format!(
-            "not imported of perf script: {}{more}; samples of two events are never added",
-            left.join(", ")
-        );
+        let detail =
+            format!("not imported of perf script: {}{more}; samples of two events are never added", left.join(", "));
         self.listing.note(note);
         self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
     }

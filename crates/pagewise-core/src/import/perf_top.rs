@@ -154,7 +154,8 @@ impl PerfTop {
             None => words.next().filter(|_| key == "Events"),
         };
         let is_live = rest.contains(" lost:") && rest.contains(" drop:");
-        let hz = rest.split_once(" Hz").and_then(|(before, _)| before.split([' ', ',']).next_back()?.parse::<f64>().ok());
+        let hz =
+            rest.split_once(" Hz").and_then(|(before, _)| before.split([' ', ',']).next_back()?.parse::<f64>().ok());
         let table = self.next_table();
         table.event = event.map(event_name);
         table.is_live = is_live;
@@ -345,14 +346,15 @@ impl Parser for PerfTop {
             prose.append(&mut without_prose(&mut table.entries));
         }
         prose.into_iter().for_each(|(number, text)| self.listing.reject(number, &text));
-        let has_rows = |table: &Table| {
-            table.entries.iter().any(|entry| entry.row.share > 0 || entry.row.samples.unwrap_or(0) > 0)
-        };
+        let has_rows =
+            |table: &Table| table.entries.iter().any(|entry| entry.row.share > 0 || entry.row.samples.unwrap_or(0) > 0);
         let missing = self.tables.iter().find_map(|table| table.header.as_ref()?.missing());
         let mut tables: Vec<Table> = std::mem::take(&mut self.tables).into_iter().filter(has_rows).collect();
         let Some(chosen) = choose(&tables) else {
             return Err(match missing {
-                Some(missing) => Problem::of_file(missing, "give the output of `perf report --stdio --sort comm,dso,sym`"),
+                Some(missing) => {
+                    Problem::of_file(missing, "give the output of `perf report --stdio --sort comm,dso,sym`")
+                }
                 None => self.listing.nothing("function of perf top with a share", REMEDY),
             });
         };
@@ -424,7 +426,8 @@ impl PerfTop {
         if others.len() > left.len() {
             left.push(format!("{} more", others.len() - left.len()));
         }
-        let what = format!("perf: of {} tables, number {} of {} is taken: {why}", others.len() + 1, place + 1, name(table));
+        let what =
+            format!("perf: of {} tables, number {} of {} is taken: {why}", others.len() + 1, place + 1, name(table));
         self.listing.note(what);
         let detail = format!("not imported of perf: {}; shares of two tables are never added", left.join(", "));
         self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);

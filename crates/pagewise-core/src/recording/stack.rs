@@ -15,6 +15,10 @@ pub struct Frame {
     pub module: String,
 }
 
+/// Under which key of what is known about a recording an import keeps what functions took with all that they call, where a report
+/// lists that and no callers: lines of hundredths of a percent, function and command, with a tab between.
+pub const CALLEES: &str = "import.with_callees";
+
 /// The module of kernel functions, as perf writes it.
 pub const KERNEL: &str = "[kernel.kallsyms]";
 

@@ -36,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("system share of busy CPU", 0.30, Fraction)
             .documented("Cloudera's installation guide (CDH 5), disabling transparent hugepage compaction"),
         Threshold::at_least("busy CPU", 0.20, Fraction),
+        Threshold::at_least("system share of all CPU, of a listing", 0.40, Fraction),
         Threshold::at_least("available memory", 0.10, Fraction),
         Threshold::at_least("free memory", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("of the time CPUs were busy or waited for disks, waiting", 0.50, Fraction),
@@ -74,7 +75,11 @@ fn judge(case: &Case<'_>) -> Verdict {
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     // A tenth of a busy second in the kernel on an idle host is no trouble.
     let busy = case.clause("busy CPU", "stat", look.busy_share());
-    let symptom = case.lasting(&[&share, &busy]);
+    // Of a host that nobody recorded nothing else is known: a file server is in the kernel most of its time.
+    let much = case.clause("system share of all CPU, of a listing", "stat", look.system_share_of_all());
+    let is_bare = look.is_import && look.profile.is_none();
+    let clauses: Vec<&Clause> = [&share, &busy].into_iter().chain(Some(&much).filter(|_| is_bare)).collect();
+    let symptom = case.lasting(&clauses);
     let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
         let name = format!("explained by {id}");
