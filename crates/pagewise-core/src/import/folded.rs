@@ -104,13 +104,19 @@ fn frame(text: &str) -> (Frame, bool) {
         Some((name, offset)) if offset.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
         _ => name,
     };
-    if module.is_empty() { (Frame { name: name.to_owned(), module: String::new() }, false) } else { of(name, &module_of(module, false)) }
+    if module.is_empty() {
+        (Frame { name: name.to_owned(), module: String::new() }, false)
+    } else {
+        of(name, &module_of(module, false))
+    }
 }
 
 /// Whether the outermost part of a stack is a command. Profilers of single programs write none.
 fn is_command(first: &str) -> bool {
-    let is_outermost = matches!(first, "main" | "_start" | "start_thread" | "clone" | "clone3" | "all" | "thread_native_entry");
-    let is_function = first.contains(['(', '`', '<']) || first.contains("::") || first.contains("_[") || first.contains(".");
+    let is_outermost =
+        matches!(first, "main" | "_start" | "start_thread" | "clone" | "clone3" | "all" | "thread_native_entry");
+    let is_function =
+        first.contains(['(', '`', '<']) || first.contains("::") || first.contains("_[") || first.contains(".");
     let is_address = first.starts_with("0x") || first.starts_with('[');
     !is_outermost && !is_function && !is_address && !kernel_names::is_entry(first) && !first.contains("__libc_start")
 }
@@ -208,7 +214,9 @@ impl Parser for Folded {
         let period = if period >= 1000 { period } else { 1 };
         let samples = self.total / period;
         if samples / self.seen.len() as u64 > 10_000 {
-            self.listing.note("folded: its counts are no samples; shares are what they say, and how many samples it was is not known");
+            self.listing.note(
+                "folded: its counts are no samples; shares are what they say, and how many samples it was is not known",
+            );
         } else {
             self.listing.about("import.samples", samples.to_string());
             self.listing.note(match period {

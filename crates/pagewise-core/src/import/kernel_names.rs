@@ -248,8 +248,18 @@ const IDLE: &[&str] = &[
 
 /// Commands of threads that live in the kernel, whole or up to a number or a slash.
 const THREADS: [&str; 12] = [
-    "swapper", "kswapd", "kcompactd", "khugepaged", "kworker", "ksoftirqd", "kthreadd", "rcu_sched", "rcu_preempt",
-    "migration", "ksmd", "kdmflush",
+    "swapper",
+    "kswapd",
+    "kcompactd",
+    "khugepaged",
+    "kworker",
+    "ksoftirqd",
+    "kthreadd",
+    "rcu_sched",
+    "rcu_preempt",
+    "migration",
+    "ksmd",
+    "kdmflush",
 ];
 
 /// `*` stands for any end, `?` for any letter.
@@ -358,9 +368,13 @@ mod tests {
 
     #[test]
     fn names_are_known_with_what_compilers_append_and_commands_with_their_number() {
-        assert!(is_kernel("compact_zone.isra.0") && is_kernel("isolate_migratepages_ran") && is_kernel("zap_pte_range"));
+        assert!(
+            is_kernel("compact_zone.isra.0") && is_kernel("isolate_migratepages_ran") && is_kernel("zap_pte_range")
+        );
         assert!(!is_kernel("memcpy") && !is_kernel("compaction") && !is_kernel("0x00007f20"));
-        assert!(is_kernel_thread("kswapd0") && is_kernel_thread("kworker/0:1H") && !is_kernel_thread("kswapd-exporter"));
+        assert!(
+            is_kernel_thread("kswapd0") && is_kernel_thread("kworker/0:1H") && !is_kernel_thread("kswapd-exporter")
+        );
         assert_eq!(idle_pid("swapper/3", "x", None), Some(0));
         assert_eq!(idle_pid("", "intel_idle", None), Some(0));
         assert_eq!(idle_pid("java", "intel_idle", None), None);

@@ -35,7 +35,8 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
         text = Cow::Owned(without_escapes(&text));
     }
     if text.contains(is_blank) {
-        text = Cow::Owned(text.chars().filter(|c| !is_nothing(*c)).map(|c| if is_blank(c) { ' ' } else { c }).collect());
+        text =
+            Cow::Owned(text.chars().filter(|c| !is_nothing(*c)).map(|c| if is_blank(c) { ' ' } else { c }).collect());
     }
     // Mails in an archive as they were sent (RFC 2045): a blank at the end of a line.
     while let Some(kept) = text.strip_suffix("=20").map(str::len) {

@@ -272,9 +272,13 @@ fn cleaned(name: &str) -> String {
     };
     match name.rsplit_once(char::is_whitespace) {
         // `do_fault memory.c:4567` of `-g address`.
-        Some((name, place)) if place.rsplit_once(':').is_some_and(|(file, line)| {
-            file.contains('.') && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
-        }) => name.trim().to_owned(),
+        Some((name, place))
+            if place.rsplit_once(':').is_some_and(|(file, line)| {
+                file.contains('.') && !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
+            }) =>
+        {
+            name.trim().to_owned()
+        }
         _ => name.to_owned(),
     }
 }
@@ -323,8 +327,12 @@ mod tests {
                     \x20                         |--1.50%--path\n                          |          name\n\
                     \x20                         |          \n                           --0.25%--link\n";
         let all = ways(&graph(text), Reading::Absolute, 250);
-        let wanted =
-            [("lookup;fast", 20), ("lookup;fast;walk", 10), ("lookup;fast;walk;path;name", 60), ("lookup;fast;walk;link", 10)];
+        let wanted = [
+            ("lookup;fast", 20),
+            ("lookup;fast;walk", 10),
+            ("lookup;fast;walk;path;name", 60),
+            ("lookup;fast;walk;link", 10),
+        ];
         assert_eq!(all, pairs(&wanted));
     }
 

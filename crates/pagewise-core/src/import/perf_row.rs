@@ -43,7 +43,10 @@ impl Header {
         let first = text.split_whitespace().next()?.to_ascii_lowercase();
         let is_first = matches!(first.as_str(), "overhead" | "children" | "self" | "samples" | "baseline" | "event");
         let is_other = |word: &str| {
-            matches!(word, "pcnt" | "Self" | "Command" | "Shared" | "Symbol" | "DSO" | "function" | "Samples" | "Period")
+            matches!(
+                word,
+                "pcnt" | "Self" | "Command" | "Shared" | "Symbol" | "DSO" | "function" | "Samples" | "Period"
+            )
         };
         if !is_first || text.contains(['%', ':', '\'']) || !text.split_whitespace().skip(1).any(is_other) {
             return None;
@@ -173,13 +176,13 @@ pub(super) fn is_module(word: &str) -> bool {
 
 /// As our own profiles write it. `is_kernel`: perf said that the function runs in the kernel.
 pub(super) fn module_of(word: &str, is_kernel: bool) -> String {
-    const NOT_OF_KERNEL: [&str; 7] =
-        ["[unknown]", "[vdso]", "[vsyscall]", "[heap]", "[stack]", "[jit]", "[anon]"];
+    const NOT_OF_KERNEL: [&str; 7] = ["[unknown]", "[vdso]", "[vsyscall]", "[heap]", "[stack]", "[jit]", "[anon]"];
     if word.starts_with("[kernel") || word.starts_with("[guest.kernel") || word.starts_with("[kvm-") {
         return KERNEL.to_owned();
     }
     let file = word.rsplit('/').next().unwrap_or(word);
-    if is_kernel && (word.is_empty() || NOT_OF_KERNEL.contains(&word) || file.starts_with("vmlinu") || word == "kcore") {
+    if is_kernel && (word.is_empty() || NOT_OF_KERNEL.contains(&word) || file.starts_with("vmlinu") || word == "kcore")
+    {
         return KERNEL.to_owned();
     }
     let is_kernel_module = (word.starts_with('[') && !NOT_OF_KERNEL.contains(&word)) || file.ends_with(".ko");
@@ -201,7 +204,11 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
 /// What the screen shows before a row that can be opened.
 pub(super) fn without_sign(text: &str) -> &str {
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest.starts_with(char::is_whitespace) || rest.starts_with(|c: char| c.is_ascii_digit()) { rest.trim_start() } else { text }
+    if rest.starts_with(char::is_whitespace) || rest.starts_with(|c: char| c.is_ascii_digit()) {
+        rest.trim_start()
+    } else {
+        text
+    }
 }
 
 /// As many cells as the header has: each is what its column says.
@@ -236,7 +243,8 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
 
 /// Gives the function its module; a row without a function is none.
 fn finished(mut row: Row, module: &str, mark: &str) -> Option<Row> {
-    let is_kernel = matches!(mark, "[k]" | "[g]") || (mark.is_empty() && module.is_empty() && kernel_names::is_kernel(&row.name));
+    let is_kernel =
+        matches!(mark, "[k]" | "[g]") || (mark.is_empty() && module.is_empty() && kernel_names::is_kernel(&row.name));
     row.module = if module.is_empty() && !is_kernel { String::new() } else { module_of(module, is_kernel) };
     (!row.name.is_empty()).then_some(row)
 }
@@ -269,8 +277,7 @@ fn samples_first(text: &str, header: Option<&Header>) -> Option<Row> {
     let mut words = text.split_whitespace().filter(|word| *word != "-").peekable();
     let samples = scaled(words.next()?, 1.0)?;
     let share = share(words.next()?)?;
-    let is_address =
-        |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_address = |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut rest: Vec<&str> = words.collect();
     if rest.len() > 1 && is_address(&rest[0]) {
         rest.remove(0);
@@ -281,8 +288,13 @@ fn samples_first(text: &str, header: Option<&Header>) -> Option<Row> {
     let is_kernel_only = header.is_some_and(|header| header.is_kernel_only);
     let has_module = rest.len() > 1 && (!is_kernel_only || rest.last().is_some_and(|last| is_module(last)));
     let module = if has_module { rest.pop()? } else { "" };
-    let row =
-        Row { share, samples: Some(samples), name: rest.join(" "), is_sure: has_module || is_kernel_only, ..Row::default() };
+    let row = Row {
+        share,
+        samples: Some(samples),
+        name: rest.join(" "),
+        is_sure: has_module || is_kernel_only,
+        ..Row::default()
+    };
     finished(row, module, if is_kernel_only { "[k]" } else { "" })
 }
 
@@ -412,7 +424,11 @@ pub(super) fn is_function(name: &str) -> bool {
     let is_long_name = name.contains(['(', '<']) || name.contains("::");
     let starts = name.starts_with(|c: char| c.is_alphabetic() || "_.$@~[(<".contains(c)) || name.starts_with("0x");
     let is_one = !name.contains(char::is_whitespace) || is_long_name;
-    starts && is_one && name.chars().all(is_of_name) && !name.ends_with([',', ':', ';']) && name.chars().any(char::is_alphanumeric)
+    starts
+        && is_one
+        && name.chars().all(is_of_name)
+        && !name.ends_with([',', ':', ';'])
+        && name.chars().any(char::is_alphanumeric)
 }
 
 #[cfg(test)]
@@ -432,7 +448,13 @@ mod tests {
         is("  59.2% [k] _spin_lock_irqsave", 5920, "", KERNEL, "_spin_lock_irqsave");
         is(" 8.47%     8.47%           802  [k] clear_page_erms      -      -", 847, "", KERNEL, "clear_page_erms");
         is("+    9.58%  [kernel]           [k] clear_page_erms", 958, "", KERNEL, "clear_page_erms");
-        is("-   12,34%  java  [kernel.vmlinux]  [k] isolate_migratepages_ran", 1234, "java", KERNEL, "isolate_migratepages_ran");
+        is(
+            "-   12,34%  java  [kernel.vmlinux]  [k] isolate_migratepages_ran",
+            1234,
+            "java",
+            KERNEL,
+            "isolate_migratepages_ran",
+        );
         is("12.3% [kernel] odd_name", 1230, "", KERNEL, "odd_name");
         is("12.3% java libjvm.so G1::work(unsigned int)", 1230, "java", "libjvm.so", "G1::work(unsigned int)");
         is("12.3%  mongod  mongod  mongo::f", 1230, "mongod", "mongod", "mongo::f");
@@ -473,7 +495,8 @@ mod tests {
 
     #[test]
     fn prose_is_no_function() {
-        for line in ["20% of the time is spent there", "20%", "20% java:", "80% -> 90%", "12 34% x", "1 2 3", "150% x"] {
+        for line in ["20% of the time is spent there", "20%", "20% java:", "80% -> 90%", "12 34% x", "1 2 3", "150% x"]
+        {
             assert!(row(line, None).is_none_or(|row| !row.is_sure), "{line}");
         }
         assert_eq!(row("20% of the time is spent there", None), None);
