@@ -195,26 +195,43 @@ fn order_of(entries: &[Entry]) -> Order {
             };
         }
         vote += entry.graph.first().filter(|name| is_outermost(name)).count() as i64;
+        // Who calls nobody, and has something drawn below, was called by that.
+        let row = &entry.row;
+        let is_leaf = row.share.saturating_mul(10) >= row.children.unwrap_or(0).saturating_mul(9) && row.share > 0;
+        let is_first = entry.graph.first().next().is_some_and(|first| is_same(&row.name, first));
+        let has_more = entry.graph.last().any(|last| !is_same(&row.name, last));
+        vote -= if is_leaf && is_first && has_more { 3 } else { 0 };
     }
     let is_old = entries.iter().any(|entry| entry.graph.is_old);
     if vote > 0 || (vote == 0 && !is_old) { Order::Caller } else { Order::Callee }
 }
 
+/// Rows whose drawings hold those of all others: first those that are in no other, then what none of these has.
+fn outermost(entries: &[Entry]) -> Vec<&Entry> {
+    let key = |entry: &'_ Entry, name: &'_ str| (entry.row.comm.clone(), name.to_owned());
+    let below = |entry: &Entry| entry.graph.behind_first().map(|name| key(entry, name)).collect::<Vec<_>>();
+    let drawn: Vec<&Entry> = entries.iter().filter(|entry| !entry.graph.is_empty()).collect();
+    let all: HashSet<(String, String)> = drawn.iter().flat_map(|entry| below(entry)).collect();
+    let is_first = |entry: &&Entry| !all.contains(&key(entry, &entry.row.name));
+    let (mut taken, others): (Vec<&Entry>, Vec<&Entry>) = drawn.into_iter().partition(is_first);
+    let mut inside: HashSet<(String, String)> = taken.iter().flat_map(|entry| below(entry)).collect();
+    for entry in others {
+        if !inside.contains(&key(entry, &entry.row.name)) {
+            inside.extend(below(entry));
+            taken.push(entry);
+        }
+    }
+    taken
+}
+
 /// Ways inwards from the outermost functions that have a row, by command and the function they end with; `part` in
-/// hundredths of a percent. A drawing that is part of one before it is passed over, so that nothing counts twice.
+/// hundredths of a percent.
 fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str), Vec<Way>> {
     let names: HashSet<&str> = entries.iter().map(|entry| entry.row.name.as_str()).collect();
-    let mut inside: HashSet<(&str, &str)> = HashSet::new();
     let mut found: HashMap<(&str, &str), Vec<Way>> = HashMap::new();
-    for entry in entries {
+    for entry in outermost(entries) {
         let comm = entry.row.comm.as_str();
-        if inside.contains(&(comm, entry.row.name.as_str())) {
-            continue;
-        }
         let Some(ways) = entry.graph.ways(reading, whole(entry)) else { continue };
-        for name in entry.graph.behind_first() {
-            inside.insert((comm, name));
-        }
         for mut way in ways {
             let Some(last) = way.names.last() else { continue };
             let Some(last) = names.get(last.as_str()).copied() else { continue };
@@ -236,16 +253,10 @@ fn of_children(
     const NOTE: &str = "perf: it has no column of what functions have themselves (Self), only of what they have with all they \
                         call (Children)";
     let mut seen = Seen { total: WHOLE, ..Seen::default() };
-    let mut inside: HashSet<(&str, &str)> = HashSet::new();
-    let is_drawn = |entry: &&Entry| !entry.graph.is_empty();
     if order_of_children(entries) == Order::Caller {
-        for entry in entries.iter().filter(is_drawn) {
+        for entry in outermost(entries) {
             let row = &entry.row;
-            if inside.contains(&(row.comm.as_str(), row.name.as_str())) {
-                continue;
-            }
             let Some(ways) = entry.graph.ways(reading, row.share) else { continue };
-            inside.extend(entry.graph.behind_first().map(|name| (row.comm.as_str(), name)));
             for way in ways {
                 let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
                 let in_kernel = frames.first().is_some_and(Frame::is_kernel) || is_kernel_thread(&row.comm);

@@ -262,8 +262,14 @@ fn rest_of_sample(line: &str, words: &[(usize, &str)], has_pid: bool) -> Option<
 /// that.
 fn is_frame(text: &str) -> bool {
     let Some((address, rest)) = text.split_once(char::is_whitespace) else { return false };
-    let is_address = (6..=16).contains(&address.len()) && address.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_address && rest.trim_end().trim_end_matches("(inlined)").trim_end().ends_with(')')
+    let is_address = (1..=16).contains(&address.len()) && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let rest = rest.trim().trim_end_matches("(inlined)").trim_end();
+    let Some(inside) = rest.strip_suffix(')') else {
+        // Its module did not fit into the line.
+        return is_address && address.len() >= 12 && !rest.is_empty() && !rest.contains(char::is_whitespace);
+    };
+    let is_module = opening(inside).is_some_and(|(_, module)| module.starts_with(['/', '[']));
+    is_address && (is_module || address.len() >= 6)
 }
 
 /// Words with where they begin.

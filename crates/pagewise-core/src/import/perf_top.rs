@@ -186,16 +186,18 @@ impl PerfTop {
     /// The line that was held back is whole.
     fn flush(&mut self) -> Result<(), Problem> {
         let Some((number, line)) = self.pending.take() else { return Ok(()) };
-        let column = line.len() - line.trim_start().len();
         let is_hierarchy = self.table().header.as_ref().is_some_and(|header| header.is_hierarchy);
+        if is_hierarchy && self.level(&line) {
+            return Ok(());
+        }
         let Some(mut row) = row(&line, self.table().header.as_ref()) else {
             if !self.draw(&line, true) {
                 self.listing.reject(number, &line);
             }
             return Ok(());
         };
-        if is_hierarchy && !self.place(&mut row, &line, column) {
-            return Ok(());
+        if is_hierarchy {
+            self.place(&mut row);
         }
         self.entries += 1;
         if self.entries > MOST_ENTRIES {
@@ -207,29 +209,48 @@ impl PerfTop {
         Ok(())
     }
 
-    /// A row of `--hierarchy`: whether it is a function, which then gets the command and the module above it.
-    fn place(&mut self, row: &mut Row, line: &str, column: usize) -> bool {
+    /// A line of `--hierarchy`: whether it is a command or a module, and no function.
+    fn level(&mut self, line: &str) -> bool {
+        // Shares are right-aligned at their level.
+        let column = line.find('%').unwrap_or(0);
         let levels = &mut self.table().levels;
         levels.retain(|(above, _)| *above < column);
-        if at_privilege(line).is_none() {
-            let name = line.trim().split_once(char::is_whitespace).map_or("", |(_, name)| name.trim());
-            levels.push((column, name.to_owned()));
+        if at_privilege(line).is_some() {
             return false;
         }
-        let module = levels.iter().rfind(|(_, name)| is_module(name));
-        if let Some((_, module)) = module.filter(|_| row.module.is_empty()) {
+        let name = line.trim().split_once(char::is_whitespace).map_or("", |(_, name)| name.trim());
+        levels.push((column, name.to_owned()));
+        true
+    }
+
+    /// Gives a function the command and the module above it.
+    fn place(&mut self, row: &mut Row) {
+        let (comm, module) = match self.table().levels.as_slice() {
+            [] => ("", ""),
+            [(_, one)] if is_module(one) => ("", one.as_str()),
+            [(_, one)] => (one.as_str(), ""),
+            [(_, comm), .., (_, module)] => (comm.as_str(), module.as_str()),
+        };
+        comm.clone_into(&mut row.comm);
+        if row.module.is_empty() {
             row.module = perf_row::module_of(module, false);
         }
-        if let Some((_, comm)) = levels.iter().find(|(_, name)| !is_module(name)) {
-            row.comm.clone_from(comm);
-        }
-        true
     }
 
     /// Gives a line to the drawing below the last row.
     fn draw(&mut self, line: &str, is_open: bool) -> bool {
         let is_drawing = self.is_drawing;
         self.table().entries.last_mut().is_some_and(|entry| is_drawing && entry.graph.line(line, is_open))
+    }
+
+    /// Whether a share and names are a path of `-g folded`: it holds the function of the row above.
+    fn is_path(&self, path: &Row) -> bool {
+        let last = self.tables.last().and_then(|table| table.entries.last()).map(|entry| &entry.row);
+        self.is_drawing
+            && last.is_some_and(|last| {
+                let is_alone = last.is_sure && last.name == path.name;
+                is_alone || path.name.contains(';') && path.name.split(';').any(|name| name == last.name)
+            })
     }
 
     /// Whether the line goes on where the one before was broken.
@@ -249,7 +270,7 @@ impl PerfTop {
 
 /// What perf says beside its tables.
 fn is_chatter(text: &str) -> bool {
-    const BEGINNINGS: [&str; 15] = [
+    const BEGINNINGS: [&str; 16] = [
         "Tip:",
         "(Tip:",
         "Press ",
@@ -265,6 +286,7 @@ fn is_chatter(text: &str) -> bool {
         "[ perf record:",
         "Mapped keys:",
         "Annotate ",
+        "no entry >=",
     ];
     BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
 }
@@ -327,9 +349,11 @@ impl Parser for PerfTop {
             Some(row) if row.is_sure => self.pending = Some((number, line.to_owned())),
             // A function of a drawing on a screen, or a path of `-g folded`.
             Some(_) if is_opened && self.draw(line, true) => {}
-            Some(row) if row.name.contains(';') && self.draw(line, false) => {}
+            Some(row) if self.is_path(&row) && self.draw(line, true) => {}
             Some(_) => self.pending = Some((number, line.to_owned())),
-            None if is_alone => self.pending = Some((number, line.to_owned())),
+            None if is_alone || (is_share && at_privilege(text).is_some()) => {
+                self.pending = Some((number, line.to_owned()))
+            }
             None if is_share && self.table().header.as_ref().is_some_and(|header| header.is_hierarchy) => {
                 self.pending = Some((number, line.to_owned()));
             }

@@ -17,6 +17,17 @@ const VMSTAT_MIB: &str = include_str!("../../../../recordings/imports/vmstat-wid
 const VMSTAT_ACTIVE: &str = include_str!("../../../../recordings/imports/vmstat-a.txt");
 const PERF_SCRIPT: &str = include_str!("../../../../recordings/imports/perf-script.txt");
 const PERF_SCRIPT_HEADER: &str = include_str!("../../../../recordings/imports/perf-script-header.txt");
+const REPORT_CALLERS: &str = include_str!("../../../../recordings/imports/perf-report-callers.txt");
+const REPORT_FROM_OUTSIDE: &str = include_str!("../../../../recordings/imports/perf-report-from-outside.txt");
+const REPORT_FRACTAL: &str = include_str!("../../../../recordings/imports/perf-report-fractal.txt");
+const REPORT_FLAT: &str = include_str!("../../../../recordings/imports/perf-report-flat.txt");
+const REPORT_FOLDED: &str = include_str!("../../../../recordings/imports/perf-report-folded.txt");
+const REPORT_CHILDREN: &str = include_str!("../../../../recordings/imports/perf-report-children.txt");
+const REPORT_CHILDREN_FOLDED: &str = include_str!("../../../../recordings/imports/perf-report-children-folded.txt");
+const REPORT_HIERARCHY: &str = include_str!("../../../../recordings/imports/perf-report-hierarchy.txt");
+const REPORT_TWO_EVENTS: &str = include_str!("../../../../recordings/imports/perf-report-two-events.txt");
+const FOLDED_KERNEL: &str = include_str!("../../../../recordings/imports/folded-kernel.txt");
+const FOLDED_PLAIN: &str = include_str!("../../../../recordings/imports/folded-plain.txt");
 const PERF_SCRIPT_UNTIMED: &str = include_str!("../../../../recordings/imports/perf-script-untimed.txt");
 
 fn listing(kind: Kind, text: &str) -> Listing {
@@ -24,10 +35,10 @@ fn listing(kind: Kind, text: &str) -> Listing {
 }
 
 fn recording(files: &[(Kind, &str)]) -> Imported {
-    with(files, &Assumed::default())
+    with_assumed(files, &Assumed::default())
 }
 
-fn with(files: &[(Kind, &str)], assumed: &Assumed) -> Imported {
+fn with_assumed(files: &[(Kind, &str)], assumed: &Assumed) -> Imported {
     let parsed = files.iter().map(|(kind, text)| (format!("{kind}.txt"), parse(*kind, text, assumed).unwrap()));
     merge(parsed.collect(), assumed)
 }
@@ -120,7 +131,7 @@ fn a_host_that_is_gone_has_the_settings_one_says_it_had() {
     assumed.about("kernel", "2.6.32-220").unwrap();
     assumed.about("date", "2012-06-18").unwrap();
     assumed.setting("thp.enabled", "always");
-    let imported = with(&[(Kind::Collectl, THP_ON)], &assumed);
+    let imported = with_assumed(&[(Kind::Collectl, THP_ON)], &assumed);
     assert_eq!(imported.about("kernel"), Some("2.6.32-220"));
     assert_eq!(imported.about("import.zero"), Some("2012-06-18T00:00:00Z"));
     let settings = imported.settings().unwrap();
@@ -208,7 +219,7 @@ fn vmstat_loses_the_rates_since_boot_and_keeps_its_levels() {
     assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "since_boot"));
     let mut assumed = Assumed::default();
     assumed.about("vmstat_unit", "M").unwrap();
-    let wide = with(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);
+    let wide = with_assumed(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);
     assert_eq!(values(&wide, "meminfo", "MemFree")[0], 21_242.0 * 1_048_576.0);
     assert_eq!(values(&wide, SOURCE, "pgpgin_per_second"), [1136.0 * 1024.0]);
     let with_command = format!("$ vmstat -w -S M -t 1 2\n{VMSTAT_MIB}");
@@ -230,7 +241,7 @@ fn a_unit_of_vmstat_that_nobody_said_is_told_and_one_that_cannot_be_is_refused()
     assert!(gap.detail.contains("line 3 has 21242") && gap.detail.contains("vmstat_unit=M"), "{}", gap.detail);
     let mut assumed = Assumed::default();
     assumed.about("vmstat_unit", "M").unwrap();
-    let known = with(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);
+    let known = with_assumed(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);
     assert!(known.gaps().iter().all(|gap| gap.reason.word() != "unit_unknown") && !said(&known, "taken as KiB"));
 }
 
@@ -256,6 +267,229 @@ fn perf_script_gives_stacks_with_what_it_was_told_to_print() {
     let profile = untimed.profile().unwrap().unwrap();
     assert_eq!(profile.samples.iter().map(|sample| sample.count).sum::<u64>(), total);
     assert_eq!(profile.samples[0].to - profile.samples[0].from, 42_000_000_000);
+}
+
+/// Of the samples of a command, how many have a function in their stack.
+fn with(profile: &crate::recording::Profile, comm: &str, name: &str) -> u64 {
+    let is_it = |number: u32| profile.stacks.frames()[number as usize].name == name;
+    let has_it = |sample: &&crate::recording::StackSample| {
+        (comm.is_empty() || sample.comm == comm) && profile.stacks.walk(sample.stack).any(is_it)
+    };
+    profile.samples.iter().filter(has_it).map(|sample| sample.count).sum()
+}
+
+fn profile(kind: Kind, text: &str) -> crate::recording::Profile {
+    listing(kind, text).profile.unwrap()
+}
+
+#[test]
+fn every_drawing_of_a_call_graph_gives_the_same_stacks() {
+    // Of 651 samples, from the stacks themselves. Rows and branches below 0.8 and 0.5 % are not drawn.
+    let truth = profile(Kind::Folded, FOLDED_PLAIN);
+    assert_eq!(truth.samples.iter().map(|sample| sample.count).sum::<u64>(), 128);
+    let drawn = [
+        ("callers", REPORT_CALLERS),
+        ("from outside", REPORT_FROM_OUTSIDE),
+        ("fractal", REPORT_FRACTAL),
+        ("flat", REPORT_FLAT),
+        ("folded", REPORT_FOLDED),
+        ("children, folded", REPORT_CHILDREN_FOLDED),
+    ];
+    for (how, text) in drawn {
+        let seen = profile(Kind::PerfTop, text);
+        let total: u64 = seen.samples.iter().map(|sample| sample.count).sum();
+        assert!(total.abs_diff(651) <= 3, "{how}: {total}");
+        for (comm, name) in [
+            ("dd", "shmem_write_end"),
+            ("dd", "generic_perform_write"),
+            ("dd", "do_syscall_64"),
+            ("cat", "do_syscall_64"),
+        ] {
+            let (all, some) = (with(&truth, comm, name), with(&seen, comm, name));
+            assert!(some <= all && some * 10 >= all * 6, "{how}: {name} of {comm} is {some} of {all}");
+        }
+        // One of its samples is in a function that is too small to be listed.
+        assert!((26..=27).contains(&with(&seen, "dd", "shmem_write_end")), "{how}");
+        let is_kernel = |name: &str| {
+            let frames = seen.stacks.frames().iter().filter(|frame| frame.name == name);
+            frames.map(crate::recording::Frame::is_kernel).collect::<Vec<_>>()
+        };
+        assert_eq!((is_kernel("ksys_write"), is_kernel("__GI___libc_write")), (vec![true], vec![false]), "{how}");
+    }
+}
+
+#[test]
+fn with_children_what_functions_have_themselves_counts_and_their_callers_are_found() {
+    let seen = profile(Kind::PerfTop, REPORT_CHILDREN);
+    let of = |name: &str| with(&seen, "python3", name);
+    let flat: u64 = seen.samples.iter().filter(|sample| sample.comm == "python3").map(|sample| sample.count).sum();
+    assert!(of("shmem_get_folio_gfp") >= 1859 && of("shmem_get_folio_gfp") <= flat, "{}", of("shmem_get_folio_gfp"));
+    assert!(of("handle_mm_fault") >= 1800, "{} is called by it", of("handle_mm_fault"));
+    assert_eq!(seen.samples.iter().map(|sample| sample.count).sum::<u64>(), 10_000);
+}
+
+#[test]
+fn levels_below_each_other_are_functions_with_command_and_module() {
+    let seen = profile(Kind::PerfTop, REPORT_HIERARCHY);
+    assert_eq!((with(&seen, "python3", "clear_page_erms"), with(&seen, "dd", "shmem_write_end")), (737, 399));
+    let frame = |name: &str| seen.stacks.frames().iter().find(|frame| frame.name == name).unwrap().module.clone();
+    assert_eq!(
+        (frame("mmap_ass_subscript").as_str(), frame("_copy_to_iter").as_str()),
+        ("mmap.cpython-311-x86_64-linux-gnu.so", crate::recording::stack::KERNEL)
+    );
+    assert_eq!(seen.samples.iter().map(|sample| sample.count).sum::<u64>(), 10_000);
+}
+
+#[test]
+fn of_several_events_the_one_of_cpu_time_is_taken_and_the_choice_is_told() {
+    let imported = recording(&[(Kind::PerfTop, REPORT_TWO_EVENTS)]);
+    let seen = imported.profile().unwrap().unwrap();
+    assert_eq!((seen.event.clone().unwrap().word(), imported.about("import.samples")), ("cpu-clock", Some("305")));
+    assert_eq!((with(&seen, "", "shmem_get_folio_gfp"), with(&seen, "", "find_variable")), (2098, 0));
+    assert!(
+        imported.marks().unwrap().iter().any(|mark| mark.text.contains("of 2 tables, number 2 of cpu-clock is taken"))
+    );
+    let gap = imported.gaps().iter().find(|gap| gap.reason.word() == "not_imported").unwrap();
+    assert!(gap.detail.contains("page-faults (5 functions)"), "{}", gap.detail);
+    assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+    let faults = REPORT_TWO_EVENTS.split("# Samples: 305").next().unwrap();
+    let only = recording(&[(Kind::PerfTop, faults)]);
+    assert!(only.gaps().iter().any(|gap| gap.reason.word() == "other_event"));
+}
+
+#[test]
+fn a_mail_of_2015_says_who_waits_for_the_lock() {
+    let text = "> \n>     96.50%    postmaster  [kernel.kallsyms]         [k] _spin_lock_irq\n\
+                >               |\n>               --- _spin_lock_irq\n>                  |\n\
+                >                  |--99.87%-- compact_zone\n>                  |          compact_zone_order\n\
+                >                  |          try_to_compact_pages\n>                  |          __alloc_pages_nodemask\n\
+                >                  |          alloc_pages_vma\n>                  |          do_huge_pmd_anonymous_page\n\
+                >                  |          handle_mm_fault\n>                  |          __do_page_fault\n\
+                >                  |          do_page_fault\n>                  |          page_fault\n\
+                >                  |          0x631d98\n>                   --0.13%-- [...]\n\nThat specific profile is old.\n";
+    for text in [text.to_owned(), text.replace("> ", "&gt; "), text.replace("> ", ">> "), text.replace("> ", "> > ")] {
+        let seen = profile(Kind::PerfTop, &text);
+        assert_eq!(
+            (with(&seen, "postmaster", "_spin_lock_irq"), with(&seen, "postmaster", "compact_zone")),
+            (9650, 9637)
+        );
+        let frames: Vec<_> =
+            seen.stacks.frames().iter().filter(|frame| !frame.is_kernel()).map(|f| f.name.as_str()).collect();
+        assert_eq!(frames, ["0x631d98", "[not listed]"]);
+    }
+}
+
+#[test]
+fn rows_that_a_mail_broke_are_whole_again_and_prose_is_no_row() {
+    let text = "The profile is 20% slower:\n\n    59.20%  java             [kernel.kallsyms]\n[k] _spin_lock_irqsave\n\
+                    7.10%\njava             [kernel.kallsyms]    [k] compact_zone\n\
+                    3.00%  java  libjvm.so  [.]\nG1::work(int)\n\n75% better\n";
+    let seen = profile(Kind::PerfTop, text);
+    let names: Vec<(&str, u64)> = seen
+        .samples
+        .iter()
+        .map(|sample| {
+            let frame = seen.stacks.walk(sample.stack).next().unwrap();
+            (seen.stacks.frames()[frame as usize].name.as_str(), sample.count)
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [("_spin_lock_irqsave", 5920), ("compact_zone", 710), ("G1::work(int)", 300), ("[not listed]", 3070)]
+    );
+}
+
+#[test]
+fn shares_and_names_alone_are_a_profile() {
+    let seen = profile(Kind::PerfTop, "  59.2% _spin_lock_irqsave\n   3.1% memcpy\n  12.3% clear_page_c_e\n");
+    assert_eq!((with(&seen, "", "_spin_lock_irqsave"), with(&seen, "", "memcpy")), (5920, 310));
+    let kernel: Vec<bool> = seen.stacks.frames().iter().map(crate::recording::Frame::is_kernel).collect();
+    assert_eq!(kernel, [true, false, true, false]);
+}
+
+#[test]
+fn a_screen_with_opened_rows_has_their_callers() {
+    let text = "Samples: 381K of event 'cycles:ppp', Event count (approx.): 91928276543\n\
+                \x20 Children      Self  Command  Shared Object      Symbol\n\
+                -   93.20%    90.00%  java     [kernel.kallsyms]  [k] _raw_spin_lock\n   - 93.00% _raw_spin_lock\n\
+                \x20     - 80.00% compact_zone\n           try_to_compact_pages\n         - page_fault\n              0x7f1234\n\
+                \x20     + 12.00% rmqueue_bulk\n+    2.00%     2.00%  java     libjvm.so          [.] SpinPause\n\
+                \nPress '?' for help on key bindings\n";
+    let imported = recording(&[(Kind::PerfTop, text)]);
+    let seen = imported.profile().unwrap().unwrap();
+    assert_eq!(imported.about("import.samples"), Some("381000"));
+    assert_eq!((with(&seen, "java", "_raw_spin_lock"), with(&seen, "java", "SpinPause")), (9000, 200));
+    let compacting = with(&seen, "java", "compact_zone");
+    assert!((7700..7760).contains(&compacting), "{compacting}");
+    assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+}
+
+#[test]
+fn a_profile_without_what_it_takes_says_which_column_is_missing() {
+    let problem = |text: &str| parse(Kind::PerfTop, text, &Assumed::default()).unwrap_err().to_string();
+    let said = problem(
+        "# Overhead  Command  Shared Object\n# ........  .......  .............\n    50.00%  java     libjvm.so\n",
+    );
+    assert!(said.contains("no column of functions (Symbol)") && said.contains("Command, Shared Object"), "{said}");
+    let said = problem("# Children  Command  Symbol\n    90.00%  java  [.] main\n    80.00%  java  [.] run\n");
+    assert!(said.contains("(Self)") && said.contains("add up to 170 %"), "{said}");
+}
+
+#[test]
+fn a_drawing_that_cannot_be_costs_callers_and_no_samples() {
+    let text = REPORT_CALLERS.replace("            ---shmem_get_folio_gfp", "|--99.00%--x\n|--98.00%--y\n");
+    let (bent, whole) = (profile(Kind::PerfTop, &text), profile(Kind::PerfTop, REPORT_CALLERS));
+    let own = |profile: &crate::recording::Profile| {
+        let is_it = |sample: &&crate::recording::StackSample| {
+            let leaf = profile.stacks.walk(sample.stack).next().unwrap();
+            sample.comm == "python3" && profile.stacks.frames()[leaf as usize].name == "shmem_get_folio_gfp"
+        };
+        profile.samples.iter().filter(is_it).map(|sample| sample.count).sum::<u64>()
+    };
+    assert_eq!((own(&bent), own(&whole)), (121, 121));
+    assert!(with(&bent, "", "shmem_fault") < with(&whole, "", "shmem_fault"));
+    let all = |profile: &crate::recording::Profile| profile.samples.iter().map(|sample| sample.count).sum::<u64>();
+    assert_eq!(all(&bent), all(&whole));
+}
+
+#[test]
+fn collapsed_stacks_say_the_same_with_and_without_marks_of_the_kernel() {
+    let (marked, plain) = (recording(&[(Kind::Folded, FOLDED_KERNEL)]), recording(&[(Kind::Folded, FOLDED_PLAIN)]));
+    assert_eq!(marked.about("import.samples"), Some("128"));
+    let kernel = |imported: &Imported| {
+        let profile = imported.profile().unwrap().unwrap();
+        let mut names: Vec<String> =
+            profile.stacks.frames().iter().filter(|frame| frame.is_kernel()).map(|frame| frame.name.clone()).collect();
+        names.sort();
+        (names, profile.samples.iter().map(|sample| sample.count).sum::<u64>())
+    };
+    assert_eq!(kernel(&marked), kernel(&plain));
+}
+
+#[test]
+fn perf_script_is_read_as_it_is_pasted() {
+    let whole = profile(Kind::PerfScript, PERF_SCRIPT);
+    let all = |profile: &crate::recording::Profile| profile.samples.iter().map(|sample| sample.count).sum::<u64>();
+    let lines: Vec<&str> = PERF_SCRIPT.lines().collect();
+    let quoted: String = lines.iter().map(|line| format!("> {line}\n")).collect();
+    let without_blank: String = lines.iter().filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect();
+    let at_margin: String = lines.iter().map(|line| format!("{}\n", line.trim_start())).collect();
+    for (how, text) in [("quoted", quoted), ("without blank lines", without_blank), ("at the margin", at_margin)] {
+        let seen = profile(Kind::PerfScript, &text);
+        assert_eq!((all(&seen), seen.stacks.len()), (all(&whole), whole.stacks.len()), "{how}");
+    }
+    let stacks: String =
+        lines.iter().filter(|line| !line.contains(" cpu-clock:")).map(|line| format!("{line}\n")).collect();
+    let seen = profile(Kind::PerfScript, &stacks);
+    assert_eq!(all(&seen), all(&whole), "stacks alone, without commands");
+    let named = "dd\n\tffffffff815ee25c clear_page_erms+0x7\n([kernel.kallsyms])\n\t 7f2012345678 main (/bin/dd)\n\n";
+    let seen = profile(Kind::PerfScript, named);
+    assert_eq!((with(&seen, "dd", "clear_page_erms"), seen.stacks.frames()[1].is_kernel()), (1, true));
+    let two = "dd 1 [000] 1.5: page-faults: \n\t7f2012345678 main (/bin/dd)\n\ndd 1 [000] 1.6: cycles:P: \n\t7f2012345678 f (/bin/dd)\n";
+    let imported = recording(&[(Kind::PerfScript, two)]);
+    let seen = imported.profile().unwrap().unwrap();
+    assert_eq!((all(&seen), with(&seen, "dd", "f"), seen.event.unwrap().word()), (1, 1, "cycles"));
+    assert!(imported.gaps().iter().any(|gap| gap.detail.contains("page-faults (1 samples)")));
 }
 
 #[test]

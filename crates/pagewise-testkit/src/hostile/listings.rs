@@ -29,6 +29,10 @@ pub(super) fn perf_top(bytes: &[u8]) {
     one(Kind::PerfTop, bytes);
 }
 
+pub(super) fn folded(bytes: &[u8]) {
+    one(Kind::Folded, bytes);
+}
+
 /// Alone and together with itself: two listings of a time are merged.
 fn one(kind: Kind, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);

@@ -57,6 +57,18 @@ pub const TARGETS: &[Target] = &[
         samples: || listings::samples("perf-top"),
     },
     Target {
+        name: "perf_report",
+        reads: "output of perf report with call graphs",
+        run: listings::perf_top,
+        samples: || listings::samples("perf-report"),
+    },
+    Target {
+        name: "folded",
+        reads: "collapsed stacks",
+        run: listings::folded,
+        samples: || listings::samples("folded"),
+    },
+    Target {
         name: "sosreport",
         reads: "an unpacked sosreport, its files one after the other",
         run: listings::sosreport,

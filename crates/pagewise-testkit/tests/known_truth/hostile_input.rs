@@ -56,8 +56,8 @@ macro_rules! targets {
 }
 
 targets! {
-    collectl sar vmstat perf_script perf_top sosreport recording rows event_log plan policy table journal kernel_files perf_ring
-    symbols
+    collectl sar vmstat perf_script perf_top perf_report folded sosreport recording rows event_log plan policy table journal
+    kernel_files perf_ring symbols
 }
 
 #[test]
