@@ -25,6 +25,14 @@ struct Named {
     least: f64,
 }
 
+impl Named {
+    /// Without callers some functions of a mechanism stand for all of it.
+    fn in_a_profile(&self, case: &Case<'_>) -> Family {
+        let is_flat = case.look.profile.as_ref().is_some_and(ProfileSeen::is_flat);
+        if self.family == Family::Churn && is_flat { Family::FlatChurn } else { self.family }
+    }
+}
+
 const NAMED: &[Named] = &[
     Named { rule: "compaction-storm", family: Family::Compaction, not: rules::NOT_A_STORM, within: &[], least: 0.10 },
     Named { rule: "thp-fault-cost", family: Family::HugeZero, not: &[Family::Khugepaged], within: &[], least: 0.10 },
@@ -43,6 +51,21 @@ const NAMED: &[Named] = &[
     Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10 },
     Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05 },
     Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10 },
+    Named { rule: "fault-churn", family: Family::Churn, not: rules::NOT_CHURN, within: &[], least: 0.20 },
+    Named {
+        rule: "tlb-shootdowns",
+        family: Family::Shootdown,
+        not: &[Family::Reclaim, Family::Compaction, Family::Khugepaged],
+        within: &[],
+        least: 0.10,
+    },
+    Named {
+        rule: "mmap-lock-contention",
+        family: Family::MmapLock,
+        not: &[Family::Khugepaged, Family::SlabShrink],
+        within: &[Family::Memory, Family::ChangeMap],
+        least: 0.10,
+    },
     Named {
         rule: "fork-cow-thp",
         family: Family::HugeCopy,
@@ -65,7 +88,7 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Some(named) = named else { return verdict };
     let all = Hits::always(Answer::Yes, case.windows().count);
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
-    let says = case.stacks_against(threshold, named.family, named.not, &all);
+    let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);
     let Some(share) = says.share.filter(|_| says.answer == Answer::Yes) else { return verdict };
     let is_of_it = |profile: &ProfileSeen| profile.is_within(named.family, named.within, &all, case.windows());
     if !named.within.is_empty() && !case.look.profile.as_ref().is_some_and(is_of_it) {

@@ -70,6 +70,8 @@ pub enum Family {
     Lifetime,
     /// Moving pages from place to place, whoever asks.
     Migration,
+    /// Page faults on memory that is there already, or comes from a file.
+    FileFault,
 }
 
 impl Family {
@@ -103,6 +105,7 @@ impl Family {
             Family::Dontneed => "giving back pages by madvise",
             Family::Lifetime => "starting and ending processes",
             Family::Migration => "moving pages",
+            Family::FileFault => "page faults on files",
         }
     }
 
@@ -523,10 +526,18 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "arc_prune_*",
         ],
     ),
-    // Zeroing is under the fault in most kernels; where only leaves are known it stands alone.
+    // The whole of a fault: with `cpu-clock` much of it is charged to its entry. What it is on is told by what it is not.
     (
         Family::Churn,
         &[
+            "asm_exc_page_fault",
+            "exc_page_fault",
+            "page_fault",
+            "do_page_fault",
+            "__do_page_fault",
+            "do_user_addr_fault",
+            "handle_mm_fault",
+            "__handle_mm_fault",
             "do_anonymous_page",
             "alloc_anon_folio",
             "clear_page*",
@@ -602,6 +613,21 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "kernel_clone",
             "_do_fork",
             "do_fork",
+        ],
+    ),
+    (
+        Family::FileFault,
+        &[
+            "do_fault",
+            "do_read_fault*",
+            "do_shared_fault",
+            "do_cow_fault",
+            "__do_fault",
+            "filemap_map_pages",
+            "filemap_fault",
+            "shmem_fault",
+            "hugetlb_fault",
+            "do_wp_page",
         ],
     ),
     (Family::Migration, &["migrate_pages*", "try_to_migrate*", "migrate_folio*", "unmap_and_move*"]),

@@ -91,7 +91,7 @@ pub(super) const RULE: Rule = Rule {
 
 /// What makes page faults something else: huge pages, reclaim, the kernel's own threads, and processes that start and end, which touch
 /// and give back their memory once.
-const NOT: [Family; 11] = [
+pub(in super::super) const NOT: &[Family] = &[
     Family::HugeFault,
     Family::HugeCopy,
     Family::Khugepaged,
@@ -102,12 +102,13 @@ const NOT: [Family; 11] = [
     Family::Swap,
     Family::Numa,
     Family::FileData,
+    Family::FileFault,
     Family::Lifetime,
 ];
 
 /// The same, and processes that start and end count.
-const NOT_BUT_LIFETIME: [Family; 10] = {
-    let mut all = [Family::HugeFault; 10];
+const NOT_BUT_LIFETIME: [Family; 11] = {
+    let mut all = [Family::HugeFault; 11];
     let mut at = 0;
     while at < all.len() {
         all[at] = NOT[at];
@@ -269,7 +270,10 @@ fn judge(case: &Case<'_>) -> Verdict {
         return Verdict::NotFound(vec![line]);
     }
     let (stays, back) = (symptom.stays.value(&hits, case.windows()), symptom.back.value(&hits, case.windows()));
-    case.decide(lasting, vec![counters, stacks]).found(|draft| {
+    // Counters infer what stacks measure: where these saw little of it, the others have nothing to add.
+    let is_denied = stacks.answer == Answer::No && counters.answer == Answer::Unknown;
+    let mechanisms = if is_denied { vec![stacks] } else { vec![counters, stacks] };
+    case.decide(lasting, mechanisms).found(|draft| {
         case.name(draft, By::MinorFaults);
         let windows = case.windows();
         let of_all = look.system_share_of_all().mean(&hits, windows);
@@ -331,16 +335,19 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
     let seen = look.processes.as_ref().and_then(|processes| processes.minor_faults());
     let part = seen.zip(all).map(|(seen, all)| (seen / all.max(1.0)).min(1.0));
     let (answer, of_living) = case.whole("page faults of processes that go on", "processes", part);
-    let missing = (answer == Answer::Unknown).then(|| Missing {
-        what: "page faults by process".to_owned(),
-        why: "it was not recorded which processes fault: those that start and end touch memory once".to_owned(),
-    });
-    says(answer, vec![line, of_living], missing.into_iter().collect())
+    let why = match answer {
+        Answer::Yes => return says(Answer::Yes, vec![line, of_living], Vec::new()),
+        // Those of others are not in a recording that was made to be shown.
+        Answer::No => "most faults are of processes that came and went, or are not in the recording",
+        Answer::Unknown => "it was not recorded which processes fault: those that start and end touch memory once",
+    };
+    let missing = Missing { what: "page faults by process".to_owned(), why: why.to_owned() };
+    says(Answer::Unknown, vec![line, of_living], vec![missing])
 }
 
 fn stacks(case: &Case<'_>, hits: &Hits) -> Says {
     let family = case.look.profile.as_ref().map_or(Family::Churn, family);
-    case.stacks("samples taking and giving back small pages", family, &NOT, hits)
+    case.stacks("samples taking and giving back small pages", family, NOT, hits)
 }
 
 fn summary(
@@ -397,7 +404,7 @@ pub(super) fn grows(look: &Look, over: &Hits) -> Option<Vec<Evidence>> {
     }
     let by_counters = counters(&case, over);
     let by_stacks = look.profile.as_ref().and_then(|profile| {
-        let counts = profile.counts(family(profile), &NOT, over, &look.windows);
+        let counts = profile.counts(family(profile), NOT, over, &look.windows);
         let share = (counts.kernel >= ENOUGH_SAMPLES).then(|| counts.family as f64 / counts.kernel as f64);
         let name = "of what the kernel does, taking and giving back small pages";
         let (answer, line) = case.whole(name, "stacks: taking and giving back small pages", share);

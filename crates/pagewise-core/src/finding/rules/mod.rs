@@ -61,6 +61,7 @@ mod prelude {
 }
 
 pub(super) use compaction_storm::NOT as NOT_A_STORM;
+pub(super) use fault_churn::NOT as NOT_CHURN;
 pub(super) use fault_churn::note as growth_note;
 
 /// Every rule, in the order in which they are asked.

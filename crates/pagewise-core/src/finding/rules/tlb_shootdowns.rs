@@ -121,7 +121,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     let counters = case.counters(&[&received], &hits);
     let stacks = case.stacks("samples interrupting other CPUs", Family::Shootdown, &[], &hits);
     let share = stacks.share;
-    case.decide(symptom, vec![counters, stacks]).found(|draft| {
+    // Few kernels count them: where stacks tell, nothing is missing.
+    let is_counted = look.has(&signal::TLB_REMOTE_RECEIVED) || look.profile.is_none();
+    let mechanisms = if is_counted { vec![counters, stacks] } else { vec![stacks] };
+    case.decide(symptom, mechanisms).found(|draft| {
         let windows = case.windows();
         let by_stacks = share.filter(|_| draft.tiers.contains(&Tier::Stacks));
         let busy = look.busy_share().mean(&hits, windows).unwrap_or(1.0);
