@@ -1,17 +1,23 @@
-//! What other tools wrote, as a recording: collectl, sar, vmstat, perf script, perf top.
+//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, vmstat, perf script, perf top.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
 //! understood is a gap or an error, never a number. Why so: `docs/design/0012-imports.md`; which column of which tool
 //! becomes which series: `docs/reference/imports.md`.
 
+mod atop;
 mod collectl;
+mod disks;
 mod listing;
 mod merge;
+mod nmon;
 mod perf_script;
 mod perf_top;
 mod sar;
+mod shares;
+mod threads;
 mod times;
+mod top;
 mod vmstat;
 mod words;
 
@@ -29,8 +35,14 @@ pub use crate::counter::IMPORT as SOURCE;
 pub enum Kind {
     /// `collectl`, brief, verbose or plot format.
     Collectl,
-    /// `sar` as text (sysstat 10 to 12).
+    /// `sar`, `mpstat` or `iostat` as text (sysstat 5 to 12).
     Sar,
+    /// A file of `nmon -f`.
+    Nmon,
+    /// `atop` as text.
+    Atop,
+    /// `top -b`, or a screen of it.
+    Top,
     /// `vmstat`.
     Vmstat,
     /// `perf script`.
@@ -41,9 +53,12 @@ pub enum Kind {
     Sosreport,
 }
 
-const KINDS: [(Kind, &str); 6] = [
+const KINDS: [(Kind, &str); 9] = [
     (Kind::Collectl, "collectl"),
     (Kind::Sar, "sar"),
+    (Kind::Nmon, "nmon"),
+    (Kind::Atop, "atop"),
+    (Kind::Top, "top"),
     (Kind::Vmstat, "vmstat"),
     (Kind::PerfScript, "perf-script"),
     (Kind::PerfTop, "perf-top"),
@@ -75,7 +90,12 @@ impl FromStr for Kind {
     fn from_str(text: &str) -> Result<Kind, String> {
         // People write the names of the tools as they type them.
         let plain = text.to_ascii_lowercase().replace([' ', '_'], "-");
-        let plain = if plain == "sos" { "sosreport" } else { plain.as_str() };
+        let plain = match plain.as_str() {
+            "sos" => "sosreport",
+            // The same headings, read by the same code.
+            "mpstat" | "iostat" => "sar",
+            plain => plain,
+        };
         let known = KINDS.into_iter().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
         known.ok_or_else(|| {
             let all: Vec<&str> = KINDS.iter().map(|(_, word)| *word).collect();
@@ -106,6 +126,19 @@ impl Problem {
     }
 }
 
+/// The kind whose listings have such a header, or begin with such a line.
+#[must_use]
+pub fn headed(line: &str) -> Option<Kind> {
+    const OWN: [(Kind, fn(&str) -> bool); 5] = [
+        (Kind::Nmon, nmon::recognises),
+        (Kind::Atop, atop::recognises),
+        (Kind::Top, top::recognises),
+        (Kind::Collectl, collectl::recognises),
+        (Kind::Sar, sar::recognises),
+    ];
+    OWN.into_iter().find(|(_, recognises)| recognises(line)).map(|(kind, _)| kind)
+}
+
 /// Takes a file line by line.
 pub trait Parser {
     /// The next line, numbered from 1, without its end.
@@ -126,7 +159,10 @@ pub trait Parser {
 pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
     Some(match kind {
         Kind::Collectl => Box::new(collectl::Collectl::new(assumed)),
-        Kind::Sar => Box::new(sar::Sar::new()),
+        Kind::Sar => Box::new(sar::Sar::new(assumed)),
+        Kind::Nmon => Box::new(nmon::Nmon::new()),
+        Kind::Atop => Box::new(atop::Atop::new(assumed)),
+        Kind::Top => Box::new(top::Top::new(assumed)),
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
         Kind::PerfScript => Box::new(perf_script::PerfScript::new()),
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),

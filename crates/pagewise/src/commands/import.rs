@@ -26,7 +26,7 @@ pub(crate) struct ImportArgs {
     known: Known,
 }
 
-const AFTER_HELP: &str = "Kinds: collectl, sar, vmstat, perf-script, perf-top (also perf report), sosreport (a folder).\n\n\
+const AFTER_HELP: &str = "Kinds: collectl, sar (also mpstat, iostat), nmon, atop, top, vmstat, perf-script,\nperf-top (also perf report), sosreport (a folder).\n\n\
                           Examples:\n  pagewise import collectl:listing.txt perf-top:top.txt -o 2012.pgw \\\n      \
                           --about kernel=2.6.32-220 --setting thp.enabled=always\n  \
                           pagewise import sar:sar.txt sosreport:sosreport-host/ -o host.pgw";
