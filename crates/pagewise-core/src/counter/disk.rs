@@ -21,14 +21,24 @@ catalogue! {
         .column("so", 4);
     /// What was read from disks.
     PAGE_IN = Quantity::total("vmstat", &[Is("pgpgin")], KiB)
-        .printed(&[Printed::sum(&[(IMPORT, "pgpgin_per_second")])])
+        .printed(&[
+            Printed::sum(&[(IMPORT, "pgpgin_per_second")]),
+            Printed::sum(&[(IMPORT, "disk_read_per_second")]),
+        ])
         .line(Panel::Disk, "disk_read", "read", BytesPerSecond)
         .column("read", 4);
     /// What was written to disks.
     PAGE_OUT = Quantity::total("vmstat", &[Is("pgpgout")], KiB)
-        .printed(&[Printed::sum(&[(IMPORT, "pgpgout_per_second")])])
+        .printed(&[
+            Printed::sum(&[(IMPORT, "pgpgout_per_second")]),
+            Printed::sum(&[(IMPORT, "disk_written_per_second")]),
+        ])
         .line(Panel::Disk, "disk_written", "written", BytesPerSecond)
         .column("writ", 4);
+    /// The part of the time in which the busiest disk had something to do, as another tool wrote it down.
+    IMPORTED_DISK_BUSY = Quantity::level(IMPORT, &[Is("disk_busiest_percent")], PercentHundredths);
+    /// What a request to the busiest disk took, with its time in the queue, as another tool wrote it down.
+    IMPORTED_DISK_WAIT = Quantity::level(IMPORT, &[Is("disk_busiest_wait")], Microseconds);
     /// Memory changed and not yet written.
     DIRTY_MEMORY = Quantity::level("meminfo", &[Is("Dirty")], KiB)
         .line(Panel::Dirty, "dirty", "dirty", Bytes)

@@ -16,7 +16,9 @@ const fn of_v2(of: &'static [Name]) -> Form {
 
 catalogue! {
     /// CPU time of kernel threads by name.
-    KERNEL_THREAD_CPU = Quantity::total("threads", &[Is("cpu")], Nanoseconds).each();
+    KERNEL_THREAD_CPU = Quantity::total("threads", &[Is("cpu")], Nanoseconds)
+        .each()
+        .printed(&[Printed::sum(&[(IMPORT, "thread_cpu_percent")])]);
     /// How often a control group went over its `memory.high`.
     CGROUP_HIGH = Quantity::total("cgroup_events", &[Is("high")], Count).each();
     /// How often a control group met its `memory.max`.

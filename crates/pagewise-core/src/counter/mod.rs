@@ -115,7 +115,8 @@ pub const ALL: &[Quantity] = &{
 pub fn is_wanted(source: &str, name: &str, labels: &str) -> bool {
     let is_printed =
         |quantity: &Quantity| quantity.printed.iter().flat_map(|sum| sum.of).any(|of| *of == (source, name));
-    ALL.iter().any(|quantity| quantity.takes(source, name, labels) || (labels.is_empty() && is_printed(quantity)))
+    let is_alike = |quantity: &Quantity| quantity.labelled != labels.is_empty();
+    ALL.iter().any(|quantity| quantity.takes(source, name, labels) || (is_alike(quantity) && is_printed(quantity)))
 }
 
 /// Measures of a host in the order in which reports list them. Those that nobody put in an order come last.

@@ -70,6 +70,10 @@ catalogue! {
     )
     .since(SINCE_4_8)
     .formerly(&[Form { of: &[PerZone("pgscan_kswapd"), PerZone("pgscan_direct")], less: &[], kernels: PER_ZONE }])
+    .printed(&[
+        Printed::sum(&[(IMPORT, "pages_scanned_per_second")]),
+        Printed::sum(&[(IMPORT, "pgscank_per_second"), (IMPORT, "pgscand_per_second")]),
+    ])
     .measure("pages_scanned");
     /// Anonymous pages reclaim looked at.
     SCAN_ANON = Quantity::total("vmstat", &[Is("pgscan_anon")], Pages).since("5.8 (include/linux/vm_event_item.h)");

@@ -12,16 +12,16 @@ pub fn page() -> String {
 }
 
 const TOOLS: &str = "\n# What other tools call them\n\n\
-    An import makes these series of the columns of other tools; [imports.md](imports.md) says more. Of collectl the formats are \
-    `brief`, `verbose` and `plot`.\n\n\
-    | series | sar | vmstat | collectl |\n| --- | --- | --- | --- |\n";
+    An import makes these series of the columns of other tools; [imports.md](imports.md) says more. Of sar are mpstat and iostat, \
+    too; of collectl the formats are `brief`, `verbose` and `plot`; of nmon, atop and top it is the line and what stands there.\n\n\
+    | series | sar | vmstat | collectl | nmon, atop, top |\n| --- | --- | --- | --- | --- |\n";
 
 fn row(column: &Column) -> String {
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<String>>().join(", ");
     let collectl = column.collectl.iter().map(|(table, word, _)| {
         let format = match table {
             Table::Brief => "brief",
-            Table::VerboseCpu | Table::VerboseMemory => "verbose",
+            Table::VerboseCpu | Table::VerboseMemory | Table::VerboseDisk => "verbose",
             Table::Plot => "plot",
         };
         format!("{format} `{word}`")
@@ -29,7 +29,12 @@ fn row(column: &Column) -> String {
     let collectl: Vec<String> = collectl.collect();
     let vmstat: Vec<&str> = column.vmstat.into_iter().collect();
     let series = format!("`{}.{}`", column.source, column.name);
-    let cells = [series, quoted(column.sar), quoted(&vmstat), collectl.join(", ")];
+    let of = |tool: &'static str, all: &'static [(&'static str, &'static str)]| {
+        all.iter().map(move |(line, word)| format!("{tool} `{}`", format!("{line} {word}").trim_end()))
+    };
+    let rest: Vec<String> =
+        of("nmon", column.nmon).chain(of("atop", column.atop)).chain(of("top", column.top)).collect();
+    let cells = [series, quoted(column.sar), quoted(&vmstat), collectl.join(", "), rest.join(", ")];
     format!("| {} |\n", cells.map(|cell| if cell.is_empty() { "–".to_owned() } else { cell }).join(" | "))
 }
 

@@ -384,7 +384,8 @@ impl Look {
             let missing = values.iter().any(Option::is_none).then(|| self.missing(signal));
             Track::new(values, missing)
         };
-        self.parts(signal).map(|(part, _)| (part.labels(), track(part))).collect()
+        let own: Vec<(&str, Track)> = self.parts(signal).map(|(part, _)| (part.labels(), track(part))).collect();
+        if own.is_empty() && signal.kind == signal::Kind::Counter { self.each_printed(signal) } else { own }
     }
 }
 

@@ -3,12 +3,15 @@
 //! Brief numbers are cut to three or four characters: `24G` is 24 GiB or up to one more, interrupts are cut to thousands
 //! when they are large (`cvt` in collectl's formatit.ph, 4.3). In brief format `cpu` is user + nice + sys, and `sys` is
 //! system + interrupts + soft interrupts + steal; `Map` is mapped and anonymous memory together. Both are derived the same
-//! way from the other formats.
+//! way from the other formats. Of single disks (`-sD`) and processes (`-sZ`) there are tables whose rows have a name: those of
+//! disks are taken, and of processes the kernel's threads.
 
+use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
+use super::threads::Threads;
 use super::times::{Running, SECOND, day, seconds, time_of_day};
-use super::words::{scaled, suffixed};
+use super::words::{decimal, quoted, scaled, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Column, Counts, Table as Format};
 use crate::recording::{GapReason, RawUnit};
@@ -34,9 +37,10 @@ impl Known {
     fn of((column, table): (&'static Column, Format)) -> Known {
         let unit = match column.counts {
             Counts::Size | Counts::SizePerSecond => RawUnit::KiB,
-            Counts::PagesPerSecond => RawUnit::Pages,
+            Counts::Pages | Counts::PagesPerSecond => RawUnit::Pages,
             Counts::EventsPerSecond | Counts::Things => RawUnit::Count,
             Counts::Share => RawUnit::Percent,
+            Counts::Milliseconds => RawUnit::Microseconds,
         };
         let is_bytes = column.counts == Counts::Size && table != Format::Plot;
         Known { column, unit, thousand: if is_bytes { 1024.0 } else { 1000.0 }, is_bytes }
@@ -60,6 +64,15 @@ struct Table {
     clock: Vec<Clock>,
 }
 
+/// A table whose rows are things with a name.
+#[derive(Clone, Debug)]
+enum Named {
+    /// Where in a row the name, what was read and written, the wait and the share stand.
+    Disks { name: usize, read: usize, written: usize, wait: Option<usize>, busy: Option<usize> },
+    /// Where size, share and command stand.
+    Processes { size: usize, share: usize, command: usize },
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clock {
     Date,
@@ -81,6 +94,32 @@ pub(super) struct Collectl {
     tables_left: BTreeSet<String>,
     columns_left: BTreeSet<String>,
     last: Option<i64>,
+    named: Option<Named>,
+    disks: Disks,
+    /// Disks of an instant.
+    listed: Option<(i64, Vec<Disk>)>,
+    threads: Threads,
+    has_processes: bool,
+}
+
+/// Whether a line is a header of collectl, with its `#`.
+pub(super) fn recognises(line: &str) -> bool {
+    let text = line.trim_start();
+    if text.starts_with("### RECORD") {
+        return true;
+    }
+    let Some(rest) = text.strip_prefix('#') else { return false };
+    let is_band =
+        rest.starts_with("<--") && ["CPU", "Memory", "Disks", "Network"].iter().any(|word| rest.contains(word));
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let known = words.iter().filter(|word| is_column(word)).count();
+    is_band || known >= 3 || words.iter().any(|word| word.starts_with("[CPU]") || word.starts_with("[MEM]"))
+}
+
+fn is_column(word: &str) -> bool {
+    const ALL: [Format; 5] =
+        [Format::Brief, Format::VerboseCpu, Format::VerboseMemory, Format::VerboseDisk, Format::Plot];
+    tools::of_collectl(&ALL, word, 1).is_some()
 }
 
 impl Collectl {
@@ -97,16 +136,32 @@ impl Collectl {
             tables_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
             last: None,
+            named: None,
+            disks: Disks::default(),
+            listed: None,
+            threads: Threads::default(),
+            has_processes: false,
         }
     }
 
     fn is_header(words: &[&str]) -> bool {
-        const SOME: [&str; 9] = ["cpu", "Free", "User", "Total", "Date", "Time", "KBRead", "KBIn", "UTC"];
+        const SOME: [&str; 11] =
+            ["cpu", "Free", "User", "Total", "Date", "Time", "KBRead", "KBIn", "UTC", "KBytes", "Command"];
         words.len() > 1 && words.iter().any(|word| SOME.contains(word) || word.starts_with('['))
     }
 
     /// Columns of a header line, `#` taken off.
     fn header(&mut self, words: &[&str]) {
+        self.table = None;
+        self.named = named(words);
+        match self.named {
+            None => {}
+            Some(Named::Disks { .. }) => return,
+            Some(Named::Processes { .. }) => {
+                self.has_processes = true;
+                return;
+            }
+        }
         let mut table = Table { width: words.len(), ..Table::default() };
         for word in words {
             table.clock.push(match *word {
@@ -122,11 +177,12 @@ impl Collectl {
             _ if is_plot => &[Format::Plot],
             "CPU SUMMARY" => &[Format::VerboseCpu],
             "MEMORY SUMMARY" => &[Format::VerboseMemory],
+            "DISK SUMMARY" => &[Format::VerboseDisk],
             _ if self.is_verbose => &[],
             _ => &[Format::Brief],
         };
         if tables.is_empty() && !self.section.is_empty() && self.tables_left.len() < 200 {
-            self.tables_left.insert(super::words::quoted(&self.section));
+            self.tables_left.insert(quoted(&self.section));
         }
         let mut names: Vec<&str> = Vec::new();
         for (index, word) in words.iter().enumerate().skip(table.clock.len()) {
@@ -139,7 +195,7 @@ impl Collectl {
                 }
                 None if !tables.is_empty() && self.columns_left.len() < 200 => {
                     let place = if self.section.is_empty() { String::new() } else { format!("{}: ", self.section) };
-                    self.columns_left.insert(format!("{place}{}", super::words::quoted(word)));
+                    self.columns_left.insert(format!("{place}{}", quoted(word)));
                 }
                 None => {}
             }
@@ -182,6 +238,7 @@ impl Collectl {
         self.is_verbose = true;
         self.section.clear();
         self.table = None;
+        self.named = None;
         let epoch = line.split('(').nth(1).and_then(|rest| rest.split(')').next()).and_then(seconds);
         match epoch {
             Some(epoch) => {
@@ -192,7 +249,61 @@ impl Collectl {
         }
     }
 
+    /// A row of a table of disks or processes, at the instant of its record.
+    fn named_row(&mut self, named: &Named, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        let Some(at) = self.record else {
+            // Without a record there is a clock in front at best, and which rows belong together is not known.
+            if self.tables_left.len() < 200 {
+                self.tables_left.insert("rows of single disks or processes without a record".to_owned());
+            }
+            return Ok(());
+        };
+        // The clock of `-oT` stands in front of rows, and not in their header.
+        let skip =
+            words.iter().take(2).take_while(|word| time_of_day(word, None).is_some() || day(word).is_some()).count();
+        let word = |place: usize| words.get(place + skip).copied();
+        let kib = |place: usize| suffixed(word(place)?, 1000.0, 1.0).map(|kib| kib as f64);
+        match *named {
+            Named::Disks { name, read, written, wait, busy } => {
+                let (Some(name), Some(read), Some(written)) = (word(name), kib(read), kib(written)) else {
+                    self.listing.reject(number, line);
+                    return Ok(());
+                };
+                let of = |place: Option<usize>| word(place?).and_then(decimal);
+                let (wait, busy) = (of(wait), of(busy));
+                let disk = Disk { name: name.to_owned(), read: Some(read), written: Some(written), busy, wait };
+                if self.listed.as_ref().is_some_and(|(before, _)| *before != at) {
+                    self.flush()?;
+                }
+                let (_, disks) = self.listed.get_or_insert_with(|| (at, Vec::new()));
+                if disks.len() < 1 << 12 {
+                    disks.push(disk);
+                }
+                self.rows += 1;
+            }
+            Named::Processes { size, share, command } => {
+                let (Some(share), Some(_)) = (word(share).and_then(decimal), word(command)) else {
+                    self.listing.reject(number, line);
+                    return Ok(());
+                };
+                let is_program = word(size).is_none_or(|size| size != "0");
+                self.threads.row(at, &words[command + skip..].join(" "), share, is_program);
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Problem> {
+        match self.listed.take() {
+            Some((at, disks)) => self.disks.put(&mut self.listing, at, &disks),
+            None => Ok(()),
+        }
+    }
+
     fn row(&mut self, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        if let Some(named) = self.named.clone() {
+            return self.named_row(&named, words, number, line);
+        }
         let Some(table) = self.table.clone() else {
             self.listing.reject(number, line);
             return Ok(());
@@ -264,6 +375,25 @@ impl Collectl {
     }
 }
 
+/// Of `-sD` (`#Name  KBytes Merged  IOs Size … Wait SvcTim Util`) and `-sZ` (`#PID  User … Pct … Command`).
+fn named(words: &[&str]) -> Option<Named> {
+    let all = |name: &str| -> Vec<usize> {
+        words.iter().enumerate().filter(|(_, word)| **word == name).map(|(place, _)| place).collect()
+    };
+    let one = |name: &str| all(name).first().copied();
+    if let (Some(size), Some(share), Some(command)) = (one("VSZ"), one("Pct"), one("Command")) {
+        return Some(Named::Processes { size, share, command });
+    }
+    let name = one("Name")?;
+    let &[read, written] = all("KBytes").as_slice() else { return None };
+    // From 4.2 on reads and writes have waits of their own; what is for both is the third.
+    let wait = match all("Wait").as_slice() {
+        [only] | [_, _, only] => Some(*only),
+        _ => None,
+    };
+    Some(Named::Disks { name, read, written, wait, busy: one("Util") })
+}
+
 /// Numbers with a suffix are bytes; plain ones are bytes, too, in tables that have suffixes, and KiB in the others.
 fn number_of(word: &str, known: Known) -> Option<u64> {
     if known.is_bytes {
@@ -273,18 +403,6 @@ fn number_of(word: &str, known: Known) -> Option<u64> {
     } else {
         suffixed(word, known.thousand, 1.0)
     }
-}
-
-/// Whether a line is a header of collectl: brief, verbose or plot.
-pub(super) fn recognises(line: &str) -> bool {
-    let Some(rest) = line.trim_start().strip_prefix('#') else { return false };
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let has = |word: &str| words.contains(&word);
-    (has("cpu") && has("sys") && has("inter") && has("ctxsw"))
-        || (has("Free") && has("Buff") && has("Cach"))
-        || words.iter().any(|word| word.starts_with("[CPU]") || word.starts_with("[MEM]"))
-        || matches!(words.as_slice(), ["CPU" | "MEMORY", "SUMMARY", ..])
-        || (line.contains(">>>") && has("RECORD"))
 }
 
 impl Parser for Collectl {
@@ -315,14 +433,29 @@ impl Parser for Collectl {
             } else if self.is_verbose {
                 rest.split(" (").next().unwrap_or_default().clone_into(&mut self.section);
                 self.table = None;
+                self.named = None;
             }
             return Ok(());
         }
         let words: Vec<&str> = text.split_whitespace().collect();
+        // A header that lost its `#` where it was pasted.
+        if words.iter().all(|word| decimal(word).is_none()) && recognises(&format!("#{text}")) {
+            self.header(&words);
+            return Ok(());
+        }
         self.row(&words, number, line)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.flush()?;
+        if self.rows == 0 && self.has_processes {
+            let what = "it has processes only, and nothing of the host";
+            return Err(Problem::of_file(what, REMEDY));
+        }
+        std::mem::take(&mut self.threads).put(&mut self.listing)?;
+        if self.has_processes {
+            self.listing.note("collectl: of processes only the kernel's threads are taken".to_owned());
+        }
         if self.rows == 0 {
             return Err(self.listing.nothing("row of collectl under a header it has", REMEDY));
         }

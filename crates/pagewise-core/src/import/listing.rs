@@ -3,6 +3,7 @@
 use super::times::{Running, SECOND};
 use super::words::quoted;
 use super::{Kind, Problem, SOURCE};
+use crate::counter::tools::{Column, Counts};
 use crate::recording::{GapReason, Kind as SeriesKind, Profile, RawUnit};
 use std::collections::{BTreeMap, HashMap};
 
@@ -139,6 +140,36 @@ impl Listing {
             ));
         }
         Ok(())
+    }
+
+    /// A number of a tool that prints decimals: KiB, pages, events, percent or milliseconds, as its column counts. It is kept
+    /// to two decimals where a recording has them. What a recording cannot hold is left out.
+    ///
+    /// # Errors
+    /// When there are more numbers than can be taken.
+    pub(super) fn put_decimal(&mut self, at: i64, of: &Column, labels: &str, value: f64) -> Result<(), Problem> {
+        let (unit, scale) = match of.counts {
+            Counts::Size => (RawUnit::KiB, 1.0),
+            Counts::SizePerSecond => (RawUnit::Bytes, 1024.0),
+            Counts::Pages => (RawUnit::Pages, 1.0),
+            Counts::PagesPerSecond => (RawUnit::PageHundredths, 100.0),
+            Counts::EventsPerSecond => (RawUnit::Hundredths, 100.0),
+            Counts::Share => (RawUnit::PercentHundredths, 100.0),
+            Counts::Things => (RawUnit::Count, 1.0),
+            Counts::Milliseconds => (RawUnit::Microseconds, 1000.0),
+        };
+        let value = (value * scale).round();
+        // Beyond 2^53 a float no longer knows its last digit.
+        if !value.is_finite() || value.abs() > 9e15 {
+            return Ok(());
+        }
+        let column = self.column(of.source, of.name, labels, unit);
+        self.put(at, column, value as i64 as u64)
+    }
+
+    /// An instant with all its numbers away.
+    pub(super) fn leave_out_instant(&mut self, at: i64) {
+        self.held -= self.rows.remove(&at).map_or(0, |row| row.len());
     }
 
     /// An instant, even when nothing is known of it.

@@ -1,16 +1,19 @@
-//! What other tools wrote, as a recording: collectl, sar, vmstat, perf script, perf top, text of /proc, node_exporter.
+//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, vmstat, perf script, perf top, text of /proc, node_exporter.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
 //! understood is a gap or an error, never a number. Why so: `docs/design/0012-imports.md`; which column of which tool
 //! becomes which series: `docs/reference/imports.md`.
 
+mod atop;
 mod collectl;
+mod disks;
 mod events;
 mod folded;
 mod kernel_names;
 mod listing;
 mod merge;
+mod nmon;
 mod node_exporter;
 mod pasted;
 mod perf_callers;
@@ -20,8 +23,11 @@ mod perf_script;
 mod perf_top;
 mod proc;
 mod sar;
+mod shares;
 mod snapshots;
+mod threads;
 mod times;
+mod top;
 mod vmstat;
 mod words;
 
@@ -39,8 +45,14 @@ pub use crate::counter::IMPORT as SOURCE;
 pub enum Kind {
     /// `collectl`, brief, verbose or plot format.
     Collectl,
-    /// `sar` as text (sysstat 10 to 12).
+    /// `sar`, `mpstat` or `iostat` as text (sysstat 5 to 12).
     Sar,
+    /// A file of `nmon -f`.
+    Nmon,
+    /// `atop` as text.
+    Atop,
+    /// `top -b`, or a screen of it.
+    Top,
     /// `vmstat`.
     Vmstat,
     /// `perf script`.
@@ -60,6 +72,9 @@ pub enum Kind {
 const KINDS: &[(Kind, &str)] = &[
     (Kind::Collectl, "collectl"),
     (Kind::Sar, "sar"),
+    (Kind::Nmon, "nmon"),
+    (Kind::Atop, "atop"),
+    (Kind::Top, "top"),
     (Kind::Vmstat, "vmstat"),
     (Kind::PerfScript, "perf-script"),
     (Kind::PerfTop, "perf-top"),
@@ -73,6 +88,9 @@ const KINDS: &[(Kind, &str)] = &[
 const RECOGNISED: &[(Kind, fn(&str) -> bool)] = &[
     (Kind::Collectl, collectl::recognises),
     (Kind::Sar, sar::recognises),
+    (Kind::Nmon, nmon::recognises),
+    (Kind::Atop, atop::recognises),
+    (Kind::Top, top::recognises),
     (Kind::Vmstat, vmstat::recognises),
     (Kind::PerfScript, perf_script::recognises),
     (Kind::PerfTop, perf_top::recognises),
@@ -126,7 +144,12 @@ impl FromStr for Kind {
     fn from_str(text: &str) -> Result<Kind, String> {
         // People write the names of the tools as they type them.
         let plain = text.to_ascii_lowercase().replace([' ', '_'], "-");
-        let plain = if plain == "sos" { "sosreport" } else { plain.as_str() };
+        let plain = match plain.as_str() {
+            "sos" => "sosreport",
+            // The same headings, read by the same code.
+            "mpstat" | "iostat" => "sar",
+            plain => plain,
+        };
         let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
         known.ok_or_else(|| {
             let all: Vec<&str> = KINDS.iter().map(|(_, word)| *word).collect();
@@ -183,7 +206,10 @@ pub trait Parser {
 pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
     let parser: Box<dyn Parser> = match kind {
         Kind::Collectl => Box::new(collectl::Collectl::new(assumed)),
-        Kind::Sar => Box::new(sar::Sar::new()),
+        Kind::Sar => Box::new(sar::Sar::new(assumed)),
+        Kind::Nmon => Box::new(nmon::Nmon::new()),
+        Kind::Atop => Box::new(atop::Atop::new(assumed)),
+        Kind::Top => Box::new(top::Top::new(assumed)),
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
         Kind::PerfScript => Box::new(perf_script::PerfScript::new()),
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),

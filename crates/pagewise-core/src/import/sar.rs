@@ -1,12 +1,16 @@
-//! `sar` as text (sysstat 10 to 12): sections with a header each, in any locale and either clock.
+//! What sysstat prints (versions 5 to 12): `sar` as text, `mpstat` and `iostat`, in any locale and either clock.
 //!
 //! A header is a line whose first word behind its time is no number; under it stand rows until the next one. Columns go by
-//! their names, so sections and versions need not be known. Lines of averages and of other items than the whole (`-P ALL`,
-//! single interrupts) are left out: all their numbers follow from, or are parts of, what is kept.
+//! their names, so sections, tools and versions need not be known. Of single CPUs and interrupts the whole counts; single
+//! CPUs are averaged where all of them are there and no row of the whole is. Averages are left out unless there is nothing else.
+//! iostat has no clock in its rows: a report is an instant, by the line of a time above it (`-t`) or by the interval.
 
+use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock};
-use super::times::{DAY, Half, SECOND, day, time_of_day};
-use super::words::scaled;
+use super::merge::Assumed;
+use super::shares;
+use super::times::{DAY, SECOND, dated_clock, day};
+use super::words::{decimal, quoted, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Column, Counts};
 use crate::recording::{GapReason, RawUnit};
@@ -15,76 +19,143 @@ use std::collections::{BTreeMap, BTreeSet};
 const REMEDY: &str = "give the output of `LC_ALL=C sar -B -r -W -q MEM -u -w [-f FILE]`; a binary saDD file is made readable with \
                       `sar -f`";
 
-/// How a column is understood.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    column: &'static Column,
-    unit: RawUnit,
-    scale: f64,
-}
+/// Tables whose rows are items, and the item that stands for the whole.
+const WHOLE: [(&str, &str); 3] = [("CPU", "all"), ("INTR", "sum"), ("NODE", "all")];
 
-impl Known {
-    /// sar prints sizes in whole KiB, and everything that is computed with two decimals.
-    fn of(column: &'static Column) -> Known {
-        let (unit, scale) = match column.counts {
-            Counts::Size => (RawUnit::KiB, 1.0),
-            Counts::SizePerSecond => (RawUnit::Bytes, 1024.0),
-            Counts::PagesPerSecond => (RawUnit::PageHundredths, 100.0),
-            Counts::EventsPerSecond => (RawUnit::Hundredths, 100.0),
-            Counts::Share => (RawUnit::PercentHundredths, 100.0),
-            Counts::Things => (RawUnit::Count, 1.0),
-        };
-        Known { column, unit, scale }
-    }
+/// Tables whose rows are disks.
+const DISKS: [&str; 3] = ["DEV", "Device", "Device:"];
 
-    fn name(&self) -> &'static str {
-        self.column.name
-    }
-}
+/// Headings of tables about processes (pidstat), whose shares are not those of the host.
+const PROCESSES: [&str; 4] = ["PID", "UID", "TGID", "COMM"];
 
-/// What it makes of the sum of all interrupts, whose heading is a word of its own.
-const INTERRUPTS: &str = "interrupts_per_second";
-
-/// Sections whose rows are items, and the item that stands for the whole.
-const WHOLE: [(&str, &[&str]); 2] = [("CPU", &["all"]), ("INTR", &["sum"])];
+/// More averages are not kept.
+const MOST_AVERAGES: usize = 10_000;
 
 /// Clocks go on within a section, while each section of a file begins anew.
 #[derive(Clone, Debug, Default)]
 struct Section {
     days: i64,
     last: Option<i64>,
+    /// Rows without a time.
+    rows: i64,
+}
+
+/// A number of a row, as the table counts it: KiB, pages, events, percent, milliseconds.
+type Values = Vec<(&'static Column, f64)>;
+
+/// Rows of single CPUs at an instant.
+#[derive(Debug)]
+struct Single {
+    at: i64,
+    has_whole: bool,
+    rows: BTreeMap<u32, Values>,
+}
+
+/// Reports of iostat.
+#[derive(Debug, Default)]
+struct Reports {
+    count: i64,
+    at: i64,
+    /// From the line of a time above it, for the next one.
+    next: Option<i64>,
+    has_disks: bool,
+    has_times: bool,
+    /// The first one, if it is over the time since boot.
+    since_boot: Option<i64>,
+}
+
+/// A row of averages, and the header it stood under.
+#[derive(Debug)]
+struct Average {
+    at: i64,
+    header: Vec<String>,
+    words: Vec<String>,
 }
 
 #[derive(Debug)]
 pub(super) struct Sar {
     listing: Listing,
     midnight: Option<i64>,
+    interval: Option<i64>,
+    cpus: Option<u32>,
     header: Vec<String>,
+    /// The time in front of it. `None`: it had none.
+    headed: Option<i64>,
     /// Whether the table under that header is not imported.
     is_left: bool,
     sections: BTreeMap<Vec<String>, Section>,
+    single: Option<Single>,
+    /// Single CPUs that could not stand for all.
+    lone: BTreeSet<u32>,
+    disks: Disks,
+    /// Disks of an instant.
+    listed: Option<(i64, Vec<Disk>)>,
+    reports: Reports,
+    /// A banner was seen, and no report behind it.
+    is_begun: bool,
+    averages: Vec<Average>,
     rows: usize,
+    has_times: bool,
     /// Tables by their first column, and columns of the others, that are not imported.
     tables_left: BTreeSet<String>,
     columns_left: BTreeSet<String>,
 }
 
+/// Whether a line is a banner or a header of sysstat.
+pub(super) fn recognises(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if is_banner(&words) || words.first() == Some(&"avg-cpu:") {
+        return true;
+    }
+    let rest = dated_clock(&words).map_or(&words[..], |(_, used)| &words[used..]);
+    let known = rest.iter().filter(|word| is_known(word)).count();
+    let is_timed = rest.len() < words.len();
+    rest.iter().all(|word| decimal(word).is_none())
+        && !is_of_processes(rest)
+        && (known >= 3 || (is_timed && known >= 1))
+}
+
+fn is_known(word: &str) -> bool {
+    tools::of_sar(word).is_some()
+}
+
+fn is_of_processes(header: &[&str]) -> bool {
+    header.iter().any(|word| PROCESSES.contains(word))
+}
+
+/// `Linux 6.18.44 (host) …`: the name of the host in brackets, which `uname -a` has not.
+fn is_banner(words: &[&str]) -> bool {
+    words.first() == Some(&"Linux") && words.get(2).is_some_and(|word| word.starts_with('('))
+}
+
 impl Sar {
-    pub(super) fn new() -> Sar {
+    pub(super) fn new(assumed: &Assumed) -> Sar {
         Sar {
             listing: Listing::new(Kind::Sar, ListingClock::TimeOfDay),
             midnight: None,
+            interval: assumed.interval,
+            cpus: None,
             header: Vec::new(),
+            headed: None,
             is_left: false,
             sections: BTreeMap::new(),
+            single: None,
+            lone: BTreeSet::new(),
+            disks: Disks::default(),
+            listed: None,
+            reports: Reports::default(),
+            is_begun: false,
+            averages: Vec::new(),
             rows: 0,
+            has_times: false,
             tables_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
         }
     }
 
     /// `Linux 6.18.44 (host)  11/21/2026  _x86_64_ (2 CPU)`.
-    fn banner(&mut self, line: &str, number: usize) {
+    fn banner(&mut self, line: &str, number: usize) -> Result<(), Problem> {
+        self.flush()?;
         let mut words = line.split_whitespace();
         words.next();
         if let Some(kernel) = words.next() {
@@ -92,17 +163,20 @@ impl Sar {
         }
         if let Some(at) = line.rfind(" CPU)") {
             let cpus: String = line[..at].chars().rev().take_while(char::is_ascii_digit).collect();
+            let cpus: String = cpus.chars().rev().collect();
+            self.cpus = cpus.parse().ok().filter(|cpus| *cpus > 0);
             if !cpus.is_empty() {
-                self.listing.about("cpus", cpus.chars().rev().collect::<String>());
+                self.listing.about("cpus", cpus);
             }
         }
-        // Behind the host's name; one word, or three as in `21. 11. 2026`.
+        // Behind the host's name; one word, or three as in `21. 11. 2026` and `2026년 11월 21일`.
         let behind = line.split_once(')').map_or("", |(_, behind)| behind);
         let parts: Vec<&str> = behind.split('\t').map(str::trim).collect();
-        let date = parts
-            .iter()
-            .chain(&behind.split_whitespace().collect::<Vec<_>>())
-            .find_map(|part| day(&part.replace(". ", ".")));
+        let joined = behind.replace(". ", ".").replace("년 ", "년").replace("월 ", "월");
+        let date = parts.iter().chain(&joined.split_whitespace().collect::<Vec<_>>()).find_map(|part| {
+            let part = part.replace(". ", ".");
+            day(&part)
+        });
         match date {
             Some(date) => {
                 self.midnight = Some(date.midnight);
@@ -118,21 +192,8 @@ impl Sar {
         self.sections.clear();
         self.header.clear();
         self.is_left = false;
-    }
-
-    /// The instant of a row, and the words behind its clock.
-    fn clock<'a, 't>(words: &'a [&'t str]) -> Option<(i64, &'a [&'t str])> {
-        let (first, rest) = words.split_first()?;
-        if let Some(half) = rest.first().and_then(|word| Half::of(word)) {
-            return Some((time_of_day(first, Some(half))?, &rest[1..]));
-        }
-        // sadf -d and ISO clocks write the date in front.
-        if let Some(date) = day(first).filter(|_| first.len() >= 8)
-            && let Some(time) = rest.first().and_then(|word| time_of_day(word, None))
-        {
-            return Some((date.midnight + time, &rest[1..]));
-        }
-        Some((time_of_day(first, None)?, rest))
+        self.is_begun = true;
+        Ok(())
     }
 
     fn at(&mut self, time: i64, number: usize) -> i64 {
@@ -154,111 +215,369 @@ impl Sar {
             }
         }
         section.last = Some(at);
+        self.has_times = true;
+        self.dated(time, at)
+    }
+
+    /// With a date in each line there is no banner that has one.
+    fn dated(&mut self, time: i64, at: i64) -> i64 {
         if time >= DAY {
             self.listing.clock = ListingClock::Local;
         }
-        // With a date in each line there is no banner that has one.
         at.saturating_add(if time >= DAY { 0 } else { self.midnight.unwrap_or(0) })
     }
 
-    fn header(&mut self, words: &[&str]) {
-        const MOST: usize = 200;
-        self.header = words.iter().map(|word| (*word).to_owned()).collect();
-        self.is_left = false;
-        // Of interrupts only the sum of all is taken, and the rest are its parts.
-        if words.first() == Some(&"INTR") {
-            return;
-        }
-        let is_known = |word: &str| tools::of_sar(word).is_some();
-        if !words.iter().any(|word| is_known(word)) {
-            self.is_left = true;
-            if self.tables_left.len() < MOST {
-                let name: Vec<String> = words.iter().take(2).map(|word| super::words::quoted(word)).collect();
-                self.tables_left.insert(name.join(" "));
-            }
-            return;
-        }
-        for word in words {
-            let is_item = WHOLE.iter().any(|(item, _)| item == word);
-            if !is_item && !is_known(word) && self.columns_left.len() < MOST {
-                self.columns_left.insert(super::words::quoted(word));
-            }
-        }
+    /// The instant of a row without a time, in a table that has none.
+    fn untimed(&mut self) -> i64 {
+        let length = self.interval.unwrap_or(SECOND);
+        let section = self.sections.entry(self.header.clone()).or_default();
+        let at = section.rows.saturating_mul(length);
+        section.rows += 1;
+        at
     }
 
-    fn row(&mut self, time: i64, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
-        // sysstat marks CPUs that are offline and items that vanished with other words, and sadf repeats names.
-        let item = WHOLE.iter().find(|(name, _)| self.header.first().is_some_and(|first| first == name));
-        if let Some((_, whole)) = item
-            && !words.first().is_some_and(|word| whole.contains(word))
-        {
+    /// A report of iostat begins.
+    fn report(&mut self) -> Result<(), Problem> {
+        self.flush()?;
+        let next = self.reports.next.take();
+        self.reports.at = match next {
+            Some(time) => {
+                self.reports.has_times = true;
+                self.dated(time, time)
+            }
+            None => self.reports.count.saturating_mul(self.interval.unwrap_or(SECOND)),
+        };
+        if self.is_begun && self.reports.since_boot.is_none() && self.reports.count == 0 {
+            self.reports.since_boot = Some(self.reports.at);
+        }
+        self.is_begun = false;
+        self.reports.count += 1;
+        self.reports.has_disks = false;
+        Ok(())
+    }
+
+    fn is_iostat(&self) -> bool {
+        self.headed.is_none() && self.header.first().is_some_and(|first| first == "avg-cpu:" || is_disk(first))
+    }
+
+    fn header(&mut self, words: &[&str], time: Option<i64>) -> Result<(), Problem> {
+        const MOST: usize = 200;
+        self.header = words.iter().map(|word| (*word).to_owned()).collect();
+        self.headed = time;
+        self.is_left = false;
+        if self.is_iostat() {
+            let is_disks = is_disk(words[0]);
+            // Without CPU shares above it a table of disks is a report of its own.
+            if !is_disks || self.reports.count == 0 || self.reports.has_disks {
+                self.report()?;
+            }
+            self.reports.has_disks = is_disks;
+        }
+        // Of interrupts only the sum of all is taken, and the rest are its parts.
+        if words.first() == Some(&"INTR") {
             return Ok(());
         }
-        if words.len() != self.header.len() {
-            self.listing.reject(number, line);
+        if is_of_processes(words) || !words.iter().any(|word| is_known(word)) {
+            self.is_left = true;
+            if self.tables_left.len() < MOST {
+                let name: Vec<String> = words.iter().take(2).map(|word| quoted(word)).collect();
+                self.tables_left.insert(name.join(" "));
+            }
             return Ok(());
         }
-        let mut values = Vec::new();
-        for (header, word) in self.header.iter().zip(words) {
-            let known = match (item, header.as_str()) {
-                (Some(("INTR", _)), "all" | "intr/s") => tools::COLUMNS.iter().find(|column| column.name == INTERRUPTS),
-                (Some(("INTR", _)), _) => None,
-                (_, header) => tools::of_sar(header),
-            };
-            let Some(known) = known.map(Known::of) else { continue };
-            match scaled(word, known.scale) {
-                Some(value) => values.push((known, value)),
-                None => {
-                    self.listing.reject(number, line);
-                    return Ok(());
-                }
+        for word in words {
+            let is_item = WHOLE.iter().any(|(item, _)| item == word) || is_disk(word) || *word == "avg-cpu:";
+            let is_used = matches!(*word, "r_await" | "w_await" | "r/s" | "w/s");
+            if !is_item && !is_used && !is_known(word) && self.columns_left.len() < MOST {
+                self.columns_left.insert(quoted(word));
             }
         }
+        Ok(())
+    }
+
+    /// Numbers of a row. `None`: it has a word that is no number.
+    fn values(&self, words: &[&str]) -> Option<Values> {
+        let is_interrupts = self.header.first().is_some_and(|first| first == "INTR");
+        let mut values = Vec::new();
+        for (header, word) in self.header.iter().zip(words) {
+            let known = match header.as_str() {
+                "all" | "intr/s" if is_interrupts => tools::find("interrupts_per_second"),
+                _ if is_interrupts => None,
+                header => tools::of_sar(header),
+            };
+            let Some(column) = known else { continue };
+            values.push((column, number(word, column, header)?));
+        }
+        Some(values)
+    }
+
+    /// A row at a time, or where its table stands if it has none.
+    fn row(&mut self, time: Option<i64>, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        let at_item = self.header.iter().position(|word| is_disk(word) || WHOLE.iter().any(|(item, _)| item == word));
+        let item = at_item.and_then(|at| Some((at, self.header.get(at)?.clone())));
+        // `iostat -c` has its heading where the others have an item.
+        let is_avg_cpu = self.header.first().is_some_and(|first| first == "avg-cpu:");
+        let shifted: Vec<&str> = if is_avg_cpu { [&["avg-cpu:"], words].concat() } else { words.to_vec() };
+        let words = shifted.as_slice();
+        if words.len() != self.header.len() {
+            // Of interrupts and of CPUs that are offline only some words are there.
+            let is_whole = item.as_ref().is_none_or(|(at, name)| {
+                is_disk(name) || WHOLE.iter().any(|(own, whole)| own == name && words.get(*at) == Some(whole))
+            });
+            if is_whole {
+                self.listing.reject(number, line);
+            }
+            return Ok(());
+        }
+        if let Some((place, name)) = &item
+            && !is_disk(name)
+            && let Some(cpu) =
+                words.get(*place).filter(|word| !WHOLE.iter().any(|(own, whole)| own == name && *word == whole))
+        {
+            // sysstat marks CPUs that are offline and items that vanished with other words, and sadf repeats names.
+            if name == "CPU"
+                && let Some(cpu) = cpu.parse().ok()
+                && let Some(values) = self.values(words)
+            {
+                self.one_cpu(cpu, values, time, number)?;
+            }
+            return Ok(());
+        }
+        let Some(values) = self.values(words) else {
+            self.listing.reject(number, line);
+            return Ok(());
+        };
         if values.is_empty() {
             return Ok(());
         }
-        let at = self.at(time, number);
+        let at = self.instant(time, number);
         self.rows += 1;
-        self.derive(at, &values)?;
-        self.derive_memory(at, &values)?;
-        for (known, value) in values {
-            if known.name() != "cpu_kernel_percent" {
-                let column = self.listing.column(known.column.source, known.name(), "", known.unit);
-                self.listing.put(at, column, value)?;
+        match &item {
+            Some((place, name)) if is_disk(name) => {
+                let disk = self.disk(words, words[*place], &values);
+                self.listed_disk(at, disk)
             }
+            Some((_, name)) if name == "CPU" => {
+                self.flush_single(at)?;
+                let single = self.single.get_or_insert_with(|| Single { at, has_whole: false, rows: BTreeMap::new() });
+                single.has_whole = true;
+                shares::put(&mut self.listing, at, &values)
+            }
+            _ => {
+                shares::put(&mut self.listing, at, &values)?;
+                self.derive_memory(at, &values)
+            }
+        }
+    }
+
+    fn instant(&mut self, time: Option<i64>, number: usize) -> i64 {
+        match time {
+            Some(time) => self.at(time, number),
+            None if self.is_iostat() => self.reports.at,
+            None => self.untimed(),
+        }
+    }
+
+    /// A row of a single CPU, kept until it is known whether the whole is there.
+    fn one_cpu(&mut self, cpu: u32, values: Values, time: Option<i64>, number: usize) -> Result<(), Problem> {
+        const MOST: usize = 1 << 14;
+        // Without a time there is no telling which belong together.
+        let Some(time) = time else { return Ok(()) };
+        let at = self.at(time, number);
+        self.flush_single(at)?;
+        let single = self.single.get_or_insert_with(|| Single { at, has_whole: false, rows: BTreeMap::new() });
+        if single.rows.len() < MOST && !single.has_whole {
+            single.rows.insert(cpu, values);
         }
         Ok(())
     }
 
-    /// Busy and system shares. Without columns of their own, `%system` holds interrupts and soft interrupts (sar(1)).
-    fn derive(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
-        const MOST: u64 = 1 << 40;
-        let of = |name: &str| values.iter().find(|(known, _)| known.name() == name).map(|(_, value)| *value);
-        let Some(kernel) = of("cpu_kernel_percent").filter(|value| *value < MOST) else { return Ok(()) };
-        let part = |name: &str| of(name).filter(|value| *value < MOST).unwrap_or(0);
-        let system = kernel + part("cpu_irq_percent") + part("cpu_softirq_percent");
-        let column = self.listing.column(SOURCE, "cpu_system_percent", "", RawUnit::PercentHundredths);
-        self.listing.put(at, column, system)?;
-        if let Some(user) = of("cpu_user_percent").filter(|value| *value < MOST) {
-            let guests = part("cpu_guest_percent") + part("cpu_guest_nice_percent");
-            let busy = system + user + part("cpu_nice_percent") + guests;
-            let column = self.listing.column(SOURCE, "cpu_busy_percent", "", RawUnit::PercentHundredths);
-            self.listing.put(at, column, busy)?;
+    /// Ends the rows of single CPUs of an instant before `at`.
+    fn flush_single(&mut self, at: i64) -> Result<(), Problem> {
+        if self.single.as_ref().is_none_or(|single| single.at == at) {
+            return Ok(());
+        }
+        let Some(single) = self.single.take().filter(|single| !single.has_whole && !single.rows.is_empty()) else {
+            return Ok(());
+        };
+        let count = single.rows.len() as u32;
+        let is_complete = single.rows.keys().copied().eq(0..count) && self.cpus.map_or(count > 1, |cpus| cpus == count);
+        if !is_complete {
+            self.lone.extend(single.rows.keys().copied().take(64));
+            return Ok(());
+        }
+        let mut sums: Values = Vec::new();
+        for (column, value) in single.rows.into_values().flatten() {
+            match sums.iter_mut().find(|(known, _)| known.name == column.name) {
+                Some((_, sum)) => *sum += value,
+                None => sums.push((column, value)),
+            }
+        }
+        // Shares are of each CPU; events of each add up.
+        let mean = |(column, sum): &(&'static Column, f64)| {
+            (*column, if column.counts == Counts::Share { sum / f64::from(count) } else { *sum })
+        };
+        let means: Values = sums.iter().map(mean).collect();
+        self.rows += 1;
+        shares::put(&mut self.listing, single.at, &means)
+    }
+
+    fn disk(&self, words: &[&str], name: &str, values: &Values) -> Disk {
+        let of = |name: &str| values.iter().find(|(column, _)| column.name == name).map(|(_, value)| *value);
+        let word = |heading: &str| {
+            let at = self.header.iter().position(|word| word == heading)?;
+            decimal(words.get(at)?)
+        };
+        // Newer versions have reads and writes apart.
+        let apart = || {
+            let (reads, writes) = (word("r/s")?, word("w/s")?);
+            let took = word("r_await")? * reads + word("w_await")? * writes;
+            (reads + writes > 0.0).then(|| took / (reads + writes))
+        };
+        Disk {
+            name: name.to_owned(),
+            read: of("disk_read_per_second"),
+            written: of("disk_written_per_second"),
+            busy: of("disk_busy_percent"),
+            wait: of("disk_wait").or_else(apart),
+        }
+    }
+
+    fn listed_disk(&mut self, at: i64, disk: Disk) -> Result<(), Problem> {
+        const MOST: usize = 1 << 12;
+        if self.listed.as_ref().is_some_and(|(before, _)| *before != at) {
+            self.flush_disks()?;
+        }
+        let (_, disks) = self.listed.get_or_insert_with(|| (at, Vec::new()));
+        if disks.len() < MOST {
+            disks.push(disk);
         }
         Ok(())
+    }
+
+    fn flush_disks(&mut self) -> Result<(), Problem> {
+        match self.listed.take() {
+            Some((at, disks)) => self.disks.put(&mut self.listing, at, &disks),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), Problem> {
+        self.flush_disks()?;
+        self.flush_single(i64::MIN)
     }
 
     /// sar prints how much is used and which part of all memory that is, but not all memory. Of a part below a hundredth two
     /// decimals are too few.
-    fn derive_memory(&mut self, at: i64, values: &[(Known, u64)]) -> Result<(), Problem> {
-        let of = |name: &str| values.iter().find(|(known, _)| known.name() == name).map(|(_, value)| *value);
+    fn derive_memory(&mut self, at: i64, values: &Values) -> Result<(), Problem> {
+        let of = |name: &str| values.iter().find(|(column, _)| column.name == name).map(|(_, value)| *value);
         let parts = of("memory_used").zip(of("memory_used_percent"));
-        let Some((used, percent)) = parts.filter(|(_, percent)| (100..=10_000).contains(percent)) else {
+        let Some((used, percent)) = parts.filter(|(used, percent)| *used >= 0.0 && (1.0..=100.0).contains(percent))
+        else {
             return Ok(());
         };
-        let Some(total) = used.checked_mul(10_000).map(|used| used / percent) else { return Ok(()) };
+        let total = (used * 10_000.0 / (percent * 100.0).round()).floor();
+        if total > 9e15 {
+            return Ok(());
+        }
         let column = self.listing.column(SOURCE, "memory_total", "", RawUnit::KiB);
-        self.listing.put(at, column, total)
+        self.listing.put(at, column, total as u64)
+    }
+
+    /// Behind `Average:` stand a row, or in mpstat and iostat a header first.
+    fn average(&mut self, words: &[&str]) -> Result<(), Problem> {
+        let is_header = !words.is_empty() && words.iter().all(|word| decimal(word).is_none());
+        if is_header && words.iter().any(|word| is_known(word)) {
+            self.flush()?;
+            return self.header(words, self.headed.or(Some(0)));
+        }
+        if self.rows == 0 && self.averages.len() < MOST_AVERAGES && !self.is_left && !words.is_empty() {
+            let at = self.headed.unwrap_or(0);
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            self.averages.push(Average { at, header: self.header.clone(), words });
+        }
+        Ok(())
+    }
+
+    /// Averages count where there is nothing else.
+    fn take_averages(&mut self) -> Result<(), Problem> {
+        let averages = std::mem::take(&mut self.averages);
+        let first = averages.first().map_or(0, |average| average.at);
+        for average in &averages {
+            self.header.clone_from(&average.header);
+            if self.header.is_empty() {
+                continue;
+            }
+            self.headed = Some(average.at);
+            let words: Vec<&str> = average.words.iter().map(String::as_str).collect();
+            // All are over the same stretch, so they stand at one instant.
+            self.row(Some(first), &words, 0, "")?;
+        }
+        self.flush()?;
+        if self.rows > 0 {
+            self.listing.note(
+                "sar: only averages are in it; they count as one stretch, and how long it was is not in the listing"
+                    .to_owned(),
+            );
+        } else if !averages.is_empty() {
+            return Err(Problem::of_file(
+                "only averages are in it, without the headings of their columns",
+                "give the listing with its headings",
+            ));
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self, time: i64) {
+        let at = self.midnight.unwrap_or(0).saturating_add(time);
+        self.listing.mark(at, "sar: the host was started again".to_owned());
+        self.listing.gap_between(
+            Some(at),
+            Some(at),
+            None,
+            GapReason::Other("restart".to_owned()),
+            "the host was started again; since when it was down is not in the listing",
+        );
+    }
+
+    /// What iostat says first is over the time since boot.
+    fn leave_out_since_boot(&mut self) {
+        let Some(at) = self.reports.since_boot else { return };
+        if self.reports.count < 2 || self.listing.rows.len() < 2 {
+            self.listing.note("sar: the only report of iostat is an average over the time since boot".to_owned());
+            return;
+        }
+        self.listing.leave_out_instant(at);
+        self.listing.touch(at);
+        self.listing.gap_between(
+            Some(at),
+            Some(at),
+            Some(SOURCE),
+            GapReason::Other("since_boot".to_owned()),
+            "the first report of iostat is an average since boot and was left out",
+        );
+    }
+}
+
+fn is_disk(word: &str) -> bool {
+    DISKS.contains(&word)
+}
+
+/// A number as its table counts it. `--human` (since 11.6) puts units behind.
+fn number(word: &str, column: &Column, header: &str) -> Option<f64> {
+    match column.counts {
+        Counts::Size if word.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+            let bytes = word
+                .strip_suffix('B')
+                .map_or_else(|| suffixed(word, 1024.0, 1.0), |plain| suffixed(plain, 1024.0, 1.0));
+            Some(bytes? as f64 / 1024.0)
+        }
+        Counts::SizePerSecond if word.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+            Some(suffixed(word.trim_end_matches('B'), 1024.0, 1.0)? as f64 / 1024.0)
+        }
+        Counts::SizePerSecond => Some(decimal(word)? * tools::kib_of_sar(header)),
+        Counts::Share => decimal(word.trim_end_matches('%')),
+        _ => decimal(word),
     }
 }
 
@@ -267,60 +586,51 @@ fn is_no_number(word: &str) -> bool {
     matches!(word.trim_start_matches('-').to_ascii_lowercase().as_str(), "nan" | "inf")
 }
 
-/// `Average:`, `Durchschn.:`, `Moyenne :`.
-fn is_average(words: &[&str]) -> bool {
-    words.iter().take(2).any(|word| word.ends_with(':') && !word.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// Whether a line is the banner of sysstat, or a header of sar that has a clock in front.
-pub(super) fn recognises(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let is_banner = words.first() == Some(&"Linux") && line.contains(" CPU)") && line.contains('(');
-    let rest = Sar::clock(&words).map_or(&[][..], |(_, rest)| rest);
-    is_banner || rest.iter().filter(|word| tools::of_sar(word).is_some()).count() >= 2
+/// `Average:`, `Durchschn.:`, `Moyenne :`, `平均值：`: how many words it takes.
+fn average(words: &[&str]) -> Option<usize> {
+    let is_word = |word: &&str| !word.contains(['%', '/']) && !word.starts_with(|c: char| c.is_ascii_digit());
+    let ends = |word: &&str| word.ends_with([':', '：']);
+    let at = words.iter().take(3).take_while(|word| is_word(word)).position(|word| ends(&word))?;
+    let is_other = matches!(words[0], "avg-cpu:" | "Time:" | "Linux") || is_disk(words[0]);
+    (!is_other).then_some(at + 1)
 }
 
 impl Parser for Sar {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if words.is_empty() || is_average(&words) {
+        if words.is_empty() {
             return Ok(());
         }
-        if words[0] == "Linux" && line.contains('(') {
-            self.banner(line, number);
-            return Ok(());
+        if is_banner(&words) {
+            return self.banner(line, number);
         }
-        let Some((time, rest)) = Self::clock(&words) else {
-            self.listing.reject(number, line);
-            return Ok(());
+        if let Some(used) = average(&words) {
+            return self.average(&words[used..]);
+        }
+        // `Time: 12:00:01` stood above reports of iostat until sysstat 9.
+        let words = if words[0] == "Time:" { &words[1..] } else { &words[..] };
+        let Some((time, used)) = dated_clock(words) else {
+            return self.untimed_line(words, number, line);
         };
+        let rest = &words[used..];
         match rest {
-            [] => self.listing.reject(number, line),
+            [] => self.reports.next = Some(time),
             // `LINUX RESTART` since sysstat 11.
-            [first, ..] if first.starts_with("LINUX") || (*first == "RESTART") => {
-                let at = self.midnight.unwrap_or(0).saturating_add(time);
-                self.listing.mark(at, "sar: the host was started again".to_owned());
-                self.listing.gap_between(
-                    Some(at),
-                    Some(at),
-                    None,
-                    GapReason::Other("restart".to_owned()),
-                    "the host was started again; since when it was down is not in the listing",
-                );
-            }
+            [first, ..] if first.starts_with("LINUX") || (*first == "RESTART") => self.restart(time),
             [first, second, ..] if *second == "COM" || *first == "COM" => {}
             [first, ..] => {
-                let is_number = scaled(first, 1.0).is_some();
-                let is_item = WHOLE.iter().any(|(_, whole)| whole.contains(first));
+                let is_number = decimal(first).is_some();
+                let is_item = WHOLE.iter().any(|(_, whole)| whole == first);
                 // Rows have numbers. What has none is the header of a table, whether it is known or not: taken for a row, it
                 // would leave the rows below it to the table before.
-                let has_numbers = rest.iter().skip(1).any(|word| scaled(word, 1.0).is_some() || is_no_number(word));
-                if !is_number && !is_item && !has_numbers && rest.len() > 1 {
-                    self.header(rest);
+                let has_numbers = rest.iter().skip(1).any(|word| decimal(word).is_some() || is_no_number(word));
+                if !is_number && !is_item && !has_numbers && (rest.len() > 1 || is_known(first)) {
+                    self.flush_disks()?;
+                    self.header(rest, Some(time))?;
                 } else if self.header.is_empty() {
                     self.listing.reject(number, line);
                 } else if !self.is_left {
-                    self.row(time, rest, number, line)?;
+                    self.row(Some(time), rest, number, line)?;
                 }
             }
         }
@@ -328,13 +638,281 @@ impl Parser for Sar {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.flush()?;
+        if self.rows == 0 {
+            self.take_averages()?;
+        }
+        if !self.lone.is_empty() {
+            let cpus: Vec<String> = self.lone.iter().take(8).map(u32::to_string).collect();
+            let detail = format!(
+                "CPU {} stands alone, without the row of all CPUs or all of them: it does not speak for the host",
+                cpus.join(", ")
+            );
+            if self.rows == 0 {
+                return Err(Problem::of_file(detail, "give the rows of all CPUs (`sar -u`, `mpstat`)"));
+            }
+            self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
+        }
+        if self.rows == 0 && self.header.iter().any(|word| PROCESSES.contains(&word.as_str())) {
+            return Err(Problem::of_file("it has processes only, and nothing of the host", REMEDY));
+        }
         if self.rows == 0 {
             return Err(self.listing.nothing("row of sar under a header it has", REMEDY));
+        }
+        self.leave_out_since_boot();
+        if !self.has_times && !self.reports.has_times {
+            self.listing.clock = ListingClock::Foreign;
+            let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
+            self.listing.note(format!(
+                "sar: its rows have no time and are drawn {seconds} s apart; --about interval=5s says another interval"
+            ));
         }
         if let Some(detail) = super::words::left_out(Kind::Sar, &self.tables_left, &self.columns_left) {
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
         self.listing.resolution("sar: rates and shares with two decimals, averaged over the interval before");
         Ok(self.listing.close())
+    }
+}
+
+impl Sar {
+    /// A line without a clock: of iostat, or of a table that was pasted without its times.
+    fn untimed_line(&mut self, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        let has_numbers = words.iter().skip(1).any(|word| decimal(word).is_some() || is_no_number(word));
+        let known = words.iter().filter(|word| is_known(word)).count();
+        let is_headed = known >= 2 || (known == 1 && WHOLE.iter().any(|(item, _)| *item == words[0]));
+        if !has_numbers && decimal(words[0]).is_none() && (is_headed || is_of_processes(words)) {
+            self.flush()?;
+            return self.header(words, None);
+        }
+        let is_row = !self.header.is_empty() && self.headed.is_none() && has_numbers;
+        match is_row {
+            true if !self.is_left => self.row(None, words, number, line),
+            true => Ok(()),
+            false => {
+                self.listing.reject(number, line);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{all_near, near, recording, timed, values};
+    use super::super::{kinds_in, parse};
+    use super::*;
+    use crate::import::Imported;
+    use crate::recording::Recorded;
+
+    const IOSTAT: &str = include_str!("../../../../recordings/imports/sar-iostat.txt");
+    const MPSTAT: &str = include_str!("../../../../recordings/imports/sar-mpstat.txt");
+
+    fn sar(text: &str) -> Imported {
+        recording(&[(Kind::Sar, text)])
+    }
+
+    fn says(imported: &Imported, text: &str) -> bool {
+        imported.marks().unwrap().iter().any(|mark| mark.text.contains(text))
+    }
+
+    fn is_understood(imported: &Imported) -> bool {
+        imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood)
+    }
+
+    #[test]
+    fn clocks_of_china_japan_and_korea_are_clocks() {
+        let hour = 3600 * SECOND;
+        for (head, times, average) in [
+            ("2017年06月18日", ["22時50分01秒", "23時00分01秒", "23時10分01秒"], "平均値:"),
+            ("2017年06月18日", ["午後10時50分01秒", "午後11時00分01秒", "午後11時10分01秒"], "平均値:"),
+            ("2017年06月18日", ["22时50分01秒", "23时00分01秒", "23时10分01秒"], "平均时间:"),
+            ("06/18/2017", ["下午 10:50:01", "下午 11:00:01", "下午 11:10:01"], "平均值："),
+            ("06/18/2017", ["10:50:01 下午", "11:00:01 下午", "11:10:01 下午"], "Average:"),
+            ("2017년 06월 18일", ["22시 50분 01초", "23시 00분 01초", "23시 10분 01초"], "평균값:"),
+            ("18.06.2017", ["22.50.01", "23.00.01", "23.10.01"], "Keskiarvo:"),
+            ("18/06/17", ["22:50:01", "23:00:01", "23:10:01"], "Moyenne :"),
+            ("2017-06-18", ["22:50:01", "23:00:01", "23:10:01"], "Durchschn.:"),
+            ("06/18/2017", ["10:50:01 PM", "11:00:01 PM", "11:10:01 PM"], "Summary:"),
+        ] {
+            let text = format!(
+                "Linux 3.10.0-514.el7.x86_64 (host) \t{head} \t_x86_64_\t(16 CPU)\n\n\
+                 {}        CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+                 {}        all      1,50      0,00     20,25     30,00      0,00     48,25\n\
+                 {}        all      1,50      0,00     20,25     40,00      0,00     38,25\n\
+                 {average}        all      1,50      0,00     20,25     35,00      0,00     43,25\n",
+                times[0], times[1], times[2]
+            );
+            let imported = sar(&text);
+            assert!(is_understood(&imported), "{head} {times:?}: {:?}", imported.gaps());
+            let waits = timed(&imported, SOURCE, "cpu_iowait_percent", "");
+            assert!(near(waits[0].1, 0.3) && near(waits[1].1, 0.4) && waits.len() == 2, "{head} {times:?}");
+            assert_eq!(waits[0].0.cast_signed(), 23 * hour + SECOND, "{head} {times:?}");
+            assert_eq!(imported.about("import.zero"), Some("2017-06-18T00:00:00Z"), "{head}");
+            assert_eq!((imported.about("kernel"), imported.about("cpus")), (Some("3.10.0-514.el7.x86_64"), Some("16")));
+        }
+    }
+
+    #[test]
+    fn old_versions_have_memory_and_swap_in_a_table_and_interrupts_beside_shares() {
+        let text = "Linux 2.4.21-4.ELsmp (host) \t02/03/15\n\n\
+                    00:00:01          CPU     %user     %nice   %system     %idle\n\
+                    00:10:00          all      1.04      0.00      2.07     96.89\n\n\
+                    00:00:01      kbmemfree kbmemused  %memused kbmemshrd kbbuffers  kbcached kbswpfree kbswpused  %swpused\n\
+                    00:10:00         21436   4071564     99.48         0    101164   2984536   2096472       644      0.03\n\n\
+                    00:00:01      cswch/s\n\
+                    00:10:00       814.21\n\n\
+                    00:00:01         INTR    intr/s\n\
+                    00:10:00          sum    512.25\n\n\
+                    00:00:01          tps      rtps      wtps   bread/s   bwrtn/s\n\
+                    00:10:00        17.40      2.20     15.20     64.00    200.00\n\n\
+                    00:00:01      runq-sz  plist-sz   ldavg-1   ldavg-5  ldavg-15   blocked\n\
+                    00:10:00            3       180      2.04      1.07      0.50         7\n";
+        let imported = sar(text);
+        assert!(is_understood(&imported), "{:?}", imported.gaps());
+        assert!(all_near(&values(&imported, SOURCE, "cpu_system_percent"), &[0.0207]));
+        assert_eq!(values(&imported, "meminfo", "SwapFree"), [2_096_472.0 * 1024.0]);
+        assert!(
+            all_near(&values(&imported, SOURCE, "context_switches_per_second"), &[814.21]),
+            "a table of one column"
+        );
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [512.25]);
+        assert_eq!(values(&imported, SOURCE, "disk_read_per_second"), [64.0 * 512.0], "sectors");
+        assert_eq!(values(&imported, SOURCE, "disk_written_per_second"), [200.0 * 512.0]);
+        assert_eq!(values(&imported, SOURCE, "procs_running"), [3.0]);
+        assert_eq!(values(&imported, SOURCE, "procs_blocked"), [7.0]);
+        assert_eq!(imported.ticks(), 1);
+    }
+
+    #[test]
+    fn disks_of_sar_and_how_busy_the_busiest_is() {
+        let text = "12:00:01 AM       DEV       tps  rd_sec/s  wr_sec/s  avgrq-sz  avgqu-sz     await     svctm     %util\n\
+                    12:10:01 AM       sda    100.00      0.00   2000.00     20.00      5.00     50.50      9.00     99.80\n\
+                    12:10:01 AM      sda1      1.00      0.00   1000.00     20.00      5.00     50.50      9.00      1.00\n\
+                    12:10:01 AM       sdb      2.00      8.00     16.00     12.00      0.00      1.00      1.00      0.20\n\
+                    12:20:01 AM       sda     90.00      0.00   1000.00     20.00      5.00     40.00      9.00     98.00\n\
+                    Average:          sda     95.00      0.00   1500.00     20.00      5.00     45.25      9.00     98.90\n";
+        let imported = sar(text);
+        assert!(all_near(&values(&imported, SOURCE, "disk_busiest_percent"), &[0.998, 0.98]));
+        let waits = values(&imported, SOURCE, "disk_busiest_wait");
+        assert!(near(waits[0], 0.0505) && near(waits[1], 0.04), "{waits:?}");
+        assert_eq!(values(&imported, SOURCE, "disk_written_per_second")[0], 2016.0 * 512.0, "no partition twice");
+        assert_eq!(timed(&imported, SOURCE, "disk_busy_percent", "disk=sdb").len(), 1);
+        assert_eq!(imported.ticks(), 2);
+    }
+
+    #[test]
+    fn only_averages_count_as_one_stretch_and_it_is_said() {
+        let text = "12:00:01 AM       CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+                    Average:          all      8.00      0.00     12.00     60.00      0.00     20.00\n\n\
+                    12:00:01 AM  pswpin/s pswpout/s\n\
+                    Average:         3.00      7.00\n";
+        let imported = sar(text);
+        assert_eq!(imported.ticks(), 1);
+        assert!(all_near(&values(&imported, SOURCE, "cpu_iowait_percent"), &[0.6]));
+        assert_eq!(values(&imported, SOURCE, "pswpout_per_second"), [7.0]);
+        assert!(says(&imported, "only averages are in it"));
+        let problem =
+            parse(Kind::Sar, "Average: all 8.00 0.00 12.00 60.00 0.00 20.00\n", &Assumed::default()).unwrap_err();
+        assert!(problem.what.contains("only averages are in it"), "{problem}");
+    }
+
+    #[test]
+    fn single_cpus_stand_for_the_host_where_all_of_them_are_there() {
+        let head = |cpus: u32| {
+            format!(
+                "Linux 2.6.32-504.el6.x86_64 (host) \t03/02/15 \t_x86_64_\t({cpus} CPU)\n\n\
+                 12:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+                 12:10:01          0     10.00      0.00     50.00      0.00      0.00     40.00\n\
+                 12:10:01          1     20.00      0.00     70.00      0.00      0.00     10.00\n"
+            )
+        };
+        let imported = sar(&head(2));
+        assert!(all_near(&values(&imported, SOURCE, "cpu_system_percent"), &[0.60]));
+        assert!(all_near(&values(&imported, SOURCE, "cpu_busy_percent"), &[0.75]));
+        let problem = parse(Kind::Sar, &head(16), &Assumed::default()).unwrap_err();
+        assert!(problem.what.contains("CPU 0, 1 stands alone"), "{problem}");
+    }
+
+    #[test]
+    fn mpstat_and_iostat_are_read_by_the_same_code() {
+        let mpstat = sar(MPSTAT);
+        assert!(is_understood(&mpstat), "{:?}", mpstat.gaps());
+        assert_eq!(mpstat.ticks(), 3, "no averages");
+        assert!(near(values(&mpstat, SOURCE, "cpu_nice_percent")[0], 0.4924));
+        assert!(near(values(&mpstat, SOURCE, "cpu_busy_percent")[0], 0.0303 + 0.4924 + 0.0278));
+        let iostat = sar(IOSTAT);
+        assert!(is_understood(&iostat), "{:?}", iostat.gaps());
+        assert_eq!(iostat.ticks(), 3);
+        assert!(all_near(&values(&iostat, SOURCE, "cpu_iowait_percent"), &[0.0076, 0.0101]), "the first is since boot");
+        assert!(near(values(&iostat, SOURCE, "disk_busiest_percent")[0], 0.0240));
+        let wait = values(&iostat, SOURCE, "disk_busiest_wait")[0];
+        assert!((wait - (0.13 * 30.5 + 0.21 * 94.5) / 125.0 / 1000.0).abs() < 1e-6, "{wait}");
+        assert_eq!(values(&iostat, SOURCE, "disk_read_per_second")[0], 462.0 * 1024.0);
+        let at = timed(&iostat, SOURCE, "cpu_iowait_percent", "");
+        assert_eq!(at[0].0.cast_signed(), (18 * 3600 + 16 * 60 + 6) * SECOND);
+        assert_eq!("iostat".parse(), Ok(Kind::Sar));
+        assert_eq!("mpstat".parse(), Ok(Kind::Sar));
+    }
+
+    #[test]
+    fn old_iostat_without_times_is_drawn_by_its_interval() {
+        let text = "avg-cpu:  %user   %nice    %sys %iowait   %idle\n           \
+                    2.10    0.00    6.40   85.20    6.30\n\n\
+                    Device:    rrqm/s wrqm/s   r/s   w/s  rsec/s  wsec/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util\n\
+                    sda          0.00 401.00  2.00 190.00   16.00 4800.00     8.00  2400.00    25.08    98.00  510.20   5.20  99.90\n";
+        let imported = sar(text);
+        assert!(is_understood(&imported), "{:?}", imported.gaps());
+        assert!(all_near(&values(&imported, SOURCE, "cpu_iowait_percent"), &[0.852]));
+        assert!(all_near(&values(&imported, SOURCE, "disk_busiest_percent"), &[0.999]));
+        assert!(all_near(&values(&imported, SOURCE, "disk_busiest_wait"), &[0.5102]));
+        assert!(says(&imported, "its rows have no time"));
+    }
+
+    #[test]
+    fn processes_of_pidstat_are_no_shares_of_the_host() {
+        let text = "Linux 4.4.0 (host) \t06/18/17 \t_x86_64_\t(2 CPU)\n\n\
+                    10:00:00      UID       PID    %usr %system  %guest    %CPU   CPU  Command\n\
+                    10:00:01        0       123   10.00   80.00    0.00   90.00     1  java\n";
+        let problem = parse(Kind::Sar, text, &Assumed::default()).unwrap_err();
+        assert!(problem.what.contains("processes only"), "{problem}");
+    }
+
+    #[test]
+    fn numbers_with_thousands_apart_are_no_numbers() {
+        let text =
+            "12:00:01        pswpin/s pswpout/s\n12:10:01        1.234,50      7,00\n12:20:01        1,00      2,00\n";
+        let imported = sar(text);
+        assert_eq!(values(&imported, SOURCE, "pswpin_per_second"), [1.0]);
+        assert!(!is_understood(&imported));
+    }
+
+    #[test]
+    fn tables_that_lost_their_times_are_drawn_one_after_another() {
+        let text = "CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+                    all      1.00      0.00     20.00     30.00      0.00     49.00\n\
+                    all      1.00      0.00     21.00     30.00      0.00     48.00\n";
+        let imported = sar(text);
+        assert!(all_near(&values(&imported, SOURCE, "cpu_system_percent"), &[0.2, 0.21]));
+    }
+
+    #[test]
+    fn headers_of_sysstat_are_known_from_those_of_others() {
+        for line in [
+            "Linux 3.10.0-514.el7.x86_64 (host)  03/02/15  _x86_64_ (16 CPU)",
+            "12:00:01 AM       CPU     %user     %nice   %system   %iowait    %steal     %idle",
+            "avg-cpu:  %user   %nice %system %iowait  %steal   %idle",
+            "午後10時50分01秒  pgpgin/s pgpgout/s   fault/s  majflt/s",
+        ] {
+            assert_eq!(kinds_in(line), [Kind::Sar], "{line}");
+        }
+        for line in [
+            "Linux host 5.4.0 #1 SMP (Debian) x86_64 GNU/Linux",
+            " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st",
+            "12:00:01 all 1.00 2.00",
+            "",
+        ] {
+            assert!(!kinds_in(line).contains(&Kind::Sar), "{line}");
+        }
     }
 }

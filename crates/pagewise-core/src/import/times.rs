@@ -28,7 +28,7 @@ pub(super) fn time_of_day(word: &str, half: Option<Half>) -> Option<i64> {
     }
     let hour = match half {
         None => hour,
-        Some(_) if !(1..=12).contains(&hour) => return None,
+        Some(_) if !(0..=12).contains(&hour) => return None,
         Some(Half::Before) => hour % 12,
         Some(Half::After) => hour % 12 + 12,
     };
@@ -51,12 +51,94 @@ pub(super) enum Half {
 impl Half {
     /// `AM`, `PM`, and how locales write them.
     pub(super) fn of(word: &str) -> Option<Half> {
-        match word.to_ascii_lowercase().replace('.', "").as_str() {
-            "am" => Some(Half::Before),
-            "pm" => Some(Half::After),
+        let plain = word.to_lowercase().replace('.', "");
+        HALVES.iter().find(|(_, words)| words.contains(&plain.as_str())).map(|(half, _)| *half)
+    }
+
+    /// `午後10:33:08`, `10:33:08PM`: the half of the day, and the rest of the word.
+    fn attached(word: &str) -> Option<(Half, &str)> {
+        const LATIN: [(&str, Half); 4] =
+            [("AM", Half::Before), ("am", Half::Before), ("PM", Half::After), ("pm", Half::After)];
+        let all = HALVES.iter().flat_map(|(half, words)| words.iter().map(|word| (*word, *half)));
+        let own = |(text, half): (&str, Half)| {
+            let rest = word.strip_prefix(text).or_else(|| word.strip_suffix(text))?;
+            rest.contains(|c: char| c.is_ascii_digit()).then_some((half, rest))
+        };
+        // Of the long list only what cannot be a part of another word.
+        all.filter(|(text, _)| !text.is_ascii()).chain(LATIN).find_map(own)
+    }
+
+    /// Behind a clock: the half of the day, and how many words it takes. Spanish writes `p. m.`.
+    fn behind(words: &[&str]) -> Option<(Half, usize)> {
+        match words {
+            [word, ..] if Half::of(word).is_some() => Some((Half::of(word)?, 1)),
+            ["a.", "m.", ..] => Some((Half::Before, 2)),
+            ["p.", "m.", ..] => Some((Half::After, 2)),
             _ => None,
         }
     }
+}
+
+/// What glibc's locales have for `%p`, in small letters and without points.
+const HALVES: [(Half, &[&str]); 2] = [
+    (Half::Before, &["am", "午前", "上午", "오전", "πμ", "öö", "ص", "पूर्वाह्न", "pd"]),
+    (Half::After, &["pm", "午後", "下午", "오후", "μμ", "ös", "م", "अपराह्न", "md"]),
+];
+
+/// The clock in front of a line: nanoseconds since midnight, and how many words it takes. It may be `10:33:08`,
+/// `10:33:08 PM`, `午後 10:33:08`, `下午10时33分08秒`, `10시 33분 08초`, or `10.33.08` as in Finnish.
+pub(super) fn clock(words: &[&str]) -> Option<(i64, usize)> {
+    const HOURS: [char; 5] = ['時', '时', '시', '点', '點'];
+    const MINUTES: [char; 2] = ['分', '분'];
+    const SECONDS: [char; 2] = ['秒', '초'];
+    let mut half = Half::of(words.first()?);
+    let mut used = usize::from(half.is_some());
+    let mut text = String::new();
+    // Korean has blanks between hour, minute and second.
+    while let Some(word) = words.get(used) {
+        text.push_str(word);
+        used += 1;
+        let is_open = word.ends_with(HOURS) || word.ends_with(MINUTES);
+        let goes_on = words.get(used).is_some_and(|next| next.ends_with(MINUTES) || next.ends_with(SECONDS));
+        if !is_open || !goes_on {
+            break;
+        }
+    }
+    if let Some((attached, rest)) = Half::attached(&text) {
+        half = half.or(Some(attached));
+        text = rest.to_owned();
+    }
+    if half.is_none()
+        && let Some((behind, length)) = Half::behind(&words[used..])
+    {
+        half = Some(behind);
+        used += length;
+    }
+    let colon = |c: char| HOURS.contains(&c) || MINUTES.contains(&c) || c == '：';
+    let plain: String = text.chars().filter(|c| !SECONDS.contains(c)).map(|c| if colon(c) { ':' } else { c }).collect();
+    let plain = plain.trim_end_matches(':');
+    let is_dotted = plain.len() == 8 && plain.bytes().enumerate().all(|(at, byte)| (at % 3 == 2) == (byte == b'.'));
+    let plain = if is_dotted { plain.replace('.', ":") } else { plain.to_owned() };
+    Some((time_of_day(&plain, half)?, used))
+}
+
+/// The same with or without a date before it, which then is in the instant: `2026-11-21 10:33:08`,
+/// `11/21/2026 10:33:08 PM`, `2026-11-21T10:33:08+0100`.
+pub(super) fn dated_clock(words: &[&str]) -> Option<(i64, usize)> {
+    let first = words.first()?;
+    if let Some((date, time)) = first.split_once('T')
+        && let Some(date) = day(date)
+    {
+        let time = time.split(['+', 'Z']).next()?;
+        let time = if time.matches(':').count() > 2 || time.contains('-') { time.split('-').next()? } else { time };
+        return Some((date.midnight + time_of_day(time, None)?, 1));
+    }
+    if let Some(date) = day(first).filter(|_| first.len() >= 8)
+        && let Some((time, used)) = clock(&words[1..])
+    {
+        return Some((date.midnight + time, used + 1));
+    }
+    clock(words)
 }
 
 /// Digits behind the point, in nanoseconds; more than nine are cut.
@@ -85,10 +167,18 @@ pub(super) struct Day {
     pub(super) is_ambiguous: bool,
 }
 
-/// `2026-11-21`, `20261121`, `11/21/2026`, `11/21/26`, `21.11.2026`, `21/11/2026`.
+/// `2026-11-21`, `20261121`, `11/21/2026`, `11/21/26`, `21.11.2026`, `21/11/2026`, `2026年11月21日`, `2026년 11월 21일`.
 ///
 /// With slashes the month comes first (the C and US locales, sysstat's default) unless it cannot; with dots the day.
 pub(super) fn day(word: &str) -> Option<Day> {
+    if word.contains(['年', '년']) {
+        let parts: String = word
+            .chars()
+            .filter(|c| !matches!(c, '日' | '일' | ' '))
+            .map(|c| if matches!(c, '年' | '月' | '년' | '월') { '-' } else { c })
+            .collect();
+        return day(&parts);
+    }
     let separator = word.chars().find(|c| matches!(c, '-' | '/' | '.')).unwrap_or('-');
     let parts: Vec<&str> = word.trim_end_matches('.').split(separator).collect();
     let numbers: Option<Vec<i16>> = parts.iter().map(|part| digits(part)).collect();
@@ -99,6 +189,7 @@ pub(super) fn day(word: &str) -> Option<Day> {
             let year = if last.len() == 2 { 2000 + year } else { *year };
             let is_day_first = word.contains('.') || word.contains('-') || *first > 12;
             let is_ambiguous = word.contains('/') && *first <= 12 && *second <= 12 && first != second;
+            let is_day_first = is_day_first && !(*second > 12 && *first <= 12);
             let (month, day) = if is_day_first { (*second, *first) } else { (*first, *second) };
             (year, month, day, is_ambiguous)
         }

@@ -29,9 +29,10 @@ fn is_memory(column: &Column) -> bool {
 fn unit(column: &Column) -> RawUnit {
     match column.counts {
         Counts::Size | Counts::SizePerSecond => RawUnit::KiB,
-        Counts::PagesPerSecond => RawUnit::Pages,
+        Counts::Pages | Counts::PagesPerSecond => RawUnit::Pages,
         Counts::EventsPerSecond | Counts::Things => RawUnit::Count,
         Counts::Share => RawUnit::Percent,
+        Counts::Milliseconds => RawUnit::Microseconds,
     }
 }
 

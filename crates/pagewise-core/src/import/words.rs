@@ -3,23 +3,27 @@
 use super::Kind;
 use std::collections::BTreeSet;
 
+/// A number with a decimal point or comma, or none. `None` when it is no number: with two separators it may be thousands.
+pub(super) fn decimal(word: &str) -> Option<f64> {
+    let separators = word.bytes().filter(|byte| matches!(byte, b'.' | b',')).count();
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-'));
+    if separators > 1 || !is_plain || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    word.replace(',', ".").parse().ok()
+}
+
 /// A number times `scale`, rounded to a whole. Takes a decimal point or comma. `None` when it is no number, or beyond what
 /// a recording holds.
 pub(super) fn scaled(word: &str, scale: f64) -> Option<u64> {
-    let mut separators = word.bytes().filter(|byte| matches!(byte, b'.' | b','));
-    let (separator, more) = (separators.next(), separators.next());
-    let is_plain = word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-'));
-    if more.is_some() || !is_plain || !word.bytes().any(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
+    let value = decimal(word)?;
     // The common case, and exact whatever its size.
-    if separator.is_none() && scale == 1.0 {
+    if !word.contains(['.', ',']) && scale == 1.0 {
         return match word.strip_prefix('-') {
             Some(_) => word.parse::<i64>().ok().map(|value| value as u64),
             None => word.parse::<i64>().ok().map(i64::cast_unsigned),
         };
     }
-    let value: f64 = word.replace(',', ".").parse().ok()?;
     let scaled = (value * scale).round();
     // Beyond 2^53 a float no longer knows its last digit.
     (scaled.abs() <= 9e15).then_some(scaled as i64 as u64)

@@ -17,6 +17,18 @@ pub(super) fn sar(bytes: &[u8]) {
     one(Kind::Sar, bytes);
 }
 
+pub(super) fn nmon(bytes: &[u8]) {
+    one(Kind::Nmon, bytes);
+}
+
+pub(super) fn atop(bytes: &[u8]) {
+    one(Kind::Atop, bytes);
+}
+
+pub(super) fn top(bytes: &[u8]) {
+    one(Kind::Top, bytes);
+}
+
 pub(super) fn vmstat(bytes: &[u8]) {
     one(Kind::Vmstat, bytes);
 }

@@ -38,6 +38,9 @@ pub const TARGETS: &[Target] = &[
         samples: || listings::samples("collectl"),
     },
     Target { name: "sar", reads: "listings of sar", run: listings::sar, samples: || listings::samples("sar") },
+    Target { name: "nmon", reads: "files of nmon", run: listings::nmon, samples: || listings::samples("nmon") },
+    Target { name: "atop", reads: "screens of atop", run: listings::atop, samples: || listings::samples("atop") },
+    Target { name: "top", reads: "screens of top", run: listings::top, samples: || listings::samples("top") },
     Target {
         name: "vmstat",
         reads: "listings of vmstat",

@@ -33,6 +33,21 @@ impl Look {
         self.folded.iter().find(|folded| folded.name() == (of.0, of.1, ""))
     }
 
+    /// Each series with labels that a tool printed in place of a labelled quantity.
+    pub(super) fn each_printed(&self, signal: &Quantity) -> Vec<(&str, Track)> {
+        let is_it = |folded: &&Folded| {
+            let (source, name, labels) = folded.name();
+            let is_of = |printed: &Printed| matches!(printed.of, [of] if *of == (source, name));
+            !labels.is_empty() && signal.printed.iter().any(is_of)
+        };
+        let track = |folded: &Folded| {
+            let values: Vec<Option<f64>> = (0..self.windows.count).map(|window| folded.mean(window)).collect();
+            let missing = || self.missing_from(folded.name().0, signal.label(), true);
+            Track::new(values.clone(), values.iter().any(Option::is_none).then(missing))
+        };
+        self.folded.iter().filter(is_it).map(|folded| (folded.labels(), track(folded))).collect()
+    }
+
     fn as_printed(&self, signal: &Quantity, of: fn(&Folded, usize) -> Option<f64>) -> Option<Track> {
         let printed = self.stand_in(signal)?;
         let huge = self.last(&signal::HUGEPAGE_SIZE).filter(|size| *size > 0.0).unwrap_or(2.0 * 1024.0 * 1024.0);

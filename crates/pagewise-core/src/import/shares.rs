@@ -1,0 +1,37 @@
+//! Shares of CPU time: those that a tool does not print are added up of those it does.
+
+use super::Problem;
+use super::listing::Listing;
+use crate::counter::tools::{self, Column};
+
+/// A share is never put under this name: it is system time with or without interrupts, as the other columns say.
+const KERNEL: &str = "cpu_kernel_percent";
+
+/// Numbers of a row at an instant, and the busy and system shares among them. Without columns of their own, system time
+/// holds interrupts and what they left to do (sar(1)).
+///
+/// # Errors
+/// When there are more numbers than can be taken.
+pub(super) fn put(listing: &mut Listing, at: i64, values: &[(&'static Column, f64)]) -> Result<(), Problem> {
+    let of = |name: &str| values.iter().find(|(column, _)| column.name == name).map(|(_, value)| *value);
+    let part = |name: &str| of(name).unwrap_or(0.0);
+    let kernel = of(KERNEL).map(|kernel| kernel + part("cpu_irq_percent") + part("cpu_softirq_percent"));
+    if let Some(system) = of("cpu_system_percent").or(kernel) {
+        put_named(listing, at, "cpu_system_percent", system)?;
+        if let Some(user) = of("cpu_user_percent") {
+            let guests = part("cpu_guest_percent") + part("cpu_guest_nice_percent");
+            put_named(listing, at, "cpu_busy_percent", system + user + part("cpu_nice_percent") + guests)?;
+        }
+    }
+    for (column, value) in values.iter().filter(|(column, _)| column.name != KERNEL) {
+        listing.put_decimal(at, column, "", *value)?;
+    }
+    Ok(())
+}
+
+fn put_named(listing: &mut Listing, at: i64, name: &str, value: f64) -> Result<(), Problem> {
+    match tools::find(name) {
+        Some(column) => listing.put_decimal(at, column, "", value),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,510 @@
+//! Screens of `top`: `top -b`, or one that was pasted; of procps 2 and 3, procps-ng 3 and 4, and BusyBox.
+//!
+//! CPU shares of the first screen are over the time since boot, and those of its processes over their lives (procps): they
+//! are left out where other screens follow, and kept with a note where there is only one. Of processes only kernel threads
+//! are taken, and how many wait in state D where the table is whole.
+
+use super::listing::{Listing, ListingClock};
+use super::merge::Assumed;
+use super::shares;
+use super::threads::Threads;
+use super::times::{Running, SECOND, time_of_day};
+use super::words::{decimal, suffixed};
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::tools::{self, Column, Counts};
+use crate::recording::GapReason;
+use std::collections::BTreeMap;
+
+const REMEDY: &str = "give the output of `top -b -d 5 -n 12`";
+
+/// Numbers of a screen, as their tables count them.
+type Values = Vec<(&'static Column, f64)>;
+
+/// The columns of a process table that are used.
+#[derive(Clone, Copy, Debug)]
+struct Table {
+    user: Option<usize>,
+    size: Option<usize>,
+    state: Option<usize>,
+    share: usize,
+    command: usize,
+}
+
+#[derive(Debug, Default)]
+struct Screen {
+    at: i64,
+    shares: Values,
+    /// Of single CPUs, where there is no line of all.
+    single: BTreeMap<u32, Values>,
+    levels: Values,
+    tasks: Option<f64>,
+    rows: usize,
+    waiting: usize,
+    table: Option<Table>,
+}
+
+#[derive(Debug)]
+pub(super) struct Top {
+    listing: Listing,
+    running: Running,
+    interval: Option<i64>,
+    screen: Option<Screen>,
+    screens: i64,
+    has_times: bool,
+    /// The first screen, whose shares wait for another one.
+    first: Option<Screen>,
+    threads: Threads,
+    programs: usize,
+    /// `CPU states:  cpu  user  nice …` of Red Hat's procps 2: headings, and the numbers in the line below.
+    headings: Vec<String>,
+}
+
+/// Whether a line is one of the head of a screen.
+pub(super) fn recognises(line: &str) -> bool {
+    let text = line.trim_start();
+    is_head(text) || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
+}
+
+/// `top - 14:03:21 up 3 days, …`, and ` 14:03:21  up 3 days, …, load average: …` before procps 3.
+fn is_head(text: &str) -> bool {
+    let is_old = || {
+        let words: Vec<&str> = text.split_whitespace().take(2).collect();
+        matches!(words.as_slice(), [clock, "up"] if time_of_day(clock, None).is_some()) && text.contains("load average")
+    };
+    text.starts_with("top - ") || is_old()
+}
+
+/// The CPU a line is about (`None`: all), and the rest of it.
+fn cpu_line(text: &str) -> Option<(Option<u32>, &str)> {
+    let (name, rest) = text.split_once(':')?;
+    let name = name.trim().trim_start_matches('%');
+    match name {
+        "Cpu(s)" | "CPU states" | "CPU" => Some((None, rest)),
+        _ => {
+            let number = name.strip_prefix("Cpu").or_else(|| name.strip_prefix("CPU"))?;
+            Some((Some(number.trim().parse().ok()?), rest))
+        }
+    }
+}
+
+/// `1.3%us,  2.4 sy, 0.0% ni`: numbers and the labels behind them.
+fn numbers(text: &str) -> Vec<(&str, &str)> {
+    let mut pairs = Vec::new();
+    // A decimal comma is followed by a digit, and one between numbers by a blank.
+    let parts = text.split(", ").flat_map(|part| part.split(",  "));
+    for part in parts {
+        let mut words = part.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(word.len());
+            let (number, rest) = word.split_at(end);
+            if number.is_empty() {
+                continue;
+            }
+            let attached = rest.trim_start_matches('%');
+            let label = if attached.is_empty() || matches!(attached, "k" | "K" | "M" | "m" | "G" | "g" | "T" | "t") {
+                words.next_if(|next| !next.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default()
+            } else {
+                attached
+            };
+            let number = if attached.len() == 1 { word.trim_end_matches(',') } else { number.trim_end_matches(',') };
+            pairs.push((number, label.trim_end_matches([',', '.', '%'])));
+        }
+    }
+    pairs
+}
+
+/// Numbers of a line of CPU shares.
+fn of_cpu(text: &str) -> Values {
+    let pairs = numbers(text);
+    let known = pairs.iter().filter_map(|(word, label)| Some((tools::of_top("Cpu", label)?, decimal(word)?)));
+    known.collect()
+}
+
+impl Top {
+    pub(super) fn new(assumed: &Assumed) -> Top {
+        Top {
+            listing: Listing::new(Kind::Top, ListingClock::Foreign),
+            running: Running::default(),
+            interval: assumed.interval,
+            screen: None,
+            screens: 0,
+            has_times: false,
+            first: None,
+            threads: Threads::default(),
+            programs: 0,
+            headings: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, time: Option<i64>, number: usize) -> Result<(), Problem> {
+        self.end()?;
+        let at = match time {
+            Some(time) => {
+                self.has_times = true;
+                self.listing.clock = ListingClock::TimeOfDay;
+                self.listing.instant(&mut self.running, time, false, number)
+            }
+            None => {
+                let raw = self.screens.saturating_mul(self.interval.unwrap_or(SECOND));
+                self.listing.instant(&mut self.running, raw, true, number)
+            }
+        };
+        self.screens += 1;
+        self.screen = Some(Screen { at, ..Screen::default() });
+        Ok(())
+    }
+
+    /// The screen a line belongs to: what was pasted may begin in the middle of one.
+    fn screen(&mut self, number: usize, is_again: fn(&Screen) -> bool) -> Result<&mut Screen, Problem> {
+        if self.screen.as_ref().is_none_or(is_again) {
+            self.begin(None, number)?;
+        }
+        Ok(self.screen.get_or_insert_with(Screen::default))
+    }
+
+    /// `KiB Mem :  1030760 total, …`, `Mem:  1030760k av, …`, and the same of swap.
+    fn memory(&mut self, line: &str, number: usize) -> Result<bool, Problem> {
+        let Some((name, rest)) = line.split_once(':') else { return Ok(false) };
+        let mut words = name.split_whitespace();
+        let (unit, what) = match (words.next(), words.next()) {
+            (Some(unit), Some(what)) => (unit, what),
+            (Some(what), None) => ("KiB", what),
+            _ => return Ok(false),
+        };
+        let scale = match unit {
+            "KiB" => 1.0,
+            "MiB" => 1024.0,
+            "GiB" => 1_048_576.0,
+            "TiB" => 1_073_741_824.0,
+            _ => return Ok(false),
+        };
+        if !matches!(what, "Mem" | "Swap") || words.next().is_some() {
+            return Ok(false);
+        }
+        // procps-ng ends one list with a point: `0 used.  800000 avail Mem`.
+        let rest = rest.replace("used.", "used,");
+        let screen = self.screen(number, |_| false)?;
+        for (word, label) in numbers(&rest) {
+            let Some(column) = tools::of_top(what, label).filter(|column| column.counts == Counts::Size) else {
+                continue;
+            };
+            let has_unit = word.ends_with(|c: char| c.is_ascii_alphabetic());
+            let kib = if has_unit {
+                suffixed(word, 1024.0, 1.0).map(|bytes| bytes as f64 / 1024.0)
+            } else {
+                decimal(word).map(|number| number * scale)
+            };
+            if let Some(kib) = kib {
+                screen.levels.push((column, kib));
+            }
+        }
+        Ok(true)
+    }
+
+    fn cpu(&mut self, cpu: Option<u32>, rest: &str, number: usize, line: &str) -> Result<(), Problem> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        if words.first() == Some(&"cpu") {
+            self.headings = words.iter().skip(1).map(|word| (*word).to_owned()).collect();
+            return Ok(());
+        }
+        let values = of_cpu(rest);
+        if values.len() < 3 {
+            self.listing.reject(number, line);
+            return Ok(());
+        }
+        let screen = self.screen(number, |screen| screen.table.is_some())?;
+        match cpu {
+            None if screen.shares.is_empty() => screen.shares = values,
+            None => {}
+            Some(cpu) if screen.single.len() < 1 << 14 => drop(screen.single.insert(cpu, values)),
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// `total   0.5%   0.0%   0.4% …` under the headings of Red Hat's procps 2.
+    fn total(&mut self, words: &[&str], number: usize) -> Result<(), Problem> {
+        let headings = self.headings.clone();
+        let pairs = headings.iter().zip(&words[1..]);
+        let known = pairs
+            .filter_map(|(heading, word)| Some((tools::of_top("Cpu", heading)?, decimal(word.trim_end_matches('%'))?)));
+        let values: Values = known.collect();
+        self.screen(number, |_| false)?.shares = values;
+        Ok(())
+    }
+
+    fn tasks(&mut self, text: &str, number: usize) -> Result<(), Problem> {
+        let pairs: Vec<(f64, String)> =
+            numbers(text).into_iter().filter_map(|(word, label)| Some((decimal(word)?, label.to_owned()))).collect();
+        let screen = self.screen(number, |_| false)?;
+        for (value, label) in pairs {
+            // `116 processes:` before procps 3.
+            let label = if label.starts_with("process") { "total" } else { label.as_str() };
+            if label == "total" {
+                screen.tasks = Some(value);
+            }
+            if let Some(column) = tools::of_top("Tasks", label) {
+                screen.levels.push((column, value));
+            }
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, words: &[&str], number: usize) -> Result<(), Problem> {
+        let place = |names: &[&str]| words.iter().position(|word| names.contains(word));
+        let (share, command) = (place(&["%CPU", "CPU%"]), place(&["COMMAND", "Command", "CMD"]));
+        let (user, state) = (place(&["USER"]), place(&["S", "STAT", "STATE"]));
+        let size = place(&["VIRT", "VSZ", "SIZE", "VSIZE"]);
+        let screen = self.screen(number, |_| false)?;
+        screen.table = share.zip(command).filter(|(share, command)| share < command).map(|(share, command)| Table {
+            user,
+            size,
+            state,
+            share,
+            command,
+        });
+        Ok(())
+    }
+
+    fn process(&mut self, words: &[&str]) -> bool {
+        let Some(screen) = &mut self.screen else { return false };
+        let Some(table) = screen.table else { return false };
+        // `STAT` of procps 2 has a word of its own for a raised priority: `S <`.
+        let is_split = table.state.is_some_and(|at| words.get(at + 1).is_some_and(|word| matches!(*word, "<" | "N")));
+        let shift = usize::from(is_split);
+        let share = words.get(table.share + shift).and_then(|word| decimal(word.trim_end_matches('%')));
+        let (Some(share), Some(_)) = (share, words.get(table.command + shift)) else { return false };
+        let command = words[table.command + shift..].join(" ");
+        screen.rows += 1;
+        screen.waiting += usize::from(table.state.is_some_and(|at| words[at].starts_with('D')));
+        let is_root = table.user.is_none_or(|at| words[at] == "root");
+        let has_memory = table.size.is_some_and(|at| decimal(words[at]).is_none_or(|size| size > 0.0));
+        let is_program = !is_root || has_memory;
+        if is_program && super::threads::kernel_thread(&command).is_some_and(|name| name.starts_with('k')) {
+            self.programs += 1;
+        }
+        self.threads.row(screen.at, &command, share, is_program);
+        true
+    }
+
+    fn end(&mut self) -> Result<(), Problem> {
+        let Some(mut screen) = self.screen.take() else { return Ok(()) };
+        self.listing.touch(screen.at);
+        let is_whole = screen.tasks.is_some_and(|tasks| tasks > 0.0 && screen.rows as f64 >= tasks);
+        if is_whole && let Some(column) = tools::of_top("PID", "S D") {
+            screen.levels.push((column, screen.waiting as f64));
+        }
+        for (column, value) in std::mem::take(&mut screen.levels) {
+            self.listing.put_decimal(screen.at, column, "", value)?;
+        }
+        if self.screens == 1 {
+            self.first = Some(screen);
+            return Ok(());
+        }
+        self.rates(screen)
+    }
+
+    fn rates(&mut self, screen: Screen) -> Result<(), Problem> {
+        let mut shares = screen.shares;
+        let count = screen.single.len() as u32;
+        if shares.is_empty() && count > 1 && screen.single.keys().copied().eq(0..count) {
+            for (column, value) in screen.single.into_values().flatten() {
+                match shares.iter_mut().find(|(known, _): &&mut (&Column, f64)| known.name == column.name) {
+                    Some((_, sum)) => *sum += value / f64::from(count),
+                    None => shares.push((column, value / f64::from(count))),
+                }
+            }
+        }
+        shares::put(&mut self.listing, screen.at, &shares)
+    }
+}
+
+impl Parser for Top {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let text = line.trim();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if is_head(text) {
+            let time = words
+                .iter()
+                .take(4)
+                .find_map(|word| time_of_day(word, None).filter(|_| word.matches(':').count() == 2));
+            return self.begin(time, number);
+        }
+        if let Some((cpu, rest)) = cpu_line(text) {
+            return self.cpu(cpu, rest, number, line);
+        }
+        if words[0] == "total" && !self.headings.is_empty() && words.len() == self.headings.len() + 1 {
+            return self.total(&words, number);
+        }
+        let is_single = words[0].starts_with("cpu") && !self.headings.is_empty();
+        if is_single || words[0] == "Load" || text.contains("cached)") {
+            return Ok(());
+        }
+        if matches!(words[0], "Tasks:" | "Threads:") || words.get(1).is_some_and(|word| word.starts_with("processes:"))
+        {
+            let text =
+                text.trim_start_matches("Tasks:").trim_start_matches("Threads:").replace("processes:", "processes, ");
+            return self.tasks(&text, number);
+        }
+        if self.memory(text, number)? {
+            return Ok(());
+        }
+        if words[0] == "PID" {
+            return self.table(&words, number);
+        }
+        // 2.4 has what is cached in a line of its own behind those of memory: `1230k active, 500k inactive`.
+        let is_more_memory = words.iter().any(|word| matches!(*word, "actv," | "in_d," | "active,"));
+        let is_process = words[0].bytes().all(|byte| byte.is_ascii_digit()) && self.process(&words);
+        if !is_process && !is_more_memory {
+            self.listing.reject(number, line);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.end()?;
+        if let Some(screen) = self.first.take() {
+            let at = screen.at;
+            let has_shares = !screen.shares.is_empty() || !screen.single.is_empty();
+            if self.screens > 1 {
+                self.threads.leave_out(at);
+                self.listing.gap_between(
+                    Some(at),
+                    Some(at),
+                    Some(SOURCE),
+                    GapReason::Other("since_boot".to_owned()),
+                    "CPU shares of the first screen of top are over the time since boot and were left out",
+                );
+            } else {
+                if has_shares {
+                    self.listing.note(
+                        "top: there is one screen; if it is the first one that top printed, its CPU shares are over the time since boot"
+                            .to_owned(),
+                    );
+                }
+                self.rates(screen)?;
+            }
+        }
+        std::mem::take(&mut self.threads).put(&mut self.listing)?;
+        if self.listing.columns.is_empty() {
+            return Err(self.listing.nothing("screen of top", REMEDY));
+        }
+        if self.programs > 0 {
+            self.listing.note(
+                "top: a program has the name of a kernel thread; it has memory or is not root's, so it is none of the kernel's"
+                    .to_owned(),
+            );
+        }
+        if !self.has_times {
+            let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
+            self.listing.note(format!(
+                "top: its screens have no time and are drawn {seconds} s apart; --about interval=5s says another interval"
+            ));
+        }
+        self.listing.resolution("top: shares with one decimal; of a process in percent of one CPU");
+        Ok(self.listing.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{near, recording, timed, values};
+    use super::super::{Imported, kinds_in, parse};
+    use super::*;
+    use crate::recording::Recorded;
+
+    const TOP: &str = include_str!("../../../../recordings/imports/top.txt");
+
+    fn is_understood(imported: &Imported) -> bool {
+        imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood)
+    }
+
+    #[test]
+    fn screens_of_top_without_the_shares_of_the_first() {
+        let imported = recording(&[(Kind::Top, TOP)]);
+        assert!(is_understood(&imported), "{:?}", imported.gaps());
+        assert_eq!(imported.ticks(), 3);
+        assert_eq!(values(&imported, SOURCE, "cpu_user_percent").len(), 2);
+        assert_eq!(values(&imported, "meminfo", "MemTotal").len(), 3);
+        assert_eq!(values(&imported, "meminfo", "MemFree")[0], (19_064.4 * 1024.0_f64).round() * 1024.0);
+        assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "since_boot"));
+        assert_eq!(values(&imported, SOURCE, "procs_running")[0], 1.0);
+    }
+
+    #[test]
+    fn heads_of_every_version_say_the_same() {
+        for (head, memory) in [
+            (
+                "top - 14:03:21 up 3 days,  2:03,  5 users,  load average: 1.20, 3.40, 5.60\n\
+                 Tasks: 116 total,   2 running, 114 sleeping,   0 stopped,   0 zombie\n\
+                 Cpu(s): 10.5%us, 60.0%sy,  0.5%ni,  9.0%id, 15.0%wa,  1.0%hi,  3.0%si,  1.0%st\n\
+                 Mem:   1030760k total,  1020000k used,    10760k free,    12000k buffers\n\
+                 Swap:  2096440k total,      440k used,  2096000k free,   500000k cached\n",
+                "Buffers",
+            ),
+            (
+                "top - 14:03:21 up 3 days,  2:03,  5 users,  load average: 1.20, 3.40, 5.60\n\
+                 Tasks: 116 total,   2 running, 114 sleeping,   0 stopped,   0 zombie\n\
+                 Cpu(s): 10.5% us, 60.0% sy,  0.5% ni,  9.0% id, 15.0% wa,  1.0% hi,  3.0% si,  1.0% st\n\
+                 Mem:   1030760k total,  1020000k used,    10760k free,    12000k buffers\n\
+                 Swap:  2096440k total,      440k used,  2096000k free,   500000k cached\n",
+                "Buffers",
+            ),
+            (
+                "top - 14:03:21 up 3 days,  2:03,  5 users,  load average: 1,20, 3,40, 5,60\n\
+                 Tasks: 116 total,   2 running, 114 sleeping,   0 stopped,   0 zombie\n\
+                 %Cpu(s): 10,5 us, 60,0 sy,  0,5 ni,  9,0 id, 15,0 wa,  1,0 hi,  3,0 si,  1,0 st\n\
+                 KiB Mem :  1030760 total,    10760 free,   508000 used,   512000 buff/cache\n\
+                 KiB Swap:  2096440 total,  2096000 free,      440 used.   800000 avail Mem \n",
+                "MemAvailable",
+            ),
+            (
+                " 14:03:21  up 3 days,  2:03,  5 users,  load average: 1.20, 3.40, 5.60\n\
+                 116 processes: 114 sleeping, 2 running, 0 zombie, 0 stopped\n\
+                 CPU states:  cpu    user    nice  system    irq  softirq  iowait    idle\n           \
+                 total   10.5%    0.5%   60.0%   1.0%     3.0%   15.0%    9.0%\n\
+                 Mem:  1030760k av, 1020000k used,   10760k free,       0k shrd,   12000k buff\n\
+                 Swap: 2096440k av,     440k used, 2096000k free                  500000k cached\n",
+                "Buffers",
+            ),
+        ] {
+            let table = "\n  PID USER      PR  NI  VIRT  RES  SHR S %CPU %MEM    TIME+  COMMAND\n\
+                         341 root      20   0     0    0    0 R 99.9  0.0  90:11.20 kswapd0\n\
+                         999 postgres  20   0  9000  900    0 R 99.9  0.0  90:11.20 kswapd1\n\
+                         1000 root      20   0  9000  900    0 S  0.0  0.0  90:11.20 sshd\n";
+            let imported = recording(&[(Kind::Top, &format!("{head}{table}"))]);
+            assert!(is_understood(&imported), "{head}: {:?}", imported.gaps());
+            assert!(near(values(&imported, SOURCE, "cpu_system_percent")[0], 0.64), "{head}");
+            assert!(near(values(&imported, SOURCE, "cpu_busy_percent")[0], 0.75), "{head}");
+            assert!(near(values(&imported, SOURCE, "cpu_iowait_percent")[0], 0.15), "{head}");
+            assert_eq!(values(&imported, "meminfo", "MemFree"), [10_760.0 * 1024.0], "{head}");
+            assert_eq!(values(&imported, "meminfo", "SwapFree"), [2_096_000.0 * 1024.0], "{head}");
+            assert_eq!(values(&imported, "meminfo", memory).len(), 1, "{head}");
+            assert_eq!(values(&imported, SOURCE, "procs_running"), [2.0], "{head}");
+            assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0")[0].1, 0.999), "{head}");
+            assert!(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd1").is_empty(), "a program: {head}");
+            let said = imported.marks().unwrap();
+            assert!(said.iter().any(|mark| mark.text.contains("there is one screen")), "{head}");
+            assert!(said.iter().any(|mark| mark.text.contains("the name of a kernel thread")), "{head}");
+            assert_eq!(kinds_in(head.lines().next().unwrap()), [Kind::Top]);
+        }
+    }
+
+    #[test]
+    fn busybox_and_single_cpus() {
+        let busybox = "Mem: 1020000K used, 10760K free, 0K shrd, 12000K buff, 500000K cached\n\
+                       CPU:   2% usr  61% sys   0% nic  30% idle   5% io   1% irq   1% sirq\n\
+                       Load average: 1.20 3.40 5.60 2/116 999\n";
+        let imported = recording(&[(Kind::Top, busybox)]);
+        assert!(near(values(&imported, SOURCE, "cpu_system_percent")[0], 0.63));
+        assert_eq!(values(&imported, "meminfo", "Cached"), [500_000.0 * 1024.0]);
+        let single = "top - 14:03:21 up 3 days,  2:03,  5 users,  load average: 1.20, 3.40, 5.60\n\
+                      %Cpu0  : 10.0 us, 20.0 sy,  0.0 ni, 70.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\
+                      %Cpu1  : 30.0 us, 40.0 sy,  0.0 ni, 30.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n";
+        assert!(near(values(&recording(&[(Kind::Top, single)]), SOURCE, "cpu_system_percent")[0], 0.30));
+        assert!(parse(Kind::Top, "nothing\n", &Assumed::default()).is_err());
+    }
+}
