@@ -136,7 +136,8 @@ impl Look {
             kernel,
             page_size: known(number("page_size")).unwrap_or(4096.0),
             hz,
-            is_import: seen.is_import,
+            // Text of the kernel's own files has the kernel's names, and a profile has no series at all.
+            is_import: seen.is_import || words("import.files").is_some(),
             tools: words("import.files").map(|files| tools(&files)).unwrap_or_default(),
             settings,
             profile,
