@@ -1,4 +1,4 @@
-//! What other tools wrote, as a recording: collectl, sar, vmstat, perf script, perf top.
+//! What other tools wrote, as a recording: collectl, sar, vmstat, perf script, perf top, collapsed stacks.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
@@ -42,7 +42,7 @@ pub enum Kind {
     Vmstat,
     /// `perf script`.
     PerfScript,
-    /// `perf top`, or `perf report --stdio`.
+    /// `perf top` or `perf report`, with or without call graphs.
     PerfTop,
     /// Collapsed stacks, as flame graphs are made of.
     Folded,

@@ -117,7 +117,10 @@ fn add(stacks: &mut Vec<Stack>, entry: &Entry, ways: Vec<Way>, count: u64, modul
     for (way, count) in ways.into_iter().zip(sum) {
         let mut frames = vec![row.frame()];
         frames.extend(way.names.iter().skip(1).map(|name| frame(name, modules)));
-        kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
+        // The kernel is called by programs, and calls none.
+        if row.module.is_empty() || row.frame().is_kernel() {
+            kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
+        }
         stack(if frames.len() > 1 { frames } else { flat.clone() }, count);
     }
     stack(flat, count - given);
