@@ -632,3 +632,12 @@ fn lines_that_are_not_understood_and_a_cut_one_are_no_holes_in_time() {
         assert_eq!(gap.source.as_deref(), Some(SOURCE), "{word}");
     }
 }
+
+#[test]
+fn a_column_of_samples_without_any_leaves_the_shares() {
+    let seen = profile(
+        Kind::PerfTop,
+        "    11.37%     0.00%             0  dd       [kernel.kallsyms]     [k] f\n    5.00%  3.00%  0  dd  [kernel.kallsyms]  [k] g\n",
+    );
+    assert_eq!((with(&seen, "dd", "f"), with(&seen, "dd", "g")), (0, 300));
+}
