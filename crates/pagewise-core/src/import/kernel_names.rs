@@ -72,8 +72,25 @@ const KNOWN: &[&str] = &[
     "mutex_spin_on_owner*",
     "rwsem_*",
     "call_rwsem_*",
-    "native_*",
-    "xen_*",
+    "native_flush_tlb*",
+    "native_write_msr*",
+    "native_read_msr*",
+    "native_sched_clock",
+    "native_apic*",
+    "native_send_call*",
+    "native_set_p*",
+    "native_smp_*",
+    "native_halt",
+    "native_irq*",
+    "native_read_tsc",
+    "native_pte*",
+    "native_write_cr*",
+    "xen_hypercall_*",
+    "xen_spin*",
+    "xen_clocksource*",
+    "xen_set_p*",
+    "xen_pte*",
+    "xen_restore*",
     "clear_page*",
     "clear_huge_page*",
     "clear_subpage",
@@ -87,7 +104,9 @@ const KNOWN: &[&str] = &[
     "rep_stos_*",
     "compact_*",
     "compaction_*",
-    "isolate_*",
+    "isolate_migratepages*",
+    "isolate_freepages*",
+    "isolate_lru_*",
     "fast_isolate_*",
     "get_pageblock_*",
     "get_pfnblock_*",
@@ -109,7 +128,19 @@ const KNOWN: &[&str] = &[
     "__free_one_page",
     "rmqueue*",
     "__rmqueue*",
-    "shrink_*",
+    "shrink_slab*",
+    "do_shrink_slab",
+    "shrink_node*",
+    "shrink_zone*",
+    "shrink_lruvec*",
+    "shrink_page_list",
+    "shrink_folio_list",
+    "shrink_inactive_list",
+    "shrink_active_list",
+    "shrink_dcache*",
+    "shrink_dentry*",
+    "shrink_one",
+    "shrink_many",
     "try_to_free_*",
     "do_try_to_free_pages",
     "try_to_unmap*",
@@ -121,13 +152,20 @@ const KNOWN: &[&str] = &[
     "collapse_huge_page",
     "page_referenced*",
     "page_check_references",
-    "lru_*",
+    "lru_add_drain*",
+    "lru_cache_add*",
+    "lru_gen_*",
+    "lru_note_cost*",
     "release_pages*",
     "pagevec_*",
     "mem_cgroup_*",
     "memcg_*",
     "try_charge*",
-    "zone_*",
+    "zone_watermark_ok*",
+    "__zone_watermark_ok*",
+    "zone_reclaim",
+    "zone_page_state*",
+    "zone_statistics",
     "node_reclaim",
     "wakeup_kswapd",
     "do_page_fault",
@@ -158,16 +196,30 @@ const KNOWN: &[&str] = &[
     "up_read",
     "up_write",
     "find_get_page*",
-    "radix_tree_*",
+    "radix_tree_lookup*",
+    "__radix_tree_lookup*",
+    "radix_tree_next_chunk",
+    "radix_tree_descend",
+    "radix_tree_gang*",
+    "radix_tree_tag*",
     "xas_*",
     "filemap_*",
     "generic_file_*",
     "generic_perform_write",
     "balance_dirty_pages*",
-    "writeback_*",
-    "wb_*",
+    "writeback_sb_inodes",
+    "writeback_inodes_wb*",
+    "write_cache_pages",
+    "wb_writeback",
+    "wb_workfn",
+    "wb_do_writeback",
     "submit_bio*",
-    "blk_*",
+    "blk_mq_*",
+    "blk_finish_plug",
+    "blk_flush_plug*",
+    "blk_update_request",
+    "blk_queue_bio",
+    "blk_peek*",
     "kmem_cache_*",
     "___slab_alloc*",
     "__slab_*",
@@ -177,13 +229,22 @@ const KNOWN: &[&str] = &[
     "super_cache_*",
     "d_lookup",
     "__d_lookup*",
-    "prune_*",
+    "prune_super",
+    "prune_icache*",
+    "prune_dcache*",
     "ksys_*",
     "sys_*",
     "SyS_*",
     "__x64_sys_*",
     "__arm64_sys_*",
-    "vfs_*",
+    "vfs_read*",
+    "vfs_write*",
+    "vfs_stat*",
+    "vfs_fstat*",
+    "vfs_getattr*",
+    "vfs_iter*",
+    "vfs_fsync*",
+    "vfs_fallocate",
     "schedule_timeout*",
     "__schedule",
     "finish_task_switch*",
@@ -191,18 +252,26 @@ const KNOWN: &[&str] = &[
     "update_cfs_*",
     "update_sd_lb_stats*",
     "update_sg_lb_stats*",
-    "load_balance",
     "try_to_wake_up*",
     "enqueue_task_fair",
     "dequeue_task_fair",
-    "tick_*",
+    "tick_nohz_*",
+    "tick_sched_*",
+    "tick_do_*",
     "hrtimer_*",
     "__hrtimer_*",
     "__do_softirq*",
     "__softirqentry_*",
     "handle_softirqs",
     "net_rx_action",
-    "rcu_*",
+    "rcu_process_callbacks",
+    "__rcu_process_callbacks",
+    "rcu_core*",
+    "rcu_check_callbacks",
+    "rcu_sched_*",
+    "rcu_gp_*",
+    "rcu_do_batch",
+    "rcu_nocb_*",
     "read_hpet",
     "acpi_*",
     "tcp_v4_*",
@@ -210,7 +279,17 @@ const KNOWN: &[&str] = &[
     "ipt_do_table",
     "swiotlb_*",
     "zswap_*",
-    "swap_*",
+    "swap_readpage",
+    "swap_read_folio",
+    "swap_writepage*",
+    "swap_cluster_readahead",
+    "swap_vma_readahead",
+    "swap_duplicate",
+    "swap_entry_free",
+    "swap_range_free",
+    "swapin_readahead",
+    "scan_swap_map*",
+    "get_swap_page*",
     "__swap_*",
     "__list_del_entry_valid*",
     "__list_add_valid*",
@@ -317,26 +396,27 @@ fn is_of_program(name: &str) -> bool {
     is_address || name == "[unknown]" || name == "0" || name.contains("::") || name.contains('(') || is_in(&LIBC, name)
 }
 
-/// Makes the frames of a stack the kernel's that are: from the innermost out to where the kernel was entered. `frames` has
-/// the innermost first; those whose module is known keep it. `starts_in_kernel`: the innermost is known to be the kernel's.
+/// Makes the frames of a stack the kernel's that are. `frames` has the innermost first; those whose module is known keep it.
+/// `starts_in_kernel`: the innermost is known to be the kernel's.
+///
+/// The kernel calls no program, so there is one frame up to which all are its own: where it was entered; if the stack is not
+/// drawn out to there, the last that cannot be a program's.
 pub(super) fn mark(frames: &mut [Frame], starts_in_kernel: bool) {
+    let is_outside = |frame: &Frame| match frame.module.as_str() {
+        "" => is_of_program(&frame.name),
+        _ => !frame.is_kernel(),
+    };
+    let is_inside = |frame: &Frame| frame.is_kernel() || (frame.module.is_empty() && is_kernel(&frame.name));
     let entered = frames.iter().rposition(|frame| frame.module.is_empty() && is_entry(&frame.name));
     let inside = match entered {
         Some(outermost) => outermost + 1,
-        // It is not drawn out to there: what cannot be a program's, as long as nothing else comes between.
         None if starts_in_kernel => {
-            let is_outside = |frame: &Frame| match frame.module.as_str() {
-                "" => is_of_program(&frame.name),
-                _ => !frame.is_kernel(),
-            };
-            frames.iter().skip(1).position(is_outside).map_or(frames.len(), |at| at + 1)
+            frames.iter().skip(1).position(is_outside).map_or(frames.len(), |outermost| outermost + 1)
         }
-        None => 0,
+        None => frames.iter().rposition(is_inside).map_or(0, |outermost| outermost + 1),
     };
-    for (index, frame) in frames.iter_mut().enumerate() {
-        if frame.module.is_empty() && (index < inside || is_kernel(&frame.name)) {
-            KERNEL.clone_into(&mut frame.module);
-        }
+    for frame in frames.iter_mut().take(inside).filter(|frame| frame.module.is_empty()) {
+        KERNEL.clone_into(&mut frame.module);
     }
 }
 
@@ -361,7 +441,7 @@ mod tests {
     #[test]
     fn without_an_entry_only_what_no_program_has_or_what_begins_in_it() {
         assert_eq!(marked(&["memcpy", "work", "main"], false), [false; 3]);
-        assert_eq!(marked(&["clear_page_erms", "work"], false), [true, false]);
+        assert_eq!(marked(&["odd_name", "clear_page_erms", "work"], false), [true, true, false]);
         assert_eq!(marked(&["odd_name", "other", "Foo::bar", "x"], true), [true, true, false, false]);
         assert_eq!(marked(&[], true), [] as [bool; 0]);
     }

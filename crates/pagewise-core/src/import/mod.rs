@@ -1,4 +1,5 @@
-//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, vmstat, perf script, perf top, text of /proc, node_exporter.
+//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, vmstat, perf script, perf top, collapsed stacks, text of
+//! /proc, node_exporter.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
@@ -57,7 +58,7 @@ pub enum Kind {
     Vmstat,
     /// `perf script`.
     PerfScript,
-    /// `perf top`, or `perf report --stdio`.
+    /// `perf top` or `perf report`, with or without call graphs.
     PerfTop,
     /// Text of files below `/proc`, once or several times.
     Proc,

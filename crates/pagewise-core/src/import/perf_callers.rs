@@ -57,7 +57,8 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
     if children_only || (!has_children && sum > TOO_MUCH) {
         return of_children(entries, reading, &modules, sum);
     }
-    let is_of_samples = entries.iter().all(|entry| entry.row.samples.is_some());
+    let has_samples = |entry: &Entry| entry.row.samples.is_some_and(|samples| samples > 0);
+    let is_of_samples = entries.iter().all(|entry| entry.row.samples.is_some()) && entries.iter().any(has_samples);
     let count = |entry: &Entry| if is_of_samples { entry.row.samples.unwrap_or(0) } else { entry.row.share };
     let order = if has_children { order_of(entries) } else { Order::Callee };
     let outer =
@@ -117,7 +118,10 @@ fn add(stacks: &mut Vec<Stack>, entry: &Entry, ways: Vec<Way>, count: u64, modul
     for (way, count) in ways.into_iter().zip(sum) {
         let mut frames = vec![row.frame()];
         frames.extend(way.names.iter().skip(1).map(|name| frame(name, modules)));
-        kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
+        // The kernel is called by programs, and calls none.
+        if row.module.is_empty() || row.frame().is_kernel() {
+            kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
+        }
         stack(if frames.len() > 1 { frames } else { flat.clone() }, count);
     }
     stack(flat, count - given);

@@ -56,6 +56,9 @@ pub(super) struct Way {
 /// A rest of callers that were too small to be drawn.
 const REST: &str = "[...]";
 
+/// The same of simpleperf: what a function has itself.
+const OWN: &str = "[hit in function]";
+
 impl Graph {
     pub(super) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -260,12 +263,15 @@ fn folded(text: &str) -> Option<(&str, u64)> {
 }
 
 fn is_name(name: &str) -> bool {
-    name == REST || name == "0" || is_function(&cleaned(name))
+    name == REST || name.trim() == OWN || name == "0" || is_function(&cleaned(name))
 }
 
 /// Without what stands behind a name: `(inlined)`, an offset, a source line.
 fn cleaned(name: &str) -> String {
     let name = name.trim().trim_end_matches("(inlined)").trim();
+    if name == OWN {
+        return REST.to_owned();
+    }
     let name = match name.rsplit_once("+0x") {
         Some((name, offset)) if offset.bytes().all(|byte| byte.is_ascii_hexdigit()) => name,
         _ => name,

@@ -48,7 +48,11 @@ impl Header {
                 "pcnt" | "Self" | "Command" | "Shared" | "Symbol" | "DSO" | "function" | "Samples" | "Period"
             )
         };
-        if !is_first || text.contains(['%', ':', '\'']) || !text.split_whitespace().skip(1).any(is_other) {
+        if !is_first
+            || text.contains(['%', '\''])
+            || text.contains(": ")
+            || !text.split_whitespace().skip(1).any(is_other)
+        {
             return None;
         }
         let mut header = Header::default();
@@ -243,8 +247,8 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
 
 /// Gives the function its module; a row without a function is none.
 fn finished(mut row: Row, module: &str, mark: &str) -> Option<Row> {
-    let is_kernel =
-        matches!(mark, "[k]" | "[g]") || (mark.is_empty() && module.is_empty() && kernel_names::is_kernel(&row.name));
+    let is_named = || kernel_names::is_kernel(&row.name) || kernel_names::is_kernel_thread(&row.comm);
+    let is_kernel = matches!(mark, "[k]" | "[g]") || (mark.is_empty() && module.is_empty() && is_named());
     row.module = if module.is_empty() && !is_kernel { String::new() } else { module_of(module, is_kernel) };
     (!row.name.is_empty()).then_some(row)
 }
@@ -279,23 +283,19 @@ fn samples_first(text: &str, header: Option<&Header>) -> Option<Row> {
     let share = share(words.next()?)?;
     let is_address = |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut rest: Vec<&str> = words.collect();
+    let mut in_kernel = header.is_some_and(|header| header.is_kernel_only);
     if rest.len() > 1 && is_address(&rest[0]) {
-        rest.remove(0);
+        let address = rest.remove(0);
+        in_kernel |= address.len() == 16 && address.as_bytes()[0] >= b'8';
     }
     if rest.first() == Some(&":") {
         rest.remove(0);
     }
-    let is_kernel_only = header.is_some_and(|header| header.is_kernel_only);
-    let has_module = rest.len() > 1 && (!is_kernel_only || rest.last().is_some_and(|last| is_module(last)));
+    let has_module = rest.len() > 1 && (!in_kernel || rest.last().is_some_and(|last| is_module(last)));
     let module = if has_module { rest.pop()? } else { "" };
-    let row = Row {
-        share,
-        samples: Some(samples),
-        name: rest.join(" "),
-        is_sure: has_module || is_kernel_only,
-        ..Row::default()
-    };
-    finished(row, module, if is_kernel_only { "[k]" } else { "" })
+    let row =
+        Row { share, samples: Some(samples), name: rest.join(" "), is_sure: has_module || in_kernel, ..Row::default() };
+    finished(row, module, if in_kernel { "[k]" } else { "" })
 }
 
 /// `12.34%  [kernel]  [k] clear_page_erms`, `45.00% 40.00% 120 java libjvm.so [.] f`: share of itself and its callees, of
@@ -384,7 +384,9 @@ fn without_privilege(mut row: Row, rest: &str) -> Option<Row> {
         }
         Some(_) => return None,
         None => {
-            let cells: Vec<&str> = cells(rest).collect();
+            // Wide screens pad a row with columns that have nothing to say.
+            let is_padding = |cell: &&str| *cell == "-" || share(cell.trim_matches(['[', ']'])).is_some();
+            let cells: Vec<&str> = cells(rest).filter(|cell| !is_padding(cell)).collect();
             match cells.as_slice() {
                 [name] => {
                     row.name = symbol(name);
@@ -469,6 +471,8 @@ mod tests {
         is("12.3%  x  [unknown]  [.] 0x0000000000012345", 1230, "x", "", "0x0000000000012345");
         is("3879.00  1.6% _spin_lock_irqsave [kernel.kallsyms]", 160, "", KERNEL, "_spin_lock_irqsave");
         is("  19.00 - 33.9% - ffffffff8101f3a0 : poll_idle", 3390, "", KERNEL, "poll_idle");
+        is(" 670.00 - 15.6% - ffffffff81101a33 : page_check_address", 1560, "", KERNEL, "page_check_address");
+        is(" 165.00 -  3.8% - ffffffffa01cbc39 : rpc_sleep_on  [sunrpc]", 380, "", "[sunrpc.ko]", "rpc_sleep_on");
         is("  19.00 33.9% ffffffff8101f3a0 odd_name [ext4]", 3390, "", "[ext4.ko]", "odd_name");
     }
 
@@ -491,6 +495,15 @@ mod tests {
         assert!(row("19.00 33.9% odd_name", &old).module == KERNEL);
         assert!(header("# Overhead  Command  Shared Object").missing().unwrap().contains("no column of functions"));
         assert!(Header::of("samples: 12").is_none() && Header::of("Overhead is large").is_none());
+    }
+
+    #[test]
+    fn what_is_padded_and_what_a_kernel_thread_runs_is_known_without_privilege() {
+        is("12.3%  clear_page_erms      -      -", 1230, "", KERNEL, "clear_page_erms");
+        is("12.3%  kswapd0  [kernel]  odd_name", 1230, "kswapd0", KERNEL, "odd_name");
+        let header = Header::of("# Overhead      Pid:Command  Shared Object  Symbol").unwrap();
+        let seen = row("12.3%  77:java  libc.so.6  [.] f", Some(&header)).unwrap();
+        assert_eq!((seen.pid, seen.comm.as_str()), (Some(77), "java"));
     }
 
     #[test]

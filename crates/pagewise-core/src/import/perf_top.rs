@@ -23,6 +23,9 @@ const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `per
 /// No table is longer; perf report of a busy host lists some ten thousand.
 const MOST_ENTRIES: usize = 1 << 20;
 
+/// Drawings of more lines are not read: their functions count without callers.
+const MOST_DRAWN: usize = 1 << 21;
+
 /// No file has more events.
 const MOST_TABLES: usize = 1 << 12;
 
@@ -58,6 +61,8 @@ pub(super) struct PerfTop {
     /// The last one is being read.
     tables: Vec<Table>,
     entries: usize,
+    /// Lines of drawings.
+    drawn: usize,
     /// A line that may go on in the next one, as mail programs break them.
     pending: Option<(usize, String)>,
     /// What is drawn belongs to the last row.
@@ -74,6 +79,7 @@ impl PerfTop {
             listing: Listing::new(Kind::PerfTop, ListingClock::None),
             tables: vec![Table::default()],
             entries: 0,
+            drawn: 0,
             pending: None,
             is_drawing: false,
             is_opened: false,
@@ -94,9 +100,9 @@ impl PerfTop {
         self.is_drawing = false;
         self.is_menu = false;
         let is_used = !self.table().entries.is_empty() || self.table().event.is_some() || self.table().banner.is_some();
-        if is_used && self.tables.len() < MOST_TABLES {
-            // Screens of a day need no more room than one.
-            if self.tables.last().is_some_and(|last| last.entries.is_empty()) && self.tables.len() > 1 {
+        if is_used {
+            let is_full = self.tables.len() >= MOST_TABLES;
+            if is_full || self.table().entries.is_empty() {
                 self.tables.pop();
             }
             self.tables.push(Table::default());
@@ -116,9 +122,16 @@ impl PerfTop {
         }
         let table = self.next_table();
         table.is_live = true;
-        table.banner = Some(line.split_whitespace().collect::<Vec<_>>().join(" "));
-        let inside = line.rsplit_once('[').and_then(|(_, rest)| rest.split_once([']', '(']).or(Some((rest, ""))));
-        for word in inside.map_or("", |(inside, _)| inside).split_whitespace() {
+        self.rest_of_banner(line);
+    }
+
+    /// A mail breaks it anywhere: before `drop: 0/0 [4000Hz cycles],  (all, 12 CPUs)`, or inside of that.
+    fn rest_of_banner(&mut self, line: &str) {
+        let table = self.table();
+        let banner = format!("{} {line}", table.banner.take().unwrap_or_default());
+        let banner = banner.split_whitespace().collect::<Vec<_>>().join(" ");
+        let inside = banner.rsplit_once('[').map(|(_, rest)| rest.split([']', '(']).next().unwrap_or(rest));
+        for word in inside.unwrap_or_default().split_whitespace() {
             let word = word.trim_end_matches(',');
             match word.strip_suffix("Hz").and_then(|hz| hz.parse::<f64>().ok()) {
                 Some(hz) => table.hz = (hz.is_finite() && hz > 0.0).then_some(hz),
@@ -127,13 +140,23 @@ impl PerfTop {
                 None => table.event = Some(event_name(word)),
             }
         }
-        let before_cpus = line.rsplit_once(" CPU").map(|(before, _)| before);
-        if let Some(cpus) = before_cpus.and_then(|before| before.rsplit([' ', '(']).next())
-            && cpus.bytes().all(|byte| byte.is_ascii_digit())
-            && !cpus.is_empty()
-        {
+        let before_cpus = banner.rsplit_once(" CPU").map(|(before, _)| before);
+        let cpus = before_cpus.and_then(|before| before.rsplit([' ', '(']).next()).map(str::to_owned);
+        table.banner = Some(banner);
+        if let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty() && cpus.bytes().all(|byte| byte.is_ascii_digit())) {
             self.listing.about("cpus", cpus);
         }
+    }
+
+    /// Whether a line is what a mail broke off the banner.
+    fn is_rest_of_banner(&self, text: &str) -> bool {
+        let is_open = self.tables.last().is_some_and(|table| {
+            let banner = table.banner.as_deref().unwrap_or("");
+            table.entries.is_empty() && !banner.is_empty() && !banner.ends_with(')') && banner.len() < 300
+        });
+        is_open
+            && text.ends_with([')', ']', ','])
+            && (text.contains("CPU") || text.contains("Hz") || text.contains("(all"))
     }
 
     /// `Samples: 1K of event 'cpu-clock', 4000 Hz, …`, `Events: 1K cycles` of perf 3.0, or `Samples: 12345` of 2.6.32, which
@@ -239,8 +262,16 @@ impl PerfTop {
 
     /// Gives a line to the drawing below the last row.
     fn draw(&mut self, line: &str, is_open: bool) -> bool {
-        let is_drawing = self.is_drawing;
-        self.table().entries.last_mut().is_some_and(|entry| is_drawing && entry.graph.line(line, is_open))
+        let is_full = self.drawn >= MOST_DRAWN;
+        let Some(entry) = self.tables.last_mut().and_then(|table| table.entries.last_mut()) else { return false };
+        if !self.is_drawing || !entry.graph.line(line, is_open) {
+            return false;
+        }
+        self.drawn += 1;
+        if is_full {
+            entry.graph = Graph::default();
+        }
+        true
     }
 
     /// Whether a share and names are a path of `-g folded`: it holds the function of the row above.
@@ -322,6 +353,10 @@ impl Parser for PerfTop {
             self.comment(text);
             return Ok(());
         }
+        if self.is_rest_of_banner(text) {
+            self.rest_of_banner(text);
+            return Ok(());
+        }
         if self.samples(text) || self.header(text) {
             return Ok(());
         }
@@ -339,8 +374,7 @@ impl Parser for PerfTop {
         let is_share = perf_row::share(first).is_some();
         let is_alone = is_share && second.is_none();
         let is_row = if is_share || first.as_bytes().first().is_some_and(u8::is_ascii_digit) {
-            let header = self.table().header.clone();
-            row(text, header.as_ref())
+            row(text, self.tables.last().and_then(|table| table.header.as_ref()))
         } else {
             None
         };
@@ -387,6 +421,9 @@ impl Parser for PerfTop {
         let seen = stacks_of(&table.entries, table.header.as_ref().is_some_and(Header::has_children_only));
         let Seen { stacks, total, is_of_samples, notes } = seen.map_err(|what| Problem::of_file(what, REMEDY))?;
         notes.into_iter().for_each(|note| self.listing.note(note));
+        if self.drawn > MOST_DRAWN {
+            self.listing.note(format!("perf: call graphs beyond {MOST_DRAWN} lines are not read"));
+        }
         let samples = table.samples.or(is_of_samples.then_some(total)).filter(|samples| *samples > 0);
         if let Some(samples) = samples {
             self.listing.about("import.samples", samples.to_string());

@@ -407,6 +407,30 @@ fn rows_that_a_mail_broke_are_whole_again_and_prose_is_no_row() {
 }
 
 #[test]
+fn banners_that_a_mail_broke_and_the_screen_of_2_6_31_are_read() {
+    let broken = ">    PerfTop:    3716 irqs/sec  kernel:92.9%  exact: 99.1% lost: 68/68\n> drop: 0/0 [4000Hz cycles],  (all, 12 CPUs)\n\
+                  > -----------\n>\n>     47.53%  [kernel]                 [k] compaction_alloc\n\
+                  >     38.88%  [kernel]                 [k] __pageblock_pfn_to_page\n";
+    let imported = recording(&[(Kind::PerfTop, broken)]);
+    let seen = imported.profile().unwrap().unwrap();
+    assert_eq!(
+        (seen.event.clone().unwrap().word(), seen.hz, imported.about("cpus")),
+        ("cycles", Some(4000.0), Some("12"))
+    );
+    assert_eq!(with(&seen, "", "compaction_alloc"), 4753);
+    assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+    let old = "   PerfTop:     864 irqs/sec  kernel:99.7% [100000 cycles],  (all, 8\nCPUs)\n---------\n\n\
+               \x20             samples    pcnt         RIP          kernel function\n    ______     _______   _____   ________________   _______________\n\n\
+               \x20             3235.00 - 75.1% - ffffffff814afb21 : _spin_lock\n\
+               \x20              165.00 -  3.8% - ffffffffa01cbc39 : rpc_sleep_on  [sunrpc]\n";
+    let imported = recording(&[(Kind::PerfTop, old)]);
+    let seen = imported.profile().unwrap().unwrap();
+    assert_eq!((with(&seen, "", "_spin_lock"), with(&seen, "", "rpc_sleep_on")), (3235, 165));
+    assert_eq!((imported.about("cpus"), imported.about("import.samples")), (Some("8"), Some("4308")));
+    assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+}
+
+#[test]
 fn shares_and_names_alone_are_a_profile() {
     let seen = profile(Kind::PerfTop, "  59.2% _spin_lock_irqsave\n   3.1% memcpy\n  12.3% clear_page_c_e\n");
     assert_eq!((samples_with(&seen, "", "_spin_lock_irqsave"), samples_with(&seen, "", "memcpy")), (5920, 310));
@@ -615,4 +639,13 @@ fn lines_that_are_not_understood_and_a_cut_one_are_no_holes_in_time() {
         let gap = imported.gaps().iter().find(|gap| gap.reason.word() == word).unwrap();
         assert_eq!(gap.source.as_deref(), Some(SOURCE), "{word}");
     }
+}
+
+#[test]
+fn a_column_of_samples_without_any_leaves_the_shares() {
+    let seen = profile(
+        Kind::PerfTop,
+        "    11.37%     0.00%             0  dd       [kernel.kallsyms]     [k] f\n    5.00%  3.00%  0  dd  [kernel.kallsyms]  [k] g\n",
+    );
+    assert_eq!((with(&seen, "dd", "f"), with(&seen, "dd", "g")), (0, 300));
 }
