@@ -272,12 +272,14 @@ fn is_average(words: &[&str]) -> bool {
     words.iter().take(2).any(|word| word.ends_with(':') && !word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether a line is the banner of sysstat, or a header of sar that has a clock in front.
+/// Whether a line is the banner of sysstat, or a header of sar that has a clock in front. pidstat has shares of processes
+/// under the same words.
 pub(super) fn recognises(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_banner = words.first() == Some(&"Linux") && line.contains(" CPU)") && line.contains('(');
     let rest = Sar::clock(&words).map_or(&[][..], |(_, rest)| rest);
-    is_banner || rest.iter().filter(|word| tools::of_sar(word).is_some()).count() >= 2
+    let is_of_processes = rest.contains(&"PID") || rest.contains(&"Command");
+    is_banner || (!is_of_processes && rest.iter().filter(|word| tools::of_sar(word).is_some()).count() >= 2)
 }
 
 impl Parser for Sar {

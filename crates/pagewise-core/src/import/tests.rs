@@ -19,21 +19,21 @@ const PERF_SCRIPT: &str = include_str!("../../../../recordings/imports/perf-scri
 const PERF_SCRIPT_HEADER: &str = include_str!("../../../../recordings/imports/perf-script-header.txt");
 const PERF_SCRIPT_UNTIMED: &str = include_str!("../../../../recordings/imports/perf-script-untimed.txt");
 
-fn listing(kind: Kind, text: &str) -> Listing {
+pub(super) fn listing(kind: Kind, text: &str) -> Listing {
     parse(kind, text, &Assumed::default()).unwrap()
 }
 
-fn recording(files: &[(Kind, &str)]) -> Imported {
+pub(super) fn recording(files: &[(Kind, &str)]) -> Imported {
     with(files, &Assumed::default())
 }
 
-fn with(files: &[(Kind, &str)], assumed: &Assumed) -> Imported {
+pub(super) fn with(files: &[(Kind, &str)], assumed: &Assumed) -> Imported {
     let parsed = files.iter().map(|(kind, text)| (format!("{kind}.txt"), parse(*kind, text, assumed).unwrap()));
     merge(parsed.collect(), assumed)
 }
 
 /// Instants and values of a series, in its unit.
-fn timed(imported: &Imported, source: &str, name: &str, labels: &str) -> Vec<(u64, f64)> {
+pub(super) fn timed(imported: &Imported, source: &str, name: &str, labels: &str) -> Vec<(u64, f64)> {
     let is_it =
         |series: &&crate::recording::Series| series.source == source && series.name == name && series.labels == labels;
     let Some(series) = imported.series().iter().find(is_it) else { return Vec::new() };
@@ -46,7 +46,7 @@ fn timed(imported: &Imported, source: &str, name: &str, labels: &str) -> Vec<(u6
     all
 }
 
-fn values(imported: &Imported, source: &str, name: &str) -> Vec<f64> {
+pub(super) fn values(imported: &Imported, source: &str, name: &str) -> Vec<f64> {
     timed(imported, source, name, "").into_iter().map(|(_, value)| value).collect()
 }
 
@@ -292,6 +292,54 @@ fn what_is_not_understood_is_an_error_with_a_remedy_or_a_gap_with_its_line() {
     let imported = recording(&[(Kind::Collectl, cut)]);
     assert_eq!(imported.ticks(), 21, "half a number would be a wrong one");
     assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "cut"));
+}
+
+#[test]
+fn a_last_line_without_its_end_counts_where_no_digit_of_it_can_be_missing() {
+    let is_cut = |imported: &Imported| imported.gaps().iter().any(|gap| gap.reason.word() == "cut");
+    for (kind, text) in
+        [(Kind::Collectl, THP_ON), (Kind::Vmstat, VMSTAT), (Kind::Vmstat, VMSTAT_ACTIVE), (Kind::PerfTop, PERF_TOP)]
+    {
+        let (whole, pasted) = (listing(kind, text), listing(kind, text.trim_end_matches('\n')));
+        assert_eq!(whole.rows(), pasted.rows(), "{kind}");
+        assert!(!is_cut(&recording(&[(kind, text.trim_end_matches('\n'))])), "{kind}");
+        let cut = recording(&[(kind, &text[..text.len() - 5])]);
+        assert!(kind == Kind::PerfTop || is_cut(&cut), "{kind}");
+    }
+    let two = "r b swpd free buff cache si so bi bo in cs us sy id wa\n1 0 0 400 4 8 0 0 0 0 9 9 5 5 90 0\n";
+    let shares =
+        |last: &str| values(&recording(&[(Kind::Vmstat, &format!("{two}{last}"))]), SOURCE, "cpu_iowait_percent");
+    assert_eq!(shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 11"), [0.11]);
+    assert!(shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 1").is_empty(), "its shares lack ten");
+}
+
+#[test]
+fn the_kind_of_each_listing_is_found_from_its_lines() {
+    for (kind, text) in [
+        (Kind::Collectl, THP_ON),
+        (Kind::Collectl, COLLECTL_VERBOSE),
+        (Kind::Collectl, COLLECTL_PLOT),
+        (Kind::Collectl, COLLECTL_BRIEF),
+        (Kind::Sar, SAR_ISO),
+        (Kind::Sar, SAR_C),
+        (Kind::Sar, SAR_COMMA),
+        (Kind::Vmstat, VMSTAT),
+        (Kind::Vmstat, VMSTAT_MIB),
+        (Kind::Vmstat, VMSTAT_ACTIVE),
+        (Kind::PerfScript, PERF_SCRIPT),
+        (Kind::PerfScript, PERF_SCRIPT_HEADER),
+        (Kind::PerfScript, PERF_SCRIPT_UNTIMED),
+        (Kind::Proc, include_str!("../../../../recordings/imports/proc-twice.txt")),
+        (Kind::Proc, include_str!("../../../../recordings/imports/proc-zzz.txt")),
+        (Kind::NodeExporter, include_str!("../../../../recordings/imports/node-exporter-two.txt")),
+    ] {
+        assert_eq!(kinds_in(text), [kind], "{}", text.lines().next().unwrap_or_default());
+    }
+    assert!(kinds_in(PERF_TOP).contains(&Kind::PerfTop));
+    assert_eq!(kinds_in(&format!("we see this:\n\n{VMSTAT}\nand\n{PERF_TOP}"))[0], Kind::Vmstat);
+    assert!(kinds_in("hello\nworld 1 2 3\n10:00 in the morning: vmstat shows nothing\n").is_empty());
+    let told: Vec<Kind> = RECOGNISED.iter().map(|(kind, _)| *kind).collect();
+    assert!(Kind::all().all(|kind| kind == Kind::Sosreport || told.contains(&kind)), "every kind can be found");
 }
 
 #[test]

@@ -56,7 +56,7 @@ macro_rules! targets {
 }
 
 targets! {
-    collectl sar vmstat perf_script perf_top sosreport recording rows event_log plan policy table journal kernel_files perf_ring
+    collectl sar vmstat perf_script perf_top proc node_exporter sosreport recording rows event_log plan policy table journal kernel_files perf_ring
     symbols
 }
 
