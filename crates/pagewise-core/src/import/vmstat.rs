@@ -39,14 +39,18 @@ fn unit(column: &Column) -> RawUnit {
 const BUSY: [&str; 3] = ["cpu_user_percent", "cpu_system_percent", "cpu_guest_percent"];
 
 /// Titles above groups of columns (procps 2 to 4).
-const GROUPS: [&str; 8] = ["procs", "memory", "swap", "io", "system", "cpu", "timestamp", "faults"];
+const GROUPS: [&str; 9] = ["procs", "memory", "swap", "io", "system", "cpu", "timestamp", "time", "faults"];
 
 /// Tasks that are swapped out, and nothing since Linux 2.4: in the header, and not taken.
 const SWAPPED_OUT: &str = "w";
 
-/// The header of procps 3.3 without options; 2.6.11 had no `st`, and `gu` came with procps-ng 4.0.4.
-const USUAL: [&str; 18] =
-    ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu"];
+/// Headers without options: of procps 3 to 4 (`st` came with Linux 2.6.11, `gu` with procps-ng 4.0.4), and of Linux 2.4.
+const USUAL: [&str; 4] = [
+    "r b swpd free buff cache si so bi bo in cs us sy id wa",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st gu",
+    "r b w swpd free buff cache si so bi bo in cs us sy id",
+];
 
 /// Shares of the CPU are rounded one by one.
 const WHOLE: std::ops::RangeInclusive<u64> = 98..=102;
@@ -113,6 +117,21 @@ struct Block {
 }
 
 impl Block {
+    /// Of rows without a header every one must fit the columns they are taken to have. The first may have fitted two.
+    fn check_bare(&mut self) {
+        let fits = |heading: &Heading| {
+            self.rows.iter().all(|row| heading.width() == row.values.len() && heading.is_whole(&row.values))
+        };
+        let last = self.rows.last().map_or(&[][..], |row| &row.values);
+        if self.heading.as_ref().is_some_and(|heading| heading.is_whole(last)) {
+            return;
+        }
+        match usual().find(fits) {
+            Some(heading) => self.heading = Some(heading),
+            None => self.is_refused = true,
+        }
+    }
+
     /// Whether the rates of a row are averages since boot.
     fn is_since_boot(&self, row: usize) -> bool {
         row == 0 && !self.command.skips_first
@@ -145,9 +164,10 @@ impl Command {
                 command.unit = letter.and_then(unit_of).map(|bytes| bytes / 1024.0).or(command.unit);
             } else if word.starts_with('-') && !word.starts_with("--") {
                 command.skips_first |= word.contains('y');
-            } else if let Ok(seconds) = word.parse::<i64>() {
-                command.interval = (1..=86_400).contains(&seconds).then(|| seconds * SECOND);
-                break;
+            } else if let Ok(number) = word.parse::<i64>() {
+                // The second number is how often.
+                let seconds = (1..=86_400).contains(&number).then(|| number * SECOND);
+                command.interval = command.interval.or(seconds);
             } else if !word.starts_with('-') {
                 break;
             }
@@ -203,6 +223,12 @@ impl Vmstat {
 
     fn heading(&self) -> Option<&Heading> {
         self.blocks.last().filter(|_| !self.is_new).and_then(|block| block.heading.as_ref())
+    }
+
+    /// Of a row, where no header is known the least of the usual ones.
+    fn width(&self) -> usize {
+        const LEAST: usize = 16;
+        self.blocks.last().and_then(|block| block.heading.as_ref()).map_or(LEAST, Heading::width)
     }
 
     /// A block begins.
@@ -290,10 +316,11 @@ impl Vmstat {
         if is_timed && row.stamp.is_none() {
             return Ok(false);
         }
-        let is_whole = block.heading.as_ref().is_some_and(|heading| heading.is_whole(&row.values));
-        block.is_refused |= block.is_bare && !is_whole;
         self.held += row.values.len();
         block.rows.push(row);
+        if block.is_bare {
+            block.check_bare();
+        }
         self.is_apart = false;
         if self.held > MOST_NUMBERS {
             let what = format!("it holds more than {MOST_NUMBERS} numbers");
@@ -314,13 +341,13 @@ impl Vmstat {
         if let Some((first, part)) = self.part.take() {
             let joined = format!("{part} {line}");
             let words: Vec<&str> = joined.split_whitespace().collect();
-            if self.heading().is_some_and(|heading| words.len() >= heading.width()) && self.row(first, &words)? {
+            if words.len() >= self.width() && self.row(first, &words)? {
                 return Ok(true);
             }
             self.listing.reject(first, &part);
         }
-        let Some(heading) = self.heading() else { return Ok(false) };
-        let is_short = words.len() < heading.width() && words.len() * 2 > heading.width();
+        let width = self.width();
+        let is_short = words.len() < width && words.len() * 2 > width;
         if is_short && words.iter().all(|word| whole(word).is_some()) {
             self.part = Some((number, line.to_owned()));
             return Ok(true);
@@ -343,10 +370,11 @@ impl Vmstat {
         }
         self.blocks.retain(|block| !block.is_refused && !block.rows.is_empty());
         if let Some(block) = self.blocks.iter().find(|block| block.is_bare) {
-            let (width, line) = (block.heading.as_ref().map_or(0, Heading::width), block.rows[0].line);
+            let words = block.heading.as_ref().map_or(&[][..], |heading| &heading.words);
+            let (width, line) = (words.len(), block.rows[0].line);
             self.listing.note(format!(
                 "vmstat: no header stands above line {line}; its {width} columns are taken to be {}",
-                USUAL[..width.min(USUAL.len())].join(" ")
+                words.join(" ")
             ));
         }
     }
@@ -581,12 +609,15 @@ fn row_of(words: &[&str], heading: &Heading, line: usize) -> Option<Row> {
 
 /// A row without any header above it: 16, 17 or 18 numbers whose shares of the CPU add up.
 fn bare(words: &[&str], line: usize) -> Option<(Heading, Row)> {
-    [16, 17, 18].into_iter().find_map(|width| {
-        let words_of = USUAL[..width].iter().map(|word| (*word).to_owned()).collect();
-        let heading = Heading { words: words_of, is_utc: false };
+    usual().find_map(|heading| {
         let row = row_of(words, &heading, line)?;
         heading.is_whole(&row.values).then_some((heading, row))
     })
+}
+
+fn usual() -> impl Iterator<Item = Heading> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    USUAL.into_iter().map(move |text| Heading { words: words(text), is_utc: false })
 }
 
 fn is_column(word: &str) -> bool {
@@ -866,6 +897,11 @@ mod tests {
         let imported = read(&rows(&[1, 2, 3]));
         assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [2.0, 3.0]);
         assert!(says(&imported, "no header stands above line 1; its 16 columns"));
+        let of_2_4 = " 0  0  0  49400   4584  15024 181276   0   0     0     0  128    1   0   0 100\n \
+                      1  0  1  49400   3056  13964 185372   0   0  7096    30 3616   894   3  30  67\n";
+        assert_eq!(values(&read(of_2_4), SOURCE, "cpu_system_percent"), [0.30], "the first row fits two headers");
+        let broken = rows(&[1, 2]).replace("  5  5 90  0", "  5  5\n90  0");
+        assert_eq!(interrupts(&broken), [2.0]);
         let wrong = format!("{}{}", rows(&[1, 2]), row(3).replace(" 90 ", " 60 "));
         assert!(parse(Kind::Vmstat, &wrong, &Assumed::default()).is_err(), "one row that cannot be refuses all");
     }
@@ -898,6 +934,8 @@ mod tests {
         );
         let free = values(&read(&text), "meminfo", "MemFree");
         assert_eq!(free, [39.0 * 1_048_576.0, 39.0 * 1_048_576.0, 40000.0 * 1024.0, 40000.0 * 1024.0]);
+        let loops = format!("$ while date; do vmstat 1 1 -S M; done\n{HEADER}{}", row(1));
+        assert_eq!(values(&read(&loops), "meminfo", "MemFree"), [40000.0 * 1_048_576.0]);
         let mut assumed = Assumed::default();
         assumed.about("interval", "5s").unwrap();
         let imported = with(&[(Kind::Vmstat, &format!("{HEADER}{}", rows(&[1, 2, 3])))], &assumed);
