@@ -298,3 +298,79 @@ impl Parser for NodeExporter {
         Ok(listing)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{recording, timed, values};
+    use super::super::{Imported, parse};
+    use super::*;
+    use crate::recording::Recorded;
+
+    const TWO: &str = include_str!("../../../../recordings/imports/node-exporter-two.txt");
+
+    fn read(text: &str) -> Imported {
+        recording(&[(Kind::NodeExporter, text)])
+    }
+
+    #[test]
+    fn two_scrapes_say_themselves_when_they_were() {
+        let imported = read(TWO);
+        assert_eq!((imported.ticks(), imported.about("kernel")), (2, Some("6.18.44-fc-v669")));
+        assert_eq!(imported.about("import.dated"), Some("yes"));
+        let faults = timed(&imported, "vmstat", "pgfault", "");
+        assert!(faults.len() == 2 && faults[1].1 > faults[0].1 && faults[1].0 - faults[0].0 > 5_000_000_000);
+        let free = values(&imported, "meminfo", "MemFree");
+        assert!(free.len() == 2 && free[0] % 4096.0 == 0.0 && free[0] > 1e9, "{free:?}");
+        let system = values(&imported, "stat", "system");
+        let one = timed(&imported, "stat", "system", "cpu=0");
+        assert!(system[0] > one[0].1 && system[1] >= system[0], "the sum of all CPUs");
+        assert_eq!(values(&imported, "psi_memory", "full_total").len(), 2);
+        assert!(
+            imported.series().iter().any(|one| one.source == "buddyinfo" && one.labels == "node=0,zone=Normal,order=9")
+        );
+    }
+
+    #[test]
+    fn old_names_without_units_and_numbers_of_every_form() {
+        let text = "node_memory_MemFree 1.2e+09\nnode_memory_Active_anon 4096\nnode_memory_HugePages_Total 3\n\
+                    node_cpu{cpu=\"cpu0\",mode=\"system\"} 12.5\nnode_cpu{cpu=\"cpu1\",mode=\"system\"} 2.5\n\
+                    node_memory_Dirty_bytes NaN\nnode_memory_Slab_bytes +Inf\nnode_procs_blocked 2\nnode_load1 3.5\n\
+                    node_uname_info{machine=\"x\",release=\"3.10.0-1127.el7.x86_64\",version=\"a \\\"b\\\" } c\"} 1\n# EOF\n";
+        let imported = read(&format!("{text}{}", text.replace("12.5", "13.5")));
+        assert_eq!(values(&imported, "meminfo", "MemFree"), [1_200_000_000.0; 2]);
+        assert_eq!(values(&imported, "meminfo", "Active(anon)"), [4096.0; 2]);
+        assert_eq!(values(&imported, "meminfo", "HugePages_Total"), [3.0; 2]);
+        assert_eq!(values(&imported, "stat", "procs_blocked"), [2.0; 2]);
+        assert!(values(&imported, "meminfo", "Dirty").is_empty() && values(&imported, "meminfo", "Slab").is_empty());
+        assert_eq!(imported.about("kernel"), Some("3.10.0-1127.el7.x86_64"));
+        assert!(values(&imported, "stat", "system").is_empty(), "the time between is not known");
+        assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "no_time"));
+        let dated = format!("2015-03-02 14:03:21\n{text}2015-03-02 14:04:21\n{}", text.replace("12.5", "13.5"));
+        assert_eq!(values(&read(&dated), "stat", "system"), [15.0, 16.0]);
+    }
+
+    #[test]
+    fn samples_with_instants_need_no_order() {
+        let text = "node_vmstat_pgfault 10 1425305001000\nnode_vmstat_pgfault 70 1425305061000\n\
+                    node_vmstat_pswpin{instance=\"a:9100\"} 1 1425305001\nnode_vmstat_pswpin{instance=\"a:9100\"} 4 1425305061\n\
+                    node_vmstat_pswpin{instance=\"b:9100\"} 900 1425305061\n";
+        let imported = read(text);
+        let faults = timed(&imported, "vmstat", "pgfault", "");
+        assert_eq!((faults[0].1, faults[1].1, faults[1].0 - faults[0].0), (10.0, 70.0, 60_000_000_000));
+        assert_eq!(values(&imported, "vmstat", "pswpin"), [1.0, 4.0]);
+        assert!(imported.gaps().iter().any(|gap| gap.detail.contains("only the host a:9100")), "{:?}", imported.gaps());
+    }
+
+    #[test]
+    fn metrics_of_others_are_nothing_of_ours() {
+        let text = "go_goroutines 8\nnode_disk_io_now{device=\"sda\"} 0\nnode_memory_numa_MemFree{node=\"0\"} 7\n";
+        let problem = parse(Kind::NodeExporter, text, &Assumed::default()).unwrap_err().to_string();
+        assert!(problem.contains("it holds no sample of node_exporter"), "{problem}");
+        for bent in
+            ["node_x{a=\"b 1", "node_x{a=\"\\", "node_x 1 2 3", "node_x one", "1node 1", "node_x{} 1e5x", "{} 1"]
+        {
+            assert_eq!(sample(bent), None, "{bent}");
+        }
+        assert_eq!(sample("node_x 1 # {trace=\"a\"} 0.5").map(|sample| sample.value), Some(1.0));
+    }
+}

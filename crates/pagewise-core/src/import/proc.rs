@@ -62,7 +62,8 @@ fn is_pair(words: &[&str]) -> bool {
         word.starts_with(|c: char| c.is_ascii_lowercase())
             && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     };
-    matches!(words, [name, number] if is_name(name) && is_number(number))
+    // An exporter writes pairs, too.
+    matches!(words, [name, number] if is_name(name) && !name.starts_with("node_") && is_number(number))
 }
 
 /// Beginnings of names in `mm/vmstat.c` (2.6 to 6.12) that no other file of such pairs has.
@@ -303,8 +304,16 @@ fn is_prompt(line: &str) -> bool {
     is_bare || ["]# ", "]$ ", ":~# ", ":~$ "].iter().any(|prompt| line.contains(prompt))
 }
 
+/// A comment of an exporter, which says of which file a number is.
+fn is_comment(line: &str) -> bool {
+    ["# HELP ", "# TYPE ", "# UNIT "].iter().any(|beginning| line.starts_with(beginning))
+}
+
 /// Whether a line is of such a file, or names one.
 pub(super) fn recognises(line: &str) -> bool {
+    if is_comment(line) {
+        return false;
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_named = paths(line).iter().any(|path| file_of(path).is_some());
     is_named
@@ -317,9 +326,14 @@ impl Parser for Proc {
         let text = line.trim();
         let words: Vec<&str> = text.split_whitespace().collect();
         if words.is_empty() {
-            if matches!(self.section, Section::Other) {
+            if !matches!(self.section, Section::Named(_)) {
                 self.section = Section::ByForm;
             }
+            return Ok(());
+        }
+        if is_comment(text) {
+            self.section = Section::Other;
+            self.snapshots.listing.reject(number, line);
             return Ok(());
         }
         if let Some((path, behind)) = with_path(text) {
@@ -358,7 +372,8 @@ impl Parser for Proc {
             return Ok(());
         }
         if let Some(file) = self.file(&words) {
-            if !matches!(self.section, Section::Named(_)) {
+            // Lines of pressure take turns.
+            if !matches!(self.section, Section::Named(_)) && !is_pressure(&words) {
                 self.section = Section::Like(file);
             }
             return self.take(file, text, number, line);
@@ -394,5 +409,118 @@ impl Parser for Proc {
             listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
         Ok(listing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{recording, timed, values, with};
+    use super::super::{Imported, parse};
+    use super::*;
+    use crate::counter::Kind as Moves;
+    use crate::recording::Recorded;
+
+    const TWICE: &str = include_str!("../../../../recordings/imports/proc-twice.txt");
+    const ZZZ: &str = include_str!("../../../../recordings/imports/proc-zzz.txt");
+
+    fn read(text: &str) -> Imported {
+        recording(&[(Kind::Proc, text)])
+    }
+
+    fn gap<'a>(imported: &'a Imported, word: &str) -> &'a str {
+        imported.gaps().iter().find(|gap| gap.reason.word() == word).map_or("", |gap| gap.detail.as_str())
+    }
+
+    #[test]
+    fn two_snapshots_with_dates_are_totals_as_in_a_recording() {
+        let imported = read(TWICE);
+        assert_eq!((imported.ticks(), imported.about("import.dated")), (2, Some("yes")));
+        let faults = timed(&imported, "vmstat", "pgfault", "");
+        assert_eq!(faults.iter().map(|(_, value)| *value as u64).collect::<Vec<_>>(), [68_928_870, 69_610_712]);
+        assert!((faults[1].0 - faults[0].0) / 1_000_000_000 >= 8);
+        let series = |source: &str, name: &str| {
+            imported.series().iter().find(|one| one.source == source && one.name == name).map(|one| one.kind)
+        };
+        assert_eq!(series("vmstat", "pgfault"), Some(Moves::Counter));
+        assert_eq!(series("vmstat", "nr_free_pages"), Some(Moves::Gauge));
+        assert_eq!(series("psi_memory", "full_total"), Some(Moves::Counter));
+        assert_eq!(values(&imported, "meminfo", "MemFree"), [15_564_988.0 * 1024.0, 14_376_784.0 * 1024.0]);
+        assert_eq!(values(&imported, "meminfo", "HugePages_Total").len(), 2);
+        assert!(imported.gaps().iter().all(|gap| gap.source.as_deref() == Some("settings")), "{:?}", imported.gaps());
+    }
+
+    #[test]
+    fn levels_of_a_collector_at_each_of_its_times() {
+        let imported = read(ZZZ);
+        assert_eq!((imported.ticks(), values(&imported, "meminfo", "MemTotal").len()), (3, 3));
+        assert_eq!(imported.about("import.interval_seconds"), Some("2"));
+    }
+
+    #[test]
+    fn one_snapshot_gives_levels_and_says_why_no_rates() {
+        let imported =
+            read("$ egrep 'compact|nr_free' /proc/vmstat\nnr_free_pages 1000\ncompact_stall 5\ncompact_fail 2\n");
+        assert_eq!(values(&imported, "vmstat", "nr_free_pages").len(), 1);
+        assert!(values(&imported, "vmstat", "compact_stall").is_empty());
+        assert!(gap(&imported, "one_instant").contains("2 totals of vmstat at one instant"));
+    }
+
+    #[test]
+    fn a_time_between_that_nobody_said_is_asked_for_and_one_that_was_said_is_used() {
+        let two = "pgfault 10\nnr_free_pages 5\npgfault 70\nnr_free_pages 6\n";
+        let unknown = read(two);
+        assert!(values(&unknown, "vmstat", "pgfault").is_empty());
+        assert_eq!(values(&unknown, "vmstat", "nr_free_pages").len(), 2);
+        assert!(gap(&unknown, "no_time").contains("--about interval=60s"), "{:?}", unknown.gaps());
+        let mut assumed = Assumed::default();
+        assumed.about("interval", "60s").unwrap();
+        for imported in [
+            with(&[(Kind::Proc, two)], &assumed),
+            read(&format!("$ cat /proc/vmstat; sleep 60; cat /proc/vmstat\n{two}")),
+        ] {
+            let faults = timed(&imported, "vmstat", "pgfault", "");
+            assert_eq!(faults, [(faults[0].0, 10.0), (faults[0].0 + 60_000_000_000, 70.0)]);
+        }
+    }
+
+    #[test]
+    fn files_are_told_apart_by_their_names_and_their_form() {
+        let text = "==> /proc/pressure/io <==\nsome avg10=0.00 avg60=0.00 avg300=0.00 total=7\n\n\
+                    ==> /proc/buddyinfo <==\nNode 0, zone   Normal   3574   2413   2019   1340   1422    977    666    410    260    192   4112\n\
+                    ==> /proc/stat <==\ncpu  30 10 40 140 0 0 0 0 0 0\ncpu0 30 10 40 140 0 0 0 0 0 0\nprocs_blocked 3\n\
+                    /proc/meminfo:MemFree:   12 kB\n/proc/vmstat:nr_dirty 9\nLinux h 2.6.32-220.el6.x86_64 #1 SMP\n\
+                    $ cat /proc/pressure/{memory,cpu}\n\
+                    some avg10=0.00 avg60=0.00 avg300=0.00 total=8\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n\
+                    some avg10=0.00 avg60=0.00 avg300=0.00 total=9\n";
+        let again = text.replace("total=7", "total=17").replace("total=8", "total=18").replace("total=9", "total=19");
+        let imported = read(&format!("Sat Mar  1 00:00:00 UTC 2014\n{text}Sat Mar  1 00:01:00 UTC 2014\n{again}"));
+        let micro = |source: &str, name: &str| -> Vec<i64> {
+            values(&imported, source, name).iter().map(|seconds| (seconds * 1e6).round() as i64).collect()
+        };
+        assert_eq!(micro("psi_io", "some_total"), [7, 17]);
+        assert_eq!((micro("psi_memory", "some_total"), micro("psi_cpu", "some_total")), (vec![8, 18], vec![9, 19]));
+        assert_eq!(micro("psi_memory", "full_total"), [1, 1]);
+        assert_eq!(timed(&imported, "buddyinfo", "free_blocks", "node=0,zone=Normal,order=10")[0].1, 4112.0);
+        assert_eq!(values(&imported, "stat", "procs_blocked"), [3.0, 3.0]);
+        assert_eq!(values(&imported, "stat", "user").len(), 2);
+        assert_eq!(values(&imported, "meminfo", "MemFree"), [12.0 * 1024.0; 2]);
+        assert_eq!(values(&imported, "vmstat", "nr_dirty").len(), 2);
+        assert_eq!(imported.about("kernel"), Some("2.6.32-220.el6.x86_64"));
+    }
+
+    #[test]
+    fn numbers_of_files_that_look_alike_are_not_taken_for_those_of_the_host() {
+        for text in [
+            "Node 0, zone   Normal\n  pages free     1000\n      nr_free_pages 1000\n",
+            "$ cat /sys/fs/cgroup/memory/job/memory.stat\npgfault 5\nnr_dirty 7\n",
+            "cache 100\nrss 7\npgfault 8\npgmajfault 9\n",
+            "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
+            "Name:   java\nVmPeak:   100 kB\nThreads: 7\n",
+            "$ cat /proc/77/smaps\nShmem:  8 kB\nDirty: 8 kB\n",
+            "Node 0 MemTotal:   100 kB\n",
+        ] {
+            let problem = parse(Kind::Proc, text, &Assumed::default()).unwrap_err().to_string();
+            assert!(problem.contains("it holds no number of a kernel file"), "{text}: {problem}");
+        }
     }
 }

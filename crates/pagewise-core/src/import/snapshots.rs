@@ -82,6 +82,12 @@ impl Snapshots {
         self.open.stamp = Some(Stamp { at, clock: ListingClock::Utc });
     }
 
+    /// The first snapshot has no instant, all others have, and one stands below the last: each stands below its snapshot.
+    fn stamps_are_below(&self) -> bool {
+        let mut stamps = self.done.iter().map(|one| one.stamp.is_some());
+        stamps.next() == Some(false) && stamps.all(|has| has)
+    }
+
     fn close(&mut self) {
         self.done.push(std::mem::take(&mut self.open));
     }
@@ -134,6 +140,11 @@ impl Snapshots {
     pub(super) fn finish(mut self) -> Result<Option<Listing>, Problem> {
         if !self.open.values.is_empty() {
             self.close();
+        } else if let Some(last) = self.open.stamp.filter(|_| self.stamps_are_below()) {
+            let below: Vec<Option<Stamp>> = self.done.iter().skip(1).map(|one| one.stamp).chain([Some(last)]).collect();
+            for (one, stamp) in self.done.iter_mut().zip(below) {
+                one.stamp = stamp;
+            }
         }
         let utc = |(at, snapshot)| Snapshot { stamp: Some(Stamp { at, clock: ListingClock::Utc }), ..snapshot };
         let timed = std::mem::take(&mut self.timed).into_iter().map(utc);

@@ -417,7 +417,7 @@ fn banners_that_a_mail_broke_and_the_screen_of_2_6_31_are_read() {
         (seen.event.clone().unwrap().word(), seen.hz, imported.about("cpus")),
         ("cycles", Some(4000.0), Some("12"))
     );
-    assert_eq!(with(&seen, "", "compaction_alloc"), 4753);
+    assert_eq!(samples_with(&seen, "", "compaction_alloc"), 4753);
     assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
     let old = "   PerfTop:     864 irqs/sec  kernel:99.7% [100000 cycles],  (all, 8\nCPUs)\n---------\n\n\
                \x20             samples    pcnt         RIP          kernel function\n    ______     _______   _____   ________________   _______________\n\n\
@@ -425,7 +425,7 @@ fn banners_that_a_mail_broke_and_the_screen_of_2_6_31_are_read() {
                \x20              165.00 -  3.8% - ffffffffa01cbc39 : rpc_sleep_on  [sunrpc]\n";
     let imported = recording(&[(Kind::PerfTop, old)]);
     let seen = imported.profile().unwrap().unwrap();
-    assert_eq!((with(&seen, "", "_spin_lock"), with(&seen, "", "rpc_sleep_on")), (3235, 165));
+    assert_eq!((samples_with(&seen, "", "_spin_lock"), samples_with(&seen, "", "rpc_sleep_on")), (3235, 165));
     assert_eq!((imported.about("cpus"), imported.about("import.samples")), (Some("8"), Some("4308")));
     assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
 }
@@ -560,6 +560,54 @@ fn what_is_not_understood_is_an_error_with_a_remedy_or_a_gap_with_its_line() {
 }
 
 #[test]
+fn a_last_line_without_its_end_counts_where_no_digit_of_it_can_be_missing() {
+    let is_cut = |imported: &Imported| imported.gaps().iter().any(|gap| gap.reason.word() == "cut");
+    for (kind, text) in
+        [(Kind::Collectl, THP_ON), (Kind::Vmstat, VMSTAT), (Kind::Vmstat, VMSTAT_ACTIVE), (Kind::PerfTop, PERF_TOP)]
+    {
+        let (whole, pasted) = (listing(kind, text), listing(kind, text.trim_end_matches('\n')));
+        assert_eq!(whole.rows(), pasted.rows(), "{kind}");
+        assert!(!is_cut(&recording(&[(kind, text.trim_end_matches('\n'))])), "{kind}");
+        let cut = recording(&[(kind, &text[..text.len() - 5])]);
+        assert!(kind == Kind::PerfTop || is_cut(&cut), "{kind}");
+    }
+    let two = "r b swpd free buff cache si so bi bo in cs us sy id wa\n1 0 0 400 4 8 0 0 0 0 9 9 5 5 90 0\n";
+    let shares =
+        |last: &str| values(&recording(&[(Kind::Vmstat, &format!("{two}{last}"))]), SOURCE, "cpu_iowait_percent");
+    assert_eq!(shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 11"), [0.11]);
+    assert!(shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 1").is_empty(), "its shares lack ten");
+}
+
+#[test]
+fn the_kind_of_each_listing_is_found_from_its_lines() {
+    for (kind, text) in [
+        (Kind::Collectl, THP_ON),
+        (Kind::Collectl, COLLECTL_VERBOSE),
+        (Kind::Collectl, COLLECTL_PLOT),
+        (Kind::Collectl, COLLECTL_BRIEF),
+        (Kind::Sar, SAR_ISO),
+        (Kind::Sar, SAR_C),
+        (Kind::Sar, SAR_COMMA),
+        (Kind::Vmstat, VMSTAT),
+        (Kind::Vmstat, VMSTAT_MIB),
+        (Kind::Vmstat, VMSTAT_ACTIVE),
+        (Kind::PerfScript, PERF_SCRIPT),
+        (Kind::PerfScript, PERF_SCRIPT_HEADER),
+        (Kind::PerfScript, PERF_SCRIPT_UNTIMED),
+        (Kind::Proc, include_str!("../../../../recordings/imports/proc-twice.txt")),
+        (Kind::Proc, include_str!("../../../../recordings/imports/proc-zzz.txt")),
+        (Kind::NodeExporter, include_str!("../../../../recordings/imports/node-exporter-two.txt")),
+    ] {
+        assert_eq!(kinds_in(text), [kind], "{}", text.lines().next().unwrap_or_default());
+    }
+    assert!(kinds_in(PERF_TOP).contains(&Kind::PerfTop));
+    assert_eq!(kinds_in(&format!("we see this:\n\n{VMSTAT}\nand\n{PERF_TOP}"))[0], Kind::Vmstat);
+    assert!(kinds_in("hello\nworld 1 2 3\n10:00 in the morning: vmstat shows nothing\n").is_empty());
+    let told: Vec<Kind> = RECOGNISED.iter().map(|(kind, _)| *kind).collect();
+    assert!(Kind::all().all(|kind| kind == Kind::Sosreport || told.contains(&kind)), "every kind can be found");
+}
+
+#[test]
 fn lines_may_end_as_on_windows() {
     for (kind, text) in
         [(Kind::Collectl, THP_ON), (Kind::Sar, SAR_ISO), (Kind::Vmstat, VMSTAT), (Kind::PerfTop, PERF_TOP)]
@@ -647,5 +695,5 @@ fn a_column_of_samples_without_any_leaves_the_shares() {
         Kind::PerfTop,
         "    11.37%     0.00%             0  dd       [kernel.kallsyms]     [k] f\n    5.00%  3.00%  0  dd  [kernel.kallsyms]  [k] g\n",
     );
-    assert_eq!((with(&seen, "dd", "f"), with(&seen, "dd", "g")), (0, 300));
+    assert_eq!((samples_with(&seen, "dd", "f"), samples_with(&seen, "dd", "g")), (0, 300));
 }

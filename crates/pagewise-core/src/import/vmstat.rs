@@ -40,14 +40,18 @@ fn unit(column: &Column) -> RawUnit {
 const BUSY: [&str; 3] = ["cpu_user_percent", "cpu_system_percent", "cpu_guest_percent"];
 
 /// Titles above groups of columns (procps 2 to 4).
-const GROUPS: [&str; 8] = ["procs", "memory", "swap", "io", "system", "cpu", "timestamp", "faults"];
+const GROUPS: [&str; 9] = ["procs", "memory", "swap", "io", "system", "cpu", "timestamp", "time", "faults"];
 
 /// Tasks that are swapped out, and nothing since Linux 2.4: in the header, and not taken.
 const SWAPPED_OUT: &str = "w";
 
-/// The header of procps 3.3 without options; 2.6.11 had no `st`, and `gu` came with procps-ng 4.0.4.
-const USUAL: [&str; 18] =
-    ["r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy", "id", "wa", "st", "gu"];
+/// Headers without options: of procps 3 to 4 (`st` came with Linux 2.6.11, `gu` with procps-ng 4.0.4), and of Linux 2.4.
+const USUAL: [&str; 4] = [
+    "r b swpd free buff cache si so bi bo in cs us sy id wa",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st",
+    "r b swpd free buff cache si so bi bo in cs us sy id wa st gu",
+    "r b w swpd free buff cache si so bi bo in cs us sy id",
+];
 
 /// Shares of the CPU are rounded one by one.
 const WHOLE: std::ops::RangeInclusive<u64> = 98..=102;
@@ -114,6 +118,21 @@ struct Block {
 }
 
 impl Block {
+    /// Of rows without a header every one must fit the columns they are taken to have. The first may have fitted two.
+    fn check_bare(&mut self) {
+        let fits = |heading: &Heading| {
+            self.rows.iter().all(|row| heading.width() == row.values.len() && heading.is_whole(&row.values))
+        };
+        let last = self.rows.last().map_or(&[][..], |row| &row.values);
+        if self.heading.as_ref().is_some_and(|heading| heading.is_whole(last)) {
+            return;
+        }
+        match usual().find(fits) {
+            Some(heading) => self.heading = Some(heading),
+            None => self.is_refused = true,
+        }
+    }
+
     /// Whether the rates of a row are averages since boot.
     fn is_since_boot(&self, row: usize) -> bool {
         row == 0 && !self.command.skips_first
@@ -146,9 +165,10 @@ impl Command {
                 command.unit = letter.and_then(unit_of).map(|bytes| bytes / 1024.0).or(command.unit);
             } else if word.starts_with('-') && !word.starts_with("--") {
                 command.skips_first |= word.contains('y');
-            } else if let Ok(seconds) = word.parse::<i64>() {
-                command.interval = (1..=86_400).contains(&seconds).then(|| seconds * SECOND);
-                break;
+            } else if let Ok(number) = word.parse::<i64>() {
+                // The second number is how often.
+                let seconds = (1..=86_400).contains(&number).then(|| number * SECOND);
+                command.interval = command.interval.or(seconds);
             } else if !word.starts_with('-') {
                 break;
             }
@@ -206,17 +226,22 @@ impl Vmstat {
         self.blocks.last().filter(|_| !self.is_new).and_then(|block| block.heading.as_ref())
     }
 
+    /// Of a row, where no header is known the least of the usual ones.
+    fn width(&self) -> usize {
+        const LEAST: usize = 16;
+        self.blocks.last().and_then(|block| block.heading.as_ref()).map_or(LEAST, Heading::width)
+    }
+
     /// A block begins.
     fn begin(&mut self, heading: Heading, is_bare: bool) {
         let before = self.blocks.last();
         // What a command said holds until the next one.
         let said = before.map(|block| Command { skips_first: false, ..block.command }).unwrap_or_default();
         let command = self.command.take().unwrap_or(said);
-        let (stamp, is_collected) = self.stamp.take().map_or((None, false), |(stamp, is)| (Some(stamp), is));
-        // A header without a row is no block.
-        if before.is_some_and(|block| block.rows.is_empty()) {
-            self.blocks.pop();
-        }
+        // A header without a row is no block; what stood above it holds for the next header.
+        let empty = self.blocks.pop_if(|block| block.rows.is_empty());
+        let above = empty.and_then(|block| Some((block.stamp?, block.is_collected)));
+        let (stamp, is_collected) = self.stamp.take().or(above).map_or((None, false), |(stamp, is)| (Some(stamp), is));
         self.blocks.push(Block { heading: Some(heading), is_bare, command, stamp, is_collected, ..Block::default() });
         (self.is_new, self.is_apart, self.is_early) = (false, false, false);
     }
@@ -292,10 +317,11 @@ impl Vmstat {
         if is_timed && row.stamp.is_none() {
             return Ok(false);
         }
-        let is_whole = block.heading.as_ref().is_some_and(|heading| heading.is_whole(&row.values));
-        block.is_refused |= block.is_bare && !is_whole;
         self.held += row.values.len();
         block.rows.push(row);
+        if block.is_bare {
+            block.check_bare();
+        }
         self.is_apart = false;
         if self.held > MOST_NUMBERS {
             let what = format!("it holds more than {MOST_NUMBERS} numbers");
@@ -316,13 +342,13 @@ impl Vmstat {
         if let Some((first, part)) = self.part.take() {
             let joined = format!("{part} {line}");
             let words: Vec<&str> = joined.split_whitespace().collect();
-            if self.heading().is_some_and(|heading| words.len() >= heading.width()) && self.row(first, &words)? {
+            if words.len() >= self.width() && self.row(first, &words)? {
                 return Ok(true);
             }
             self.listing.reject(first, &part);
         }
-        let Some(heading) = self.heading() else { return Ok(false) };
-        let is_short = words.len() < heading.width() && words.len() * 2 > heading.width();
+        let width = self.width();
+        let is_short = words.len() < width && words.len() * 2 > width;
         if is_short && words.iter().all(|word| whole(word).is_some()) {
             self.part = Some((number, line.to_owned()));
             return Ok(true);
@@ -345,10 +371,11 @@ impl Vmstat {
         }
         self.blocks.retain(|block| !block.is_refused && !block.rows.is_empty());
         if let Some(block) = self.blocks.iter().find(|block| block.is_bare) {
-            let (width, line) = (block.heading.as_ref().map_or(0, Heading::width), block.rows[0].line);
+            let words = block.heading.as_ref().map_or(&[][..], |heading| &heading.words);
+            let (width, line) = (words.len(), block.rows[0].line);
             self.listing.note(format!(
                 "vmstat: no header stands above line {line}; its {width} columns are taken to be {}",
-                USUAL[..width.min(USUAL.len())].join(" ")
+                words.join(" ")
             ));
         }
     }
@@ -583,12 +610,15 @@ fn row_of(words: &[&str], heading: &Heading, line: usize) -> Option<Row> {
 
 /// A row without any header above it: 16, 17 or 18 numbers whose shares of the CPU add up.
 fn bare(words: &[&str], line: usize) -> Option<(Heading, Row)> {
-    [16, 17, 18].into_iter().find_map(|width| {
-        let words_of = USUAL[..width].iter().map(|word| (*word).to_owned()).collect();
-        let heading = Heading { words: words_of, is_utc: false };
+    usual().find_map(|heading| {
         let row = row_of(words, &heading, line)?;
         heading.is_whole(&row.values).then_some((heading, row))
     })
+}
+
+fn usual() -> impl Iterator<Item = Heading> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    USUAL.into_iter().map(move |text| Heading { words: words(text), is_utc: false })
 }
 
 fn is_column(word: &str) -> bool {
@@ -726,5 +756,199 @@ impl Parser for Vmstat {
         let bytes = unit_said.unwrap_or(1.0) * 1024.0;
         self.listing.resolution(&format!("vmstat: memory in units of {bytes} bytes, shares in whole percent"));
         Ok(self.listing.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{recording, timed, values, with};
+    use super::super::{Imported, parse};
+    use super::*;
+    use crate::recording::Recorded;
+
+    const ZZZ: &str = include_str!("../../../../recordings/imports/vmstat-zzz.txt");
+    const COMMANDS: &str = include_str!("../../../../recordings/imports/vmstat-commands.txt");
+    const IN_FRONT: &str = include_str!("../../../../recordings/imports/vmstat-clock-in-front.txt");
+
+    const HEADER: &str = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa\n";
+
+    /// A row with that many interrupts.
+    fn row(interrupts: u64) -> String {
+        format!(" 1  0      0  40000    400   8000    0    0     1     2 {interrupts}    9  5  5 90  0\n")
+    }
+
+    fn rows(interrupts: &[u64]) -> String {
+        interrupts.iter().map(|number| row(*number)).collect()
+    }
+
+    fn read(text: &str) -> Imported {
+        recording(&[(Kind::Vmstat, text)])
+    }
+
+    fn interrupts(text: &str) -> Vec<f64> {
+        values(&read(text), SOURCE, "interrupts_per_second")
+    }
+
+    fn says(imported: &Imported, text: &str) -> bool {
+        imported.marks().unwrap().iter().any(|mark| mark.text.contains(text))
+    }
+
+    /// Between instants, in seconds.
+    fn steps(imported: &Imported, name: &str) -> Vec<f64> {
+        let at = timed(imported, SOURCE, name, "");
+        at.windows(2).map(|pair| (pair[1].0 - pair[0].0) as f64 / 1e9).collect()
+    }
+
+    #[test]
+    fn each_run_has_its_own_interval_and_its_own_averages_since_boot() {
+        let imported = read(COMMANDS);
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [638.0, 956.0, 672.0, 642.0]);
+        assert_eq!(steps(&imported, "interrupts_per_second"), [1.0, 3.0, 2.0]);
+        assert_eq!(values(&imported, "meminfo", "MemFree").len(), 6, "levels of the first rows count");
+        assert_eq!(imported.gaps().iter().filter(|gap| gap.reason.word() == "since_boot").count(), 2);
+    }
+
+    #[test]
+    fn a_collector_says_when_its_runs_were() {
+        let imported = read(ZZZ);
+        assert_eq!(imported.about("import.zero"), Some("2026-11-24T00:00:00Z"));
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [877.0, 658.0, 647.0, 677.0, 960.0, 841.0]);
+        let free = timed(&imported, "meminfo", "MemFree", "");
+        assert_eq!((free.len(), free[3].0 - free[0].0), (9, 4_000_000_000));
+        assert!(imported.gaps().iter().all(|gap| gap.source.is_some()), "no holes: {:?}", imported.gaps());
+        let exa = format!(
+            "# Collection Command: /usr/bin/vmstat   5  2\nzzz <06/19/2024 10:15:40> Count:1\n{HEADER}{}\
+             zzz <06/19/2024 10:15:45> Count:2\n{HEADER}{}",
+            rows(&[1, 70]),
+            rows(&[1, 80])
+        );
+        assert_eq!(interrupts(&exa), [70.0, 80.0]);
+    }
+
+    #[test]
+    fn a_clock_in_front_of_rows_is_theirs() {
+        let imported = read(IN_FRONT);
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [704.0, 714.0]);
+        assert_eq!(steps(&imported, "interrupts_per_second"), [1.0]);
+        assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+        for (first, second) in [
+            ("14:03:21", "14:03:26"),
+            ("[14:03:21]", "[14:03:26]"),
+            ("2015-03-02T14:03:21", "2015-03-02T14:03:26"),
+            ("Mon Mar 2 14:03:21 2015 |", "Mon Mar 2 14:03:26 2015 |"),
+            ("1425305001", "1425305006"),
+            ("1425305001.5:", "1425305006.5:"),
+        ] {
+            let text = format!("{HEADER}{first} {}{first} {}{second} {}", row(1), row(2), row(3));
+            let imported = read(&text);
+            let at = timed(&imported, SOURCE, "interrupts_per_second", "");
+            assert_eq!(at.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [2.0, 3.0], "{first}");
+            assert!((at[1].0 - at[0].0).abs_diff(5_000_000_000) < 10, "{first}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_repeats_begins_no_run_and_one_after_prose_does() {
+        let many = rows(&[1, 2, 3, 4, 5, 6]);
+        assert_eq!(
+            interrupts(&format!("{HEADER}{many}{HEADER}{}", rows(&[7, 8]))),
+            [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+        );
+        assert_eq!(interrupts(&format!("{HEADER}{}{HEADER}{}", rows(&[1, 70]), rows(&[90, 80]))), [70.0, 90.0, 80.0]);
+        for between in ["\n", "Then it got worse:\n", "Sat Mar  1 00:00:00 CET 2014\n", "[root@h ~]# vmstat -n 2\n"] {
+            let text = format!("{HEADER}{many}{between}{HEADER}{}", rows(&[70, 80]));
+            assert_eq!(interrupts(&text), [2.0, 3.0, 4.0, 5.0, 6.0, 80.0], "{between}");
+        }
+        let cron = format!("{HEADER}{}", rows(&[101, 70]));
+        assert_eq!(interrupts(&cron.repeat(3)), [70.0; 3], "runs without anything between begin alike");
+        let shown = interrupts(&format!("{HEADER}{}[snip]\n{}", rows(&[1, 2]), rows(&[3])));
+        assert_eq!(shown, [2.0, 3.0], "prose alone ends no run");
+        assert_eq!(interrupts(&format!("$ vmstat -y 1 2\n{HEADER}{}", rows(&[5, 6]))), [5.0, 6.0]);
+    }
+
+    #[test]
+    fn old_and_new_columns() {
+        let of_2_4 = "   procs                      memory      swap          io     system      cpu\n \
+                       r  b  w   swpd   free   buff  cache  si  so    bi    bo   in    cs  us  sy  id\n \
+                       1  0  0  16508   3260  11924 162296   0   1     7    10  103    28   1   0  99\n \
+                       2  1  0  16508   3260  11924 162296   0   0     0    48  123    61  60  38   2\n";
+        let imported = read(of_2_4);
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [123.0]);
+        assert_eq!(values(&imported, SOURCE, "procs_blocked"), [0.0, 1.0]);
+        assert_eq!(values(&imported, SOURCE, "cpu_system_percent"), [0.38]);
+        assert!(imported.gaps().iter().all(|gap| gap.reason.word() != "not_imported"));
+        let guests = format!("{} st gu\n{} 0 0\n{} 0 0\n", HEADER.trim_end(), row(1).trim_end(), row(2).trim_end());
+        assert_eq!(interrupts(&guests), [2.0]);
+    }
+
+    #[test]
+    fn lines_that_a_mail_program_broke_are_joined() {
+        let broken = "procs -----------memory---------- ---swap-- -----io---- -system--\n------cpu-----\n \
+                      r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id\nwa st\n \
+                      1  0      0  40000    400   8000    0    0     1     2  77    9  5  5 90\n0  0\n \
+                      1  0      0  40000    400   8000    0    0     1     2  78    9  5  5 80\n10  0\n";
+        let imported = read(broken);
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [78.0]);
+        assert_eq!(values(&imported, SOURCE, "cpu_iowait_percent"), [0.10]);
+        assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+    }
+
+    #[test]
+    fn without_a_header_the_usual_columns_are_taken_when_the_shares_add_up() {
+        let imported = read(&rows(&[1, 2, 3]));
+        assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [2.0, 3.0]);
+        assert!(says(&imported, "no header stands above line 1; its 16 columns"));
+        let of_2_4 = " 0  0  0  49400   4584  15024 181276   0   0     0     0  128    1   0   0 100\n \
+                      1  0  1  49400   3056  13964 185372   0   0  7096    30 3616   894   3  30  67\n";
+        assert_eq!(values(&read(of_2_4), SOURCE, "cpu_system_percent"), [0.30], "the first row fits two headers");
+        let broken = rows(&[1, 2]).replace("  5  5 90  0", "  5  5\n90  0");
+        assert_eq!(interrupts(&broken), [2.0]);
+        let wrong = format!("{}{}", rows(&[1, 2]), row(3).replace(" 90 ", " 60 "));
+        assert!(parse(Kind::Vmstat, &wrong, &Assumed::default()).is_err(), "one row that cannot be refuses all");
+    }
+
+    #[test]
+    fn shares_with_a_sign_and_thousands_with_a_comma_are_no_rows() {
+        for bent in
+            [row(2).replace(" 90 ", " 90% "), row(2).replace("40000", "40,000"), row(2).replace(" 90 ", " -90 ")]
+        {
+            let imported = read(&format!("{HEADER}{}{bent}{}", row(1), row(3)));
+            assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [3.0], "{bent}");
+            assert!(imported.gaps().iter().any(|gap| gap.reason == GapReason::NotUnderstood), "{bent}");
+        }
+    }
+
+    #[test]
+    fn a_single_row_gives_levels_and_says_why_no_rates() {
+        let imported = read(&format!("{HEADER}{}", row(1)));
+        assert_eq!(values(&imported, "meminfo", "MemFree"), [40000.0 * 1024.0]);
+        assert!(interrupts(&format!("{HEADER}{}", row(1))).is_empty());
+        assert!(says(&imported, "its only row has averages since boot"), "{:?}", imported.marks());
+    }
+
+    #[test]
+    fn the_unit_of_a_run_is_that_of_its_command() {
+        let text = format!(
+            "$ vmstat -S M 1\n{HEADER}{}\n$ vmstat 1\n{HEADER}{}",
+            rows(&[1, 2]).replace("40000", "   39"),
+            rows(&[1, 2])
+        );
+        let free = values(&read(&text), "meminfo", "MemFree");
+        assert_eq!(free, [39.0 * 1_048_576.0, 39.0 * 1_048_576.0, 40000.0 * 1024.0, 40000.0 * 1024.0]);
+        let loops = format!("$ while date; do vmstat 1 1 -S M; done\n{HEADER}{}", row(1));
+        assert_eq!(values(&read(&loops), "meminfo", "MemFree"), [40000.0 * 1_048_576.0]);
+        let mut assumed = Assumed::default();
+        assumed.about("interval", "5s").unwrap();
+        let imported = with(&[(Kind::Vmstat, &format!("{HEADER}{}", rows(&[1, 2, 3])))], &assumed);
+        assert_eq!(steps(&imported, "interrupts_per_second"), [5.0]);
+    }
+
+    #[test]
+    fn a_listing_of_another_system_is_told_so() {
+        let aix = "kthr    memory              page              faults        cpu\n\
+                   r  b   avm   fre  re  pi  po  fr   sr  cy  in   sy  cs us sy id wa\n\
+                   1  1 197167 477552   0   0   0   7   21   0 106 1114 451  0  0 99  0\n";
+        let problem = parse(Kind::Vmstat, aix, &Assumed::default()).unwrap_err().to_string();
+        assert!(problem.contains("another system than Linux"), "{problem}");
     }
 }

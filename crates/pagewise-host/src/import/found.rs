@@ -30,8 +30,9 @@ pub(super) fn folder(path: &Path, assumed: &Assumed) -> (Vec<(String, Listing)>,
     }
     let is_empty = files.is_empty() && left.errors.is_empty();
     for file in files {
-        let name = file.strip_prefix(path).ok().filter(|name| !name.as_os_str().is_empty()).unwrap_or(&file);
-        let name = name.display().to_string();
+        let below = file.strip_prefix(path).ok().filter(|name| !name.as_os_str().is_empty());
+        let own = file.file_name().map_or(file.as_path(), Path::new);
+        let name = below.unwrap_or(own).display().to_string();
         if file.is_dir() {
             match report(&file) {
                 Ok(listing) => listings.push((name, listing)),

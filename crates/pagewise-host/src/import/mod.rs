@@ -159,20 +159,20 @@ fn report(path: &Path) -> Result<Listing, ImportError> {
 
 /// What came of a file of text.
 #[derive(Debug, Default)]
-struct Read {
+struct Taken {
     listings: Vec<Listing>,
     left: Vec<ImportError>,
 }
 
 /// A file of text, as the kind that the user says, or as each kind that its beginning shows.
-fn text(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Read {
+fn text(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Taken {
     match parsed(path, kind, assumed) {
         Ok(read) => read,
-        Err(error) => Read { listings: Vec::new(), left: vec![error] },
+        Err(error) => Taken { listings: Vec::new(), left: vec![error] },
     }
 }
 
-fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Read, ImportError> {
+fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Taken, ImportError> {
     let failed = |source| ImportError::File { path: path.to_owned(), source };
     let wrong = |problem| match kind {
         Some(kind) => ImportError::Wrong { path: path.to_owned(), kind, problem },
@@ -204,7 +204,7 @@ fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Read, Im
         return Err(wrong(of_no_kind()));
     }
     let mut lines = BufReader::with_capacity(1 << 16, io::Cursor::new(start).chain(text));
-    let mut read = Read::default();
+    let mut read = Taken::default();
     let mut parsers: Vec<(Kind, Box<dyn Parser>)> =
         kinds.into_iter().filter_map(|kind| Some((kind, import::parser(kind, assumed)?))).collect();
     let (mut buffer, mut before, mut number, mut cut) = (Vec::new(), String::new(), 0, None);

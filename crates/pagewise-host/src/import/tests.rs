@@ -60,10 +60,19 @@ fn what_is_written_is_what_was_imported() {
 
 #[test]
 fn the_command_line_names_kind_and_file() {
-    assert_eq!("perf-script:a:b.txt".parse::<KindFile>().unwrap().path, Path::new("a:b.txt"));
-    for (text, says) in [("a.txt", "is not KIND:FILE"), ("sar:", "is not KIND:FILE"), ("sarr:a", "no kind of file")] {
-        assert!(text.parse::<KindFile>().unwrap_err().contains(says), "{text}");
+    let read = |text: &str| text.parse::<KindFile>().map(|file| (file.kind, file.path.display().to_string()));
+    assert_eq!(read("perf-script:a:b.txt"), Ok((Some(Kind::PerfScript), "a:b.txt".to_owned())));
+    for (text, path) in
+        [("a.txt", "a.txt"), ("auto:a.txt", "a.txt"), ("auto:sar:a", "sar:a"), ("14:03.txt", "14:03.txt")]
+    {
+        assert_eq!(read(text), Ok((None, path.to_owned())), "{text}");
     }
+    for text in ["", "sar:", "sar", "auto", "auto:"] {
+        assert!(read(text).unwrap_err().contains("is not KIND:FILE"), "{text}");
+    }
+    let file: KindFile = "sarr:none.txt".parse().unwrap();
+    let error = open(&[file], &Assumed::default()).unwrap_err().to_string();
+    assert!(error.contains("no such file") && error.contains("'sarr' is no kind"), "{error}");
 }
 
 #[test]
@@ -125,7 +134,94 @@ fn a_sosreport_gives_levels_and_settings_and_says_why_no_rates() {
     assert_eq!(setting("net.x"), None);
     let gap = |word: &str| imported.gaps().iter().find(|gap| gap.reason.word() == word).map(|gap| gap.detail.clone());
     assert!(gap("one_instant").unwrap().contains("2 totals"));
-    assert!(imported.gaps().iter().any(|gap| gap.reason == GapReason::Missing));
+    let psi = imported.gaps().iter().find(|gap| gap.source.as_deref() == Some("psi_memory")).unwrap();
+    assert_eq!(psi.reason.word(), "not_in_report", "what was not copied was not off");
+    assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::Missing), "{:?}", imported.gaps());
+}
+
+#[test]
+fn a_report_without_pressure_is_not_said_to_have_it_off() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("proc")).unwrap();
+    fs::write(folder.path().join("proc/meminfo"), "MemTotal:       24683520 kB\nMemFree: 100 kB\n").unwrap();
+    let file = KindFile { kind: None, path: folder.path().to_owned() };
+    let imported = open(&[file], &Assumed::default()).unwrap();
+    let Ok(look) = pagewise_core::finding::Look::of(&imported);
+    let diagnosis = pagewise_core::finding::diagnose(&look, "a report");
+    let said = pagewise_core::report::findings::text_in_full(&diagnosis, pagewise_core::report::Style::default());
+    assert!(!said.contains("PSI) is off") && !said.contains("PSI off"), "{said}");
+}
+
+fn auto(path: &Path) -> Result<Imported, ImportError> {
+    open(&[KindFile { kind: None, path: path.to_owned() }], &Assumed::default())
+}
+
+#[test]
+fn one_bad_file_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("notes.txt");
+    fs::write(&bad, "hello\nworld\n").unwrap();
+    let files = [
+        KindFile { kind: Some(Kind::Sar), path: bad.clone() },
+        file(Kind::Vmstat, "vmstat-t.txt"),
+        KindFile { kind: None, path: bad.clone() },
+        KindFile { kind: None, path: folder.path().join("none.txt") },
+    ];
+    let imported = open(&files, &Assumed::default()).unwrap();
+    assert_eq!(imported.ticks(), 3);
+    let left: Vec<&str> = imported.left_out().collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert!(left[0].contains("as sar: it holds no row") && left[1].contains("no line of it is known"), "{left:?}");
+    assert!(left[2].contains("cannot read") && left[2].contains("none.txt"), "{left:?}");
+    let error = open(&[files[0].clone(), files[2].clone()], &Assumed::default()).unwrap_err().to_string();
+    assert!(error.contains("nothing could be imported") && error.contains("as sar"), "{error}");
+}
+
+#[test]
+fn a_pasted_thread_gives_each_of_its_listings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("thread.txt");
+    let part = |name: &str| fs::read_to_string(samples().join(name)).unwrap();
+    fs::write(&path, format!("We see this:\n\n{}\nand then\n\n{}", part("vmstat-t.txt"), part("perf-top-thp-on.txt")))
+        .unwrap();
+    let imported = auto(&path).unwrap();
+    assert_eq!(imported.ticks(), 3);
+    assert!(imported.profile().unwrap().is_some());
+    assert!(imported.about("import.files").unwrap().contains("vmstat:thread.txt"));
+}
+
+#[test]
+fn a_folder_of_a_collector_is_read_in_one_go() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().join("archive");
+    for name in ["oswvmstat", "oswmeminfo", "oswps", "a/b/c/d"] {
+        fs::create_dir_all(archive.join(name)).unwrap();
+    }
+    let part = |name: &str| fs::read(samples().join(name)).unwrap();
+    fs::write(archive.join("oswvmstat/h_vmstat_24.11.26.1800.dat"), part("vmstat-zzz.txt")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&part("proc-zzz.txt")).unwrap();
+    let packed = packed.finish().unwrap();
+    fs::write(archive.join("oswmeminfo/h_meminfo_24.11.26.1800.dat.gz"), &packed).unwrap();
+    fs::write(archive.join("oswmeminfo/h_meminfo_24.11.26.1900.dat.gz"), &packed[..packed.len() / 2]).unwrap();
+    for hour in 0..5 {
+        fs::write(archive.join(format!("oswps/h_ps_{hour}.dat")), "zzz ***Sat Mar 1 00:00:00 CET 2014\nPID COMMAND\n")
+            .unwrap();
+    }
+    fs::write(archive.join("oswvmstat/h_vmstat_24.11.26.1900.dat.bz2"), b"BZh91AY&SY").unwrap();
+    fs::write(archive.join("a/b/c/d/too-deep.txt"), part("vmstat-t.txt")).unwrap();
+    std::os::unix::fs::symlink(&archive, archive.join("loop")).unwrap();
+    let imported = auto(folder.path()).unwrap();
+    let names: Vec<&str> = imported.series().iter().map(|series| series.name.as_str()).collect();
+    assert!(names.contains(&"interrupts_per_second") && names.contains(&"MemTotal"), "{names:?}");
+    assert_eq!(imported.ticks(), 12);
+    let left: Vec<&str> = imported.left_out().collect();
+    let told = |text: &str| left.iter().any(|why| why.contains(text));
+    assert!(told("5 files of") && told("and 2 more"), "the same wrong with many is told once: {left:?}");
+    assert!(told("bunzip2") && told("cannot be unpacked"), "{left:?}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(auto(empty.path()).unwrap_err().to_string().contains("the folder has no file"));
 }
 
 #[test]

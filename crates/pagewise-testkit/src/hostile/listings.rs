@@ -2,7 +2,7 @@
 
 use pagewise_core::export::{Selection, csv, folded, openmetrics, parquet, pprof, source_tables};
 use pagewise_core::finding::{self, Look};
-use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
+use pagewise_core::import::{Assumed, Imported, Kind, kinds_in, merge, parse};
 use pagewise_core::recording::Recorded;
 use pagewise_core::report::{Style, findings};
 use pagewise_host::import::{KindFile, open};
@@ -45,10 +45,19 @@ pub(super) fn folded(bytes: &[u8]) {
     one(Kind::Folded, bytes);
 }
 
+pub(super) fn proc(bytes: &[u8]) {
+    one(Kind::Proc, bytes);
+}
+
+pub(super) fn node_exporter(bytes: &[u8]) {
+    one(Kind::NodeExporter, bytes);
+}
+
 /// Alone and together with itself: two listings of a time are merged.
 fn one(kind: Kind, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let assumed = Assumed::default();
+    let _ = kinds_in(&text);
     match parse(kind, &text, &assumed) {
         Ok(listing) => use_all(&merge(vec![("a".into(), listing.clone()), ("b".into(), listing)], &assumed)),
         Err(problem) => assert!(!problem.remedy.is_empty(), "{problem:?}"),

@@ -72,6 +72,18 @@ pub const TARGETS: &[Target] = &[
         samples: || listings::samples("folded"),
     },
     Target {
+        name: "proc",
+        reads: "text of files below /proc",
+        run: listings::proc,
+        samples: || listings::samples("proc"),
+    },
+    Target {
+        name: "node_exporter",
+        reads: "scrapes of node_exporter",
+        run: listings::node_exporter,
+        samples: || listings::samples("node-exporter"),
+    },
+    Target {
         name: "sosreport",
         reads: "an unpacked sosreport, its files one after the other",
         run: listings::sosreport,

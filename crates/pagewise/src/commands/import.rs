@@ -1,4 +1,4 @@
-//! `pagewise import KIND:FILE… -o FILE.pgw`: what other tools wrote, as a recording that every other verb reads.
+//! `pagewise import [KIND:]FILE… -o FILE.pgw`: what other tools wrote, as a recording that every other verb reads.
 
 use crate::failure::Failure;
 use crate::global::Global;

@@ -106,6 +106,23 @@ fn what_was_imported_fills_the_columns_of_watch() {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_and_ends_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("garbage.txt"), "hello\nworld\n").unwrap();
+    let listing = sample("auto", "vmstat-commands.txt");
+    let imported = pagewise(folder.path(), &["import", &listing, "garbage.txt", "-o", "a.pgw"]);
+    assert!(imported.status.success(), "{imported:?}");
+    let stderr = String::from_utf8_lossy(&imported.stderr).into_owned();
+    assert!(stderr.contains("left out: cannot import garbage.txt: no line of it is known"), "{stderr}");
+    let judged = pagewise(folder.path(), &["diagnose", "--import", &listing, "--import", "garbage.txt"]);
+    assert!(judged.status.success(), "{judged:?}");
+    let stderr = String::from_utf8_lossy(&judged.stderr).into_owned();
+    assert!(stderr.contains("left out: cannot import garbage.txt"), "{stderr}");
+    let none = pagewise(folder.path(), &["diagnose", "--import", "garbage.txt"]);
+    assert_eq!(none.status.code(), Some(2), "{none:?}");
+}
+
+#[test]
 fn what_cannot_be_done_says_what_to_do_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let code = |args: &[&str], says: &str| {
