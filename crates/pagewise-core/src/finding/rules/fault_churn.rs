@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("of the memory that is touched, what stays", 0.50, Fraction),
         Threshold::at_least("pages freed per page fault", 0.25, Number),
         Threshold::at_least("page faults per second of CPU time in the kernel", 150_000.0, PerSecond),
-        Threshold::below("page faults per second of CPU time in the kernel, too few", 10_000.0, PerSecond),
+        Threshold::at_least("page faults per second of CPU time in the kernel, if they are all it does", 10_000.0, PerSecond),
         Threshold::at_least("page faults of processes that go on", 0.50, Fraction),
         Threshold::at_least("samples taking and giving back small pages", 0.20, Fraction),
         Threshold::at_least("of what the kernel does, taking and giving back small pages", 0.50, Fraction),
@@ -214,6 +214,8 @@ struct Symptom {
     cores: Option<Clause>,
     stays: Clause,
     back: Clause,
+    /// A fault that takes a hundred microseconds does something else.
+    enough: Clause,
 }
 
 impl Symptom {
@@ -233,6 +235,11 @@ impl Symptom {
                 growth(look).share_of(&touched(look)),
             ),
             back: case.clause("pages freed per page fault", "vmstat pgfree / pgfault", freed),
+            enough: case.clause(
+                "page faults per second of CPU time in the kernel, if they are all it does",
+                "vmstat pgfault, stat",
+                faults.per(&look.rate(&signal::CPU_SYSTEM)),
+            ),
         }
     }
 
@@ -248,7 +255,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     // A profile alone, or a listing without page faults, shows the mechanism and not the symptom: what there is counts, and the rest
     // is missing.
     let is_known = |clause: &&Clause| clause.track.values().iter().any(Option::is_some);
-    let all: Vec<&Clause> = symptom.busy().into_iter().chain([&symptom.stays, &symptom.back]).collect();
+    let all: Vec<&Clause> =
+        symptom.busy().into_iter().chain([&symptom.stays, &symptom.back, &symptom.enough]).collect();
     let known: Vec<&Clause> = all.iter().copied().filter(is_known).collect();
     let mut lasting = case.lasting(&known);
     for missing in all.iter().filter(|clause| !is_known(clause)).flat_map(|clause| clause.track.missing()) {
@@ -306,8 +314,6 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
     let look = case.look;
     let per_second = look.rate(&signal::FAULTS).per(&look.rate(&signal::CPU_SYSTEM)).mean(hits, case.windows());
     let (many, line) = case.whole(NAME, "vmstat pgfault, stat", per_second);
-    let (few, few_line) =
-        case.whole("page faults per second of CPU time in the kernel, too few", "vmstat pgfault, stat", per_second);
     let says = |answer: Answer, evidence: Vec<Evidence>, missing: Vec<Missing>| Says {
         tier: Tier::Counters,
         answer,
@@ -316,9 +322,6 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
         who: Vec::new(),
         share: None,
     };
-    if few == Answer::Yes {
-        return says(Answer::No, vec![Evidence { holds: Some(false), ..few_line }], Vec::new());
-    }
     if many == Answer::Unknown {
         let mut missing = vec![look.missing(&signal::FAULTS)];
         missing.extend((!look.has(&signal::CPU_SYSTEM)).then(|| look.missing(&signal::CPU_SYSTEM)));
@@ -399,7 +402,7 @@ pub(super) fn grows(look: &Look, over: &Hits) -> Option<Vec<Evidence>> {
     let case = Case { look, rule: &RULE, found: &[] };
     let symptom = Symptom::of(&case);
     let stays = symptom.stays.evidence(over, &look.windows);
-    if stays.holds != Some(false) {
+    if stays.holds != Some(false) || symptom.enough.evidence(over, &look.windows).holds == Some(false) {
         return None;
     }
     let by_counters = counters(&case, over);
