@@ -32,6 +32,11 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["thp-fault-cost", "compaction-storm", "fork-cow-thp", "mmap-lock-contention"],
     changes: &[
         Step::advice(
+            "see first whether the memory is given back: grep -E '^pgfault|^pgfree' /proc/vmstat and grep AnonPages /proc/meminfo, twice, \
+             ten seconds apart (sar -B and -r have the same). Where pgfree grows as pgfault does and AnonPages does not, it is",
+        )
+        .when("where it was not counted", |look, _| !is_counted(look)),
+        Step::advice(
             "let the allocator keep what it frees for longer before madvise gives it back: jemalloc dirty_decay_ms and \
              muzzy_decay_ms (-1: for good), Go GODEBUG=madvdontneed=0, a JVM -Xms as large as -Xmx with AlwaysPreTouch \
              (G1PeriodicGCInterval=0, where it was set)",
@@ -88,6 +93,20 @@ pub(super) const RULE: Rule = Rule {
     ],
     judge,
 };
+
+/// Title and meaning where nobody counted whether memory goes back.
+const TOUCHED: (&str, &str) = (
+    "Page faults on new memory take the CPU",
+    "Programs touch memory for the first time, and the kernel finds a page for each 4 KiB, zeroes it and maps it. A job that starts does \
+     so once; where it goes on, memory is given back and taken again.",
+);
+
+/// Whether anything tells if what is touched is given back.
+fn is_counted(look: &Look) -> bool {
+    let is_known = |track: Track| track.most().is_some();
+    is_known(look.rate(&signal::FAULTS))
+        && (is_known(look.level(&signal::ANON_PAGES)) || is_known(look.rate(&signal::FREED)))
+}
 
 /// What makes page faults something else: huge pages, reclaim, the kernel's own threads, and processes that start and end, which touch
 /// and give back their memory once.
@@ -304,6 +323,9 @@ fn judge(case: &Case<'_>) -> Verdict {
             growth(look).mean(&hits, windows),
             BytesPerSecond,
         ));
+        if stays.is_none() && back.is_none() {
+            draft.other = Some(TOUCHED);
+        }
         draft.summary = summary(case, draft, share, faults, stays, back);
     })
 }
