@@ -26,6 +26,7 @@ fn storm() -> RecordingBuilder {
 fn all() -> Vec<(&'static str, Diagnosis)> {
     let swapping = RecordingBuilder::healthy(90)
         .gib("MemFree", 0.3)
+        .gib("AnonPages", 9.7)
         .counter("vmstat", "pswpin", "", |_| 2_000.0)
         .counter("vmstat", "pswpout", "", |_| 2_000.0)
         .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)

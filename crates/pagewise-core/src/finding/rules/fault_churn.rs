@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("of the memory that is touched, what stays", 0.50, Fraction),
         Threshold::at_least("pages freed per page fault", 0.25, Number),
         Threshold::at_least("page faults per second of CPU time in the kernel", 150_000.0, PerSecond),
-        Threshold::below("page faults per second of CPU time in the kernel, too few", 10_000.0, PerSecond),
+        Threshold::at_least("page faults per second of CPU time in the kernel, if they are all it does", 10_000.0, PerSecond),
         Threshold::at_least("page faults of processes that go on", 0.50, Fraction),
         Threshold::at_least("samples taking and giving back small pages", 0.20, Fraction),
         Threshold::at_least("of what the kernel does, taking and giving back small pages", 0.50, Fraction),
@@ -31,6 +31,11 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["thp-fault-cost", "compaction-storm", "fork-cow-thp", "mmap-lock-contention"],
     changes: &[
+        Step::advice(
+            "see first whether the memory is given back: grep -E '^pgfault|^pgfree' /proc/vmstat and grep AnonPages /proc/meminfo, twice, \
+             ten seconds apart (sar -B and -r have the same). Where pgfree grows as pgfault does and AnonPages does not, it is",
+        )
+        .when("where it was not counted", |look, _| !is_counted(look)),
         Step::advice(
             "let the allocator keep what it frees for longer before madvise gives it back: jemalloc dirty_decay_ms and \
              muzzy_decay_ms (-1: for good), Go GODEBUG=madvdontneed=0, a JVM -Xms as large as -Xmx with AlwaysPreTouch \
@@ -88,6 +93,20 @@ pub(super) const RULE: Rule = Rule {
     ],
     judge,
 };
+
+/// Title and meaning where nobody counted whether memory goes back.
+const TOUCHED: (&str, &str) = (
+    "Page faults on new memory take the CPU",
+    "Programs touch memory for the first time, and the kernel finds a page for each 4 KiB, zeroes it and maps it. A job that starts does \
+     so once; where it goes on, memory is given back and taken again.",
+);
+
+/// Whether anything tells if what is touched is given back.
+fn is_counted(look: &Look) -> bool {
+    let is_known = |track: Track| track.most().is_some();
+    is_known(look.rate(&signal::FAULTS))
+        && (is_known(look.level(&signal::ANON_PAGES)) || is_known(look.rate(&signal::FREED)))
+}
 
 /// What makes page faults something else: huge pages, reclaim, the kernel's own threads, and processes that start and end, which touch
 /// and give back their memory once.
@@ -214,6 +233,8 @@ struct Symptom {
     cores: Option<Clause>,
     stays: Clause,
     back: Clause,
+    /// A fault that takes a hundred microseconds does something else.
+    enough: Clause,
 }
 
 impl Symptom {
@@ -233,6 +254,11 @@ impl Symptom {
                 growth(look).share_of(&touched(look)),
             ),
             back: case.clause("pages freed per page fault", "vmstat pgfree / pgfault", freed),
+            enough: case.clause(
+                "page faults per second of CPU time in the kernel, if they are all it does",
+                "vmstat pgfault, stat",
+                faults.per(&look.rate(&signal::CPU_SYSTEM)),
+            ),
         }
     }
 
@@ -248,7 +274,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     // A profile alone, or a listing without page faults, shows the mechanism and not the symptom: what there is counts, and the rest
     // is missing.
     let is_known = |clause: &&Clause| clause.track.values().iter().any(Option::is_some);
-    let all: Vec<&Clause> = symptom.busy().into_iter().chain([&symptom.stays, &symptom.back]).collect();
+    let all: Vec<&Clause> =
+        symptom.busy().into_iter().chain([&symptom.stays, &symptom.back, &symptom.enough]).collect();
     let known: Vec<&Clause> = all.iter().copied().filter(is_known).collect();
     let mut lasting = case.lasting(&known);
     for missing in all.iter().filter(|clause| !is_known(clause)).flat_map(|clause| clause.track.missing()) {
@@ -296,6 +323,9 @@ fn judge(case: &Case<'_>) -> Verdict {
             growth(look).mean(&hits, windows),
             BytesPerSecond,
         ));
+        if stays.is_none() && back.is_none() {
+            draft.other = Some(TOUCHED);
+        }
         draft.summary = summary(case, draft, share, faults, stays, back);
     })
 }
@@ -306,8 +336,6 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
     let look = case.look;
     let per_second = look.rate(&signal::FAULTS).per(&look.rate(&signal::CPU_SYSTEM)).mean(hits, case.windows());
     let (many, line) = case.whole(NAME, "vmstat pgfault, stat", per_second);
-    let (few, few_line) =
-        case.whole("page faults per second of CPU time in the kernel, too few", "vmstat pgfault, stat", per_second);
     let says = |answer: Answer, evidence: Vec<Evidence>, missing: Vec<Missing>| Says {
         tier: Tier::Counters,
         answer,
@@ -316,9 +344,6 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
         who: Vec::new(),
         share: None,
     };
-    if few == Answer::Yes {
-        return says(Answer::No, vec![Evidence { holds: Some(false), ..few_line }], Vec::new());
-    }
     if many == Answer::Unknown {
         let mut missing = vec![look.missing(&signal::FAULTS)];
         missing.extend((!look.has(&signal::CPU_SYSTEM)).then(|| look.missing(&signal::CPU_SYSTEM)));
@@ -399,7 +424,7 @@ pub(super) fn grows(look: &Look, over: &Hits) -> Option<Vec<Evidence>> {
     let case = Case { look, rule: &RULE, found: &[] };
     let symptom = Symptom::of(&case);
     let stays = symptom.stays.evidence(over, &look.windows);
-    if stays.holds != Some(false) {
+    if stays.holds != Some(false) || symptom.enough.evidence(over, &look.windows).holds == Some(false) {
         return None;
     }
     let by_counters = counters(&case, over);

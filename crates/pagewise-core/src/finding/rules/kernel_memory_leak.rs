@@ -16,7 +16,6 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("memory in no account, bytes", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("memory in no account, growth per hour", 0.01, Fraction),
         Threshold::below("available memory", 0.10, Fraction),
-        Threshold::at_least("time in which some task waited for memory", 0.01, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -131,13 +130,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         let (short, line) =
             case.whole("available memory", "meminfo MemAvailable", mean(look.share_of_memory(&look.available())));
         draft.evidence.push(line);
-        let waited = mean(look.rate(&signal::PSI_MEMORY_SOME));
-        let (waits, line) =
-            case.whole("time in which some task waited for memory", &look.source_of(&signal::PSI_MEMORY_SOME), waited);
-        draft.evidence.push(line);
         let share = part.value(&hits, windows).unwrap_or(0.0);
         // What nobody lacks is no loss.
-        draft.cost.memory_share = Some(share).filter(|_| short.or(waits) == Answer::Yes || grows == Answer::Yes);
+        draft.cost.memory_share = Some(share).filter(|_| short == Answer::Yes || grows == Answer::Yes);
         if grows != Answer::Yes {
             draft.confidence = Some(Confidence::Low);
         }

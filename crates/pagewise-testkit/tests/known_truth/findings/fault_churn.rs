@@ -110,6 +110,13 @@ fn without_what_counts_faults_stacks_alone_show_it_at_low_confidence() {
     assert_eq!(finding.confidence, Confidence::Low);
     assert!(finding.missing.iter().any(|missing| missing.what.contains("pgfault")), "{:?}", finding.missing);
     assert!(finding.summary.contains("not in this"), "{}", finding.summary);
+    assert_eq!(finding.title, "Page faults on new memory take the CPU");
+    // On a profile without callers, too, whatever zeroes and frees by itself.
+    let leaves = ["clear_page_erms", "get_page_from_freelist", "zap_pte_range", "release_pages"];
+    let flat = faults(200_000.0).without("vmstat", "pgfault", "").without("vmstat", "pgfree", "");
+    let flat = leaves.iter().fold(flat, |made, leaf| made.stack("app", None, &[leaf], 200));
+    let finding = must_find(&flat, "fault-churn");
+    assert_eq!(finding.confidence, Confidence::Low);
 }
 
 #[test]

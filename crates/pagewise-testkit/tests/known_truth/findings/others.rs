@@ -29,7 +29,7 @@ fn thrash() -> RecordingBuilder {
 
 /// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).
 pub(crate) fn cases() -> Vec<Pathology> {
-    let all: [Pathology; 20] = [
+    let all: [Pathology; 25] = [
         (
             "thp-fault-cost",
             || {
@@ -178,6 +178,32 @@ pub(crate) fn cases() -> Vec<Pathology> {
                     .stack("java", Some(3), &["java!work"], 700)
             },
             None,
+        ),
+        (
+            "fault-churn",
+            || {
+                busy_kernel()
+                    .counter("vmstat", "pgfault", "", |_| 400_000.0)
+                    .counter("vmstat", "pgfree", "", |_| 410_000.0)
+                    .process("worker", 7, 1 << 28, EachSecond { minor_faults: 390_000, ..EachSecond::default() })
+            },
+            Some(("vmstat", "pgfault", "")),
+        ),
+        (
+            "tlb-shootdowns",
+            || busy_kernel().counter("vmstat", "nr_tlb_remote_flush_received", "", |_| 200_000.0),
+            Some(("vmstat", "nr_tlb_remote_flush_received", "")),
+        ),
+        (
+            "shmem-fill",
+            || healthy().gib("Shmem", 9.0).gib("Cached", 10.0).gib("MemFree", 1.0).gib("MemAvailable", 1.2),
+            Some(("meminfo", "Shmem", "")),
+        ),
+        ("kernel-memory-leak", || healthy().gib("MemFree", 2.0), Some(("meminfo", "Slab", ""))),
+        (
+            "dying-cgroups",
+            || healthy().level("cgroups", "nr_dying_descendants", "", |_| 30_000.0),
+            Some(("cgroups", "nr_dying_descendants", "")),
         ),
     ];
     all.to_vec()
