@@ -42,6 +42,9 @@ pub struct LookView {
     pub seconds: f64,
     /// Samples.
     pub samples: u64,
+    /// Samples of the profile, where there is one that says how many.
+    #[serde(default)]
+    pub profile_samples: Option<u64>,
     /// Length of a window in seconds.
     pub window_seconds: f64,
     /// Tools whose output it was made of, such as `vmstat`; empty where it was recorded.
@@ -333,6 +336,9 @@ pub struct Finding {
     /// Other findings of the same time that are consequences of this one.
     #[serde(default)]
     pub leads_to: Vec<Link>,
+    /// Of a listing that leaves it open: the command that would decide it, on that kernel.
+    #[serde(default)]
+    pub decide: Option<String>,
     /// What shows it.
     pub evidence: Vec<Evidence>,
     /// Evidence that would have helped.

@@ -811,6 +811,12 @@ impl ProfileSeen {
         self.profile.event.as_ref()
     }
 
+    /// Samples of all CPUs, idle or not.
+    #[must_use]
+    pub fn samples_in_all(&self) -> u64 {
+        self.profile.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.count))
+    }
+
     /// Samples the kernel lost.
     #[must_use]
     pub fn lost(&self) -> u64 {

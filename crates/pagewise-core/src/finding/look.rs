@@ -18,7 +18,7 @@ use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::recording::stack::CALLEES;
-use crate::recording::{Gap, Recorded};
+use crate::recording::{Gap, Profile, Recorded, SamplingEvent};
 use crate::tunable::swap;
 use std::collections::HashMap;
 
@@ -96,6 +96,8 @@ pub struct Look {
     pub settings: Settings,
     /// Where CPUs were. `None`: nobody looked.
     pub profile: Option<ProfileSeen>,
+    /// How many samples another tool says its profile is of.
+    pub listed_samples: Option<u64>,
     /// What held tasks up. `None`: nobody looked.
     pub stalls: Option<StallsSeen>,
     /// Which processes used most. `None`: nobody looked.
@@ -123,7 +125,10 @@ impl Look {
         let words = |key: &str| recorded.about(key).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let allowed = |tunable: &str| words(&format!("allowed.{tunable}"));
         let callees = recorded.about(CALLEES);
-        let profile = recorded.profile()?.map(|profile| ProfileSeen::of(profile, recorded.gaps(), callees));
+        // Where page faults or misses were counted, a large share is no large part of the time.
+        let is_of_time = |profile: &Profile| profile.event.as_ref().is_none_or(SamplingEvent::shows_cpu_time);
+        let profile = recorded.profile()?.filter(is_of_time);
+        let profile = profile.map(|profile| ProfileSeen::of(profile, recorded.gaps(), callees));
         let kernel = words("kernel");
         let is_ancient = profile.as_ref().is_some_and(ProfileSeen::is_before_2_6_33);
         let settings = Settings::of(recorded.settings()?, kernel.as_deref(), is_ancient, allowed);
@@ -140,6 +145,7 @@ impl Look {
             is_import: seen.is_import || words("import.files").is_some(),
             tools: words("import.files").map(|files| tools(&files)).unwrap_or_default(),
             settings,
+            listed_samples: number("import.samples").filter(|samples| *samples >= 1.0).map(|samples| samples as u64),
             profile,
             stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),
             processes: recorded.walks()?.map(ProcessesSeen::of),
@@ -294,6 +300,13 @@ impl Look {
         let files =
             known(&signal::PAGE_CACHE).with(&known(&signal::SHMEM), |cache, shared| Some((cache - shared).max(0.0)));
         self.level(&signal::MEM_FREE).plus(&files)
+    }
+
+    /// How many samples the profile was made of, where that is known: other tools print shares alone.
+    #[must_use]
+    pub fn profile_samples(&self) -> Option<u64> {
+        let counted = || self.profile.as_ref().map(|profile| profile.samples_in_all());
+        self.listed_samples.or_else(|| counted().filter(|_| !self.is_import))
     }
 
     /// A level as a share of the host's memory.

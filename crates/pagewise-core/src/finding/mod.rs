@@ -8,6 +8,7 @@
 pub mod answer;
 mod by_profile;
 pub mod case;
+mod deciding;
 pub mod document;
 pub mod families;
 mod huge_faults;
@@ -116,6 +117,9 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     // What can be set comes first; advice alone is better than nothing.
     let to_try = changes.iter().position(|change| !change.settings.is_empty()).or((!changes.is_empty()).then_some(0));
     let change = to_try.map(|at| changes.remove(at));
+    // What is sure needs no further look, and a host that can be recorded is better recorded.
+    let is_open = look.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;
+    let decide = is_open.then(|| deciding::command(rule.id, look)).flatten().map(str::to_owned);
     let mut counterindications: Vec<String> = draft.watch.clone();
     counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
     let (title, meaning) = draft.other.unwrap_or((rule.title, rule.meaning));
@@ -139,6 +143,7 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         evidence: draft.evidence.clone(),
         missing: views(&draft.missing),
         ruled_out: ruled_out.collect(),
+        decide,
         change,
         alternatives: changes,
         counterindications,
@@ -219,6 +224,7 @@ fn look_view(look: &Look, subject: &str) -> LookView {
         to: has_samples.then(|| instant(look, look.windows.end)).flatten(),
         seconds: look.windows.seconds(),
         samples: look.ticks,
+        profile_samples: look.profile_samples(),
         window_seconds: look.windows.width as f64 * 1e-9,
         tools: look.tools.clone(),
         kernel: look.kernel.clone(),

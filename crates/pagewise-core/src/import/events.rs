@@ -1,5 +1,7 @@
 //! Names of perf's events, whatever stands behind them, and which of them show where the time of CPUs goes.
 
+use crate::recording::SamplingEvent;
+
 /// Without its modifiers, and cycles by one name: `cpu-clock:pppH` is `cpu-clock`, `cpu_core/cycles/P` and `cpu-cycles` are
 /// `cycles`, `sched:sched_switch` stays.
 pub(super) fn event_name(word: &str) -> String {
@@ -19,7 +21,7 @@ pub(super) fn event_name(word: &str) -> String {
 
 /// Whether its samples are spread as the time of CPUs is. `name` as [`event_name`] gives it.
 pub(super) fn shows_cpu_time(name: &str) -> bool {
-    matches!(name, "cycles" | "cpu-clock" | "task-clock" | "ref-cycles" | "bus-cycles" | "cycles-ct" | "cycles-t")
+    SamplingEvent::from_word(name).shows_cpu_time()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::perf_graph::Graph;
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
+use crate::recording::stack::CALLEES;
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
 
 /// The name under which samples of functions that are not listed are counted.
@@ -424,6 +425,7 @@ impl Parser for PerfTop {
         if self.drawn > MOST_DRAWN {
             self.listing.note(format!("perf: call graphs beyond {MOST_DRAWN} lines are not read"));
         }
+        self.keep_callees(&table);
         let samples = table.samples.or(is_of_samples.then_some(total)).filter(|samples| *samples > 0);
         if let Some(samples) = samples {
             self.listing.about("import.samples", samples.to_string());
@@ -460,6 +462,18 @@ impl Parser for PerfTop {
 }
 
 impl PerfTop {
+    /// Kernel functions with all that they call, where the table lists that.
+    fn keep_callees(&mut self, table: &Table) {
+        let line = |entry: &Entry| {
+            let all = entry.row.children.filter(|_| entry.row.frame().is_kernel())?;
+            Some(format!("{all}\t{}\t{}", entry.row.name, entry.row.comm))
+        };
+        let lines: Vec<String> = table.entries.iter().filter_map(line).collect();
+        if !lines.is_empty() {
+            self.listing.about(CALLEES, lines.join("\n"));
+        }
+    }
+
     /// Which table was taken, and what was left out.
     fn say(&mut self, table: &Table, place: usize, others: &[Table]) {
         let name = |table: &Table| table.event.clone().unwrap_or_else(|| "an event that is not said".to_owned());

@@ -160,6 +160,15 @@ impl SamplingEvent {
         }
     }
 
+    /// Whether its samples are spread as the time of CPUs is: not page faults, misses or switches.
+    #[must_use]
+    pub fn shows_cpu_time(&self) -> bool {
+        matches!(
+            self.word(),
+            "cycles" | "cpu-clock" | "task-clock" | "ref-cycles" | "bus-cycles" | "cycles-ct" | "cycles-t" | "ibs_op"
+        )
+    }
+
     /// The event of that word.
     #[must_use]
     pub fn from_word(word: &str) -> SamplingEvent {

@@ -2,12 +2,13 @@
 //! what could not be told. Readable at 80 columns, without colour and without UTF-8.
 
 use super::command_line::command_line;
+use super::number::significant;
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, NotDecided, OriginView, Quantity, RuledOut, Severity, Tier,
-    Who,
+    Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView, Quantity, RuledOut,
+    Severity, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -144,6 +145,63 @@ fn some_of(ids: &[&str]) -> String {
     }
 }
 
+/// Kernel, CPUs and memory, as far as they are known.
+fn host(look: &LookView) -> Vec<String> {
+    let kernel = look.kernel.as_deref().map(|kernel| format!("kernel {kernel}"));
+    let cpus = look.cpus.map(|cpus| format!("{cpus:.0} CPUs"));
+    kernel
+        .into_iter()
+        .chain(cpus)
+        .chain(look.memory_bytes.map(|memory| format!("{} of memory", words::bytes(memory))))
+        .collect()
+}
+
+/// The evidence of a listing in a few words.
+fn from_what(look: &LookView) -> String {
+    const PROFILES: [&str; 3] = ["perf-top", "perf-script", "folded"];
+    let tools: Vec<&str> = look.tools.iter().map(String::as_str).filter(|tool| !PROFILES.contains(tool)).collect();
+    let tools = tools.join(" and ");
+    let mut parts: Vec<String> = Vec::new();
+    match (look.samples, tools.as_str()) {
+        (0, _) | (_, "") => {}
+        (1, tools) => parts.push(format!("one reading of {tools}")),
+        (_, tools) => parts.push(format!("{} of {tools}", words::seconds(look.seconds))),
+    }
+    if look.tiers.iter().any(|tier| tier.tier == Tier::Stacks && tier.looked) {
+        let samples = look
+            .profile_samples
+            .map_or_else(String::new, |samples| format!(" of {} samples", significant(samples as f64, 3)));
+        parts.push(format!("a profile{samples}"));
+    }
+    if parts.is_empty() { "what was given".to_owned() } else { parts.join(" and ") }
+}
+
+/// What a rule made of its evidence: what held, what did not and what was missing. `None`: there is no such rule.
+#[must_use]
+pub fn explained(diagnosis: &Diagnosis, id: &str, style: Style) -> Option<String> {
+    let mut page = Page { style, out: String::new() };
+    let nothing: &[MissingView] = &[];
+    let (title, outcome, evidence, missing, seconds) =
+        if let Some(one) = diagnosis.findings.iter().find(|one| one.id == id) {
+            let sure = format!("found, with {} confidence", one.confidence.word());
+            (&one.title, sure, &one.evidence, one.missing.as_slice(), None)
+        } else if let Some(one) = diagnosis.not_found.iter().find(|one| one.id == id) {
+            (&one.title, "looked for and not there".to_owned(), &one.because, nothing, None)
+        } else {
+            let one = diagnosis.not_decided.iter().find(|one| one.id == id)?;
+            (&one.title, "not decided".to_owned(), &one.evidence, one.missing.as_slice(), one.needs_seconds)
+        };
+    page.line(&style.paint(BOLD, &format!("{title} ({id}): {outcome}")));
+    let known = || evidence.iter().filter(|line| line.value.is_some());
+    page.list("Holds", known().filter(|line| line.holds == Some(true)).map(evidence_words));
+    page.list("Does not hold", known().filter(|line| line.holds == Some(false)).map(evidence_words));
+    page.list("Seen beside", known().filter(|line| line.holds.is_none()).map(evidence_words));
+    let wait = seconds.map(|seconds| format!("time: it takes a look of {}", words::seconds(seconds)));
+    let missing = missing.iter().map(|missing| format!("{} ({})", missing.what, missing.why));
+    page.list("Missing", wait.into_iter().chain(missing));
+    Some(page.end())
+}
+
 struct Page {
     style: Style,
     out: String,
@@ -194,6 +252,18 @@ impl Page {
         }
     }
 
+    /// A heading and a line for each; nothing where there is none.
+    fn list(&mut self, heading: &str, lines: impl Iterator<Item = String>) {
+        let mut lines = lines.peekable();
+        if lines.peek().is_none() {
+            return;
+        }
+        self.heading(heading);
+        for line in lines {
+            self.out.push_str(&wrap(&printable(&line), self.columns(), "  - ", "    "));
+        }
+    }
+
     fn heading(&mut self, text: &str) {
         self.out.push('\n');
         let painted = self.style.paint(BOLD, text);
@@ -211,6 +281,10 @@ impl Page {
         let painted = if found == 0 { self.style.paint(BOLD, &word) } else { self.style.paint(WARNING, &word) };
         self.line(&painted);
         let look = &diagnosis.look;
+        if !look.tools.is_empty() {
+            self.head_of_listing(diagnosis);
+            return;
+        }
         let when = look.from.as_deref().map_or_else(String::new, |from| format!(" from {from}"));
         let is_sampled = look.tiers.iter().any(|tier| tier.tier == Tier::Counters);
         let mut said = vec![if is_sampled {
@@ -218,10 +292,24 @@ impl Page {
         } else {
             format!("Looked at {}", look.subject)
         }];
-        said.extend(look.kernel.as_deref().map(|kernel| format!("kernel {kernel}")));
-        said.extend(look.cpus.map(|cpus| format!("{cpus:.0} CPUs")));
-        said.extend(look.memory_bytes.map(|memory| format!("{} of memory", words::bytes(memory))));
+        said.extend(host(look));
         self.paragraph(&format!("{}.", said.join(", ")), 0);
+    }
+
+    /// What was decided, from what: `From 47 s of vmstat and a profile of 381,000 samples: compaction-storm.`
+    fn head_of_listing(&mut self, diagnosis: &Diagnosis) {
+        let look = &diagnosis.look;
+        let found: Vec<&str> = diagnosis
+            .findings
+            .iter()
+            .filter(|finding| !finding.is_caveat())
+            .map(|finding| finding.id.as_str())
+            .collect();
+        let found = if found.is_empty() { "no trouble with memory".to_owned() } else { found.join(", ") };
+        self.paragraph(&format!("From {}: {found}.", from_what(look)), 0);
+        let of = host(look);
+        let of = if of.is_empty() { String::new() } else { format!(": {}", of.join(", ")) };
+        self.paragraph(&format!("{}{of}.", look.subject), 0);
     }
 
     fn finding(&mut self, place: usize, finding: &Finding) {
@@ -249,6 +337,10 @@ impl Page {
         }
         if !finding.leads_to.is_empty() {
             self.labelled("Leads to", &effects(&finding.leads_to));
+        }
+        if let Some(command) = &finding.decide {
+            // Never broken: it is there to be copied.
+            self.line(&format!("   Decide it{}{}", " ".repeat(LABEL - "Decide it".len()), printable(command)));
         }
         match &finding.change {
             Some(change) => self.change("Try first", change),

@@ -2,6 +2,8 @@
 //!
 //!     posted FOLDER [NAME]
 
+use pagewise_core::report::findings;
+use pagewise_core::report::text::Style;
 use pagewise_testkit::posted::{Outcome, cases, judge};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,6 +21,13 @@ fn main() -> Result<(), String> {
         println!("{:18} {:50} found {:?} expected {:?}", outcome.words(), case.name, judged.found, case.expect);
         for why in &judged.left_out {
             println!("{:18}   left out: {why}", "");
+        }
+        if let Some(diagnosis) = judged.diagnosis.as_ref().filter(|_| !name.is_empty()) {
+            for id in judged.case.expect.iter().chain(&judged.found) {
+                if let Some(text) = findings::explained(diagnosis, id, Style::default()) {
+                    println!("{text}");
+                }
+            }
         }
     }
     for ((kind, outcome), count) in counts {

@@ -65,6 +65,8 @@ pub struct Judged {
     pub found: Vec<String>,
     /// Files that were left out, and why.
     pub left_out: Vec<String>,
+    /// The whole of it, where anything could be read.
+    pub diagnosis: Option<Diagnosis>,
 }
 
 /// Reads a case as `diagnose --import auto:FILE` does, knowing no more than what was posted beside it: the kernel.
@@ -79,14 +81,16 @@ pub fn judge(case: Case) -> Judged {
     let imported = match import::open(&files, &assumed) {
         Ok(imported) => imported,
         Err(error) => {
-            return Judged { case, outcome: Outcome::NotRead, found: Vec::new(), left_out: vec![error.to_string()] };
+            let left_out = vec![error.to_string()];
+            return Judged { case, outcome: Outcome::NotRead, found: Vec::new(), left_out, diagnosis: None };
         }
     };
     let Ok(look) = Look::of(&imported);
     let diagnosis = diagnose(&look, &case.name);
     let found: Vec<String> = diagnosis.findings.iter().map(|finding| finding.id.clone()).collect();
     let outcome = outcome(&case, &diagnosis);
-    Judged { case, outcome, found, left_out: imported.left_out().map(str::to_owned).collect() }
+    let left_out = imported.left_out().map(str::to_owned).collect();
+    Judged { case, outcome, found, left_out, diagnosis: Some(diagnosis) }
 }
 
 fn outcome(case: &Case, diagnosis: &Diagnosis) -> Outcome {

@@ -35,6 +35,9 @@ pub(crate) struct DiagnoseArgs {
     /// How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
     length: Option<Seconds>,
+    /// Say what one rule made of the evidence instead: what held, what did not and what was missing
+    #[arg(long, value_name = "ID", value_parser = rule_id)]
+    explain: Option<String>,
     /// Exit 1 when a finding is at least this severe
     #[arg(long, value_name = "SEVERITY", value_parser = ["low", "medium", "high"])]
     fail_on: Option<String>,
@@ -64,6 +67,9 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
     };
     if global.json {
         output::json(&diagnosis);
+    } else if let Some(id) = &args.explain {
+        let text = findings::explained(&diagnosis, id, output::style(&global.color));
+        output::data(&text.unwrap_or_default());
     } else {
         let text = if global.verbose > 0 { findings::text_in_full } else { findings::text };
         output::data(&text(&diagnosis, output::style(&global.color)));
@@ -73,6 +79,13 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
         least.is_some_and(|least| diagnosis.findings.iter().any(|finding| finding.severity >= least))
     });
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The id of a rule.
+fn rule_id(text: &str) -> Result<String, String> {
+    let is_one = finding::rules::ALL.iter().any(|rule| rule.id == text);
+    let ids = || finding::rules::ALL.iter().map(|rule| rule.id).collect::<Vec<_>>().join(", ");
+    if is_one { Ok(text.to_owned()) } else { Err(format!("there is no such finding; ids are {}", ids())) }
 }
 
 fn of_file(file: &Path) -> Result<Diagnosis, Failure> {
