@@ -35,7 +35,7 @@ pub(super) fn files(bytes: &[u8]) {
 }
 
 pub(super) fn file_samples() -> Vec<Vec<u8>> {
-    const FILES: [&str; 11] = [
+    const FILES: [&str; 12] = [
         "nr_free_pages 1000\nnr_dirty -3\npgfault 5\nallocstall_normal 7\nthp_fault_alloc 9\n",
         "MemTotal:       24683520 kB\nMemFree: 100 kB\nHugePages_Total:       0\nHugepagesize:       2048 kB\n",
         "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 5 1 2\nctxt 9\nbtime 1\nprocesses 3\n",
@@ -45,6 +45,7 @@ pub(super) fn file_samples() -> Vec<Vec<u8>> {
         "Node 0, zone      DMA      1      1      0\nNode 0, zone   Normal      1      2      3\n",
         "some avg10=0.12 avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=3\n",
         "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/sda2\\040x partition 1020 4 -2\n/swap file 8 0 5\n",
+        "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t12\t1\nmemory\t4\t48211\t1\nnet_cls\t0\t1\t1\n",
         "254 0 vda 10 0 100 1 20 0 200 1 0 1 1\n254 1 vda1 10 0 100 1 20 0 200 1 0 1 1\n",
         "9 (kswapd0) (x)) S 2 0 0 0 -1 2360384 0 0 0 0 1 2 0 0 20 0 1 0 55 0 0 18446744073709551615 0 0 0 0 0 0 0\n",
         "Name:\tjava\nVmRSS:\t 100 kB\nRssAnon:\t 90 kB\nVmSwap:\t 1 kB\nThreads:\t5\n",
@@ -156,7 +157,7 @@ mod tests {
                 })
                 .count()
         };
-        let understood = file_samples().iter().take(7).filter(|text| of_whom(text) > 0).count();
-        assert_eq!(understood, 7, "each of the first is a file of its own");
+        let understood = file_samples().iter().take(8).filter(|text| of_whom(text) > 0).count();
+        assert_eq!(understood, 8, "each of the first is a file of its own");
     }
 }
