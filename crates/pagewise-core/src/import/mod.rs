@@ -85,8 +85,11 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Sosreport, "sosreport"),
 ];
 
+/// Whether a line is of a kind's text and of no other.
+type Recognises = fn(&str) -> bool;
+
 /// How the text of a kind is told, from any one of its lines.
-const RECOGNISED: &[(Kind, fn(&str) -> bool)] = &[
+const RECOGNISED: &[(Kind, Recognises)] = &[
     (Kind::Collectl, collectl::recognises),
     (Kind::Sar, sar::recognises),
     (Kind::Nmon, nmon::recognises),
@@ -103,7 +106,7 @@ const RECOGNISED: &[(Kind, fn(&str) -> bool)] = &[
 /// What a text holds: a thread that somebody pasted has the listings of several tools.
 #[must_use]
 pub fn kinds_in(text: &str) -> Vec<Kind> {
-    let mut left: Vec<(Kind, fn(&str) -> bool)> = RECOGNISED.to_vec();
+    let mut left: Vec<(Kind, Recognises)> = RECOGNISED.to_vec();
     let mut found = Vec::new();
     for line in text.lines().filter_map(pasted::as_printed) {
         left.retain(|(kind, recognises)| {

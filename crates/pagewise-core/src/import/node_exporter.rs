@@ -241,7 +241,7 @@ impl NodeExporter {
             return Ok(());
         };
         let Meaning { source, name, labels, unit, moves, .. } = &meaning;
-        let taken = Taken { source: *source, name, labels, unit: *unit, moves: *moves, value };
+        let taken = Taken { source, name, labels, unit: *unit, moves: *moves, value };
         self.snapshots.put(&taken, sample.at, number)?;
         if meaning.is_of_cpu {
             self.snapshots.add(&Taken { labels: "", ..taken }, sample.at)?;

@@ -15,7 +15,7 @@ use crate::kernel_text::{buddyinfo, meminfo, psi, stat, vmstat};
 use crate::recording::GapReason;
 use std::collections::{BTreeSet, VecDeque};
 
-const REMEDY: &str = "give the text of /proc/vmstat, /proc/meminfo, /proc/stat, /proc/buddyinfo or /proc/pressure/memory, best \
+const REMEDY: &str = "give the text of /proc/vmstat, /proc/meminfo, /proc/stat, /proc/buddyinfo or /proc/pressure/*, best \
                       twice with `date` in front of each";
 
 /// A file that is understood.

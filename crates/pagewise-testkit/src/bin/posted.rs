@@ -3,7 +3,7 @@
 //!     posted FOLDER [NAME]
 
 use pagewise_core::report::findings;
-use pagewise_core::report::text::Style;
+use pagewise_core::report::Style;
 use pagewise_testkit::posted::{Outcome, cases, judge};
 use std::collections::BTreeMap;
 use std::path::Path;
