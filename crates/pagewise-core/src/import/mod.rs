@@ -129,7 +129,8 @@ impl Problem {
 /// The kind whose listings have such a header, or begin with such a line.
 #[must_use]
 pub fn headed(line: &str) -> Option<Kind> {
-    const OWN: [(Kind, fn(&str) -> bool); 5] = [
+    type Recognises = fn(&str) -> bool;
+    const OWN: [(Kind, Recognises); 5] = [
         (Kind::Nmon, nmon::recognises),
         (Kind::Atop, atop::recognises),
         (Kind::Top, top::recognises),

@@ -363,8 +363,7 @@ impl Sar {
     /// A line of headings right below a header belongs to it: a mailer broke it.
     fn goes_on(&mut self, words: &[&str], number: usize) -> bool {
         let is_heading = |word: &&str| word.contains(['/', '%']) || word.starts_with("kb") || is_known(word);
-        let is_rest =
-            number == self.headed_in + 1 && !self.header.is_empty() && words.iter().all(|word| is_heading(&word));
+        let is_rest = number == self.headed_in + 1 && !self.header.is_empty() && words.iter().all(is_heading);
         if is_rest && self.header.len() + words.len() <= 64 {
             self.header.extend(words.iter().map(|word| (*word).to_owned()));
             self.headed_in = number;
@@ -762,7 +761,7 @@ fn is_no_number(word: &str) -> bool {
 fn average(words: &[&str]) -> Option<usize> {
     let is_word = |word: &&str| !word.contains(['%', '/']) && !word.starts_with(|c: char| c.is_ascii_digit());
     let ends = |word: &&str| word.ends_with([':', '：']);
-    let at = words.iter().take(3).take_while(|word| is_word(word)).position(|word| ends(&word))?;
+    let at = words.iter().take(3).take_while(|word| is_word(word)).position(ends)?;
     let is_other = matches!(words[0], "avg-cpu:" | "Time:" | "Linux") || is_disk(words[0]);
     (!is_other).then_some(at + 1)
 }
