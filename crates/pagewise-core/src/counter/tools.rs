@@ -218,7 +218,7 @@ pub const COLUMNS: &[Column] = &[
         .collectl(&[(Brief, "Cach", 1), (VerboseMemory, "Cached", 1), (Plot, "[MEM]Cached", 1)])
         .nmon(&[("MEM", "cached")])
         .atop(&[("MEM", "cache")])
-        .top(&[("Mem", "cached"), ("Swap", "cached")]),
+        .top(&[("Mem", "cached"), ("Mem", "cach"), ("Swap", "cached")]),
     // Cached, and from procps-ng 3.3.10 on reclaimable slab, too: not the kernel's `Cached`.
     size("page_cache").vmstat("cache"),
     // Buffers, cached and reclaimable slab together (procps-ng from 3.3.10 on).

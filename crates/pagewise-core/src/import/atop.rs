@@ -22,6 +22,9 @@ const REMEDY: &str = "give the text of `atop -r FILE` or `atop 10 6 > FILE`; `at
 /// Lines that hold something for which there are columns.
 const LINES: [&str; 8] = ["PRC", "CPU", "CPL", "MEM", "SWP", "PAG", "PSI", "DSK"];
 
+/// A count that is 0 where atop does not know the kernel's name for it.
+const STALLS: &str = "allocstall_per_second";
+
 /// What all CPU time is made of; guests are in `user`.
 const TIMES: [&str; 6] = ["sys", "user", "irq", "idle", "wait", "steal"];
 
@@ -31,6 +34,9 @@ struct Screen {
     /// Seconds it is about.
     elapsed: Option<f64>,
     is_since_boot: bool,
+    /// CPU seconds of all processes, and percent of one CPU in programs and kernel: one divided by the other is the length.
+    ran: f64,
+    percent: f64,
     /// Lines that were there, once each.
     seen: BTreeSet<String>,
     shares: Vec<(&'static Column, f64)>,
@@ -55,6 +61,8 @@ pub(super) struct Atop {
     threads: Threads,
     disks: Disks,
     cpus: BTreeSet<String>,
+    /// Counts that were seen with more than 0.
+    counting: BTreeSet<&'static str>,
     tables_left: BTreeSet<String>,
 }
 
@@ -80,7 +88,7 @@ fn seconds(word: &str) -> Option<f64> {
     let mut digits = String::new();
     for c in word.chars() {
         let length = match c {
-            '0'..='9' => {
+            '0'..='9' | '.' => {
                 digits.push(c);
                 continue;
             }
@@ -90,11 +98,11 @@ fn seconds(word: &str) -> Option<f64> {
             'd' => 86_400.0,
             _ => return None,
         };
-        sum += digits.parse::<u32>().ok().map(f64::from)? * length;
+        sum += digits.parse::<f64>().ok().filter(|number| *number < 1e9)? * length;
         digits.clear();
     }
     if !digits.is_empty() {
-        sum += digits.parse::<u32>().ok().map(f64::from)?;
+        sum += digits.parse::<f64>().ok().filter(|number| *number < 1e9)?;
     }
     (sum > 0.0).then_some(sum)
 }
@@ -142,6 +150,7 @@ impl Atop {
             threads: Threads::default(),
             disks: Disks::default(),
             cpus: BTreeSet::new(),
+            counting: BTreeSet::new(),
             tables_left: BTreeSet::new(),
         }
     }
@@ -236,6 +245,11 @@ impl Atop {
                     _ => {}
                 }
             }
+            match (name.as_str(), label) {
+                ("PRC", "sys" | "user") => screen.ran += seconds(word).unwrap_or(0.0),
+                ("CPU", "sys" | "user") => screen.percent += word.strip_suffix('%').and_then(decimal).unwrap_or(0.0),
+                _ => {}
+            }
             if (name.as_str(), label) == ("CPL", "numcpu") {
                 self.listing.about("cpus", word);
             }
@@ -254,7 +268,12 @@ impl Atop {
                 ("DSK", "disk_busy_percent") => disk.busy = Some(value),
                 ("DSK", _) => disk.wait = Some(value),
                 _ if column.counts == Counts::Share => screen.shares.push((column, value)),
-                _ if column.is_rate() => screen.counted.push((column, value)),
+                _ if column.is_rate() => {
+                    if value > 0.0 {
+                        self.counting.insert(column.name);
+                    }
+                    screen.counted.push((column, value));
+                }
                 _ => screen.levels.push((column, value)),
             }
         }
@@ -304,8 +323,18 @@ impl Atop {
     }
 
     fn rates(&mut self, screen: Screen) -> Result<(), Problem> {
+        // Of a CPU or more the rounding to a percent does not matter.
+        let is_told = screen.percent >= 100.0 && screen.ran >= 1.0;
+        let worked_out = || is_told.then(|| (screen.ran / screen.percent * 100.0).round().max(1.0));
+        let elapsed = screen.elapsed.or_else(worked_out);
+        if let Some(seconds) = elapsed.filter(|_| screen.elapsed.is_none()) {
+            self.listing.mark(
+                screen.at,
+                format!("atop: no heading says the interval; by the CPU time of processes it was about {seconds} s"),
+            );
+        }
         let mut values = screen.shares;
-        match screen.elapsed {
+        match elapsed {
             Some(seconds) => values.extend(screen.counted.into_iter().map(|(column, count)| (column, count / seconds))),
             None => self.no_interval |= !screen.counted.is_empty(),
         }
@@ -374,6 +403,13 @@ impl Parser for Atop {
             self.listing.about("cpus", self.cpus.len().to_string());
         }
         std::mem::take(&mut self.threads).put(&mut self.listing)?;
+        // Before 2.3 atop looked for `allocstall`, which has been one name per zone since kernel 4.8: it found none and printed 0.
+        if !self.counting.contains(STALLS) {
+            let is_it = |column: &super::listing::ListedSeries| column.name == STALLS;
+            let columns: Vec<u32> =
+                (0..).zip(&self.listing.columns).filter(|(_, column)| is_it(column)).map(|(at, _)| at).collect();
+            self.listing.leave_out(&columns);
+        }
         if self.no_interval {
             self.listing.gap(
                 Some(SOURCE),
@@ -451,7 +487,7 @@ mod tests {
 
     #[test]
     fn a_screen_without_its_heading_has_shares_and_levels_and_no_rates() {
-        let pasted: String = OLD.lines().skip(1).map(|line| format!("{line}\n")).collect();
+        let pasted: String = OLD.lines().skip(2).map(|line| format!("{line}\n")).collect();
         let imported = recording(&[(Kind::Atop, &pasted)]);
         assert!(near(values(&imported, SOURCE, "cpu_system_percent")[0], 1.10 / 8.0));
         assert!(values(&imported, SOURCE, "pswpout_per_second").is_empty());
@@ -460,6 +496,16 @@ mod tests {
         assumed.about("interval", "600s").unwrap();
         let with = super::super::tests::with(&[(Kind::Atop, &pasted)], &assumed);
         assert_eq!(values(&with, SOURCE, "pswpout_per_second"), [100.0]);
+    }
+
+    #[test]
+    fn the_cpu_time_of_processes_tells_the_interval_that_no_heading_says() {
+        let text = "PRC | sys  14.00s | user   0.36s | #proc    338 | #zombie    0 | #exit      0 |\n\
+            CPU | sys    764% | user     20% | irq       1% | idle     11% | wait      3% |\n\
+            PAG | scan  61632 | stall      0 |              | swin       0 | swout      0 |\n";
+        let imported = recording(&[(Kind::Atop, text)]);
+        assert_eq!(values(&imported, SOURCE, "pages_scanned_per_second"), [30_816.0]);
+        assert!(imported.marks().unwrap().iter().any(|mark| mark.text.contains("about 2 s")));
     }
 
     #[test]

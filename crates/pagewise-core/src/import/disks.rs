@@ -70,7 +70,7 @@ fn put(listing: &mut Listing, at: i64, name: &str, labels: &str, value: Option<f
 fn is_whole(disk: &Disk, all: &[Disk]) -> bool {
     const IN_MEMORY: [&str; 4] = ["loop", "ram", "zram", "fd"];
     let name = disk.name.as_str();
-    let numbered = |begin: &str| name.strip_prefix(begin).is_some_and(|rest| is_number(rest));
+    let numbered = |begin: &str| name.strip_prefix(begin).is_some_and(is_number);
     if IN_MEMORY.into_iter().any(numbered) {
         return false;
     }

@@ -167,6 +167,15 @@ impl Listing {
         self.put(at, column, value as i64 as u64)
     }
 
+    /// Takes all numbers of these columns away.
+    pub(super) fn leave_out(&mut self, columns: &[u32]) {
+        for row in self.rows.values_mut() {
+            let before = row.len();
+            row.retain(|(column, _)| !columns.contains(column));
+            self.held -= before - row.len();
+        }
+    }
+
     /// An instant with all its numbers away.
     pub(super) fn leave_out_instant(&mut self, at: i64) {
         self.held -= self.rows.remove(&at).map_or(0, |row| row.len());

@@ -151,7 +151,7 @@ impl FromStr for Kind {
         let plain = match plain.as_str() {
             "sos" => "sosreport",
             // The same headings, read by the same code.
-            "mpstat" | "iostat" => "sar",
+            "mpstat" | "iostat" | "pidstat" => "sar",
             plain => plain,
         };
         let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);

@@ -21,6 +21,9 @@ const REMEDY: &str = "give the file that `nmon -f -t -s 10 -c 60` writes, as it 
 /// Numbers that are kept until the end of a file.
 const MOST_NUMBERS: usize = 1 << 24;
 
+/// No host runs without it: where it never counts, nmon read `/proc/vmstat` by places that had moved (versions to 13).
+const FAULTS: &str = "pgfault_per_second";
+
 /// Counters whose names changed between kernels, by their series.
 const RENAMED: [&str; 4] = ["allocstall_per_second", "pgscank_per_second", "pgscand_per_second", "pgsteal_per_second"];
 
@@ -214,13 +217,14 @@ impl Nmon {
             let at = self.listing.instant(&mut running, time, time >= DAY, 0);
             instants.insert(i64::from(number), at);
             // Rates of the first snapshot that need the one before are 0, and not known (`proc_first_time` in lnmon.c).
+            let is_misread = !self.counting.contains(FAULTS);
             let is_unknown = |column: &Column| {
                 (index == 0 && matches!(column.name, "context_switches_per_second" | "forks_per_second"))
                     || (RENAMED.contains(&column.name) && !self.counting.contains(column.name))
             };
             let mut values = snapshot.levels;
             let seconds = before.map(|before| at.saturating_sub(before) as f64 / SECOND as f64);
-            if let Some(seconds) = seconds.filter(|seconds| *seconds >= 1.0) {
+            if let Some(seconds) = seconds.filter(|seconds| *seconds >= 1.0 && !is_misread) {
                 values.extend(snapshot.counted.into_iter().map(|(column, count)| (column, count / seconds)));
             }
             values.retain(|(column, _)| !is_unknown(column));
@@ -283,8 +287,14 @@ impl Parser for Nmon {
             return Err(self.listing.nothing("snapshot of nmon", REMEDY));
         }
         self.take()?;
+        let is_misread = self.headers.contains_key("VM") && !self.counting.contains(FAULTS);
+        if is_misread {
+            let detail =
+                "what VM counted was left out: not one page fault is in it, so nmon took other counters for these";
+            self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
+        }
         let never: Vec<&str> = RENAMED.into_iter().filter(|name| !self.counting.contains(name)).collect();
-        if !never.is_empty() && self.headers.contains_key("VM") {
+        if !never.is_empty() && !is_misread && self.headers.contains_key("VM") {
             let detail = format!(
                 "{} are 0 in all of it and were left out: nmon prints 0 for counters that the kernel has under other names",
                 never.join(", ")
@@ -346,11 +356,11 @@ mod tests {
     #[test]
     fn kswapd_and_zones_of_an_old_kernel() {
         let text = "AAA,progname,nmon_x86_64_rhel5\nAAA,OS,Linux,2.6.18-194.el5,#1 SMP,x86_64\nAAA,cpus,16\n\
-            VM,Paging and Virtual Memory,nr_dirty,pswpout,allocstall,pgsteal_high,pgsteal_normal,pgsteal_dma,pgscan_direct_high,pgscan_direct_normal\n\
+            VM,Paging and Virtual Memory,nr_dirty,pgfault,pswpout,allocstall,pgsteal_high,pgsteal_normal,pgsteal_dma,pgscan_direct_high,pgscan_direct_normal\n\
             CPU_ALL,CPU Total host,User%,Sys%,Wait%,Idle%,Busy,CPUs\n\
             TOP,%CPU Utilisation\nTOP,+PID,Time,%CPU,%Usr,%Sys,Size,ResSet,ResText,ResData,ShdLib,MinorFault,MajorFault,Command\n\
-            ZZZZ,T0001,10:00:00,18-JUN-2012\nCPU_ALL,T0001,14.5,13.6,17.8,54.1,,16\nVM,T0001,9,100,7,1,2,3,4,5\n\
-            ZZZZ,T0002,10:01:00,18-JUN-2012\nCPU_ALL,T0002,13.1,55.4,4.4,27.1,,16\nVM,T0002,9,600,120,60,600,0,60,540\n\
+            ZZZZ,T0001,10:00:00,18-JUN-2012\nCPU_ALL,T0001,14.5,13.6,17.8,54.1,,16\nVM,T0001,9,5000,100,7,1,2,3,4,5\n\
+            ZZZZ,T0002,10:01:00,18-JUN-2012\nCPU_ALL,T0002,13.1,55.4,4.4,27.1,,16\nVM,T0002,9,6000,600,120,60,600,0,60,540\n\
             TOP,0000341,T0002,99.10,0.00,99.10,0,0,0,0,0,0,0,kswapd0\n\
             TOP,0000999,T0002,99.10,0.00,99.10,512,0,0,0,0,0,0,kswapd1\n\
             TOP,0001000,T0002,0.30,0.00,0.30,512,0,0,0,0,0,0,sshd\n";
@@ -363,6 +373,17 @@ mod tests {
             timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd1").is_empty(),
             "it has memory: a program"
         );
+    }
+
+    #[test]
+    fn counters_without_a_page_fault_are_those_of_other_places() {
+        let text = "AAA,progname,nmon\nVM,Paging and Virtual Memory,nr_dirty,pgfault,pswpout,allocstall\n\
+            CPU_ALL,CPU Total host,User%,Sys%,Wait%,Idle%\n\
+            ZZZZ,T0001,10:00:00,18-JUN-2012\nCPU_ALL,T0001,1.0,2.0,3.0,94.0\nVM,T0001,-1,-1,0,3006964\n\
+            ZZZZ,T0002,10:00:10,18-JUN-2012\nCPU_ALL,T0002,1.0,2.0,3.0,94.0\nVM,T0002,-1,0,0,635\n";
+        let imported = recording(&[(Kind::Nmon, text)]);
+        assert!(values(&imported, SOURCE, "allocstall_per_second").is_empty());
+        assert!(imported.gaps().iter().any(|gap| gap.detail.contains("not one page fault")));
     }
 
     #[test]

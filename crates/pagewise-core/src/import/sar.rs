@@ -1,15 +1,17 @@
-//! What sysstat prints (versions 5 to 12): `sar` as text, `mpstat` and `iostat`, in any locale and either clock.
+//! What sysstat prints (versions 4 to 12): `sar` as text, `mpstat`, `iostat` and `pidstat`, in any locale and either clock.
 //!
 //! A header is a line whose first word behind its time is no number; under it stand rows until the next one. Columns go by
 //! their names, so sections, tools and versions need not be known. Of single CPUs and interrupts the whole counts; single
 //! CPUs are averaged where all of them are there and no row of the whole is. Averages are left out unless there is nothing else.
-//! iostat has no clock in its rows: a report is an instant, by the line of a time above it (`-t`) or by the interval.
+//! iostat has no clock in its rows: a report is an instant, by the line of a time above it (`-t`) or by the interval. Of
+//! processes only the kernel's threads are taken. Rows and headings that a mailer broke in two are put together again.
 
 use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
 use super::shares;
-use super::times::{DAY, SECOND, dated_clock, day};
+use super::threads::{Threads, kernel_thread};
+use super::times::{DAY, Half, SECOND, dated_clock, day};
 use super::words::{decimal, quoted, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Column, Counts};
@@ -24,6 +26,12 @@ const WHOLE: [(&str, &str); 3] = [("CPU", "all"), ("INTR", "sum"), ("NODE", "all
 
 /// Tables whose rows are disks.
 const DISKS: [&str; 3] = ["DEV", "Device", "Device:"];
+
+/// The tools of sysstat that are read here, as a command above a listing has them.
+const TOOLS: [&str; 4] = ["sar", "iostat", "mpstat", "pidstat"];
+
+/// Shares that may be more than all.
+const BEYOND_ALL: [&str; 2] = ["commit_percent", "reclaim_efficiency_percent"];
 
 /// Headings of tables about processes (pidstat), whose shares are not those of the host.
 const PROCESSES: [&str; 4] = ["PID", "UID", "TGID", "COMM"];
@@ -60,8 +68,28 @@ struct Reports {
     next: Option<i64>,
     has_disks: bool,
     has_times: bool,
+    /// `-y` leaves the first one out.
+    is_without_first: bool,
     /// The first one, if it is over the time since boot.
     since_boot: Option<i64>,
+}
+
+/// Where share, command and user stand in a table of processes.
+#[derive(Clone, Copy, Debug)]
+struct Processes {
+    share: usize,
+    command: usize,
+    user: Option<usize>,
+}
+
+/// A row that is shorter than its header: the rest may stand in the next line.
+#[derive(Debug)]
+struct Broken {
+    time: Option<i64>,
+    words: Vec<String>,
+    number: usize,
+    line: String,
+    is_average: bool,
 }
 
 /// A row of averages, and the header it stood under.
@@ -81,8 +109,17 @@ pub(super) struct Sar {
     header: Vec<String>,
     /// The time in front of it. `None`: it had none.
     headed: Option<i64>,
+    /// The line it stood in.
+    headed_in: usize,
     /// Whether the table under that header is not imported.
     is_left: bool,
+    processes: Option<Processes>,
+    has_processes: bool,
+    threads: Threads,
+    broken: Option<Broken>,
+    /// Headers that had rows.
+    filled: BTreeSet<Vec<String>>,
+    last: i64,
     sections: BTreeMap<Vec<String>, Section>,
     single: Option<Single>,
     /// Single CPUs that could not stand for all.
@@ -94,6 +131,7 @@ pub(super) struct Sar {
     /// A banner was seen, and no report behind it.
     is_begun: bool,
     averages: Vec<Average>,
+    has_averages: bool,
     rows: usize,
     has_times: bool,
     /// Tables by their first column, and columns of the others, that are not imported.
@@ -137,7 +175,14 @@ impl Sar {
             cpus: None,
             header: Vec::new(),
             headed: None,
+            headed_in: 0,
             is_left: false,
+            processes: None,
+            has_processes: false,
+            threads: Threads::default(),
+            broken: None,
+            filled: BTreeSet::new(),
+            last: 0,
             sections: BTreeMap::new(),
             single: None,
             lone: BTreeSet::new(),
@@ -146,6 +191,7 @@ impl Sar {
             reports: Reports::default(),
             is_begun: false,
             averages: Vec::new(),
+            has_averages: false,
             rows: 0,
             has_times: false,
             tables_left: BTreeSet::new(),
@@ -247,7 +293,7 @@ impl Sar {
             }
             None => self.reports.count.saturating_mul(self.interval.unwrap_or(SECOND)),
         };
-        if self.is_begun && self.reports.since_boot.is_none() && self.reports.count == 0 {
+        if self.is_begun && !self.reports.is_without_first && self.reports.count == 0 {
             self.reports.since_boot = Some(self.reports.at);
         }
         self.is_begun = false;
@@ -260,11 +306,10 @@ impl Sar {
         self.headed.is_none() && self.header.first().is_some_and(|first| first == "avg-cpu:" || is_disk(first))
     }
 
-    fn header(&mut self, words: &[&str], time: Option<i64>) -> Result<(), Problem> {
-        const MOST: usize = 200;
+    fn header(&mut self, words: &[&str], time: Option<i64>, number: usize) -> Result<(), Problem> {
         self.header = words.iter().map(|word| (*word).to_owned()).collect();
         self.headed = time;
-        self.is_left = false;
+        self.headed_in = number;
         if self.is_iostat() {
             let is_disks = is_disk(words[0]);
             // Without CPU shares above it a table of disks is a report of its own.
@@ -273,26 +318,98 @@ impl Sar {
             }
             self.reports.has_disks = is_disks;
         }
+        self.judge_header();
+        Ok(())
+    }
+
+    /// What of the table under the header is taken.
+    fn judge_header(&mut self) {
+        const MOST: usize = 200;
+        self.is_left = false;
+        self.processes = None;
+        let header = self.header.clone();
+        let words: Vec<&str> = header.iter().map(String::as_str).collect();
         // Of interrupts only the sum of all is taken, and the rest are its parts.
         if words.first() == Some(&"INTR") {
-            return Ok(());
+            return;
         }
-        if is_of_processes(words) || !words.iter().any(|word| is_known(word)) {
+        if is_of_processes(&words) {
+            let place = |name: &str| words.iter().position(|word| *word == name);
+            let (share, command) = (place("%CPU"), place("Command"));
+            let of = |(share, command)| Processes { share, command, user: place("UID").or(place("USER")) };
+            self.processes = share.zip(command).map(of);
+            self.has_processes = true;
+        }
+        if is_of_processes(&words) || !words.iter().any(|word| is_known(word)) {
             self.is_left = true;
+            if self.processes.is_some() {
+                return;
+            }
             if self.tables_left.len() < MOST {
                 let name: Vec<String> = words.iter().take(2).map(|word| quoted(word)).collect();
                 self.tables_left.insert(name.join(" "));
             }
-            return Ok(());
+            return;
         }
-        for word in words {
+        for word in &words {
             let is_item = WHOLE.iter().any(|(item, _)| item == word) || is_disk(word) || *word == "avg-cpu:";
             let is_used = matches!(*word, "r_await" | "w_await" | "r/s" | "w/s");
             if !is_item && !is_used && !is_known(word) && self.columns_left.len() < MOST {
                 self.columns_left.insert(quoted(word));
             }
         }
-        Ok(())
+    }
+
+    /// A line of headings right below a header belongs to it: a mailer broke it.
+    fn goes_on(&mut self, words: &[&str], number: usize) -> bool {
+        let is_heading = |word: &&str| word.contains(['/', '%']) || word.starts_with("kb") || is_known(word);
+        let is_rest = number == self.headed_in + 1 && !self.header.is_empty() && words.iter().all(is_heading);
+        if is_rest && self.header.len() + words.len() <= 64 {
+            self.header.extend(words.iter().map(|word| (*word).to_owned()));
+            self.headed_in = number;
+            self.judge_header();
+        }
+        is_rest
+    }
+
+    /// The rest of a row that a mailer broke.
+    fn mend(&mut self, words: &[&str]) -> Result<(), Problem> {
+        let Some(mut broken) = self.broken.take() else { return Ok(()) };
+        broken.words.extend(words.iter().map(|word| (*word).to_owned()));
+        if broken.words.len() < self.header.len() {
+            self.broken = Some(broken);
+            return Ok(());
+        }
+        if broken.words.len() > self.header.len() {
+            self.listing.reject(broken.number, &broken.line);
+            return Ok(());
+        }
+        let words: Vec<&str> = broken.words.iter().map(String::as_str).collect();
+        if broken.is_average {
+            self.average(&words, broken.number, &broken.line)
+        } else {
+            self.row(broken.time, &words, broken.number, &broken.line)
+        }
+    }
+
+    fn give_up_broken(&mut self) {
+        if let Some(broken) = self.broken.take().filter(|broken| !broken.is_average) {
+            self.listing.reject(broken.number, &broken.line);
+        }
+    }
+
+    /// A row of pidstat.
+    fn process(&mut self, of: Processes, time: i64, words: &[&str], number: usize) {
+        let share = words.get(of.share).and_then(|word| decimal(word));
+        let (Some(share), Some(_)) = (share, words.get(of.command)) else { return };
+        let command = words[of.command..].join(" ");
+        let command = command.trim_start_matches("|__");
+        let is_program = of.user.is_some_and(|place| !matches!(words[place], "0" | "root"));
+        let at = self.at(time, number);
+        if kernel_thread(command).is_some() && !is_program {
+            self.rows += 1;
+        }
+        self.threads.row(at, command, share, is_program);
     }
 
     /// Numbers of a row. `None`: it has a word that is no number.
@@ -306,7 +423,13 @@ impl Sar {
                 header => tools::of_sar(header),
             };
             let Some(column) = known else { continue };
-            values.push((column, number(word, column, header)?));
+            let value = number(word, column, header)?;
+            // Averages of sysstat 4 ran over: 4962552.26 % of all swap.
+            let is_share = column.counts == Counts::Share && !BEYOND_ALL.contains(&column.name);
+            let is_possible = value >= 0.0 && (!is_share || value <= 150.0);
+            if is_possible {
+                values.push((column, value));
+            }
         }
         Some(values)
     }
@@ -318,13 +441,21 @@ impl Sar {
         // `iostat -c` has its heading where the others have an item.
         let is_avg_cpu = self.header.first().is_some_and(|first| first == "avg-cpu:");
         let shifted: Vec<&str> = if is_avg_cpu { [&["avg-cpu:"], words].concat() } else { words.to_vec() };
-        let words = shifted.as_slice();
+        let mut words = shifted.as_slice();
+        // People point at a row with arrows behind it.
+        let behind = words.get(self.header.len()..).unwrap_or_default();
+        if behind.iter().all(|word| !word.contains(|c: char| c.is_ascii_digit())) {
+            words = &words[..words.len().min(self.header.len())];
+        }
         if words.len() != self.header.len() {
             // Of interrupts and of CPUs that are offline only some words are there.
             let is_whole = item.as_ref().is_none_or(|(at, name)| {
                 is_disk(name) || WHOLE.iter().any(|(own, whole)| own == name && words.get(*at) == Some(whole))
             });
-            if is_whole {
+            if is_whole && words.len() < self.header.len() && !is_avg_cpu && number > 0 {
+                let words = words.iter().map(|word| (*word).to_owned()).collect();
+                self.broken = Some(Broken { time, words, number, line: line.to_owned(), is_average: false });
+            } else if is_whole {
                 self.listing.reject(number, line);
             }
             return Ok(());
@@ -352,6 +483,10 @@ impl Sar {
         }
         let at = self.instant(time, number);
         self.rows += 1;
+        self.last = self.last.max(at);
+        if !self.filled.contains(&self.header) && self.filled.len() < 1000 {
+            self.filled.insert(self.header.clone());
+        }
         match &item {
             Some((place, name)) if is_disk(name) => {
                 let disk = self.disk(words, words[*place], &values);
@@ -485,47 +620,83 @@ impl Sar {
     }
 
     /// Behind `Average:` stand a row, or in mpstat and iostat a header first.
-    fn average(&mut self, words: &[&str]) -> Result<(), Problem> {
+    fn average(&mut self, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
         let is_header = !words.is_empty() && words.iter().all(|word| decimal(word).is_none());
         if is_header && words.iter().any(|word| is_known(word)) {
             self.flush()?;
-            return self.header(words, self.headed.or(Some(0)));
+            return self.header(words, self.headed.or(Some(0)), number);
         }
-        if self.rows == 0 && self.averages.len() < MOST_AVERAGES && !self.is_left && !words.is_empty() {
-            let at = self.headed.unwrap_or(0);
-            let words = words.iter().map(|word| (*word).to_owned()).collect();
-            self.averages.push(Average { at, header: self.header.clone(), words });
+        if self.averages.len() >= MOST_AVERAGES || self.is_left || words.is_empty() {
+            return Ok(());
         }
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        if words.len() < self.header.len() {
+            self.broken = Some(Broken { time: None, words, number, line: line.to_owned(), is_average: true });
+            return Ok(());
+        }
+        let at = self.headed.unwrap_or(0);
+        self.averages.push(Average { at, header: self.header.clone(), words });
         Ok(())
     }
 
-    /// Averages count where there is nothing else.
+    /// Averages count where a table has nothing else.
     fn take_averages(&mut self) -> Result<(), Problem> {
-        let averages = std::mem::take(&mut self.averages);
-        let first = averages.first().map_or(0, |average| average.at);
+        let filled = std::mem::take(&mut self.filled);
+        let mut averages = std::mem::take(&mut self.averages);
+        averages.retain(|average| !filled.contains(&average.header));
+        let has_rows = self.rows > 0;
+        let is_headless = averages.iter().all(|average| average.header.is_empty());
+        averages.retain(|average| !average.header.is_empty());
+        // All are over the same stretch, so they stand at one instant; tables that come again are of another.
+        let mut at = if has_rows {
+            self.last.saturating_sub(self.midnight.unwrap_or(0))
+        } else {
+            averages.first().map_or(0, |first| first.at)
+        };
+        let mut seen: BTreeSet<(Vec<String>, String)> = BTreeSet::new();
+        let before = self.rows;
         for average in &averages {
             self.header.clone_from(&average.header);
-            if self.header.is_empty() {
-                continue;
-            }
             self.headed = Some(average.at);
+            let item = average.words.first().filter(|word| decimal(word).is_none() || self.header[0] == "CPU");
+            if !seen.insert((average.header.clone(), item.cloned().unwrap_or_default())) {
+                seen = BTreeSet::from([(average.header.clone(), item.cloned().unwrap_or_default())]);
+                at = at.saturating_add(self.interval.unwrap_or(SECOND));
+            }
             let words: Vec<&str> = average.words.iter().map(String::as_str).collect();
-            // All are over the same stretch, so they stand at one instant.
-            self.row(Some(first), &words, 0, "")?;
+            self.sections.remove(&self.header);
+            self.row(Some(at), &words, 0, "an average")?;
         }
         self.flush()?;
-        if self.rows > 0 {
+        if self.rows > before && has_rows {
+            self.listing
+                .note("sar: of some tables only averages are in it; they stand at the end of the rest".to_owned());
+        } else if self.rows > before {
             self.listing.note(
                 "sar: only averages are in it; they count as one stretch, and how long it was is not in the listing"
                     .to_owned(),
             );
-        } else if !averages.is_empty() {
+        } else if !has_rows && is_headless && self.has_averages {
             return Err(Problem::of_file(
                 "only averages are in it, without the headings of their columns",
                 "give the listing with its headings",
             ));
         }
         Ok(())
+    }
+
+    /// `$ sar -u 5 10` above a listing: the interval, and whether the first report of iostat is left out.
+    fn command(&mut self, words: &[&str], tool: usize) {
+        for word in &words[tool + 1..] {
+            if word.starts_with('-') && !word.starts_with("--") {
+                self.reports.is_without_first |= word.contains('y') && words[tool].ends_with("iostat");
+            } else if self.interval.is_none()
+                && let Ok(seconds) = word.parse::<i64>()
+                && (1..=86_400).contains(&seconds)
+            {
+                self.interval = Some(seconds * SECOND);
+            }
+        }
     }
 
     fn restart(&mut self, time: i64) {
@@ -590,7 +761,7 @@ fn is_no_number(word: &str) -> bool {
 fn average(words: &[&str]) -> Option<usize> {
     let is_word = |word: &&str| !word.contains(['%', '/']) && !word.starts_with(|c: char| c.is_ascii_digit());
     let ends = |word: &&str| word.ends_with([':', '：']);
-    let at = words.iter().take(3).take_while(|word| is_word(word)).position(|word| ends(&word))?;
+    let at = words.iter().take(3).take_while(|word| is_word(word)).position(ends)?;
     let is_other = matches!(words[0], "avg-cpu:" | "Time:" | "Linux") || is_disk(words[0]);
     (!is_other).then_some(at + 1)
 }
@@ -604,8 +775,19 @@ impl Parser for Sar {
         if is_banner(&words) {
             return self.banner(line, number);
         }
+        let is_rest = words.iter().all(|word| decimal(word).is_some() || is_no_number(word));
+        if is_rest && self.broken.is_some() {
+            return self.mend(&words);
+        }
+        self.give_up_broken();
         if let Some(used) = average(&words) {
-            return self.average(&words[used..]);
+            self.has_averages |= used < words.len();
+            return self.average(&words[used..], number, line);
+        }
+        let tool = words.iter().position(|word| TOOLS.contains(&word.rsplit('/').next().unwrap_or_default()));
+        if let Some(tool) = tool.filter(|_| !words.iter().any(|word| is_known(word))) {
+            self.command(&words, tool);
+            return Ok(());
         }
         // `Time: 12:00:01` stood above reports of iostat until sysstat 9.
         let words = if words[0] == "Time:" { &words[1..] } else { &words[..] };
@@ -626,9 +808,11 @@ impl Parser for Sar {
                 let has_numbers = rest.iter().skip(1).any(|word| decimal(word).is_some() || is_no_number(word));
                 if !is_number && !is_item && !has_numbers && (rest.len() > 1 || is_known(first)) {
                     self.flush_disks()?;
-                    self.header(rest, Some(time))?;
+                    self.header(rest, Some(time), number)?;
                 } else if self.header.is_empty() {
                     self.listing.reject(number, line);
+                } else if let Some(of) = self.processes {
+                    self.process(of, time, rest, number);
                 } else if !self.is_left {
                     self.row(Some(time), rest, number, line)?;
                 }
@@ -638,10 +822,10 @@ impl Parser for Sar {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.give_up_broken();
         self.flush()?;
-        if self.rows == 0 {
-            self.take_averages()?;
-        }
+        self.take_averages()?;
+        std::mem::take(&mut self.threads).put(&mut self.listing)?;
         if !self.lone.is_empty() {
             let cpus: Vec<String> = self.lone.iter().take(8).map(u32::to_string).collect();
             let detail = format!(
@@ -653,8 +837,8 @@ impl Parser for Sar {
             }
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
-        if self.rows == 0 && self.header.iter().any(|word| PROCESSES.contains(&word.as_str())) {
-            return Err(Problem::of_file("it has processes only, and nothing of the host", REMEDY));
+        if self.rows == 0 && self.has_processes {
+            return Err(Problem::of_file("it has processes only, and none of them is a thread of the kernel", REMEDY));
         }
         if self.rows == 0 {
             return Err(self.listing.nothing("row of sar under a header it has", REMEDY));
@@ -678,18 +862,26 @@ impl Parser for Sar {
 impl Sar {
     /// A line without a clock: of iostat, or of a table that was pasted without its times.
     fn untimed_line(&mut self, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        // ` AM  pgpgin/s …`: of the clock only its half was left.
+        let words = if words.len() > 1 && Half::of(words[0]).is_some() { &words[1..] } else { words };
         let has_numbers = words.iter().skip(1).any(|word| decimal(word).is_some() || is_no_number(word));
-        let known = words.iter().filter(|word| is_known(word)).count();
-        let is_headed = known >= 2 || (known == 1 && WHOLE.iter().any(|(item, _)| *item == words[0]));
-        if !has_numbers && decimal(words[0]).is_none() && (is_headed || is_of_processes(words)) {
-            self.flush()?;
-            return self.header(words, None);
+        let is_number = decimal(words[0]).is_some() || is_no_number(words[0]);
+        if !has_numbers && !is_number {
+            if self.goes_on(words, number) {
+                return Ok(());
+            }
+            let known = words.iter().filter(|word| is_known(word)).count();
+            let is_headed = known >= 2 || (known == 1 && WHOLE.iter().any(|(item, _)| *item == words[0]));
+            if is_headed || is_of_processes(words) {
+                self.flush()?;
+                return self.header(words, None, number);
+            }
         }
-        let is_row = !self.header.is_empty() && self.headed.is_none() && has_numbers;
-        match is_row {
-            true if !self.is_left => self.row(None, words, number, line),
-            true => Ok(()),
-            false => {
+        match (has_numbers || is_number) && !self.header.is_empty() {
+            // The rest of a row of a table that is not taken.
+            true if self.is_left => Ok(()),
+            true if self.headed.is_none() => self.row(None, words, number, line),
+            _ => {
                 self.listing.reject(number, line);
                 Ok(())
             }
@@ -876,6 +1068,58 @@ mod tests {
                     10:00:01        0       123   10.00   80.00    0.00   90.00     1  java\n";
         let problem = parse(Kind::Sar, text, &Assumed::default()).unwrap_err();
         assert!(problem.what.contains("processes only"), "{problem}");
+        let thread = text.replace("java", "kswapd0");
+        let imported = sar(&thread);
+        assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0")[0].1, 0.9));
+        assert!(values(&imported, SOURCE, "cpu_system_percent").is_empty());
+    }
+
+    #[test]
+    fn headings_and_rows_that_a_mailer_broke_are_put_together() {
+        let text = "# sar -B\n04:00:00 PM  pgpgin/s pgpgout/s   fault/s  majflt/s  pgfree/s\n\
+                    pgscank/s pgscand/s pgsteal/s    %vmeff\n\
+                    04:10:03 PM   6266.09  28821.33   4392.91      0.65 266336.28\n\
+                    8464619.82      0.00   7756.98      0.09\n\
+                    04:20:05 PM   6894.44  33790.76  12713.86      1.86 271167.36\n\
+                    Average:      6894.44  33790.76  12713.86      1.86 271167.36\n\
+                    1.00      0.00   7756.98      0.09\n";
+        let imported = sar(text);
+        assert!(all_near(&values(&imported, SOURCE, "pgscank_per_second"), &[8_464_619.82]));
+        assert!(near(values(&imported, SOURCE, "reclaim_efficiency_percent")[0], 0.0009));
+        let gap = imported.gaps().iter().find(|gap| gap.reason == GapReason::NotUnderstood).unwrap();
+        assert!(
+            gap.detail.contains("1 line of") && gap.detail.contains("line 6"),
+            "half a row is none: {}",
+            gap.detail
+        );
+    }
+
+    #[test]
+    fn tables_of_averages_beside_tables_of_rows_count_too() {
+        let text = "12:00:01 AM  pswpin/s pswpout/s\n12:10:01 AM      3.00      7.00\n12:20:01 AM      4.00      8.00\n\n\
+                    12:00:01 AM       CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+                    Average:          all      8.00      0.00     12.00     60.00      0.00     20.00 <<--\n";
+        let imported = sar(text);
+        assert!(all_near(&values(&imported, SOURCE, "pswpout_per_second"), &[7.0, 8.0]));
+        assert!(all_near(&values(&imported, SOURCE, "cpu_iowait_percent"), &[0.6]));
+        assert_eq!(imported.ticks(), 2);
+        let twice = "# before\nAverage:     CPU    %usr   %nice    %sys %iowait   %idle\n\
+                     Average:     all   23.00    0.00   57.00    0.00   20.00\n# after\n\
+                     Average:     CPU    %usr   %nice    %sys %iowait   %idle\n\
+                     Average:     all   25.00    0.00   49.00    0.00   26.00\n";
+        assert!(all_near(&values(&sar(twice), SOURCE, "cpu_system_percent"), &[0.57, 0.49]));
+    }
+
+    #[test]
+    fn averages_that_ran_over_are_no_numbers() {
+        let text = "15:50:00    kbmemfree kbmemused  %memused kbmemshrd kbbuffers  kbcached kbswpfree kbswpused  %swpused\n\
+                    Average:        14025   6159259     99.77         0     16786   4682172  10386017 -10299677    4962552.26\n";
+        let imported = sar(text);
+        assert_eq!(values(&imported, "meminfo", "MemFree"), [14_025.0 * 1024.0]);
+        assert!(
+            values(&imported, SOURCE, "swap_used").is_empty()
+                && values(&imported, SOURCE, "swap_used_percent").is_empty()
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
 use super::shares;
 use super::threads::Threads;
-use super::times::{Running, SECOND, time_of_day};
+use super::times::{Running, SECOND, clock};
 use super::words::{decimal, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Column, Counts};
@@ -28,6 +28,17 @@ struct Table {
     state: Option<usize>,
     share: usize,
     command: usize,
+    /// In BusyBox shares are of all CPUs, and this says which one a process ran on.
+    cpu: Option<usize>,
+    is_of_all: bool,
+}
+
+/// A row of BusyBox, until it is known how many CPUs there are.
+#[derive(Debug)]
+struct Row {
+    command: String,
+    share: f64,
+    is_program: bool,
 }
 
 #[derive(Debug, Default)]
@@ -41,6 +52,9 @@ struct Screen {
     rows: usize,
     waiting: usize,
     table: Option<Table>,
+    of_all: Vec<Row>,
+    /// The highest number of a CPU that was seen.
+    last_cpu: u32,
 }
 
 #[derive(Debug)]
@@ -68,8 +82,9 @@ pub(super) fn recognises(line: &str) -> bool {
 /// `top - 14:03:21 up 3 days, …`, and ` 14:03:21  up 3 days, …, load average: …` before procps 3.
 fn is_head(text: &str) -> bool {
     let is_old = || {
-        let words: Vec<&str> = text.split_whitespace().take(2).collect();
-        matches!(words.as_slice(), [clock, "up"] if time_of_day(clock, None).is_some()) && text.contains("load average")
+        let words: Vec<&str> = text.split_whitespace().take(4).collect();
+        let up = clock(&words).and_then(|(_, used)| words.get(used));
+        up == Some(&"up") && text.contains("load average")
     };
     text.starts_with("top - ") || is_old()
 }
@@ -77,47 +92,69 @@ fn is_head(text: &str) -> bool {
 /// The CPU a line is about (`None`: all), and the rest of it.
 fn cpu_line(text: &str) -> Option<(Option<u32>, &str)> {
     let (name, rest) = text.split_once(':')?;
-    let name = name.trim().trim_start_matches('%');
-    match name {
-        "Cpu(s)" | "CPU states" | "CPU" => Some((None, rest)),
-        _ => {
-            let number = name.strip_prefix("Cpu").or_else(|| name.strip_prefix("CPU"))?;
-            Some((Some(number.trim().parse().ok()?), rest))
-        }
+    let name = name.trim().trim_start_matches('%').to_ascii_lowercase();
+    let name = name.strip_suffix("states").unwrap_or(&name).trim();
+    match name.strip_prefix("cpu")?.trim() {
+        "" | "(s)" => Some((None, rest)),
+        number => Some((Some(number.parse().ok()?), rest)),
     }
 }
 
 /// `1.3%us,  2.4 sy, 0.0% ni`: numbers and the labels behind them.
 fn numbers(text: &str) -> Vec<(&str, &str)> {
     let mut pairs = Vec::new();
-    // A decimal comma is followed by a digit, and one between numbers by a blank.
-    let parts = text.split(", ").flat_map(|part| part.split(",  "));
-    for part in parts {
-        let mut words = part.split_whitespace().peekable();
-        while let Some(word) = words.next() {
-            let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(word.len());
-            let (number, rest) = word.split_at(end);
-            if number.is_empty() {
-                continue;
-            }
-            let attached = rest.trim_start_matches('%');
-            let label = if attached.is_empty() || matches!(attached, "k" | "K" | "M" | "m" | "G" | "g" | "T" | "t") {
-                words.next_if(|next| !next.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default()
-            } else {
-                attached
-            };
-            let number = if attached.len() == 1 { word.trim_end_matches(',') } else { number.trim_end_matches(',') };
-            pairs.push((number, label.trim_end_matches([',', '.', '%'])));
+    let mut words = words(text).into_iter().peekable();
+    while let Some(word) = words.next() {
+        let end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','))).unwrap_or(word.len());
+        let (number, rest) = word.split_at(end);
+        if number.is_empty() {
+            continue;
         }
+        let attached = rest.trim_start_matches('%');
+        let has_unit = matches!(attached, "k" | "K" | "M" | "m" | "G" | "g" | "T" | "t");
+        let label = if attached.is_empty() || has_unit {
+            words.next_if(|next| !next.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default()
+        } else {
+            attached
+        };
+        pairs.push((if has_unit { word } else { number }, label.trim_end_matches(['.', '%'])));
     }
     pairs
+}
+
+/// Words between blanks and commas. A comma between digits is a decimal one: `10,5 us,100,0 id`.
+fn words(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let mut words = Vec::new();
+    let mut begin = 0;
+    for (at, c) in text.char_indices() {
+        let is_decimal = c == ',' && at > 0 && is_digit(at - 1) && is_digit(at + 1);
+        if c.is_whitespace() || (c == ',' && !is_decimal) {
+            words.push(&text[begin..at]);
+            begin = at + c.len_utf8();
+        }
+    }
+    words.push(&text[begin..]);
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Numbers of a line of CPU shares.
 fn of_cpu(text: &str) -> Values {
     let pairs = numbers(text);
     let known = pairs.iter().filter_map(|(word, label)| Some((tools::of_top("Cpu", label)?, decimal(word)?)));
-    known.collect()
+    let mut values: Values = known.collect();
+    // On hosts with several CPUs the top of 2.4 counts lowered priority twice.
+    let of = |name: &str| values.iter().find(|(column, _)| column.name == name).map(|(_, value)| *value);
+    let nice = of("cpu_nice_percent").unwrap_or(0.0);
+    let total: f64 = values.iter().map(|(_, value)| value).sum();
+    if total > 110.0 && nice > 10.0 {
+        for (column, value) in &mut values {
+            *value -= if column.name == "cpu_user_percent" { nice.min(*value) } else { 0.0 };
+        }
+    }
+    values
 }
 
 impl Top {
@@ -216,7 +253,10 @@ impl Top {
         match cpu {
             None if screen.shares.is_empty() => screen.shares = values,
             None => {}
-            Some(cpu) if screen.single.len() < 1 << 14 => drop(screen.single.insert(cpu, values)),
+            Some(cpu) if screen.single.len() < 1 << 14 => {
+                screen.single.insert(cpu, values);
+                screen.last_cpu = screen.last_cpu.max(cpu);
+            }
             Some(_) => {}
         }
         Ok(())
@@ -255,6 +295,8 @@ impl Top {
         let (share, command) = (place(&["%CPU", "CPU%"]), place(&["COMMAND", "Command", "CMD"]));
         let (user, state) = (place(&["USER"]), place(&["S", "STAT", "STATE"]));
         let size = place(&["VIRT", "VSZ", "SIZE", "VSIZE"]);
+        let is_of_all = place(&["%VSZ", "%MEM"]).is_some() && place(&["PPID"]).is_some() && place(&["VSZ"]).is_some();
+        let cpu = place(&["CPU"]);
         let screen = self.screen(number, |_| false)?;
         screen.table = share.zip(command).filter(|(share, command)| share < command).map(|(share, command)| Table {
             user,
@@ -262,6 +304,8 @@ impl Top {
             state,
             share,
             command,
+            cpu,
+            is_of_all,
         });
         Ok(())
     }
@@ -283,13 +327,23 @@ impl Top {
         if is_program && super::threads::kernel_thread(&command).is_some_and(|name| name.starts_with('k')) {
             self.programs += 1;
         }
-        self.threads.row(screen.at, &command, share, is_program);
+        if table.is_of_all {
+            let cpu = table.cpu.and_then(|at| words.get(at + shift)?.parse().ok()).filter(|cpu| *cpu < 1 << 14);
+            screen.last_cpu = screen.last_cpu.max(cpu.unwrap_or(0));
+            screen.of_all.push(Row { command, share, is_program });
+        } else {
+            self.threads.row(screen.at, &command, share, is_program);
+        }
         true
     }
 
     fn end(&mut self) -> Result<(), Problem> {
         let Some(mut screen) = self.screen.take() else { return Ok(()) };
         self.listing.touch(screen.at);
+        for row in std::mem::take(&mut screen.of_all) {
+            let cpus = f64::from(screen.last_cpu + 1);
+            self.threads.row(screen.at, &row.command, row.share * cpus, row.is_program);
+        }
         let is_whole = screen.tasks.is_some_and(|tasks| tasks > 0.0 && screen.rows as f64 >= tasks);
         if is_whole && let Some(column) = tools::of_top("PID", "S D") {
             screen.levels.push((column, screen.waiting as f64));
@@ -321,17 +375,21 @@ impl Top {
 
 impl Parser for Top {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        let text = line.trim();
+        // What was pasted as code on a page may begin and end so.
+        let text = line.trim().trim_matches('`');
         if text.is_empty() {
             return Ok(());
         }
         let words: Vec<&str> = text.split_whitespace().collect();
         if is_head(text) {
-            let time = words
-                .iter()
-                .take(4)
-                .find_map(|word| time_of_day(word, None).filter(|_| word.matches(':').count() == 2));
-            return self.begin(time, number);
+            let time = clock(if words[0] == "top" { &words[2..] } else { &words });
+            return self.begin(time.map(|(time, _)| time), number);
+        }
+        // A prompt with the command.
+        if words.iter().any(|word| *word == "top" || word.ends_with("/top"))
+            && !words[0].bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Ok(());
         }
         if let Some((cpu, rest)) = cpu_line(text) {
             return self.cpu(cpu, rest, number, line);
@@ -491,6 +549,32 @@ mod tests {
             assert!(said.iter().any(|mark| mark.text.contains("the name of a kernel thread")), "{head}");
             assert_eq!(kinds_in(head.lines().next().unwrap()), [Kind::Top]);
         }
+    }
+
+    #[test]
+    fn what_people_pasted() {
+        let first = |text: &str, name: &str| values(&recording(&[(Kind::Top, text)]), SOURCE, name)[0];
+        let glued = "%Cpu(s):  0.0 us,  0.0 sy,  0.0 ni,100.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n";
+        assert!(near(first(glued, "cpu_idle_percent"), 1.0));
+        let large = "00:14:08 up 9 days, 23:46, 26 users load average: 1.20, 3.87, 8.11\n\
+                     CPU(s): 8.7%us, 0.7%sy, 0.0%ni, 89.7%id, 0.6%wa, 0.1%hi, 0.0%si\nMem:    48168M total, 48015M used,   152M free,  173M buffers\n";
+        assert!(near(first(large, "cpu_system_percent"), 0.008));
+        let old = "  1:49pm  up 20:16,  2 users,  load average: 1.13, 1.02, 0.97\n\
+                   CPU0 states: 99.0% user,  0.1% system, 99.0% nice,  0.0% idle\n\
+                   CPU1 states:  0.1% user,  4.0% system,  0.0% nice, 94.0% idle\n";
+        let imported = recording(&[(Kind::Top, old)]);
+        let busy = timed(&imported, SOURCE, "cpu_busy_percent", "")[0];
+        assert!(near(busy.1, (0.991 + 0.041) / 2.0), "{busy:?}");
+        assert_eq!(busy.0.cast_signed(), (13 * 60 + 49) * 60 * SECOND);
+        let busybox = " PID  PPID USER     STAT   VSZ %VSZ CPU %CPU COMMAND\n   \
+                       32     2 root     RW       0  0.0   0 49.9 [kswapd0]\n  \
+                       613     1 root     S    1409m 84.7   1  4.5 /usr/lib/xbmc/xbmc.bin --standalone -fs\n";
+        let imported = recording(&[(Kind::Top, busybox)]);
+        assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0")[0].1, 0.998), "of two CPUs");
+        let short =
+            "  PID USER      S %CPU %MEM    TIME+  SWAP COMMAND\n  420 root      R   70  0.0  22:09.60    0 kswapd0\n";
+        let imported = recording(&[(Kind::Top, short)]);
+        assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0")[0].1, 0.7));
     }
 
     #[test]

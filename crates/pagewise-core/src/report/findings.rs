@@ -633,6 +633,7 @@ mod tests {
             evidence: Vec::new(),
             missing: Vec::new(),
             ruled_out: Vec::new(),
+            decide: None,
             change: None,
             alternatives: Vec::new(),
             counterindications: Vec::new(),

@@ -2,8 +2,8 @@
 //!
 //!     posted FOLDER [NAME]
 
-use pagewise_core::report::findings;
 use pagewise_core::report::Style;
+use pagewise_core::report::findings;
 use pagewise_testkit::posted::{Outcome, cases, judge};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,30 @@
 //! What listings of other tools let the rules decide: rates they print stand in for the kernel's totals, at low confidence.
 
 use super::asking::{ask, found, must_find, must_not_decide, must_not_find};
-use pagewise_core::finding::{Confidence, Diagnosis};
+use pagewise_core::finding::{Confidence, Diagnosis, Look, signal};
 use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
 use std::fmt::Write;
+
+#[test]
+fn kswapd_in_a_process_table_is_kswapd() {
+    let screens: String = (0..12)
+        .map(|screen| {
+            format!(
+                "top - 10:{screen:02}:00 up 3 days,  2:03,  5 users,  load average: 1.20, 3.40, 5.60\n\
+                 %Cpu(s):  1.0 us, 24.0 sy,  0.0 ni, 75.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n  \
+                 PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n   \
+                 62 root      20   0       0      0      0 R  98.0  0.0 930:01.74 kswapd0\n  \
+                 999 root      20   0    9000    900      0 S   0.0  0.0   0:00.10 sshd\n"
+            )
+        })
+        .collect();
+    let look = Look::of(&imported(Kind::Top, &screens)).unwrap();
+    let threads = look.each_rate(&signal::KERNEL_THREAD_CPU);
+    let [(labels, track)] = threads.as_slice() else { panic!("{threads:?}") };
+    assert_eq!(*labels, "thread=kswapd0");
+    assert!(track.values().iter().flatten().all(|share| (share - 0.98).abs() < 1e-6), "in parts of a core");
+    assert!(track.values().iter().flatten().count() >= 3);
+}
 
 fn imported(kind: Kind, text: &str) -> Imported {
     let assumed = Assumed::default();
