@@ -68,7 +68,10 @@ pub(super) struct Atop {
 
 /// Whether a line is the heading of a screen.
 pub(super) fn recognises(line: &str) -> bool {
-    line.trim_start().starts_with("ATOP - ")
+    // Screens are pasted without their heading, too.
+    const LINES: [&str; 8] = ["PRC ", "CPU ", "CPL ", "MEM ", "SWP ", "PAG ", "DSK ", "PSI "];
+    let text = line.trim_start();
+    text.starts_with("ATOP - ") || (LINES.iter().any(|word| text.starts_with(word)) && text.matches('|').count() >= 3)
 }
 
 /// `12345`, `2863e3`: counts that are too wide lose their last digits.

@@ -108,7 +108,7 @@ const RECOGNISED: &[(Kind, Recognises)] = &[
 pub fn kinds_in(text: &str) -> Vec<Kind> {
     let mut left: Vec<(Kind, Recognises)> = RECOGNISED.to_vec();
     let mut found = Vec::new();
-    for line in text.lines().filter_map(pasted::as_printed) {
+    for line in pasted::lines(text) {
         left.retain(|(kind, recognises)| {
             let is_it = recognises(&line);
             if is_it {
@@ -223,7 +223,7 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::Sosreport => return None,
     };
     // What people gave was often pasted somewhere before.
-    Some(Box::new(pasted::Pasted(parser)))
+    Some(Box::new(pasted::Pasted::new(parser)))
 }
 
 /// A whole text at once.

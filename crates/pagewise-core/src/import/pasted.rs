@@ -8,30 +8,71 @@ use super::{Parser, Problem};
 use std::borrow::Cow;
 
 /// A parser that gets its lines as the tool printed them.
-pub(super) struct Pasted(pub(super) Box<dyn Parser>);
+pub(super) struct Pasted {
+    parser: Box<dyn Parser>,
+    joined: Joined,
+}
+
+impl Pasted {
+    pub(super) fn new(parser: Box<dyn Parser>) -> Pasted {
+        Pasted { parser, joined: Joined::default() }
+    }
+}
+
+/// Lines that a mail program broke and whose rest has not come yet.
+#[derive(Debug, Default)]
+struct Joined(Option<String>);
+
+impl Joined {
+    /// The whole line, once it is there. A mail as it was sent has `=` at the end of what goes on in the next line, and no more
+    /// than 76 characters in one (RFC 2045): a shorter line that ends so is what a tool printed.
+    fn take<'l>(&mut self, line: &'l str) -> Option<Cow<'l, str>> {
+        let whole = match self.0.take() {
+            Some(before) => Cow::Owned(before + line),
+            None => Cow::Borrowed(line),
+        };
+        match whole.strip_suffix('=') {
+            Some(part) if (70..=76).contains(&line.trim_end_matches('\r').len()) && whole.len() < LONGEST_JOINED => {
+                self.0 = Some(part.to_owned());
+                None
+            }
+            _ => Some(whole),
+        }
+    }
+}
+
+/// No line of a tool is longer.
+const LONGEST_JOINED: usize = 4096;
+
+/// The lines of a text as the tool printed them.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
+    let mut joined = Joined::default();
+    text.lines().filter_map(move |line| as_printed(&joined.take(line)?).map(Cow::into_owned))
+}
 
 impl Parser for Pasted {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        match as_printed(line) {
-            Some(line) => self.0.line(number, &line),
+        let Some(line) = self.joined.take(line) else { return Ok(()) };
+        match as_printed(&line) {
+            Some(line) => self.parser.line(number, &line),
             None => Ok(()),
         }
     }
 
     fn is_whole(&self, line: &str, before: &str) -> bool {
         match (as_printed(line), as_printed(before)) {
-            (Some(line), before) => self.0.is_whole(&line, before.as_deref().unwrap_or("")),
+            (Some(line), before) => self.parser.is_whole(&line, before.as_deref().unwrap_or("")),
             (None, _) => true,
         }
     }
 
     fn finish(self: Box<Self>) -> Result<Listing, Problem> {
-        self.0.finish()
+        self.parser.finish()
     }
 }
 
 /// The line without what was put around it. `None`: it is nothing but that, such as a fence.
-pub(super) fn as_printed(line: &str) -> Option<Cow<'_, str>> {
+fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     // The common case costs one pass and no copy.
     let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7f).contains(&byte) && !b"&>`~{<".contains(&byte);
     if line.bytes().all(is_plain) && !line.ends_with("=20") && !is_fence(line.trim()) {

@@ -148,9 +148,11 @@ pub(super) fn recognises(line: &str) -> bool {
     let rest = dated_clock(&words).map_or(&words[..], |(_, used)| &words[used..]);
     let known = rest.iter().filter(|word| is_known(word)).count();
     let is_timed = rest.len() < words.len();
+    // Of pidstat the kernel's own threads are read.
+    let is_pidstat = is_of_processes(rest) && rest.iter().any(|word| matches!(*word, "%usr" | "%user" | "%system"));
     rest.iter().all(|word| decimal(word).is_none())
-        && !is_of_processes(rest)
-        && (known >= 3 || (is_timed && known >= 1))
+        && (!is_of_processes(rest) || is_pidstat)
+        && (is_pidstat || known >= 3 || (is_timed && known >= 1))
 }
 
 fn is_known(word: &str) -> bool {

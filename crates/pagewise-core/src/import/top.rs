@@ -76,7 +76,11 @@ pub(super) struct Top {
 /// Whether a line is one of the head of a screen.
 pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim_start();
-    is_head(text) || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let has = |word: &str| words.contains(&word);
+    // ps has the same headings and begins with the user.
+    let is_table = has("PID") && has("%CPU") && has("COMMAND") && words.first() != Some(&"USER");
+    is_table || is_head(text) || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
 }
 
 /// `top - 14:03:21 up 3 days, …`, and ` 14:03:21  up 3 days, …, load average: …` before procps 3.
