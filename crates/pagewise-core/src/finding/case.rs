@@ -216,7 +216,15 @@ impl<'a> Case<'a> {
         Lasting { evidence, ..lasting }
     }
 
-    /// The same of hits that were joined by hand.
+    /// Whether something that nobody overlooks held anywhere in a listing: it is named whatever the rest of the listing is.
+    #[must_use]
+    pub fn anywhere(&self, clause: &Clause) -> Lasting {
+        let is_there = clause.hits.answers.contains(&Answer::Yes) && self.look.ticks != FEWEST_ROWS - 1;
+        let lasting = self.lasting(&[clause]);
+        if is_there { Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting } } else { lasting }
+    }
+
+    /// Whether hits that were joined by hand last.
     ///
     /// What holds for a shorter time than the rule asks is not decided: it is there, and may have begun before or gone on after. A
     /// listing is as long as somebody cared to paste: what holds for half of it is what it shows.
@@ -305,6 +313,13 @@ impl<'a> Case<'a> {
             let is_enough = beside.kernel >= ENOUGH_SAMPLES;
             if !is_enough && threshold.holds(lock_share + share) {
                 return too_few();
+            }
+            // Locks that others wait for hide what they are of.
+            let may_be = lock_share > share && threshold.holds(lock_share) && part >= LEAST_BESIDE_LOCKS;
+            if is_enough && part < MOST_BESIDE_LOCKS && may_be {
+                let why =
+                    format!("callers were not recorded, and {} waits for locks", super::words::percent(lock_share));
+                return Says::silent(Tier::Stacks, "stacks", &why);
             }
             if is_enough && part >= MOST_BESIDE_LOCKS && threshold.holds(lock_share + share) {
                 holds = true;
@@ -548,6 +563,9 @@ const LEAST_UNSEEN: f64 = 0.1;
 
 /// In a profile without callers a family has to be most of what the kernel does beside waiting for locks. Ours.
 const MOST_BESIDE_LOCKS: f64 = 0.5;
+
+/// With less of it beside the locks it is not what they are of. Ours.
+const LEAST_BESIDE_LOCKS: f64 = 0.1;
 
 fn of_beside(name: &str, part: f64) -> Evidence {
     Evidence {

@@ -489,6 +489,8 @@ impl Vmstat {
         let instants = self.instants();
         let mut running = Running::default();
         let mut since_boot = Vec::new();
+        // Where there is nothing but one row, what it says of the time since boot is all there is, and it counts.
+        let rows: usize = self.blocks.iter().map(|block| block.rows.len()).sum();
         let busy = self.listing.column(SOURCE, "cpu_busy_percent", "", RawUnit::Percent);
         for (block, instants) in std::mem::take(&mut self.blocks).into_iter().zip(instants) {
             let unit_said = self.unit_of(&block);
@@ -500,7 +502,7 @@ impl Vmstat {
                 .collect();
             for (index, (row, (raw, has_date))) in block.rows.iter().zip(instants).enumerate() {
                 let at = self.listing.instant(&mut running, raw, has_date, row.line);
-                let is_since_boot = block.is_since_boot(index);
+                let is_since_boot = rows > 1 && block.is_since_boot(index);
                 if is_since_boot {
                     since_boot.push(at);
                 }
@@ -544,11 +546,15 @@ impl Vmstat {
 
     fn tell_since_boot(&mut self, since_boot: &[i64], rows: usize) {
         let reason = || GapReason::Other("since_boot".to_owned());
-        if since_boot.len() == rows && rows > 0 {
-            let what = if rows == 1 { "its only row has" } else { "each of its runs has one row, with" };
-            self.listing.note(format!(
-                "vmstat: {what} averages since boot: levels are taken, rates are missing since no second row follows"
-            ));
+        if rows == 1 {
+            self.listing.note(
+                "vmstat: its only row has averages since boot, and no second row follows: they stand for all that time",
+            );
+        } else if since_boot.len() == rows && rows > 0 {
+            self.listing.note(
+                "vmstat: each of its runs has one row, with averages since boot: levels are taken, rates are missing since no \
+                 second row follows",
+            );
         }
         if since_boot.len() > MOST_GAPS {
             let runs = since_boot.len();
@@ -919,10 +925,10 @@ mod tests {
     }
 
     #[test]
-    fn a_single_row_gives_levels_and_says_why_no_rates() {
+    fn a_single_row_gives_its_levels_and_its_averages_since_boot() {
         let imported = read(&format!("{HEADER}{}", row(1)));
         assert_eq!(values(&imported, "meminfo", "MemFree"), [40000.0 * 1024.0]);
-        assert!(interrupts(&format!("{HEADER}{}", row(1))).is_empty());
+        assert_eq!(interrupts(&format!("{HEADER}{}", row(1))), [1.0]);
         assert!(says(&imported, "its only row has averages since boot"), "{:?}", imported.marks());
     }
 

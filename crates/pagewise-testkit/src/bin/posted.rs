@@ -23,6 +23,7 @@ fn main() -> Result<(), String> {
             println!("{:18}   left out: {why}", "");
         }
         if let Some(diagnosis) = judged.diagnosis.as_ref().filter(|_| !name.is_empty()) {
+            print!("{}", findings::text(diagnosis, Style::default()));
             for id in judged.case.expect.iter().chain(&judged.found) {
                 if let Some(text) = findings::explained(diagnosis, id, Style::default()) {
                     println!("{text}");

@@ -216,7 +216,7 @@ impl Clock {
 
     /// Of what grew until then: an instant on the border belongs to the window it ends.
     fn window_ending(&self, at: u64) -> Option<usize> {
-        self.window_of(at.checked_sub(1)?.max(self.start))
+        self.window_of(at.saturating_sub(1).max(self.start))
     }
 }
 

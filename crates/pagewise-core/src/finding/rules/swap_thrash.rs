@@ -75,10 +75,8 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
     let either = case.clause("read from and written to swap", &look.source_of(&signal::SWAP_OUT), either);
     let rising = look.rise(&signal::SWAP_USED).map(|bytes| bytes / look.page_size);
     let rising = case.clause("swap used, more each second", &look.source_of(&signal::SWAP_USED), rising);
-    let found = [either, rising]
-        .into_iter()
-        .map(|clause| case.lasting(&[&clause]))
-        .find(|lasting| lasting.answer == Answer::Yes);
+    let found =
+        [either, rising].into_iter().map(|clause| case.anywhere(&clause)).find(|lasting| lasting.answer == Answer::Yes);
     found.unwrap_or(both)
 }
 
