@@ -315,7 +315,8 @@ impl<'a> Case<'a> {
                 return too_few();
             }
             // Locks that others wait for hide what they are of.
-            let may_be = lock_share > share && threshold.holds(lock_share) && part >= LEAST_BESIDE_LOCKS;
+            let is_of_it = family == Family::MmapLock || part >= LEAST_BESIDE_LOCKS;
+            let may_be = lock_share > share && threshold.holds(lock_share) && is_of_it;
             if is_enough && part < MOST_BESIDE_LOCKS && may_be {
                 let why =
                     format!("callers were not recorded, and {} waits for locks", super::words::percent(lock_share));
