@@ -336,6 +336,11 @@ impl<'a> Case<'a> {
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
         }
+        let unlisted = profile.not_listed();
+        if !holds && threshold.holds(shown + unlisted) && unlisted > 0.0 {
+            let why = format!("functions with {} of the samples are not listed", words::percent(unlisted));
+            return Says { evidence, share: Some(shown), ..Says::silent(Tier::Stacks, "stacks", &why) };
+        }
         Says {
             tier: Tier::Stacks,
             answer: Answer::of(Some(holds)),

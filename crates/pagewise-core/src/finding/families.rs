@@ -7,6 +7,7 @@
 use super::answer::Answer;
 use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
+use crate::recording::stack::NOT_LISTED;
 use crate::recording::{Gap, Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
 
@@ -809,6 +810,19 @@ impl ProfileSeen {
     #[must_use]
     pub fn event(&self) -> Option<&SamplingEvent> {
         self.profile.event.as_ref()
+    }
+
+    /// The part of all samples whose functions another tool did not list: the head of a table is what people post.
+    #[must_use]
+    pub fn not_listed(&self) -> f64 {
+        let frames = self.profile.stacks.frames();
+        let is_rest = |sample: &&StackSample| {
+            let frame = self.profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
+            frame.and_then(|frame| frames.get(frame)).is_some_and(|frame| frame.name == NOT_LISTED)
+        };
+        let rest =
+            self.profile.samples.iter().filter(is_rest).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+        rest as f64 / self.samples_in_all().max(1) as f64
     }
 
     /// Samples of all CPUs, idle or not.

@@ -13,11 +13,8 @@ use super::perf_graph::Graph;
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
-use crate::recording::stack::CALLEES;
+use crate::recording::stack::{CALLEES, NOT_LISTED};
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
-
-/// The name under which samples of functions that are not listed are counted.
-const NOT_LISTED: &str = "[not listed]";
 
 const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `perf report --stdio --no-children`";
 
