@@ -28,8 +28,12 @@ struct Named {
 impl Named {
     /// Without callers some functions of a mechanism stand for all of it.
     fn in_a_profile(&self, case: &Case<'_>) -> Family {
-        let is_flat = case.look.profile.as_ref().is_some_and(ProfileSeen::is_flat);
-        if self.family == Family::Churn && is_flat { Family::FlatChurn } else { self.family }
+        let Some(profile) = &case.look.profile else { return self.family };
+        match self.family {
+            Family::Churn if profile.is_flat() => Family::FlatChurn,
+            Family::HugeZero => profile.zeroing_huge(),
+            family => family,
+        }
     }
 }
 
@@ -51,6 +55,7 @@ const NAMED: &[Named] = &[
     Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10 },
     Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05 },
     Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10 },
+    Named { rule: "dying-cgroups", family: Family::CgroupWalk, not: &[Family::Reclaim], within: &[], least: 0.10 },
     Named { rule: "fault-churn", family: Family::Churn, not: rules::NOT_CHURN, within: &[], least: 0.20 },
     Named {
         rule: "tlb-shootdowns",
@@ -81,7 +86,7 @@ const PART: &str = "of all samples, for a profile to name it alone";
 /// A verdict, or in its place what the profile names.
 pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Verdict::NotDecided { missing, needs_seconds, evidence } = &verdict else { return verdict };
-    let denies = evidence.iter().any(|line| line.holds == Some(false));
+    let denies = evidence.iter().any(|line| line.holds == Some(false) && !line.source.starts_with("stacks"));
     // A look of our own that was too short can be made longer; nobody can do that to a listing.
     let can_wait = needs_seconds.is_some() && !case.look.is_import;
     let named = NAMED.iter().find(|named| named.rule == case.rule.id).filter(|_| !denies && !can_wait);

@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
 use crate::recording::stack::NOT_LISTED;
-use crate::recording::{Gap, Profile, SamplingEvent, StackSample};
+use crate::recording::{Frame, Gap, Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
 
 /// A group of kernel functions.
@@ -73,6 +73,10 @@ pub enum Family {
     Migration,
     /// Page faults on memory that is there already, or comes from a file.
     FileFault,
+    /// Zeroing a page of whatever size.
+    PageZero,
+    /// Going through all control groups.
+    CgroupWalk,
 }
 
 impl Family {
@@ -101,6 +105,8 @@ impl Family {
             Family::SystemCall => "system calls",
             Family::Memory => "getting and giving back memory",
             Family::SlabShrink => "shrinking the kernel's caches",
+            Family::PageZero => "zeroing pages",
+            Family::CgroupWalk => "going through all control groups",
             Family::Churn | Family::FlatChurn => "taking and giving back small pages",
             Family::GiveBack => "giving back pages",
             Family::Dontneed => "giving back pages by madvise",
@@ -648,6 +654,28 @@ const FUNCTIONS: &[(Family, &[&str])] = &[
             "xen_flush_tlb_*",
         ],
     ),
+    (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_pages*"]),
+    (
+        Family::CgroupWalk,
+        &[
+            "mem_cgroup_iter",
+            "mem_cgroup_css_*",
+            "css_next_*",
+            "css_rstat_*",
+            "cgroup_rstat_*",
+            "__cgroup_rstat_*",
+            "mem_cgroup_flush_stats*",
+            "__mem_cgroup_flush_stats*",
+            "do_flush_stats",
+            "memcg_stat_show",
+            "memcg_numa_stat_show",
+            "memory_stat_*",
+            "mem_cgroup_nr_lru_pages",
+            "mem_cgroup_node_nr_lru_pages",
+            "mem_cgroup_get_*",
+            "memcg_rstat_*",
+        ],
+    ),
 ];
 
 /// What a CPU is in that has nothing to do: no part of what is busy. Of 2.6.18 to 6.18.
@@ -823,6 +851,18 @@ impl ProfileSeen {
         let rest =
             self.profile.samples.iter().filter(is_rest).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
         rest as f64 / self.samples_in_all().max(1) as f64
+    }
+
+    /// The family of zeroing huge pages. In a profile without callers the loop over a huge page has hardly a share of its own, and all of
+    /// it is where a page is zeroed: where that loop is listed at all, the zeroing is its.
+    #[must_use]
+    pub fn zeroing_huge(&self) -> Family {
+        let has_huge = |frame: &Frame| {
+            frame.is_kernel()
+                && families_of(&frame.name, false) & (Family::HugeZero.bit() | Family::HugeFault.bit()) != 0
+        };
+        let is_huge = self.is_flat && self.profile.stacks.frames().iter().any(has_huge);
+        if is_huge { Family::PageZero } else { Family::HugeZero }
     }
 
     /// Samples of all CPUs, idle or not.
