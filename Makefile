@@ -61,6 +61,8 @@ test-spark:
 test-long:
 	@scripts/setup test
 	@PAGEWISE_LONG=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" scripts/test
+	@$(MAKE) --no-print-directory package
+	@scripts/test-package "$(TARGET)"
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 lint:
