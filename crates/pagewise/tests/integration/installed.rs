@@ -47,7 +47,11 @@ fn verbs() -> Vec<(Vec<String>, String)> {
     while let Some(words) = left.pop() {
         let output = Command::new(cargo_bin("pagewise")).args(&words).arg("--help").output().unwrap();
         let help = String::from_utf8(output.stdout).unwrap();
-        let listed = help.lines().skip_while(|line| *line != "Commands:" && *line != "Workloads:").skip(1).take_while(|line| !line.is_empty());
+        let listed = help
+            .lines()
+            .skip_while(|line| *line != "Commands:" && *line != "Workloads:")
+            .skip(1)
+            .take_while(|line| !line.is_empty());
         for verb in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
             let verb = verb.split_whitespace().next().unwrap().to_owned();
             if verb != "help" {
@@ -76,7 +80,8 @@ fn every_verb_has_a_page_and_every_option_of_its_help_stands_in_it() {
     assert!(verbs.len() > 30, "only {} verbs were read", verbs.len());
     for (words, help) in &verbs {
         let name = [&["pagewise".to_owned()][..], words].concat().join("-");
-        let page = fs::read_to_string(pages.join(format!("{name}.1"))).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let page =
+            fs::read_to_string(pages.join(format!("{name}.1"))).unwrap_or_else(|error| panic!("{name}: {error}"));
         let page = page.replace("\\-", "-");
         let options = options(help);
         assert!(options.contains("--json") && options.contains("--help"), "{name}: {options:?}");
@@ -139,7 +144,11 @@ fn units_run_the_program_where_it_was_installed_within_bounds_and_none_is_enable
     let lib = destination.path().join("opt/tools/lib/systemd/system");
     let names: Vec<String> =
         files(&lib).iter().map(|unit| unit.file_name().unwrap().to_string_lossy().into_owned()).collect();
-    assert_eq!(names, ["pagewise-boot.service", "pagewise-guard.service", "pagewise-record.service"], "and no link that enables");
+    assert_eq!(
+        names,
+        ["pagewise-boot.service", "pagewise-guard.service", "pagewise-record.service"],
+        "and no link that enables"
+    );
     for unit in files(&lib) {
         let text = fs::read_to_string(&unit).unwrap();
         let mut section = "";
@@ -190,11 +199,15 @@ fn removing_leaves_no_file_and_no_folder_but_those_that_were_there_before() {
 
 #[test]
 fn make_finds_what_was_built_in_another_folder() {
-    for (given, says) in [("/tmp/elsewhere", "/tmp/elsewhere/release/pagewise"), ("beside", "/beside/release/pagewise")] {
+    for (given, says) in [("/tmp/elsewhere", "/tmp/elsewhere/release/pagewise"), ("beside", "/beside/release/pagewise")]
+    {
         let mut command = Command::new("make");
         command.args(["--dry-run", "demo"]).env("CARGO_TARGET_DIR", given).current_dir(repository());
         let output = command.env_remove("MAKEFLAGS").output().unwrap();
         let lines = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(lines.lines().last().is_some_and(|line| line.starts_with("scripts/demo") && line.contains(says)), "{lines}");
+        assert!(
+            lines.lines().last().is_some_and(|line| line.starts_with("scripts/demo") && line.contains(says)),
+            "{lines}"
+        );
     }
 }
