@@ -96,6 +96,10 @@ catalogue! {
         .since("6.16 (fs/proc/meminfo.c)");
     /// Free blocks by zone and order.
     FREE_BLOCKS = Quantity::level("buddyinfo", &[Is("free_blocks")], Count).each();
+    /// Memory of the object caches, as slabtop and `/proc/slabinfo` add it up.
+    IMPORTED_SLAB = Quantity::level(IMPORT, &[Is("slab_total")], KiB);
+    /// Memory of each of the largest object caches, as slabtop and `/proc/slabinfo` have it.
+    SLAB_CACHES = Quantity::level(IMPORT, &[Is("slab_cache")], KiB).each();
     /// All memory, worked out from what another tool says is used, and which part that is.
     IMPORTED_MEM_TOTAL = Quantity::level(IMPORT, &[Is("memory_total")], KiB);
     /// Swap in use, as another tool wrote it down.

@@ -38,4 +38,10 @@ catalogue! {
     OOM_KILL = Quantity::total("vmstat", &[Is("oom_kill")], Count)
         .since("4.13 (include/linux/vm_event_item.h)")
         .aside(Panel::Stalls, "oom_kill", "OOM kills", PerSecond);
+    /// Allocations of a single page that failed although they could wait for it, as the kernel's log tells them.
+    FAILED_SMALL = Quantity::total(IMPORT, &[Is("failed_small")], Count);
+    /// Allocations of a single page that failed and could not wait: what is kept for them was used up.
+    FAILED_ATOMIC = Quantity::total(IMPORT, &[Is("failed_atomic")], Count);
+    /// Allocations of larger blocks that failed, by order.
+    FAILED_LARGE = Quantity::total(IMPORT, &[Is("failed_large")], Count).each();
 }

@@ -213,6 +213,12 @@ impl Look {
         self.added(signal, Folded::growth)
     }
 
+    /// The growth of each series of a labelled signal.
+    #[must_use]
+    pub fn each_growth(&self, signal: &Quantity) -> Vec<(&str, f64)> {
+        self.parts(signal).filter_map(|(folded, _)| Some((folded.labels(), folded.growth()?))).collect()
+    }
+
     /// What a level rose by per second from its first sample to its last; below 0 when it fell.
     #[must_use]
     pub fn slope(&self, signal: &Quantity) -> Option<f64> {

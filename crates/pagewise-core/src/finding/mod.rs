@@ -3,10 +3,11 @@
 //!
 //! [`look`] folds a recording into windows; [`families`] and [`stalls`] say what its stacks and stalls show, and
 //! [`processes`] who used most; each file of [`rules`] declares one thing that can be wrong and judges it with the tools of
-//! [`case`]; [`by_profile`] names what a profile shows where the rest is missing; [`diagnose`] asks them all.
+//! [`case`]; [`by_profile`] and [`by_stalls`] name what a profile or a log of the kernel shows where the rest is missing; [`diagnose`] asks them all.
 
 pub mod answer;
 mod by_profile;
+mod by_stalls;
 pub mod case;
 mod deciding;
 pub mod document;
@@ -57,7 +58,7 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     let mut found: Vec<&'static str> = Vec::new();
     for rule in rules::ALL {
         let case = Case { look, rule, found: &found };
-        let verdict = by_profile::name((rule.judge)(&case), &case);
+        let verdict = by_stalls::name(by_profile::name((rule.judge)(&case), &case), &case);
         if matches!(verdict, Verdict::Found(_)) {
             found.push(rule.id);
         }

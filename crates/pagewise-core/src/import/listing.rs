@@ -4,7 +4,7 @@ use super::times::{Running, SECOND};
 use super::words::quoted;
 use super::{Kind, Problem, SOURCE};
 use crate::counter::tools::{Column, Counts};
-use crate::recording::{GapReason, Kind as SeriesKind, Profile, RawUnit};
+use crate::recording::{GapReason, Kind as SeriesKind, Profile, RawUnit, StallRow};
 use std::collections::{BTreeMap, HashMap};
 
 /// No listing has more numbers; a month of sar at one minute has two million.
@@ -63,6 +63,8 @@ pub struct Listing {
     held: usize,
     /// Instants of its samples are on the listing's clock, moved up so that none is negative.
     pub(super) profile: Option<Profile>,
+    /// Tasks that were held up, from when to when; the instants in the rows themselves count for nothing.
+    pub(super) stalls: Vec<(i64, i64, StallRow)>,
     pub(super) gaps: Vec<ListedGap>,
     /// Notes, with their instant where they have one.
     pub(super) marks: Vec<(Option<i64>, String)>,
@@ -90,6 +92,7 @@ impl Listing {
             rows: BTreeMap::new(),
             held: 0,
             profile: None,
+            stalls: Vec::new(),
             gaps: Vec::new(),
             marks: Vec::new(),
             about: BTreeMap::new(),

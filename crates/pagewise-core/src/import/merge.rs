@@ -103,6 +103,7 @@ pub struct Imported {
     settings: Vec<Setting>,
     marks: Vec<Mark>,
     profile: Option<Profile>,
+    stalls: Vec<StallRow>,
     ticks: Vec<Tick>,
     sources: Vec<SourceColumns>,
 }
@@ -439,6 +440,12 @@ impl Imported {
         for (name, value) in one.listing.settings {
             self.settings.push(Setting { ts: line.ts(line.from), path: name, value, by: "start".to_owned() });
         }
+        let stalls = one.listing.stalls.into_iter();
+        self.stalls.extend(stalls.map(|(from, to, row)| StallRow {
+            from: line.ts(moved(from)),
+            to: line.ts(moved(to)),
+            ..row
+        }));
         if let Some(profile) = one.listing.profile {
             self.take_profile(profile, one.offset, &one.name, line);
         }
@@ -541,7 +548,8 @@ impl Recorded for Imported {
     }
 
     fn stalls(&self) -> Result<Option<Vec<StallRow>>, Infallible> {
-        Ok(None)
+        // Where nobody was held up for long nobody looked.
+        Ok((!self.stalls.is_empty()).then(|| self.stalls.clone()))
     }
 
     fn walks(&self) -> Result<Option<Vec<Walk>>, Infallible> {

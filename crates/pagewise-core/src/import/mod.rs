@@ -1,5 +1,5 @@
 //! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, vmstat, perf script, perf top, collapsed stacks, text of
-//! /proc, node_exporter.
+//! /proc, node_exporter, the kernel's log, free, slabtop.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
@@ -11,8 +11,13 @@ mod collectl;
 mod disks;
 mod events;
 mod folded;
+mod free;
+mod held_up;
+mod kernel_line;
+mod kernel_log;
 mod kernel_names;
 mod listing;
+mod mem_info;
 mod merge;
 mod nmon;
 mod node_exporter;
@@ -25,6 +30,7 @@ mod perf_top;
 mod proc;
 mod sar;
 mod shares;
+mod slab;
 mod snapshots;
 mod threads;
 mod times;
@@ -66,6 +72,12 @@ pub enum Kind {
     NodeExporter,
     /// Collapsed stacks, as flame graphs are made of.
     Folded,
+    /// The kernel's log: dmesg, `journalctl -k`, `/var/log/messages`.
+    KernelLog,
+    /// `free`.
+    Free,
+    /// `slabtop`, or text of `/proc/slabinfo`.
+    Slab,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
 }
@@ -82,6 +94,9 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Proc, "proc"),
     (Kind::NodeExporter, "node-exporter"),
     (Kind::Folded, "folded"),
+    (Kind::KernelLog, "kernel-log"),
+    (Kind::Free, "free"),
+    (Kind::Slab, "slab"),
     (Kind::Sosreport, "sosreport"),
 ];
 
@@ -101,6 +116,9 @@ const RECOGNISED: &[(Kind, Recognises)] = &[
     (Kind::Proc, proc::recognises),
     (Kind::NodeExporter, node_exporter::recognises),
     (Kind::Folded, folded::recognises),
+    (Kind::KernelLog, kernel_log::recognises),
+    (Kind::Free, free::recognises),
+    (Kind::Slab, slab::recognises),
 ];
 
 /// What a text holds: a thread that somebody pasted has the listings of several tools.
@@ -152,6 +170,8 @@ impl FromStr for Kind {
             "sos" => "sosreport",
             // The same headings, read by the same code.
             "mpstat" | "iostat" | "pidstat" => "sar",
+            "dmesg" => "kernel-log",
+            "slabtop" | "slabinfo" => "slab",
             plain => plain,
         };
         let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
@@ -220,6 +240,9 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::Proc => Box::new(proc::Proc::new(assumed)),
         Kind::NodeExporter => Box::new(node_exporter::NodeExporter::new(assumed)),
         Kind::Folded => Box::new(folded::Folded::new()),
+        Kind::KernelLog => Box::new(kernel_log::KernelLog::new()),
+        Kind::Free => Box::new(free::Free::new(assumed)),
+        Kind::Slab => Box::new(slab::Slab::new(assumed)),
         Kind::Sosreport => return None,
     };
     // What people gave was often pasted somewhere before.

@@ -1,7 +1,8 @@
 //! Text of kernel files to numbers, a file per kernel file. The host reads the files, an import gets them from people: there is
-//! one understanding of each.
+//! one understanding of each; and what the kernel's functions are for.
 
 pub mod buddyinfo;
+pub mod functions;
 pub mod meminfo;
 pub mod psi;
 pub mod stat;

@@ -19,9 +19,11 @@ pub enum StallKind {
     Collapse,
     /// A writer put to sleep for too many dirty pages (`balance_dirty_pages`, its `pause`).
     DirtyBalance,
+    /// A page fault that waited for its page to come from swap: told by logs of the kernel, not recorded.
+    SwapIn,
 }
 
-const KINDS: [(StallKind, &str); 7] = [
+const KINDS: [(StallKind, &str); 8] = [
     (StallKind::DirectReclaim, "direct_reclaim"),
     (StallKind::CgroupReclaim, "cgroup_reclaim"),
     (StallKind::Compaction, "compaction"),
@@ -29,6 +31,7 @@ const KINDS: [(StallKind, &str); 7] = [
     (StallKind::Throttled, "throttled"),
     (StallKind::Collapse, "collapse"),
     (StallKind::DirtyBalance, "dirty_balance"),
+    (StallKind::SwapIn, "swap_in"),
 ];
 
 impl StallKind {

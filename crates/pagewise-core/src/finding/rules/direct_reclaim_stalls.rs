@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in direct reclaim", 0.05, Fraction),
         Threshold::at_least("pages programs looked at for something to free", 100.0, PagesPerSecond),
         Threshold::at_least("looked at by programs themselves", 0.10, Fraction),
+        Threshold::at_least("allocations of a page that failed and could not wait", 1.0, Number),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -54,6 +55,9 @@ fn twice_free(look: &Look) -> Option<String> {
 /// sar counts the pages that were looked at, not how often a program had to.
 fn by_listing(case: &Case<'_>) -> Verdict {
     let look = case.look;
+    if let Some(failed) = look.growth(&signal::FAILED_ATOMIC).filter(|_| !look.has(&signal::SCAN_DIRECT)) {
+        return by_failures(case, failed);
+    }
     let windows = case.windows();
     let looked = case.rate("pages programs looked at for something to free", &signal::SCAN_DIRECT);
     let symptom = case.lasting(&[&looked]);
@@ -73,6 +77,24 @@ fn by_listing(case: &Case<'_>) -> Verdict {
             "Programs looked at {} pages a second for something to free: {} of all that was looked at.",
             words::number(looked.value(&hits, windows).unwrap_or(0.0)),
             part.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
+        );
+    })
+}
+
+/// Where what is kept for those that cannot wait is used up, all others have to free memory themselves: free memory is below the
+/// lowest watermark (`mm/page_alloc.c`, `__zone_watermark_ok`).
+fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
+    const NAME: &str = "allocations of a page that failed and could not wait";
+    let (fails, line) = case.whole(NAME, "import failed_atomic", Some(failed));
+    let mut symptom = case.lasting_hits(Hits::always(fails, case.windows().count));
+    symptom.evidence = vec![line];
+    symptom.hits.missing.push(case.look.missing(&signal::ALLOCSTALL));
+    case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "{} of a single page that could not wait failed: kswapd did not keep up, free memory was below its lowest watermark, \
+             and there every other allocation has to free memory first.",
+            if failed == 1.0 { "An allocation".to_owned() } else { format!("{} allocations", words::number(failed)) },
         );
     })
 }

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("huge pages refused at faults", 0.5, Fraction),
         Threshold::at_least("huge pages refused", 0.1, PerSecond),
         Threshold::at_least("free memory", 0.05, Fraction),
+        Threshold::at_least("allocations of a large block that failed", 1.0, Number),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -140,6 +141,72 @@ pub(super) fn huge_page_index(look: &Look) -> Option<f64> {
     worst(look, Zone::index).mean_of_all(&look.windows)
 }
 
+/// Up to this order the kernel does all it can for an allocation that may wait (`PAGE_ALLOC_COSTLY_ORDER`, `include/linux/mmzone.h`).
+const COSTLY: u32 = 3;
+
+/// Allocations of more than a page that failed, and the largest order of them.
+fn failed_large(look: &Look) -> Option<(f64, u32)> {
+    let orders = look.each_growth(&signal::FAILED_LARGE).into_iter();
+    let known = orders.filter_map(|(labels, count)| Some((count, label(labels, "order")?.parse::<u32>().ok()?)));
+    known.filter(|(count, _)| *count > 0.0).reduce(|a, b| (a.0 + b.0, a.1.max(b.1)))
+}
+
+/// Free blocks of at least an order, in all zones; `None`: they are not known.
+fn blocks_from(look: &Look, order: u32) -> Option<f64> {
+    let zones = zones(look);
+    let of = |zone: &Zone| {
+        let large = zone.orders.iter().skip(order as usize);
+        large.map(|track| track.mean_of_all(&look.windows)).sum::<Option<f64>>()
+    };
+    (!zones.is_empty()).then(|| zones.iter().map(of).sum::<Option<f64>>())?
+}
+
+/// A log of the kernel tells which block was asked for and not there. Where memory was free, it was in smaller pieces; where that is
+/// not known, a block that the kernel does not free everything for says it all the same.
+fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Option<Verdict> {
+    let look = case.look;
+    let windows = case.windows();
+    let mean = free.track.mean_of_all(windows);
+    let is_free = match mean {
+        Some(_) => free.evidence(&Hits::default(), windows).holds?,
+        // Without the size of memory: more than the reserves of any zone.
+        None => match look.level(&signal::MEM_FREE).mean_of_all(windows) {
+            Some(bytes) => bytes >= PLENTY,
+            None => order > COSTLY,
+        },
+    };
+    if !is_free {
+        return None;
+    }
+    let (fails, line) = case.whole("allocations of a large block that failed", "import failed_large", Some(failed));
+    let mut symptom = case.lasting_hits(Hits::always(fails, windows.count));
+    symptom.evidence = vec![line, free.evidence(&Hits::default(), windows)];
+    if mean.is_none() {
+        symptom.hits.missing.push(look.missing(&signal::MEM_FREE));
+    }
+    let blocks = blocks_from(look, order);
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.evidence.push(said("import failed_large", "largest order of them", Some(f64::from(order)), Number));
+        match blocks {
+            Some(blocks) => {
+                draft.evidence.push(said("buddyinfo", "free blocks of that order and more", Some(blocks), Number))
+            }
+            None => draft.missing.push(look.missing(&signal::FREE_BLOCKS)),
+        }
+        let size = words::bytes(look.page_size * (1u64 << order.min(40)) as f64);
+        let share =
+            mean.map_or_else(String::new, |share| format!(", while {} of memory was free", words::percent(share)));
+        let often =
+            if failed == 1.0 { "An allocation".to_owned() } else { format!("{} allocations", words::number(failed)) };
+        draft.summary =
+            format!("{often} of a block of {size} (order {order}) failed{share}: what is free lies in smaller pieces.");
+    }))
+}
+
+/// As much as the reserves of a large host. Ours.
+const PLENTY: f64 = 256.0 * 1024.0 * 1024.0;
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -147,6 +214,11 @@ fn judge(case: &Case<'_>) -> Verdict {
     let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(look, Zone::unusable));
     let free = look.share_of_memory(&look.level(&signal::MEM_FREE));
     let free = case.clause("free memory", "meminfo MemFree", free);
+    if let Some((failed, order)) = failed_large(look)
+        && let Some(verdict) = by_failures(case, failed, order, &free)
+    {
+        return verdict;
+    }
     let pieces = index.hits.or(&unusable.hits).and(&free.hits);
     let mut symptom = case.lasting_hits(pieces);
     symptom.evidence =

@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("time in which the whole group waited", 0.05, Fraction),
         Threshold::at_least("samples in a group's limit", 0.05, Fraction),
         Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
+        Threshold::at_least("processes killed at the limit of their group", 1.0, Number),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -76,12 +77,40 @@ fn judge(case: &Case<'_>) -> Verdict {
         // Without the groups' counters stacks and stalls can still show it.
         let (stacks, stalls) = measured(&Hits::always(Answer::Yes, windows.count));
         let share = stacks.share;
-        let shows = stacks.answer.or(stalls.answer);
+        // A log of the kernel tells who was killed because nothing could be freed.
+        let kills = look.each_growth(&signal::CGROUP_OOM);
+        let killed = (!kills.is_empty()).then(|| kills.iter().map(|(_, count)| count).sum::<f64>());
+        let (dies, line) = case.whole("processes killed at the limit of their group", "cgroup memory.events", killed);
+        let shows = stacks.answer.or(stalls.answer).or(if killed.is_some() { dies } else { Answer::No });
         let mut symptom = case.lasting_hits(Hits::always(shows, windows.count));
         symptom.hits.missing.push(look.missing(&signal::CGROUP_HIGH));
-        return case.decide(symptom, vec![stacks, stalls]).found(|draft| {
+        let deaths = Says {
+            tier: Tier::Counters,
+            answer: dies,
+            evidence: vec![line],
+            missing: Vec::new(),
+            who: Vec::new(),
+            share: None,
+        };
+        let mut mechanisms = vec![stacks, stalls];
+        mechanisms.extend(killed.is_some().then_some(deaths));
+        return case.decide(symptom, mechanisms).found(|draft| {
             draft.cost.cpu_share = share;
             draft.summary = "Programs free memory within the limit of their control group.".to_owned();
+            if let Some(killed) = killed.filter(|_| dies == Answer::Yes) {
+                let processes = if killed == 1.0 { "process was" } else { "processes were" };
+                draft.summary =
+                    format!("{} {processes} killed at the memory limit of a control group.", words::number(killed));
+                draft.at_least = Some(Severity::Medium);
+                let known =
+                    kills.iter().filter_map(|(labels, _)| label(labels, "cgroup")).filter(|name| *name != "not told");
+                draft.who.extend(known.take(3).map(|name| Who {
+                    name: name.to_owned(),
+                    pid: None,
+                    share: None,
+                    of: "control group".to_owned(),
+                }));
+            }
             where_the_host_has_room(case, draft);
         });
     };

@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
               job its life.",
     thresholds: &[
         Threshold::at_least("processes killed", 1.0, Number),
+        Threshold::at_least("allocations of a page that failed although they could wait", 1.0, Number),
         Threshold::below("memory and swap to be had", 0.05, Fraction),
         Threshold::below("time until nothing is left", 600.0, Seconds),
         Threshold::at_least("promised, of the limit", 0.95, Fraction),
@@ -80,6 +81,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     let windows = case.windows();
     let kills = look.growth(&signal::OOM_KILL);
     let (killed, kill_line) = case.whole("processes killed", "vmstat oom_kill", kills);
+    // Before it gives none the kernel frees what it can.
+    let failed = look.growth(&signal::FAILED_SMALL);
+    let (fails, fail_line) =
+        case.whole("allocations of a page that failed although they could wait", "import failed_small", failed);
     let left = look.available().plus(&look.level(&signal::SWAP_FREE));
     let whole = look.memory().zip(look.swap()).map(|(memory, (swap, _))| memory + swap);
     let little = match whole {
@@ -96,7 +101,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     let promised = look.level(&signal::COMMITTED).share_of(&look.level(&signal::COMMIT_LIMIT));
     let promised = case.clause("promised, of the limit", "meminfo Committed_AS / CommitLimit", promised);
     let refuses = if mode == Some("2") { case.lasting(&[&promised]).answer } else { Answer::No };
-    let answer = killed.or(lasts.answer.and(soon)).or(refuses);
+    // Only a log of the kernel tells of them.
+    let fails = if failed.is_some() { fails } else { Answer::No };
+    let answer = killed.or(fails).or(lasts.answer.and(soon)).or(refuses);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
     let hits = if lasts.answer == Answer::Yes { lasts.hits.clone() } else { symptom.hits.clone() };
     symptom.hits.missing = lasts.hits.missing.clone();
@@ -104,11 +111,12 @@ fn judge(case: &Case<'_>) -> Verdict {
         symptom.hits.missing.push(look.missing(&signal::OOM_KILL));
     }
     symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
+    symptom.evidence.extend(failed.is_some().then_some(fail_line));
     if mode == Some("2") {
         symptom.evidence.push(promised.evidence(&hits, windows));
     }
     // Where that is all there is, memory does not run out.
-    let is_refused = refuses == Answer::Yes && killed != Answer::Yes && lasts.answer != Answer::Yes;
+    let is_refused = refuses == Answer::Yes && killed.or(fails) != Answer::Yes && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
             refused(case, draft, &promised);
@@ -118,7 +126,12 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.at_least = Some(Severity::High);
         let mut says = Vec::new();
         if let Some(kills) = kills.filter(|_| killed == Answer::Yes) {
-            says.push(format!("{} processes were killed for want of memory", words::number(kills)));
+            let processes = if kills == 1.0 { "process was" } else { "processes were" };
+            says.push(format!("{} {processes} killed for want of memory", words::number(kills)));
+        }
+        if let Some(failed) = failed.filter(|_| fails == Answer::Yes) {
+            let allocations = if failed == 1.0 { "allocation" } else { "allocations" };
+            says.push(format!("{} {allocations} of a single page failed", words::number(failed)));
         }
         if lasts.answer == Answer::Yes {
             let share = little.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);

@@ -1,5 +1,6 @@
 //! The kernel's own object caches hold much of the memory.
 
+use super::super::look::label;
 use super::super::rule::{Step, To};
 use super::prelude::*;
 
@@ -12,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("unreclaimable slab", 0.10, Fraction),
         Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
         Threshold::at_least("reclaimable slab", 0.25, Fraction),
+        Threshold::at_least("slab of either kind", 0.25, Fraction),
         Threshold::at_least("reclaimable slab, while such names pile up", 0.10, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
         Threshold::at_least("names of files that do not exist, more each second", 1_000.0, PerSecond),
@@ -136,6 +138,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
     let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
+    // slabtop adds both kinds up.
+    let both = look.level(&signal::SLAB);
+    let both = if look.has(&signal::SLAB) { both } else { look.level(&signal::IMPORTED_SLAB) };
+    let source = if look.has(&signal::SLAB) { "meminfo Slab" } else { "import slab_total" };
+    let both = case.clause("slab of either kind", source, look.share_of_memory(&both));
+    let is_split = look.has(&signal::SLAB_UNRECLAIMABLE) || look.has(&signal::SLAB_RECLAIMABLE);
+    let is_sum = look.is_import && !is_split && (look.has(&signal::SLAB) || look.has(&signal::IMPORTED_SLAB));
     let names = Names::of(case);
     let (filled, piles) = piles_up(case, names.as_ref().ok(), soft);
     let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);
@@ -143,20 +152,35 @@ fn judge(case: &Case<'_>) -> Verdict {
     let (grows, growing) = case.whole("unreclaimable slab, growth per hour", "meminfo SUnreclaim", growth);
     // A look that is too short for a trend does not leave the rest open.
     let grows = Hits::always(if grows == Answer::Yes { Answer::Yes } else { Answer::No }, windows.count);
-    let mut symptom = case.lasting_hits(large.hits.or(&cached.hits).or(&grows).or(&piles));
+    let hits = if is_sum { both.hits.clone() } else { large.hits.or(&cached.hits).or(&grows).or(&piles) };
+    let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = [&large, &cached].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     symptom.evidence.push(growing);
+    if is_sum {
+        symptom.evidence = vec![both.evidence(&hits, windows)];
+    }
     let by_names = piles.answers.contains(&Answer::Yes);
     symptom.evidence.extend(by_names.then(|| filled.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
         let (hard, soft) = (large.value(&hits, windows).unwrap_or(0.0), cached.value(&hits, windows).unwrap_or(0.0));
-        draft.cost.memory_share = Some(hard + soft).filter(|_| is_missed(case, draft));
+        let of_both = both.value(&hits, windows).filter(|_| is_sum);
+        draft.cost.memory_share = Some(of_both.unwrap_or(hard + soft)).filter(|_| is_missed(case, draft));
         draft.summary = format!(
             "The kernel's caches hold {} of the memory; {} of it cannot be reclaimed.",
             words::percent(hard + soft),
             words::percent(hard),
         );
+        if let Some(share) = of_both {
+            draft.summary = format!("The kernel's caches hold {} of the memory.", words::percent(share));
+        }
+        let caches = largest(look, &hits);
+        if let Some((name, bytes)) = caches.first() {
+            draft.summary.push_str(&format!(" The largest is {name}, {}.", words::bytes(*bytes)));
+        }
+        let line =
+            |(name, bytes): &(String, f64)| said("import slab_cache", &format!("cache {name}"), Some(*bytes), Bytes);
+        draft.evidence.extend(caches.iter().map(line));
         if let Some(growth) = growth.filter(|growth| *growth >= 0.01) {
             draft
                 .summary
@@ -172,11 +196,24 @@ fn judge(case: &Case<'_>) -> Verdict {
             let free = free.map_or_else(|| "Nobody".to_owned(), |free| format!("{free} is free, and nobody"));
             draft.summary.push_str(&format!(" {free} waits for memory: nothing is lost by it now."));
         }
-        draft.missing.push(Missing {
-            what: "names of the caches".to_owned(),
-            why: "/proc/slabinfo is not polled: reading it takes locks".to_owned(),
-        });
+        if caches.is_empty() {
+            draft.missing.push(Missing {
+                what: "names of the caches".to_owned(),
+                why: "/proc/slabinfo is not polled: reading it takes locks".to_owned(),
+            });
+        }
     })
+}
+
+/// The three largest caches that a listing names, in bytes.
+fn largest(look: &Look, hits: &Hits) -> Vec<(String, f64)> {
+    let all = look.each_level(&signal::SLAB_CACHES).into_iter();
+    let named =
+        all.filter_map(|(labels, track)| Some((label(labels, "cache")?.to_owned(), track.mean(hits, &look.windows)?)));
+    let mut caches: Vec<(String, f64)> = named.collect();
+    caches.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    caches.truncate(3);
+    caches
 }
 
 /// Where names of files that do not exist are most of all names, grow fast all the while, and fill a part of memory already: the

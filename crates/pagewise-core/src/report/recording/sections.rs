@@ -331,5 +331,6 @@ fn kind_words(kind: StallKind) -> &'static str {
         StallKind::Throttled => "throttled in reclaim",
         StallKind::Collapse => "huge page collapsed",
         StallKind::DirtyBalance => "dirty balancing",
+        StallKind::SwapIn => "waiting for swap",
     }
 }

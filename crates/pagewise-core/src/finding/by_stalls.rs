@@ -1,0 +1,82 @@
+//! What tasks that were held up for very long name, where the rest of what a rule asks for is not known.
+//!
+//! A log of the kernel tells of tasks that did not get on for two minutes, and of the functions they were in. Nobody waits so long for
+//! memory on a host that is well, so what they were in has a name; how often it happens, and to whom it does for less, is not known: it is
+//! found with low confidence. What was seen and speaks against a rule keeps it undecided.
+
+use super::answer::Answer;
+use super::case::{Case, Draft, Verdict, said};
+use super::document::{Confidence, Quantity, Severity, Tier, Who};
+use super::look::Hits;
+use super::words;
+use crate::recording::StallKind;
+
+/// What names a rule, and the words for it.
+const NAMED: [(&str, StallKind, &str); 5] = [
+    ("compaction-storm", StallKind::Compaction, "compacting memory"),
+    ("direct-reclaim-stalls", StallKind::DirectReclaim, "freeing memory for an allocation"),
+    ("memcg-limit-thrash", StallKind::CgroupReclaim, "freeing memory within the limit of a control group"),
+    ("dirty-throttling", StallKind::DirtyBalance, "being held back as a writer"),
+    ("swap-thrash", StallKind::SwapIn, "waiting for memory from swap"),
+];
+
+/// One that is held up for less may be one of many such moments, in seconds. Ours.
+const LONG: f64 = 5.0;
+
+/// A verdict, or in its place what the tasks that were held up name.
+pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
+    let Verdict::NotDecided { missing, evidence, .. } = &verdict else { return verdict };
+    let denies = evidence.iter().any(|line| line.holds == Some(false));
+    let named = NAMED.iter().find(|(rule, ..)| *rule == case.rule.id).filter(|_| case.look.is_import && !denies);
+    let Some((_, kind, what)) = named else { return verdict };
+    let all = Hits::always(Answer::Yes, case.windows().count);
+    let Some(stalled) = case.stalled(*kind, &all) else { return verdict };
+    let longest = stalled.durations.longest() as f64 * 1e-9;
+    if longest < LONG {
+        return verdict;
+    }
+    let tasks = stalled.durations.count();
+    let source = format!("stalls: {}", kind.word().replace('_', " "));
+    let mut shown = vec![
+        said(&source, "the longest, at least", Some(longest), Quantity::Seconds),
+        said(&source, "how often", Some(tasks as f64), Quantity::Number),
+    ];
+    let seen = evidence.iter().filter(|line| line.value.is_some() && line.source != source);
+    shown.extend(seen.cloned());
+    let of = format!("time held up by {}", kind.word().replace('_', " "));
+    let who = stalled.who.iter().map(|share| Who {
+        name: if share.comm.is_empty() { "a process without a name".to_owned() } else { share.comm.clone() },
+        pid: share.pid.filter(|pid| *pid != 0),
+        share: Some(share.share),
+        of: of.clone(),
+    });
+    let names = if tasks == 1 { "A task".to_owned() } else { format!("Tasks, {} times,", words::number(tasks as f64)) };
+    let verb = if tasks == 1 { "was" } else { "were" };
+    Verdict::Found(Box::new(Draft {
+        summary: format!(
+            "{names} {verb} held up for {} and more in {what}. A log of the kernel says neither how often that happens for less nor why.",
+            words::seconds(longest)
+        ),
+        at_least: Some(Severity::Medium),
+        confidence: Some(Confidence::Low),
+        tiers: vec![Tier::Stalls],
+        hits: all,
+        who: who.collect(),
+        evidence: shown,
+        missing: missing.clone(),
+        ..Draft::default()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rules;
+    use super::*;
+
+    #[test]
+    fn each_line_is_of_a_rule() {
+        for (rule, ..) in NAMED {
+            assert!(rules::ALL.iter().any(|known| known.id == rule), "{rule}");
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! `free` (procps 2 to procps-ng 4, BusyBox): what memory and swap there is, and how much of it is in use.
+//!
+//! The layout is told by its headings. Sizes without a unit are KiB unless a command above says another one, or they cannot be
+//! KiB: the kernel counts pages, which are multiples of four of them.
+
+use super::listing::Listing;
+use super::merge::Assumed;
+use super::snapshots::{Snapshots, Taken};
+use super::times::Stamp;
+use super::words::{decimal, quoted};
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::Kind as Moves;
+use crate::recording::{GapReason, RawUnit};
+
+const REMEDY: &str = "give what `free` prints, with its line of headings; `cat /proc/meminfo` says more";
+
+/// A size that no host has, in KiB: 64 PiB. Containers with a wrong account of swap show 8 EiB.
+const MOST_KIB: f64 = (1u64 << 46) as f64;
+
+/// Headings of every version.
+const HEADINGS: [&str; 9] =
+    ["total", "used", "free", "shared", "buffers", "cached", "buff/cache", "cache", "available"];
+
+/// Below so many MiB a total without a unit may be GiB as well.
+const LEAST_MIB: f64 = 200.0;
+
+pub(super) fn recognises(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    headings(&words).is_some() || is_corrected(&words) || is_row(&words)
+}
+
+/// `total used free shared buffers cached`.
+fn headings<'l>(words: &[&'l str]) -> Option<Vec<&'l str>> {
+    let is_one = words.len() >= 3 && words[..3] == HEADINGS[..3] && words.iter().all(|word| HEADINGS.contains(word));
+    is_one.then(|| words.to_vec())
+}
+
+/// `-/+ buffers/cache:`, which only the old layout has.
+fn is_corrected(words: &[&str]) -> bool {
+    matches!(words, ["-/+", "buffers/cache:" | "buffers:", rest @ ..] if rest.len() == 2)
+}
+
+/// `Mem: 25598 2670 861 1 22065 22601`.
+fn is_row(words: &[&str]) -> bool {
+    matches!(words, ["Mem:", sizes @ ..] if (3..=7).contains(&sizes.len()) && sizes.iter().all(|word| size(word).is_some()))
+}
+
+/// A number, and its unit in KiB where it has one. procps writes `3.8G` or `3.8Gi` for powers of 1024.
+fn size(word: &str) -> Option<(f64, Option<f64>)> {
+    let end = word.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.len());
+    let (digits, unit) = word.split_at(end);
+    let kib = match unit.trim_end_matches('i') {
+        "" if unit.is_empty() => None,
+        "B" => Some(1.0 / 1024.0),
+        "K" => Some(1.0),
+        "M" => Some(1024.0),
+        "G" => Some(1024.0 * 1024.0),
+        "T" => Some(1024.0 * 1024.0 * 1024.0),
+        "P" => Some(1024.0 * 1024.0 * 1024.0 * 1024.0),
+        _ => return None,
+    };
+    Some((decimal(digits)?, kib))
+}
+
+/// The unit in KiB that a command asks for: `free -m`, `free -g -t`, `free --mebi`.
+fn asked(line: &str) -> Option<Option<f64>> {
+    let mut words = line
+        .split(|c: char| c.is_whitespace() || ";|&`".contains(c))
+        .skip_while(|word| *word != "free" && !word.ends_with("/free"));
+    words.next()?;
+    let mut unit = Some(1.0);
+    for word in words.take_while(|word| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit())) {
+        match word {
+            "-m" | "--mebi" => unit = Some(1024.0),
+            "-g" | "--gibi" => unit = Some(1024.0 * 1024.0),
+            "-b" | "--bytes" => unit = Some(1.0 / 1024.0),
+            "--mega" => unit = Some(1e6 / 1024.0),
+            "--giga" => unit = Some(1e9 / 1024.0),
+            "--kilo" => unit = Some(1e3 / 1024.0),
+            "-h" | "--human" | "--si" => unit = None,
+            // Several letters in one: `-mt`, `-ht`.
+            _ if word.starts_with("--") || word.len() < 3 => {}
+            _ if word.contains('m') => unit = Some(1024.0),
+            _ if word.contains('g') => unit = Some(1024.0 * 1024.0),
+            _ if word.contains('b') => unit = Some(1.0 / 1024.0),
+            _ => {}
+        }
+    }
+    Some(unit)
+}
+
+#[derive(Debug)]
+pub(super) struct Free {
+    snapshots: Snapshots,
+    headings: Vec<String>,
+    /// What a command asked for.
+    asked: Option<f64>,
+    /// KiB of a number without a unit, once it is known.
+    unit: Option<f64>,
+    left_out: usize,
+}
+
+impl Free {
+    pub(super) fn new(assumed: &Assumed) -> Free {
+        let snapshots = Snapshots::new(Kind::Free, assumed.interval);
+        Free { snapshots, headings: Vec::new(), asked: None, unit: None, left_out: 0 }
+    }
+
+    /// The unit of a row of numbers without one. `None`: it cannot be told.
+    fn unit_of(&mut self, sizes: &[f64]) -> Option<f64> {
+        if let Some(unit) = self.asked.or(self.unit) {
+            return Some(unit);
+        }
+        let total = sizes.first().copied().unwrap_or(0.0);
+        let is_pages = sizes.iter().all(|size| *size % 4.0 == 0.0);
+        let unit = match () {
+            () if is_pages && total >= 32_768.0 => Some(1.0),
+            () if total >= LEAST_MIB && total < 32_768.0 * 1024.0 => Some(1024.0),
+            () => None,
+        };
+        self.unit = unit;
+        unit
+    }
+
+    fn leave_out(&mut self, reason: &str, detail: String) {
+        self.left_out += 1;
+        if self.left_out <= 10 {
+            self.snapshots.listing.gap(Some("meminfo"), GapReason::Other(reason.to_owned()), detail);
+        }
+    }
+
+    fn row(&mut self, number: usize, is_swap: bool, words: &[&str], line: &str) -> Result<(), Problem> {
+        let sizes: Option<Vec<(f64, Option<f64>)>> = words.iter().map(|word| size(word)).collect();
+        let Some(sizes) = sizes.filter(|sizes| (3..=7).contains(&sizes.len())) else {
+            self.snapshots.listing.reject(number, line);
+            return Ok(());
+        };
+        let bare: Vec<f64> = sizes.iter().filter(|(_, unit)| unit.is_none()).map(|(size, _)| *size).collect();
+        let unit = match bare.as_slice() {
+            [] => Some(1.0),
+            // In a row with units only nothing has none.
+            bare if bare.len() < sizes.len() => bare.iter().all(|size| *size == 0.0).then_some(1.0),
+            bare if is_swap && self.asked.or(self.unit).is_none() => (bare[0] == 0.0).then_some(1.0),
+            bare => self.unit_of(bare),
+        };
+        let Some(unit) = unit else {
+            let detail = format!(
+                "line {number}: the unit of its sizes cannot be told, and they were left out; the command above it would say it: '{}'",
+                quoted(line)
+            );
+            self.leave_out("unit_unknown", detail);
+            return Ok(());
+        };
+        let kib: Vec<f64> = sizes.iter().map(|(size, own)| size * own.unwrap_or(unit)).collect();
+        let total = kib[0];
+        // A size is printed to two or three digits.
+        let is_possible = total <= MOST_KIB && kib.iter().all(|size| *size >= 0.0 && *size <= total * 1.01 + 1.0);
+        if !is_possible {
+            let detail = format!(
+                "line {number}: sizes that no host has were left out, as containers with a wrong account show them: '{}'",
+                quoted(line)
+            );
+            self.leave_out("impossible", detail);
+            return Ok(());
+        }
+        let of_headings: Vec<&'static str> = if self.headings.is_empty() {
+            HEADINGS[..3].to_vec()
+        } else {
+            self.headings.iter().filter_map(|own| HEADINGS.iter().copied().find(|known| known == own)).collect()
+        };
+        let is_new = of_headings.contains(&"available") || of_headings.contains(&"buff/cache");
+        for (heading, kib) in of_headings.into_iter().zip(kib) {
+            let (source, name) = match (is_swap, heading) {
+                (true, "total") => ("meminfo", "SwapTotal"),
+                (true, "free") => ("meminfo", "SwapFree"),
+                (true, "used") => (SOURCE, "swap_used"),
+                (false, "total") => ("meminfo", "MemTotal"),
+                (false, "free") => ("meminfo", "MemFree"),
+                // Kernels before 2.6.32 do not count it, which reads as 0.
+                (false, "shared") if is_new || kib > 0.0 => ("meminfo", "Shmem"),
+                (false, "buffers") => ("meminfo", "Buffers"),
+                (false, "cached") => ("meminfo", "Cached"),
+                // With reclaimable slab.
+                (false, "cache") => (SOURCE, "page_cache"),
+                (false, "buff/cache") => (SOURCE, "buffers_and_cache"),
+                (false, "available") => ("meminfo", "MemAvailable"),
+                _ => continue,
+            };
+            let taken =
+                Taken { source, name, labels: "", unit: RawUnit::KiB, moves: Moves::Gauge, value: kib.round() as u64 };
+            self.snapshots.put(&taken, None, number)?;
+        }
+        Ok(())
+    }
+}
+
+impl Parser for Free {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(headings) = headings(&words) {
+            self.headings = headings.into_iter().map(str::to_owned).collect();
+            self.unit = None;
+            return Ok(());
+        }
+        match words.as_slice() {
+            [] => Ok(()),
+            ["Mem:", sizes @ ..] => self.row(number, false, sizes, line),
+            ["Swap:", sizes @ ..] => self.row(number, true, sizes, line),
+            ["-/+" | "Low:" | "High:" | "Total:" | "Comm:", ..] => Ok(()),
+            _ => {
+                if let Some((stamp, _)) = Stamp::of_line(line) {
+                    self.snapshots.stamp(stamp);
+                } else if let Some(unit) = asked(line) {
+                    self.snapshots.pause(line);
+                    (self.asked, self.unit) = (unit, None);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Listing, Problem> {
+        let nothing = self.snapshots.listing.nothing("size of memory as free prints it", REMEDY);
+        self.snapshots.finish()?.ok_or(nothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{recording, values};
+    use super::super::{Imported, parse};
+    use super::*;
+    use crate::recording::Recorded;
+
+    fn read(text: &str) -> Imported {
+        recording(&[(Kind::Free, text)])
+    }
+
+    fn gib(imported: &Imported, name: &str) -> Vec<f64> {
+        values(imported, "meminfo", name)
+            .iter()
+            .map(|bytes| (bytes / (1u64 << 30) as f64 * 100.0).round() / 100.0)
+            .collect()
+    }
+
+    #[test]
+    fn both_layouts_are_told_by_their_headings() {
+        let old = read(
+            "             total       used       free     shared    buffers     cached\nMem:      16433308   16149456     283852       7240     132936    1425464\n\
+             -/+ buffers/cache:   14591056    1842252\nSwap:            0          0          0\n",
+        );
+        assert_eq!(
+            (gib(&old, "MemTotal"), gib(&old, "MemFree"), gib(&old, "Cached")),
+            (vec![15.67], vec![0.27], vec![1.36])
+        );
+        assert_eq!((gib(&old, "SwapTotal"), gib(&old, "MemAvailable").len()), (vec![0.0], 0));
+        let new = read(
+            "               total        used        free      shared  buff/cache   available\nMem:           125Gi       109Gi        15Gi        30Mi       716Mi        14Gi\nSwap:          127Gi        69Gi        58Gi\n",
+        );
+        assert_eq!(
+            (gib(&new, "MemTotal"), gib(&new, "MemAvailable"), gib(&new, "SwapFree")),
+            (vec![125.0], vec![14.0], vec![58.0])
+        );
+        let wide = read(
+            "total used free shared buffers cache available\nMem: 8000000 1000000 2000000 0 4000 3000000 6000000\n",
+        );
+        assert_eq!(
+            (gib(&wide, "Buffers").len(), values(&wide, SOURCE, "page_cache").len(), gib(&wide, "Cached").len()),
+            (1, 1, 0)
+        );
+    }
+
+    #[test]
+    fn the_unit_is_told_by_the_command_or_by_what_cannot_be() {
+        const TABLE: &str = "              total        used        free      shared  buff/cache   available\nMem:          25598        2670         861           1       22065       22601\nSwap:          7168           0        7168\n";
+        assert_eq!(gib(&read(&format!("$ free -m\n{TABLE}")), "MemTotal"), [25.0]);
+        assert_eq!(gib(&read(TABLE), "MemTotal"), [25.0]);
+        assert!(parse(Kind::Free, "total used free\nMem: 126 100 26\n", &Assumed::default()).is_err());
+        assert_eq!(gib(&read("# free -gt\ntotal used free\nMem: 126 100 26\n"), "MemTotal"), [126.0]);
+    }
+
+    #[test]
+    fn sizes_that_no_host_has_are_left_out() {
+        let imported = read(
+            "root@blah:~# free -m\n             total       used       free     shared    buffers     cached\nMem:         11912         58      11853         31          0         49\nSwap:   8796093010295          0 8796093010295\n",
+        );
+        assert_eq!((gib(&imported, "MemTotal").len(), gib(&imported, "SwapTotal").len()), (1, 0));
+        assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "impossible"), "{:?}", imported.gaps());
+        let problem = parse(Kind::Free, "total used free\nMem: 1000 2000 4000\n", &Assumed::default()).unwrap_err();
+        assert!(problem.to_string().contains("no size of memory"));
+    }
+
+    #[test]
+    fn screens_of_top_are_none() {
+        for line in [
+            "Mem:   1029356K total,  1023836K used",
+            "MiB Mem :    914.2 total,    233.6 free",
+            "Mem: 12K used, 4K free",
+            "total 12",
+        ] {
+            assert!(!recognises(line), "{line}");
+        }
+        assert!(recognises("total        used        free      shared  buff/cache   available"));
+    }
+}

@@ -1,0 +1,304 @@
+//! Tasks that the kernel found held up for long, with the functions they were in: hung tasks (`kernel/hung_task.c`), soft lockups
+//! (`kernel/watchdog.c`), and allocations that said how long they stall (`mm/page_alloc.c`, 4.10 to 4.14).
+//!
+//! Only those in memory management are of interest: one that waits for a disk, a journal or a lock is somebody else's.
+
+use super::listing::Listing;
+use super::times::SECOND;
+use crate::kernel_text::functions::{Family, families_of};
+use crate::recording::{Durations, GapReason, StallKind, StallRow};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A task and the functions it was in.
+#[derive(Clone, Debug, Default)]
+struct Task {
+    at: i64,
+    comm: String,
+    pid: u32,
+    seconds: u64,
+    order: Option<u8>,
+    /// What is surely of its stack, and what only lies there (`?`).
+    sure: Vec<String>,
+    unsure: Vec<String>,
+    lines: usize,
+}
+
+/// Lines of a trace: registers and modules may stand before its functions.
+const MOST_LINES: usize = 200;
+
+/// No more of them are kept.
+const MOST_TASKS: usize = 10_000;
+
+/// Instants that are drawn within a stall.
+const STEP: i64 = 10 * SECOND;
+
+/// No task is held up longer, in seconds: a month.
+const LONGEST: u64 = 31 * 86_400;
+
+/// Tasks of a log.
+#[derive(Debug, Default)]
+pub(super) struct HeldUp {
+    open: Option<Task>,
+    rows: Vec<(i64, i64, StallRow)>,
+    /// Until when a task was told before, and in what.
+    told: BTreeMap<u32, i64>,
+    /// How many were in nothing of memory management.
+    pub(super) others: usize,
+}
+
+/// The head of such a report: who, and for how many seconds.
+pub(super) fn head(text: &str) -> Option<(&str, u32, u64)> {
+    if let Some(rest) = text.strip_prefix("INFO: task ") {
+        let (who, behind) = rest.split_once(" blocked for more than ")?;
+        let (comm, pid) = who.rsplit_once(':')?;
+        let seconds = behind.split_whitespace().next()?.parse().ok()?;
+        return Some((comm, pid.parse().ok()?, seconds));
+    }
+    let rest = text.strip_prefix("watchdog: ").unwrap_or(text);
+    if let Some(rest) = rest.strip_prefix("BUG: soft lockup") {
+        let (_, behind) = rest.split_once(" stuck for ")?;
+        let (seconds, behind) = behind.split_once('s')?;
+        let (comm, pid) = behind.rsplit_once(']')?.0.split_once('[')?.1.rsplit_once(':')?;
+        return Some((comm, pid.parse().ok()?, seconds.parse().ok()?));
+    }
+    None
+}
+
+/// `java: page allocation stalls for 10056ms, order:0, mode:…`: who, for how many milliseconds, order.
+pub(super) fn allocation_stall(text: &str) -> Option<(&str, u64, u8)> {
+    let (comm, rest) = text.split_once(": page allocation stalls for ")?;
+    let (milliseconds, rest) = rest.split_once("ms, order:")?;
+    let order = rest.split(',').next()?.trim();
+    Some((comm, milliseconds.parse().ok()?, order.parse().ok().filter(|order| *order < 64)?))
+}
+
+impl HeldUp {
+    /// A line; whether it is of such a report.
+    pub(super) fn line(&mut self, at: i64, text: &str) -> bool {
+        if let Some((comm, pid, seconds)) = head(text) {
+            self.finish_one();
+            self.open = Some(Task { at, comm: comm.to_owned(), pid, seconds, ..Task::default() });
+            return true;
+        }
+        if let Some((comm, milliseconds, order)) = allocation_stall(text) {
+            self.finish_one();
+            let kind = StallKind::DirectReclaim;
+            self.push(at, kind, comm, 0, milliseconds.saturating_mul(1_000_000), Some(order));
+            return true;
+        }
+        let Some(task) = &mut self.open else { return false };
+        task.lines += 1;
+        let is_of_registers = text.starts_with("RIP:") || text.starts_with("RSP:") || text.starts_with("pc :");
+        let found = functions(text);
+        let has_any = !task.sure.is_empty() || !task.unsure.is_empty();
+        let goes_on = text.is_empty() || text.starts_with('<') || text.starts_with('=') || is_of_registers;
+        if task.lines > MOST_LINES || (has_any && found.is_empty() && !goes_on && !is_between(text)) {
+            self.finish_one();
+            return false;
+        }
+        let is_unsure = text.split_whitespace().any(|word| word == "?");
+        let is_of_trace = !found.is_empty() || has_any;
+        let to = if is_unsure { &mut task.unsure } else { &mut task.sure };
+        to.extend(found.into_iter().map(str::to_owned));
+        is_of_trace
+    }
+
+    fn finish_one(&mut self) {
+        let Some(task) = self.open.take() else { return };
+        // Kernels that cannot unwind mark all they find.
+        let names = if task.sure.is_empty() { &task.unsure } else { &task.sure };
+        match kind_of(&task.comm, names) {
+            Some(kind) => {
+                let length = task.seconds.min(LONGEST).saturating_mul(SECOND as u64);
+                let Task { at, comm, pid, order, .. } = task;
+                self.push(at, kind, &comm, pid, length, order);
+            }
+            None => self.others += 1,
+        }
+    }
+
+    fn push(&mut self, at: i64, kind: StallKind, comm: &str, pid: u32, length: u64, order: Option<u8>) {
+        if self.rows.len() >= MOST_TASKS {
+            return;
+        }
+        let length = i64::try_from(length.min(LONGEST * SECOND as u64)).unwrap_or(0);
+        // It is told again while it stays so, with the same length or with all of it.
+        let before = self.told.get(&pid).copied().filter(|_| pid != 0).unwrap_or(i64::MIN);
+        let from = at.saturating_sub(length).max(before);
+        if from >= at {
+            return;
+        }
+        self.told.insert(pid, at);
+        let mut durations = Durations::default();
+        durations.add((at - from).cast_unsigned(), 1);
+        let row =
+            StallRow { from: 0, to: 0, kind, pid, comm: comm.to_owned(), order, outcome: String::new(), durations };
+        self.rows.push((from, at, row));
+    }
+
+    /// All of them into a listing, with gaps where the log tells nothing. Gives the instants that are worth a row.
+    pub(super) fn put(mut self, listing: &mut Listing) -> BTreeSet<i64> {
+        const MOST_INSTANTS: usize = 20_000;
+        self.finish_one();
+        let mut instants = BTreeSet::new();
+        if self.rows.is_empty() {
+            return instants;
+        }
+        for kind in StallKind::all() {
+            let mut stretches: Vec<(i64, i64)> =
+                self.rows.iter().filter(|(.., row)| row.kind == kind).map(|(from, to, _)| (*from, *to)).collect();
+            stretches.sort_unstable();
+            let source = format!("stalls.{}", kind.word());
+            let mut gap = |from, to| {
+                let reason = GapReason::Other("only_long".to_owned());
+                let detail = "a log of the kernel tells only of tasks that were held up for very long";
+                listing.gap_between(Some(from), to, Some(&source), reason, detail);
+            };
+            let mut seen_until = i64::MIN / 4;
+            for (from, to) in stretches {
+                if from > seen_until {
+                    gap(seen_until, Some(from));
+                }
+                seen_until = seen_until.max(to);
+            }
+            gap(seen_until, None);
+        }
+        for (from, to, _) in &self.rows {
+            instants.extend([*from, *to]);
+            let mut at = *from;
+            while at < *to && instants.len() < MOST_INSTANTS {
+                instants.insert(at);
+                at += STEP;
+            }
+        }
+        listing.stalls = self.rows;
+        instants
+    }
+}
+
+/// What may stand between functions of a trace: `Call Trace:`, addresses, registers, `</TASK>`.
+fn is_between(text: &str) -> bool {
+    let is_hex = |word: &str| word.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    text.to_ascii_lowercase().starts_with("call trace")
+        || text.split_whitespace().all(|word| is_hex(word.trim_matches(['[', ']', '<', '>', '(', ')', '?', ':'])))
+}
+
+/// Names in a line of a trace: `[<ffffffff816a3e1d>] ? dump_stack+0x19/0x1b [module]`, `(schedule+0x1/0x2) from …`,
+/// `schedule from io_schedule+0x3c/0x60`.
+fn functions(text: &str) -> Vec<&str> {
+    let name = |word: &'_ str| -> Option<usize> {
+        let at = word.find("+0x")?;
+        let rest = &word[at + 3..];
+        let (offset, size) = rest.split_once("/0x")?;
+        let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (at > 0 && is_hex(offset) && is_hex(size)).then_some(at)
+    };
+    let words = text.split_whitespace().map(|word| word.trim_matches(['(', ')', ',']));
+    words
+        .filter_map(|word| {
+            let word = word.rsplit_once(':').map_or(word, |(_, word)| word);
+            Some(word[..name(word)?].trim_start_matches('.'))
+        })
+        .collect()
+}
+
+/// What held a task up, by the functions it was in. `None`: nothing of memory management, or a thread of it at its own work,
+/// which holds up nobody by itself.
+fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
+    let sets: Vec<u32> = names.iter().map(|name| families_of(name, false)).collect();
+    let has = |family: Family, not: Family| sets.iter().any(|set| set & family.bit() != 0 && set & not.bit() == 0);
+    let is_in = |family: Family| sets.iter().any(|set| set & family.bit() != 0);
+    let is_thread = |names: &[&str]| names.iter().any(|name| comm.starts_with(name));
+    // Who writes back works out the limits, too.
+    if is_in(Family::DirtyBalance) && names.iter().any(|name| name.starts_with("balance_dirty")) {
+        return Some(StallKind::DirtyBalance);
+    }
+    if is_in(Family::CgroupReclaim) {
+        return Some(StallKind::CgroupReclaim);
+    }
+    if is_thread(&["kswapd", "kcompactd", "khugepaged"]) || is_in(Family::Kswapd) || is_in(Family::Kcompactd) {
+        return None;
+    }
+    // Who waits for one page that is being moved does not move pages itself.
+    let waits_for_one = names.iter().any(|name| name.starts_with("migration_entry_wait"));
+    if has(Family::Compaction, Family::Migration) && !waits_for_one {
+        return Some(StallKind::Compaction);
+    }
+    // Caches of the kernel are asked to give back by hand, too.
+    if has(Family::Reclaim, Family::SlabShrink) {
+        return Some(StallKind::DirectReclaim);
+    }
+    // Compressed memory may hold a file system, and swapoff brings all back by hand.
+    let is_other = |name: &String| ["zram_", "zs_", "lzo1x_", "unuse_"].iter().any(|begin| name.starts_with(begin));
+    let in_swap = |(set, name): (&u32, &String)| set & Family::Swap.bit() != 0 && !is_other(name);
+    (sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")))
+        .then_some(StallKind::SwapIn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_a_trace_are_read_on_every_machine() {
+        assert_eq!(functions("[<ffffffff816a3e1d>] ? dump_stack+0x19/0x1b"), ["dump_stack"]);
+        assert_eq!(
+            functions("jbd2_journal_commit_transaction+0x301/0x18e0 [jbd2]"),
+            ["jbd2_journal_commit_transaction"]
+        );
+        assert_eq!(
+            functions("[<c0123>] (schedule+0x1/0x2) from [<c0456>] (io_schedule+0x3/0x4)"),
+            ["schedule", "io_schedule"]
+        );
+        assert_eq!(
+            functions("[c000000001] [c00000002] .try_to_free_pages+0x1/0x2 (unreliable)"),
+            ["try_to_free_pages"]
+        );
+        assert_eq!(functions("RIP: 0010:compact_zone+0x12/0x30"), ["compact_zone"]);
+        assert!(functions("ffff8804347f7c20 0000000000000046").is_empty() && functions("a+0x/0x b+1").is_empty());
+    }
+
+    #[test]
+    fn heads_say_who_and_how_long() {
+        assert_eq!(
+            head("INFO: task kworker/u32:13:732 blocked for more than 122 seconds."),
+            Some(("kworker/u32:13", 732, 122))
+        );
+        assert_eq!(head("watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [java:1234]"), Some(("java", 1234, 23)));
+        assert_eq!(head("BUG: soft lockup - CPU#0 stuck for 67s! [kswapd0:35]"), Some(("kswapd0", 35, 67)));
+        assert_eq!(head("INFO: task x:1 is fine"), None);
+        assert_eq!(
+            allocation_stall("java: page allocation stalls for 10056ms, order:0, mode:0x1"),
+            Some(("java", 10056, 0))
+        );
+    }
+
+    #[test]
+    fn only_memory_management_counts() {
+        let of = |comm: &str, names: &[&str]| {
+            kind_of(comm, &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            of("java", &["schedule", "shrink_inactive_list", "try_to_free_pages"]),
+            Some(StallKind::DirectReclaim)
+        );
+        assert_eq!(
+            of("java", &["schedule", "shrink_zone", "try_to_free_mem_cgroup_pages"]),
+            Some(StallKind::CgroupReclaim)
+        );
+        assert_eq!(of("dd", &["io_schedule_timeout", "balance_dirty_pages"]), Some(StallKind::DirtyBalance));
+        assert_eq!(of("java", &["migrate_pages", "compact_zone"]), Some(StallKind::Compaction));
+        assert_eq!(of("java", &["io_schedule", "swap_readpage", "do_swap_page"]), Some(StallKind::SwapIn));
+        for names in [
+            &["schedule", "jbd2_journal_commit_transaction", "kjournald2"][..],
+            &["io_schedule", "wait_on_page_bit", "filemap_fault"],
+            &["schedule", "drop_slab", "shrink_slab"],
+            &["io_schedule", "migration_entry_wait_on_locked", "do_swap_page_none"],
+            &["schedule_preempt_disabled", "__mutex_lock", "do_unlinkat"],
+            &[],
+        ] {
+            assert_eq!(of("java", names), None, "{names:?}");
+        }
+        assert_eq!(of("kswapd0", &["schedule", "shrink_inactive_list", "balance_pgdat", "kswapd"]), None);
+    }
+}

@@ -1,0 +1,475 @@
+//! The kernel's log, as dmesg, journalctl -k, klogd and syslog write it (2.4 to 6.x): processes killed for want of memory, allocations that
+//! failed, tasks that were held up, and what the kernel wrote of memory then.
+//!
+//! Most lines of a log are about something else; they are passed over, and only what looks like one of these and cannot be read is
+//! counted as not understood. Totals are known at every instant that has a row: they count from the first line.
+
+use super::held_up::{self, HeldUp};
+use super::kernel_line::{KernelLine, split};
+use super::listing::{Listing, ListingClock, count};
+use super::mem_info::{self, MemInfo};
+use super::times::{Running, SECOND};
+use super::words::quoted;
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::Kind as Moves;
+use crate::recording::RawUnit;
+use std::collections::{BTreeMap, BTreeSet};
+
+const REMEDY: &str = "give what dmesg or journalctl -k prints, or /var/log/messages, with the lines of the kernel";
+
+/// No more of them have marks.
+const MOST_MARKS: usize = 1000;
+
+/// No more control groups have series.
+const MOST_GROUPS: usize = 64;
+
+/// No more blocks of what memory was used for are kept.
+const MOST_BLOCKS: usize = 10_000;
+
+/// Lines of other CPUs come late by less; a clock that goes back further was set back, or the host booted again.
+const OUT_OF_ORDER: i64 = 60 * SECOND;
+
+/// Whether a line is of a kernel's log, by what stands in front of it or by what it says.
+pub(super) fn recognises(line: &str) -> bool {
+    let line = split(line);
+    line.is_marked && (line.since_boot.is_some() || line.stamp().is_some()) || says(line.text)
+}
+
+/// What nothing but the kernel writes.
+fn says(text: &str) -> bool {
+    killed(text).is_some()
+        || invoked(text).is_some()
+        || failed(text).is_some()
+        || held_up::head(text).is_some()
+        || held_up::allocation_stall(text).is_some()
+        || mem_info::recognises(text)
+}
+
+/// By what instants are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    /// No line was seen yet.
+    Open,
+    /// By the time since boot, so much behind the listing's clock.
+    Boot(i64),
+    /// By what a daemon or dmesg wrote in front.
+    Stamps { has_date: bool },
+    /// By nothing: what happens is drawn a second apart.
+    Bare,
+}
+
+/// Whose limit was met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Limit {
+    Host,
+    /// Of a control group; its path, where that is said.
+    Group(String),
+}
+
+/// What a report of a killing has said so far.
+#[derive(Clone, Debug)]
+struct Report {
+    at: i64,
+    /// Who is about to be killed was said, and counted.
+    is_counted: bool,
+    /// Asked for by hand.
+    by_hand: bool,
+    group: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct KernelLog {
+    listing: Listing,
+    running: Running,
+    clock: Clock,
+    last_raw: Option<i64>,
+    /// Where the last line stands, to the second.
+    now: i64,
+    first: Option<i64>,
+    report: Option<Report>,
+    kills: Vec<i64>,
+    kills_in: BTreeMap<String, Vec<i64>>,
+    /// By series: name and labels.
+    failures: BTreeMap<(&'static str, String), Vec<i64>>,
+    memory: Option<MemInfo>,
+    blocks: Vec<MemInfo>,
+    held_up: HeldUp,
+    /// Instants that are worth a row.
+    instants: BTreeSet<i64>,
+    marks: usize,
+}
+
+impl KernelLog {
+    pub(super) fn new() -> KernelLog {
+        KernelLog {
+            listing: Listing::new(Kind::KernelLog, ListingClock::Foreign),
+            running: Running::default(),
+            clock: Clock::Open,
+            last_raw: None,
+            now: 0,
+            first: None,
+            report: None,
+            kills: Vec::new(),
+            kills_in: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            memory: None,
+            blocks: Vec::new(),
+            held_up: HeldUp::default(),
+            instants: BTreeSet::new(),
+            marks: 0,
+        }
+    }
+
+    /// Where a line stands.
+    fn read_clock(&mut self, line: &KernelLine<'_>, number: usize) {
+        if matches!(self.clock, Clock::Open | Clock::Bare) && self.first.is_none_or(|_| self.instants.is_empty()) {
+            let stamp = line.stamp();
+            self.clock = match (line.since_boot, stamp) {
+                (Some(boot), stamp) => {
+                    self.listing.clock = stamp.map_or(ListingClock::Foreign, |stamp| stamp.clock);
+                    Clock::Boot(stamp.map_or(0, |stamp| stamp.at.saturating_sub(boot)))
+                }
+                (None, Some(stamp)) => {
+                    self.listing.clock = stamp.clock;
+                    Clock::Stamps { has_date: stamp.clock != ListingClock::TimeOfDay }
+                }
+                (None, None) => Clock::Bare,
+            };
+        }
+        let (raw, has_date) = match self.clock {
+            Clock::Boot(offset) => (line.since_boot.map(|boot| boot.saturating_add(offset)), true),
+            Clock::Stamps { has_date } => {
+                (line.stamp().filter(|stamp| stamp.clock == self.listing.clock).map(|stamp| stamp.at), has_date)
+            }
+            Clock::Open | Clock::Bare => (None, false),
+        };
+        if let Some(raw) = raw.map(|raw| raw.div_euclid(SECOND).saturating_mul(SECOND)) {
+            let is_late = self.last_raw.is_some_and(|last| raw <= last && last - raw < OUT_OF_ORDER);
+            if !is_late {
+                let at = self.listing.instant(&mut self.running, raw, has_date, number);
+                self.now = at.div_euclid(SECOND).saturating_mul(SECOND);
+                self.last_raw = Some(raw);
+            }
+        }
+        self.first = self.first.or(Some(self.now));
+    }
+
+    /// Something happened now. Where lines have no time it is a second after what came before.
+    fn event(&mut self) -> i64 {
+        if self.clock == Clock::Bare {
+            self.now += SECOND;
+        }
+        // Just before it had not happened yet.
+        self.instants.extend([self.now - 2 * SECOND, self.now - SECOND, self.now]);
+        self.now
+    }
+
+    fn mark(&mut self, at: i64, text: String) {
+        if self.marks < MOST_MARKS {
+            self.listing.mark(at, text);
+        }
+        self.marks += 1;
+    }
+
+    fn kill(&mut self, at: i64, limit: &Limit) {
+        match limit {
+            Limit::Host => self.kills.push(at),
+            Limit::Group(path) => {
+                let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
+                let is_kept = is_plain && !path.is_empty();
+                let is_room = self.kills_in.len() < MOST_GROUPS || self.kills_in.contains_key(path);
+                let name = if is_kept && is_room { path.clone() } else { "not told".to_owned() };
+                self.kills_in.entry(name).or_default().push(at);
+            }
+        }
+    }
+
+    /// A report that never said who was killed, because the log was cut there.
+    fn close_report(&mut self) {
+        let Some(report) = self.report.take().filter(|report| !report.is_counted && !report.by_hand) else { return };
+        let limit = report.group.map_or(Limit::Host, Limit::Group);
+        self.kill(report.at, &limit);
+        let whose = if limit == Limit::Host { "the host" } else { "a control group" };
+        self.mark(
+            report.at,
+            format!("{whose} had no memory left, and something was killed: the line that names it is not in the log"),
+        );
+    }
+
+    fn take_kill(&mut self, killed: &Killed<'_>) {
+        let report = self.report.clone();
+        let group = report.as_ref().and_then(|report| report.group.clone());
+        let limit = match (killed.limit, group) {
+            (Some(Whose::Host), _) | (None, None) => Limit::Host,
+            (Some(Whose::Group), group) => Limit::Group(group.unwrap_or_default()),
+            (None, Some(group)) => Limit::Group(group),
+        };
+        // `Kill process 7`, and then `Killed process 7`, or a child of it.
+        let was_told =
+            report.as_ref().is_some_and(|report| report.is_counted) && !killed.is_announced && killed.limit.is_none();
+        let by_hand = report.as_ref().is_some_and(|report| report.by_hand);
+        if !was_told && !by_hand {
+            let at = self.event();
+            self.kill(at, &limit);
+        }
+        if killed.is_announced {
+            let kept =
+                Report { at: self.now, is_counted: true, by_hand, group: report.and_then(|report| report.group) };
+            self.report = Some(kept);
+            return;
+        }
+        self.report = None;
+        let who = match killed.pid {
+            Some(pid) => format!("{} ({pid})", quoted(killed.comm)),
+            None => quoted(killed.comm),
+        };
+        let why = match &limit {
+            _ if by_hand => "by hand (SysRq-f)".to_owned(),
+            Limit::Host => "for want of memory".to_owned(),
+            Limit::Group(path) if path.is_empty() => "at the memory limit of its control group".to_owned(),
+            Limit::Group(path) => format!("at the memory limit of the control group {}", quoted(path)),
+        };
+        self.mark(self.now, format!("killed {why}: {who}"));
+    }
+
+    fn take_failure(&mut self, failure: &Failure) {
+        // The zone for old devices is small, whatever else is free.
+        if failure.is_for_old_devices {
+            self.mark(self.now, format!("an allocation of order {} for an old device failed", failure.order));
+            return;
+        }
+        let at = self.event();
+        let series = match failure.order {
+            0 if failure.may_wait => ("failed_small", String::new()),
+            0 => ("failed_atomic", String::new()),
+            order => ("failed_large", format!("order={order}")),
+        };
+        self.failures.entry(series).or_default().push(at);
+    }
+
+    fn take_memory(&mut self, text: &str) -> bool {
+        if mem_info::begins(text) {
+            self.close_memory();
+            let at = self.event();
+            self.memory = Some(MemInfo::beginning(at));
+            return true;
+        }
+        // A block whose beginning was cut is told by its lines.
+        if self.memory.is_none() && !mem_info::recognises(text) {
+            return false;
+        }
+        let mut block = self.memory.take().unwrap_or_default();
+        if block.is_empty() && block.at == 0 {
+            block.at = self.event();
+        }
+        let taken = block.line(text);
+        self.memory = Some(block);
+        if taken == Some(false) {
+            self.close_memory();
+            let at = self.event();
+            let mut next = MemInfo::beginning(at);
+            next.line(text);
+            self.memory = Some(next);
+        }
+        taken.is_some()
+    }
+
+    fn close_memory(&mut self) {
+        if let Some(block) = self.memory.take().filter(|block| !block.is_empty() && self.blocks.len() < MOST_BLOCKS) {
+            self.blocks.push(block);
+        }
+    }
+}
+
+/// Whose limit a line of a killing names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Host,
+    Group,
+}
+
+/// A line that says who is killed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Killed<'t> {
+    limit: Option<Whose>,
+    /// It is about to be, or a child of it.
+    is_announced: bool,
+    pid: Option<u32>,
+    comm: &'t str,
+}
+
+/// `Out of memory: Killed process 7 (java) total-vm:…` (from 5.0 on), `Out of memory: Kill process 7 (java) score 9 or sacrifice child` and
+/// `Killed process 7 (java) …` (2.6.36 to 4.20), `Out of Memory: Killed process 7 (java).` (2.4, 2.6), `Memory cgroup out of memory: …`,
+/// `VM: killing process java` (2.4, 2.6; at a page fault).
+fn killed(text: &str) -> Option<Killed<'_>> {
+    if let Some(comm) = text.strip_prefix("VM: killing process ") {
+        return Some(Killed { limit: Some(Whose::Host), is_announced: false, pid: None, comm: comm.trim() });
+    }
+    let is = |begin: &str| text.get(..begin.len()).is_some_and(|head| head.eq_ignore_ascii_case(begin));
+    let limit = match () {
+        () if is("Out of memory") => Some(Whose::Host),
+        () if is("Memory cgroup out of memory") => Some(Whose::Group),
+        () if is("Killed process ") => None,
+        () => return None,
+    };
+    let (at, is_announced) = match (text.find("illed process "), text.find("ill process ")) {
+        (Some(at), _) => (at + "illed process ".len(), false),
+        (None, Some(at)) => (at + "ill process ".len(), true),
+        (None, None) => return None,
+    };
+    let rest = &text[at..];
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let pid = rest[..digits].parse().ok()?;
+    // Red Hat's 2.6.32: `Killed process 7, UID 48, (httpd) total-vm:…`.
+    let comm = rest.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(comm, _)| comm);
+    Some(Killed { limit, is_announced, pid: Some(pid), comm })
+}
+
+/// `java invoked oom-killer: gfp_mask=0x201da, order=0, …`, `oom-killer: gfp_mask=0xd0`: whether it was asked for by hand, which has an
+/// order of -1.
+fn invoked(text: &str) -> Option<bool> {
+    let (_, rest) = text.split_once("oom-killer: gfp_mask=")?;
+    Some(rest.contains("order=-1"))
+}
+
+/// Whose limit the rest of a report names.
+fn group(text: &str) -> Option<&str> {
+    if let Some((_, path)) = text.split_once(" killed as a result of limit of ") {
+        return Some(path.trim());
+    }
+    if let Some(path) = text.strip_prefix("Memory limit reached of cgroup ") {
+        return Some(path.trim());
+    }
+    if text.starts_with("oom-kill:constraint=CONSTRAINT_MEMCG") {
+        let path = text.split(',').find_map(|part| part.strip_prefix("oom_memcg="));
+        return Some(path.unwrap_or(""));
+    }
+    (text.starts_with("memory: usage ") || text.contains("mem_cgroup_out_of_memory+0x")).then_some("")
+}
+
+/// An allocation that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Failure {
+    order: u32,
+    may_wait: bool,
+    is_for_old_devices: bool,
+}
+
+/// `java: page allocation failure: order:4, mode:0x2040d0` (before 3.0 with a point behind `failure`; from 4.6 on with names:
+/// `mode:0x2080020(GFP_ATOMIC)`), `__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2` (2.4).
+fn failed(text: &str) -> Option<Failure> {
+    let (order, mode) = if let Some((_, rest)) = text.split_once(": page allocation failure") {
+        let (_, rest) = rest.split_once("order:")?;
+        let (order, mode) = rest.split_once(',')?;
+        (order, mode.trim().strip_prefix("mode:")?)
+    } else {
+        let rest = text.strip_prefix("__alloc_pages: ")?;
+        let (order, rest) = rest.split_once("-order allocation failed")?;
+        (order, rest.split_once("gfp=").map_or("", |(_, mode)| mode))
+    };
+    let order = order.trim().parse().ok().filter(|order| *order < 64)?;
+    let names = mode.split_once('(').map(|(_, rest)| rest.split(')').next().unwrap_or(""));
+    let hex = mode.trim().strip_prefix("0x").unwrap_or("");
+    let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+    let bits = u64::from_str_radix(&hex[..end], 16).ok();
+    let (may_wait, is_for_old_devices) = match (names.filter(|names| names.contains("GFP_")), bits) {
+        (Some(names), _) => {
+            let mut flags = names.split('|').map(str::trim);
+            let cannot =
+                flags.clone().any(|flag| matches!(flag, "GFP_ATOMIC" | "GFP_NOWAIT" | "__GFP_ATOMIC" | "__GFP_HIGH"));
+            let reclaims = flags.clone().any(|flag| matches!(flag, "__GFP_DIRECT_RECLAIM" | "__GFP_RECLAIM"));
+            (!cannot || reclaims, flags.any(|flag| matches!(flag, "GFP_DMA" | "__GFP_DMA")))
+        }
+        // __GFP_DIRECT_RECLAIM of 4.4 and 4.5, and __GFP_WAIT before (include/linux/gfp.h).
+        (None, Some(bits)) if bits >= 0x40_0000 => {
+            (bits & 0x40_0000 != 0 || bits & 0x200_0000 == 0 && bits & 0x10 != 0, bits & 1 != 0)
+        }
+        (None, Some(bits)) => (bits & 0x10 != 0, bits & 1 != 0),
+        (None, None) => (true, false),
+    };
+    Some(Failure { order, may_wait, is_for_old_devices })
+}
+
+impl Parser for KernelLog {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let line = split(line);
+        let text = line.text;
+        if !line.is_marked && line.since_boot.is_none() && self.first.is_none() && !says(text) {
+            // Prose above what was pasted.
+            return Ok(());
+        }
+        self.read_clock(&line, number);
+        if let Some(killed) = killed(text) {
+            self.take_kill(&killed);
+        } else if let Some(by_hand) = invoked(text) {
+            self.close_report();
+            let at = self.event();
+            self.report = Some(Report { at, is_counted: false, by_hand, group: None });
+        } else if let Some(failure) = failed(text) {
+            self.take_failure(&failure);
+        } else if let Some(path) = group(text) {
+            if let Some(report) =
+                self.report.as_mut().filter(|report| report.group.as_ref().is_none_or(String::is_empty))
+            {
+                report.group = Some(path.to_owned());
+            }
+        }
+        if self.held_up.line(self.now, text) || self.take_memory(text) {
+            return Ok(());
+        }
+        if let Some(rest) = text.strip_prefix("Linux version ")
+            && let Some(release) = rest.split_whitespace().next()
+        {
+            self.listing.about("kernel", release);
+        }
+        Ok(())
+    }
+
+    /// A line of the kernel ends anywhere.
+    fn is_whole(&self, line: &str, _: &str) -> bool {
+        // A name in brackets, or what is printed last.
+        let text = split(line).text;
+        text.ends_with(['.', ']', ')']) || text.ends_with("kB") || text.ends_with("GB")
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.close_report();
+        self.close_memory();
+        let Some(first) = self.first else {
+            return Err(self.listing.nothing("line of a kernel's log", REMEDY));
+        };
+        let held_up = std::mem::take(&mut self.held_up);
+        let others = held_up.others;
+        let mut instants = std::mem::take(&mut self.instants);
+        instants.extend(held_up.put(&mut self.listing));
+        instants.extend([first, self.now]);
+        if self.marks > MOST_MARKS {
+            self.listing.note(format!("{} more marks of the kernel's log were left out", self.marks - MOST_MARKS));
+        }
+        if others > 0 {
+            self.listing.note(format!(
+                "the kernel's log names {} that {} held up for long in something other than memory management",
+                count(others, "task"),
+                if others == 1 { "was" } else { "were" }
+            ));
+        }
+        let mut totals: Vec<(&'static str, &'static str, String, Vec<i64>)> =
+            vec![("vmstat", "oom_kill", String::new(), std::mem::take(&mut self.kills))];
+        let groups = std::mem::take(&mut self.kills_in).into_iter();
+        totals.extend(groups.map(|(path, at)| ("cgroup_events", "oom_kill", format!("cgroup={path}"), at)));
+        let failures = std::mem::take(&mut self.failures).into_iter();
+        totals.extend(failures.map(|((name, labels), at)| (SOURCE, name, labels, at)));
+        for (source, name, labels, mut events) in totals {
+            events.sort_unstable();
+            let column = self.listing.column_of(source, name, &labels, RawUnit::Count, Moves::Counter);
+            for at in &instants {
+                let so_far = events.partition_point(|event| event <= at);
+                self.listing.put(*at, column, so_far as u64)?;
+            }
+        }
+        for block in std::mem::take(&mut self.blocks) {
+            block.put(&mut self.listing)?;
+        }
+        Ok(self.listing.close())
+    }
+}

@@ -1,0 +1,329 @@
+//! What the kernel writes of memory when an allocation fails, when it kills a process, or when SysRq-m asks it (`show_mem`,
+//! 2.4 to 6.x: `lib/show_mem.c`, `mm/page_alloc.c`, `mm/show_mem.c`): levels as `/proc/meminfo` has them, zones as `/proc/zoneinfo`, free blocks as `/proc/buddyinfo`.
+
+use super::listing::Listing;
+use super::{Problem, SOURCE};
+use crate::kernel_text::visit::INDEX;
+use crate::recording::RawUnit;
+use std::collections::BTreeMap;
+
+/// Counts of pages, and what meminfo calls them.
+const PAGES: [(&str, &str); 18] = [
+    ("active_anon", "Active(anon)"),
+    ("inactive_anon", "Inactive(anon)"),
+    ("active_file", "Active(file)"),
+    ("inactive_file", "Inactive(file)"),
+    ("active", "Active"),
+    ("inactive", "Inactive"),
+    ("unevictable", "Unevictable"),
+    ("dirty", "Dirty"),
+    ("writeback", "Writeback"),
+    ("slab", "Slab"),
+    ("slab_reclaimable", "SReclaimable"),
+    ("slab_unreclaimable", "SUnreclaim"),
+    ("mapped", "Mapped"),
+    ("shmem", "Shmem"),
+    ("pagetables", "PageTables"),
+    ("sec_pagetables", "SecPageTables"),
+    ("free", "MemFree"),
+    ("free_cma", "CmaFree"),
+];
+
+/// Others that stand beside them.
+const OTHERS: [&str; 8] = [
+    "isolated_anon",
+    "isolated_file",
+    "unstable",
+    "bounce",
+    "free_pcp",
+    "kernel_misc_reclaimable",
+    "inactive_dirty",
+    "inactive_clean",
+];
+
+/// What a zone's line says, and what zoneinfo calls it.
+const OF_ZONE: [(&str, &str); 9] = [
+    ("free", "free"),
+    ("boost", "boost"),
+    ("min", "min"),
+    ("low", "low"),
+    ("high", "high"),
+    ("present", "present"),
+    ("managed", "managed"),
+    ("active_file", "nr_zone_active_file"),
+    ("inactive_file", "nr_zone_inactive_file"),
+];
+
+/// As kernels name them.
+const ZONES: [&str; 6] = ["DMA", "DMA32", "Normal", "HighMem", "Movable", "Device"];
+
+/// No host has more nodes that anybody asks for.
+const MOST_NODES: usize = 64;
+
+/// A block of such lines.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MemInfo {
+    /// When it began, and in which line.
+    pub(super) at: i64,
+    /// In pages, by meminfo's names.
+    pages: BTreeMap<&'static str, u64>,
+    /// In KiB.
+    kib: BTreeMap<&'static str, u64>,
+    ram: Option<u64>,
+    reserved: Option<u64>,
+    page_cache: Option<u64>,
+    swap_cache: Option<u64>,
+    /// KiB, by `node=…,zone=…` and zoneinfo's name.
+    zones: BTreeMap<(String, &'static str), u64>,
+    /// Free blocks by order.
+    blocks: BTreeMap<String, Vec<u64>>,
+    /// KiB of a base page, where free blocks tell it.
+    page_kib: Option<u64>,
+    /// Huge pages of each size in KiB, all and free.
+    huge: BTreeMap<u64, (u64, u64)>,
+}
+
+/// Whether a line begins a block.
+pub(super) fn begins(text: &str) -> bool {
+    text.eq_ignore_ascii_case("mem-info:")
+}
+
+/// Whether it is of such a block and of nothing else.
+pub(super) fn recognises(text: &str) -> bool {
+    begins(text)
+        || pairs(text).is_some_and(|pairs| pairs.len() >= 2)
+        || zone_line(text).is_some_and(|(_, values)| values.contains_key("min"))
+        || buddies(text).is_some()
+}
+
+impl MemInfo {
+    pub(super) fn beginning(at: i64) -> MemInfo {
+        MemInfo { at, ..MemInfo::default() }
+    }
+
+    /// Takes a line. `Some(false)`: what it says is there already, so it begins the next block. `None`: it is none.
+    pub(super) fn line(&mut self, text: &str) -> Option<bool> {
+        if let Some(pairs) = pairs(text) {
+            let is_new = pairs.iter().all(|(name, _)| !self.pages.contains_key(name));
+            if is_new {
+                self.pages.extend(pairs);
+            }
+            return Some(is_new);
+        }
+        if let Some((labels, values)) = zone_line(text) {
+            let is_new = !self.zones.contains_key(&(labels.clone(), "free")) || !values.contains_key("free");
+            if is_new && self.zones.len() < MOST_NODES * ZONES.len() * OF_ZONE.len() {
+                self.zones.extend(values.into_iter().map(|(name, value)| ((labels.clone(), name), value)));
+            }
+            return Some(is_new);
+        }
+        if let Some(found) = buddies(text) {
+            let is_new = !self.blocks.contains_key(&found.labels);
+            if is_new && self.blocks.len() < MOST_NODES * ZONES.len() {
+                self.page_kib = self.page_kib.or(Some(found.page_kib));
+                self.blocks.insert(found.labels, found.blocks);
+            }
+            return Some(is_new);
+        }
+        self.rest(text)
+    }
+
+    fn rest(&mut self, text: &str) -> Option<bool> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let kib = |word: &str| word.strip_suffix("kB").and_then(number);
+        match words.as_slice() {
+            ["Free", "swap", "=", size] | ["Free", "swap:", size] => {
+                self.kib.entry("SwapFree").or_insert(kib(size)?);
+            }
+            ["Total", "swap", "=", size] => {
+                self.kib.entry("SwapTotal").or_insert(kib(size)?);
+            }
+            ["Free", "pages:", size, ..] => {
+                self.kib.entry("MemFree").or_insert(kib(size)?);
+            }
+            [pages, "pages", "RAM"] | [pages, "pages", "of", "RAM"] => self.ram = self.ram.or(Some(number(pages)?)),
+            [pages, "pages", "reserved"] | [pages, "reserved", "pages"] => {
+                self.reserved = self.reserved.or(Some(number(pages)?));
+            }
+            [pages, "total", "pagecache", "pages"] => self.page_cache = self.page_cache.or(Some(number(pages)?)),
+            [pages, "pages", "in", "swap", "cache"] => self.swap_cache = self.swap_cache.or(Some(number(pages)?)),
+            ["Node", _, rest @ ..] if rest.iter().any(|word| word.starts_with("hugepages_total=")) => {
+                self.huge(rest)?
+            }
+            [rest @ ..] if rest.first().is_some_and(|word| word.starts_with("hugepages_total=")) => self.huge(rest)?,
+            _ => return None,
+        }
+        Some(true)
+    }
+
+    /// `hugepages_total=8 hugepages_free=2 hugepages_surp=0 hugepages_size=2048kB`, once a node and size.
+    fn huge(&mut self, words: &[&str]) -> Option<()> {
+        let of = |key: &str| words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        let size = number(of("hugepages_size")?.strip_suffix("kB")?)?;
+        let (total, free) = (number(of("hugepages_total")?)?, number(of("hugepages_free")?)?);
+        let sum = self.huge.entry(size).or_default();
+        *sum = (sum.0.saturating_add(total), sum.1.saturating_add(free));
+        Some(())
+    }
+
+    /// All of it, as levels.
+    ///
+    /// # Errors
+    /// When there are more numbers than can be taken.
+    pub(super) fn put(mut self, listing: &mut Listing) -> Result<(), Problem> {
+        let page = self.page_kib.unwrap_or(4);
+        let at = self.at;
+        for (name, pages) in std::mem::take(&mut self.pages) {
+            self.kib.entry(name).or_insert(pages.saturating_mul(page));
+        }
+        if let (Some(soft), Some(hard)) = (self.kib.get("SReclaimable"), self.kib.get("SUnreclaim")) {
+            let slab = soft.saturating_add(*hard);
+            self.kib.entry("Slab").or_insert(slab);
+        }
+        if let Some(ram) = self.ram.filter(|ram| *ram > 0) {
+            let managed = ram.saturating_sub(self.reserved.unwrap_or(0));
+            self.kib.insert("MemTotal", managed.saturating_mul(page));
+        }
+        if let Some(swap_cache) = self.swap_cache {
+            self.kib.insert("SwapCached", swap_cache.saturating_mul(page));
+        }
+        // What was torn or edited does not become memory.
+        let total = self.kib.get("MemTotal").copied().unwrap_or(u64::MAX >> 1);
+        for (name, kib) in &self.kib {
+            let is_possible = name.starts_with("Swap") || *kib <= total;
+            if is_possible && *kib <= MOST_KIB {
+                let column = listing.column("meminfo", name, "", RawUnit::KiB);
+                listing.put(at, column, *kib)?;
+            }
+        }
+        // The kernel counts what is in swap, too, as a part of it.
+        if let Some(cache) = self.page_cache {
+            let kib = cache.saturating_sub(self.swap_cache.unwrap_or(0)).saturating_mul(page);
+            if kib <= total {
+                let column = listing.column(SOURCE, "page_cache", "", RawUnit::KiB);
+                listing.put(at, column, kib)?;
+            }
+        }
+        for ((labels, name), kib) in &self.zones {
+            let column = listing.column("zoneinfo", name, labels, RawUnit::Pages);
+            listing.put(at, column, kib / page)?;
+        }
+        for (labels, blocks) in &self.blocks {
+            for (count, order) in blocks.iter().zip(INDEX) {
+                let column =
+                    listing.column("buddyinfo", "free_blocks", &format!("{labels},order={order}"), RawUnit::Count);
+                listing.put(at, column, *count)?;
+            }
+        }
+        let mut used = self.huge.into_iter().filter(|(_, (total, _))| *total > 0);
+        // Which of several sizes meminfo counts is not said.
+        if let (Some((size, (total, free))), None) = (used.next(), used.next()) {
+            let of = [
+                ("HugePages_Total", total, RawUnit::Count),
+                ("HugePages_Free", free, RawUnit::Count),
+                ("Hugepagesize", size, RawUnit::KiB),
+            ];
+            for (name, value, unit) in of {
+                let column = listing.column("meminfo", name, "", unit);
+                listing.put(at, column, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anything is in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+            && self.kib.is_empty()
+            && self.zones.is_empty()
+            && self.blocks.is_empty()
+            && self.ram.is_none()
+    }
+}
+
+/// More than any host has: 64 PiB.
+const MOST_KIB: u64 = 1 << 46;
+
+/// `active_anon:1859030 inactive_anon:329765 isolated_anon:0`, `Active:5 inactive:6 free:7`, `( Active: 5, inactive: 6, free: 7 )`:
+/// counts of pages by meminfo's names. `None`: it is no such line.
+fn pairs(text: &str) -> Option<Vec<(&'static str, u64)>> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter(|word| !word.is_empty()).take(24) {
+        // 2.4 has a blank behind the colon.
+        match words.last_mut() {
+            Some(last) if last.ends_with(':') => last.push_str(word),
+            _ => words.push(word.to_owned()),
+        }
+    }
+    let mut known = Vec::new();
+    let mut is_any = false;
+    for word in &words {
+        let (name, digits) = word.split_once(':')?;
+        let value = number(digits)?;
+        let name = name.to_ascii_lowercase();
+        match PAGES.iter().find(|(own, _)| *own == name) {
+            Some((_, meminfo)) => known.push((*meminfo, value)),
+            None if OTHERS.contains(&name.as_str()) => {}
+            None => return None,
+        }
+        is_any = true;
+    }
+    is_any.then_some(known)
+}
+
+/// `Node 0 Normal` or `Normal`: labels as the recorder has them.
+fn labels(words: &[&str]) -> Option<String> {
+    let (node, zone) = match words {
+        ["Node", node, zone] => (number(node)?, *zone),
+        [zone] => (0, *zone),
+        _ => return None,
+    };
+    ZONES.contains(&zone).then(|| format!("node={node},zone={zone}"))
+}
+
+/// `Node 0 Normal free:16456kB min:16484kB low:20604kB …`: KiB by zoneinfo's names.
+fn zone_line(text: &str) -> Option<(String, BTreeMap<&'static str, u64>)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let first = words.iter().take(4).position(|word| word.starts_with("free:"))?;
+    let labels = labels(&words[..first])?;
+    let mut values = BTreeMap::new();
+    for word in &words[first..] {
+        let Some((name, size)) = word.split_once(':') else { continue };
+        let known = OF_ZONE.iter().find(|(own, _)| *own == name);
+        if let (Some((_, name)), Some(kib)) = (known, size.strip_suffix("kB").and_then(number)) {
+            values.entry(*name).or_insert(kib);
+        }
+    }
+    values.contains_key("free").then_some((labels, values))
+}
+
+struct Buddies {
+    labels: String,
+    page_kib: u64,
+    blocks: Vec<u64>,
+}
+
+/// `Node 0 Normal: 271*4kB (UE) 186*8kB … = 16508kB`. One that does not add up, or was cut, is none.
+fn buddies(text: &str) -> Option<Buddies> {
+    let (name, rest) = text.split_once(':')?;
+    let labels = labels(&name.split_whitespace().collect::<Vec<&str>>())?;
+    let (list, total) = rest.split_once('=')?;
+    let total = number(total.trim().strip_suffix("kB")?)?;
+    let (mut blocks, mut page_kib, mut sum) = (Vec::new(), 0u64, 0u64);
+    for word in list.split_whitespace().filter(|word| !word.starts_with('(')) {
+        let (count, size) = word.split_once('*')?;
+        let (count, size) = (number(count)?, number(size.strip_suffix("kB")?)?);
+        if blocks.is_empty() {
+            page_kib = size;
+        }
+        let is_next = blocks.len() < INDEX.len() && size == page_kib.checked_shl(blocks.len() as u32)?;
+        sum = sum.checked_add(count.checked_mul(size)?)?;
+        is_next.then(|| blocks.push(count))?;
+    }
+    let is_plausible = (6..=20).contains(&blocks.len()) && (1..=1024).contains(&page_kib) && sum == total;
+    is_plausible.then_some(Buddies { labels, page_kib, blocks })
+}
+
+fn number(word: &str) -> Option<u64> {
+    word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
+}

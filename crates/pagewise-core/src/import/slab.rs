@@ -1,0 +1,202 @@
+//! The kernel's object caches as `slabtop` prints them and `/proc/slabinfo` has them (versions 1.1 to 2.1): all of it, and the
+//! largest ones by name.
+
+use super::listing::Listing;
+use super::merge::Assumed;
+use super::snapshots::{Snapshots, Taken};
+use super::times::Stamp;
+use super::words::suffixed;
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::Kind as Moves;
+use crate::recording::RawUnit;
+
+const REMEDY: &str = "give what `slabtop -o` or `cat /proc/slabinfo` prints";
+
+/// So many caches keep their names.
+const MOST: usize = 20;
+
+/// No table has more rows.
+const MOST_ROWS: usize = 10_000;
+
+/// KiB of a page: slabinfo counts pages and does not say their size.
+const PAGE: u64 = 4;
+
+/// More than any host has, in KiB.
+const MOST_KIB: u64 = 1 << 46;
+
+pub(super) fn recognises(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    is_head(line) || total_size(line).is_some() || of_slabtop(&words).is_some() || of_slabinfo(&words).is_some()
+}
+
+/// `slabinfo - version: 2.1`.
+fn is_head(line: &str) -> bool {
+    line.trim_start().starts_with("slabinfo - version:")
+}
+
+/// ` Active / Total Size (% used)       : 47121380.33K / 47376581.93K (99.5%)`: KiB in use, and all.
+fn total_size(line: &str) -> Option<(u64, u64)> {
+    let (name, sizes) = line.split_once(':')?;
+    if !name.trim().starts_with("Active / Total Size") {
+        return None;
+    }
+    let words: Vec<&str> = sizes.split_whitespace().collect();
+    let [active, "/", total, ..] = words.as_slice() else { return None };
+    Some((kib(active)?, kib(total)?))
+}
+
+/// procps prints KiB, and from 4.0 on with other suffixes where asked.
+fn kib(word: &str) -> Option<u64> {
+    word.ends_with(|c: char| c.is_ascii_alphabetic()).then(|| suffixed(word, 1024.0, 1.0 / 1024.0))?
+}
+
+/// `734506368 734506368 100%    0.06K 11476662       64  45906648K ebitmap_node`: the name and its KiB.
+fn of_slabtop<'l>(words: &[&'l str]) -> Option<(&'l str, u64)> {
+    let [objects, active, used, size, slabs, each, cache, name @ ..] = words else { return None };
+    let are_numbers = [objects, active, slabs, each].iter().all(|word| number(word).is_some());
+    if !are_numbers || !used.ends_with('%') || !size.ends_with('K') {
+        return None;
+    }
+    Some((name.first()?, kib(cache)?))
+}
+
+/// `dentry 8245651 30399520 192 20 1 : tunables 120 60 8 : slabdata 1519976 1519976 19`, and in 2.4
+/// `dentry_cache 12345 23456 128 500 700 1 : 252 126`: the name and its KiB.
+fn of_slabinfo<'l>(words: &[&'l str]) -> Option<(&'l str, u64)> {
+    let numbers = |words: &[&str]| words.iter().map(|word| number(word)).collect::<Option<Vec<u64>>>();
+    let (name, pages, slabs) = match words {
+        [name, rest @ ..] if rest.contains(&"slabdata") => {
+            let at = rest.iter().position(|word| *word == "slabdata")?;
+            let counts = numbers(rest.get(..5)?)?;
+            (name, counts[4], number(rest.get(at + 2)?)?)
+        }
+        // Five more columns where statistics are on.
+        [name, rest @ ..] if rest.len() >= 9 && rest[6] == ":" => {
+            let counts = numbers(&rest[..6])?;
+            numbers(&rest[7..9])?;
+            (name, counts[5], counts[4])
+        }
+        _ => return None,
+    };
+    let kib = slabs.checked_mul(pages)?.checked_mul(PAGE)?;
+    (!name.starts_with('#') && number(name).is_none()).then_some((name, kib))
+}
+
+fn number(word: &str) -> Option<u64> {
+    word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[derive(Debug)]
+pub(super) struct Slab {
+    snapshots: Snapshots,
+    /// Caches of the table that is being read.
+    caches: Vec<(String, u64)>,
+    /// Whether the table of slabinfo begins with its head, so that it is all.
+    is_whole: bool,
+    last: usize,
+}
+
+impl Slab {
+    pub(super) fn new(assumed: &Assumed) -> Slab {
+        let snapshots = Snapshots::new(Kind::Slab, assumed.interval);
+        Slab { snapshots, caches: Vec::new(), is_whole: false, last: 0 }
+    }
+
+    fn put(&mut self, name: &str, labels: &str, kib: u64) -> Result<(), Problem> {
+        if kib > MOST_KIB {
+            return Ok(());
+        }
+        let taken = Taken { source: SOURCE, name, labels, unit: RawUnit::KiB, moves: Moves::Gauge, value: kib };
+        self.snapshots.put(&taken, None, self.last)
+    }
+
+    fn close_table(&mut self) -> Result<(), Problem> {
+        let mut caches = std::mem::take(&mut self.caches);
+        if std::mem::take(&mut self.is_whole) && !caches.is_empty() {
+            let total = caches.iter().fold(0u64, |sum, (_, kib)| sum.saturating_add(*kib));
+            self.put("slab_total", "", total)?;
+        }
+        caches.sort_by(|(a_name, a), (b_name, b)| b.cmp(a).then(a_name.cmp(b_name)));
+        caches.dedup_by(|(a, _), (b, _)| a == b);
+        for (name, kib) in caches.into_iter().filter(|(_, kib)| *kib > 0).take(MOST) {
+            let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
+            if is_plain {
+                self.put("slab_cache", &format!("cache={name}"), kib)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Parser for Slab {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.last = number;
+        if is_head(line) {
+            self.close_table()?;
+            self.is_whole = true;
+        } else if let Some((active, total)) = total_size(line) {
+            self.close_table()?;
+            self.put("slab_total", "", total)?;
+            self.put("slab_active", "", active.min(total))?;
+        } else if let Some((name, kib)) = of_slabtop(&words).or_else(|| of_slabinfo(&words)) {
+            // The same name again: the next table, where nothing stands between.
+            if self.caches.first().is_some_and(|(first, _)| first == name) {
+                self.close_table()?;
+            }
+            if self.caches.len() < MOST_ROWS {
+                self.caches.push((name.to_owned(), kib));
+            }
+        } else if let Some((stamp, _)) = Stamp::of_line(line) {
+            self.close_table()?;
+            self.snapshots.stamp(stamp);
+        } else if !words.is_empty() && !line.trim_start().starts_with(['#', 'A', 'M']) && words[0] != "OBJS" {
+            self.snapshots.pause(line);
+        }
+        Ok(())
+    }
+
+    /// A name may be cut.
+    fn is_whole(&self, line: &str, _: &str) -> bool {
+        of_slabinfo(&line.split_whitespace().collect::<Vec<&str>>()).is_some()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.close_table()?;
+        let nothing = self.snapshots.listing.nothing("size of an object cache", REMEDY);
+        self.snapshots.finish()?.ok_or(nothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{recording, timed, values};
+    use super::*;
+
+    #[test]
+    fn slabtop_says_how_much_it_is_and_which_are_the_largest() {
+        let imported = recording(&[(
+            Kind::Slab,
+            " Active / Total Objects (% used)    : 739390584 / 740008326 (99.9%)\n Active / Total Size (% used)       : 47121380.33K / 47376581.93K (99.5%)\n\
+             \n  OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME                   \n734506368 734506368 100%    0.06K 11476662       64  45906648K ebitmap_node           \n\
+             328160  80830  24%    0.50K  10255       32    164080K kmalloc-512            \n",
+        )]);
+        assert_eq!(values(&imported, SOURCE, "slab_total"), [47_376_582.0 * 1024.0]);
+        assert_eq!(timed(&imported, SOURCE, "slab_cache", "cache=ebitmap_node")[0].1, 45_906_648.0 * 1024.0);
+    }
+
+    #[test]
+    fn slabinfo_is_read_of_every_version_and_summed_where_it_is_whole() {
+        const ROW: &str = "dentry            8245651 30399520    192   20    1 : tunables  120   60    8 : slabdata 1519976 1519976     19\n";
+        let part = recording(&[(Kind::Slab, ROW)]);
+        assert_eq!(timed(&part, SOURCE, "slab_cache", "cache=dentry")[0].1, 1_519_976.0 * 4096.0);
+        assert!(values(&part, SOURCE, "slab_total").is_empty());
+        let whole = recording(&[(Kind::Slab, &format!("slabinfo - version: 2.1\n# name <active_objs>\n{ROW}"))]);
+        assert_eq!(values(&whole, SOURCE, "slab_total"), [1_519_976.0 * 4096.0]);
+        let old = recording(&[(
+            Kind::Slab,
+            "slabinfo - version: 1.1\ndentry_cache       3000   4000    128  100  134    1 :  252  126\n",
+        )]);
+        assert_eq!(values(&old, SOURCE, "slab_total"), [134.0 * 4096.0]);
+    }
+}

@@ -1,0 +1,774 @@
+//! What kernel functions belong together, whoever names them: the stacks of a profile, or a trace in the kernel's log.
+//!
+//! A family matches when *any* frame of a stack belongs to it: leaf functions differ by kernel version, compiler and
+//! sampling event. With `cpu-clock` code that runs with interrupts off is charged to where they are allowed again, so
+//! unlocking counts as waiting for a lock there.
+
+/// A group of kernel functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Family {
+    /// Waiting for a lock by spinning.
+    LockSpin,
+    /// Moving pages together to get a large block.
+    Compaction,
+    /// The thread that does so in the background.
+    Kcompactd,
+    /// Freeing pages.
+    Reclaim,
+    /// The thread that does so in the background.
+    Kswapd,
+    /// Freeing pages within a control group's limit, or being slowed down for it.
+    CgroupReclaim,
+    /// Zeroing a huge page.
+    HugeZero,
+    /// A page fault on a huge page.
+    HugeFault,
+    /// Copying or splitting a huge page that was written to.
+    HugeCopy,
+    /// Copying a small page that was written to.
+    SmallCopy,
+    /// The thread that makes huge pages of small ones.
+    Khugepaged,
+    /// Reading or writing swap.
+    Swap,
+    /// Waiting for page cache.
+    CacheWait,
+    /// A writer held back for dirty pages.
+    DirtyBalance,
+    /// Hint faults and moves of NUMA balancing, and reclaim of a node's own memory.
+    Numa,
+    /// Making other CPUs forget translations.
+    Shootdown,
+    /// Mapping memory and giving it back while the process goes on: what holds the map's lock.
+    ChangeMap,
+    /// Moving the data of files in and out, as programs ask for it.
+    FileData,
+    /// Waiting for a process's map of memory.
+    MmapLock,
+    /// Whatever a program asks for by a system call.
+    SystemCall,
+    /// Getting memory, mapping it and giving it back, at page faults and otherwise.
+    Memory,
+    /// Asking the kernel's caches (names of files, inodes and others) to give something back.
+    SlabShrink,
+    /// Taking small pages at page faults and giving them back.
+    Churn,
+    /// The same in a profile without callers: what CPUs are in by themselves meanwhile.
+    FlatChurn,
+    /// Of that, giving back.
+    GiveBack,
+    /// Giving memory back by `madvise`, and keeping its addresses.
+    Dontneed,
+    /// Starting a process, and taking down one that ends.
+    Lifetime,
+    /// Moving pages from place to place, whoever asks.
+    Migration,
+    /// Page faults on memory that is there already, or comes from a file.
+    FileFault,
+    /// Zeroing a page of whatever size.
+    PageZero,
+    /// Going through all control groups.
+    CgroupWalk,
+}
+
+impl Family {
+    /// What the functions do, for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Family::LockSpin => "waiting for locks",
+            Family::Compaction | Family::Kcompactd => "compaction",
+            Family::Reclaim => "reclaim",
+            Family::Kswapd => "kswapd",
+            Family::CgroupReclaim => "a control group's limit",
+            Family::HugeZero => "zeroing huge pages",
+            Family::HugeFault => "huge page faults",
+            Family::HugeCopy => "copying or splitting huge pages",
+            Family::SmallCopy => "copying pages at writes",
+            Family::Khugepaged => "khugepaged",
+            Family::Swap => "swap",
+            Family::CacheWait => "waiting for page cache",
+            Family::DirtyBalance => "holding writers back",
+            Family::Numa => "NUMA balancing",
+            Family::Shootdown => "shooting down translations",
+            Family::ChangeMap => "changing the map of memory",
+            Family::FileData => "reading and writing files",
+            Family::MmapLock => "waiting for a process's map of memory",
+            Family::SystemCall => "system calls",
+            Family::Memory => "getting and giving back memory",
+            Family::SlabShrink => "shrinking the kernel's caches",
+            Family::PageZero => "zeroing pages",
+            Family::CgroupWalk => "going through all control groups",
+            Family::Churn | Family::FlatChurn => "taking and giving back small pages",
+            Family::GiveBack => "giving back pages",
+            Family::Dontneed => "giving back pages by madvise",
+            Family::Lifetime => "starting and ending processes",
+            Family::Migration => "moving pages",
+            Family::FileFault => "page faults on files",
+        }
+    }
+
+    /// Its bit in a set of families.
+    #[must_use]
+    pub fn bit(self) -> u32 {
+        1 << (self as u32)
+    }
+}
+
+/// Families and the names of their functions; `*` stands for any end. From 2.6.18 to 6.18. Leaf functions stand beside those that call
+/// them, because a profile without callers has nothing else; a leaf that many things call (`rb_next`, `__list_del_entry`) is in none.
+pub const FUNCTIONS: &[(Family, &[&str])] = &[
+    (
+        Family::LockSpin,
+        &[
+            "_spin_lock*",
+            "__spin_lock*",
+            "_raw_spin_lock*",
+            "__raw_spin_lock*",
+            "do_raw_spin_lock*",
+            "native_queued_spin_lock_slowpath",
+            "__pv_queued_spin_lock_slowpath",
+            "queued_spin_lock_slowpath",
+            "osq_lock",
+            "folio_lruvec_lock*",
+            "rwsem_spin_on_owner",
+            "__ticket_spin_lock",
+            "ticket_spin_lock*",
+            ".text.lock.*",
+        ],
+    ),
+    (
+        Family::Compaction,
+        &[
+            "compact_zone*",
+            "compact_node*",
+            "compact_finished",
+            "compact_checklock_*",
+            "compact_lock_*",
+            "compact_trylock_*",
+            "compact_unlock_*",
+            "compact_should_abort",
+            "compaction_alloc",
+            "compaction_free",
+            "compaction_suitable",
+            "compaction_zonelist_suitable",
+            "try_to_compact_pages",
+            "__compact_*",
+            "__compaction_*",
+            "__alloc_pages_direct_compact",
+            "isolate_migratepages*",
+            "isolate_migratepage*",
+            "isolate_freepages*",
+            "fast_isolate_*",
+            "fast_find_migrateblock",
+            "__reset_isolation_*",
+            "migrate_pages*",
+            "migrate_page_*",
+            "migrate_folio*",
+            "unmap_and_move*",
+            "remove_migration_pte*",
+            "migration_entry_wait*",
+            "buffer_migrate_*",
+            "proactive_compact_node",
+            "get_pfnblock_flags_mask",
+            "set_pfnblock_flags_mask",
+            "get_pageblock_flags_group",
+            "pageblock_pfn_to_page",
+            "__pageblock_pfn_to_page",
+            "pageblock_skip_persistent",
+            "split_map_pages",
+        ],
+    ),
+    (Family::Kcompactd, &["kcompactd*", "proactive_compact_node"]),
+    (
+        Family::Reclaim,
+        &[
+            "try_to_free_pages",
+            "do_try_to_free_pages",
+            "__alloc_pages_direct_reclaim",
+            "__perform_reclaim",
+            "shrink_node*",
+            "shrink_lruvec",
+            "shrink_many",
+            "shrink_one",
+            "shrink_zone*",
+            "shrink_list",
+            "shrink_folio_list",
+            "shrink_page_list",
+            "shrink_inactive_list",
+            "shrink_active_list",
+            "shrink_cache",
+            "shrink_caches",
+            "refill_inactive*",
+            "evict_folios",
+            "isolate_folios",
+            "scan_folios",
+            "isolate_lru_pages*",
+            "isolate_lru_folios",
+            "isolate_pages_global",
+            "putback_inactive_pages",
+            "page_referenced*",
+            "folio_referenced*",
+            "page_check_references",
+            "folio_check_references",
+            "__remove_mapping",
+            "remove_mapping",
+            "get_scan_count",
+            "zone_reclaimable_pages",
+            "zone_nr_lru_pages",
+            "lruvec_lru_size",
+            "inactive_list_is_low",
+            "inactive_is_low",
+            "mem_cgroup_iter",
+            "mem_cgroup_calculate_protection",
+            "lru_gen_look_around",
+            "lru_gen_shrink_*",
+            "throttle_direct_reclaim",
+            "reclaim_throttle",
+            "wait_iff_congested",
+            "throttle_vm_writeout",
+            "allow_direct_reclaim",
+            "launder_page",
+            "page_launder",
+            "shrink_slab*",
+            "do_shrink_slab",
+        ],
+    ),
+    (Family::Kswapd, &["kswapd*", "balance_pgdat", "kscand", "kreclaimd"]),
+    (
+        Family::CgroupReclaim,
+        &[
+            "try_to_free_mem_cgroup_pages",
+            "mem_cgroup_handle_over_high",
+            "__mem_cgroup_handle_over_high",
+            "try_charge_memcg",
+            "mem_cgroup_try_charge*",
+            "__mem_cgroup_try_charge*",
+            "mem_cgroup_do_charge",
+            "mem_cgroup_reclaim",
+            "mem_cgroup_hierarchical_reclaim",
+            "mem_cgroup_soft_limit_reclaim",
+            "mem_cgroup_shrink_node*",
+            "reclaim_high*",
+        ],
+    ),
+    (
+        Family::HugeZero,
+        &["clear_huge_page", "folio_zero_user", "clear_subpage", "process_huge_page", "clear_gigantic_page"],
+    ),
+    (Family::HugeFault, &["do_huge_pmd_anonymous_page", "__do_huge_pmd_anonymous_page", "vma_alloc_anon_folio_pmd"]),
+    (
+        Family::HugeCopy,
+        &["do_huge_pmd_wp_page*", "split_huge_p*", "__split_huge_p*", "copy_user_huge_page", "copy_user_large_folio"],
+    ),
+    (Family::SmallCopy, &["do_wp_page", "wp_page_copy", "do_cow_fault", "copy_user_highpage*"]),
+    (
+        Family::Khugepaged,
+        &[
+            "khugepaged*",
+            "hpage_collapse_*",
+            "collapse_scan_*",
+            "collapse_huge_page",
+            "collapse_file",
+            "__collapse_huge_page_*",
+            "alloc_charge_hpage",
+        ],
+    ),
+    (
+        Family::Swap,
+        &[
+            "do_swap_page",
+            "swap_read*",
+            "swap_write*",
+            "swap_in*",
+            "swap_out*",
+            "__swap_writepage",
+            "zswap_*",
+            "zs_*",
+            "zram_*",
+            "lzo1x_*",
+            "swapin_readahead",
+            "swapin_nr_pages",
+            "swap_vma_readahead",
+            "swap_cluster_readahead",
+            "read_swap_cache_async",
+            "__read_swap_cache_async",
+            "lookup_swap_cache",
+            "add_to_swap*",
+            "__add_to_swap_cache",
+            "get_swap_page*",
+            "scan_swap_map*",
+            "scan_swap_map_slots",
+            "swap_info_get",
+            "swap_entry_free",
+            "swap_entry_put*",
+            "swap_free*",
+            "swap_duplicate",
+            "__swap_duplicate",
+            "swap_alloc_*",
+            "cluster_alloc_*",
+            "shmem_swapin*",
+            "valid_swaphandles",
+            "unuse_*",
+            "end_swap_bio_*",
+        ],
+    ),
+    (
+        Family::CacheWait,
+        &["filemap_fault", "folio_wait_bit*", "page_cache_ra_*", "wait_on_page_bit*", "__do_page_cache_readahead"],
+    ),
+    (
+        Family::DirtyBalance,
+        &[
+            "balance_dirty_pages*",
+            "balance_dirty",
+            "get_dirty_limits",
+            "global_dirty_limits",
+            "domain_dirty_limits",
+            "bdi_dirty_limit*",
+            "bdi_position_ratio",
+            "wb_calc_thresh",
+            "wb_position_ratio",
+            "wb_update_bandwidth",
+        ],
+    ),
+    (
+        Family::Numa,
+        &[
+            "do_numa_page",
+            "do_huge_pmd_numa_page",
+            "do_pmd_numa_page",
+            "migrate_misplaced_*",
+            "numa_migrate_prep",
+            "numa_migrate_check",
+            "task_numa_*",
+            "change_prot_numa",
+            "should_numa_migrate_memory",
+            "mpol_misplaced",
+            "node_reclaim",
+            "zone_reclaim",
+            "__zone_reclaim",
+            "__node_reclaim",
+        ],
+    ),
+    (
+        Family::Shootdown,
+        &[
+            "flush_tlb_*",
+            "__flush_tlb_*",
+            "native_flush_tlb_*",
+            "native_flush_tlb",
+            "smp_call_function_many*",
+            "on_each_cpu_cond_mask",
+            "on_each_cpu_mask",
+            "arch_tlbbatch_flush",
+            "try_to_unmap_flush*",
+            "smp_invalidate_interrupt",
+            "hyperv_flush_tlb_*",
+            "kvm_flush_tlb_*",
+            "xen_flush_tlb_*",
+        ],
+    ),
+    (
+        Family::FileData,
+        &[
+            "filemap_read",
+            "generic_file_read_iter",
+            "generic_file_aio_read",
+            "generic_file_buffered_write",
+            "generic_perform_write",
+            "iomap_file_buffered_write",
+            "btrfs_buffered_write",
+            "filemap_splice_read",
+            "iter_file_splice_write",
+            "ext4_writepages",
+            "xfs_vm_writepages",
+            "wb_workfn",
+            "wb_writeback",
+            "bdi_writeback_*",
+        ],
+    ),
+    (
+        Family::ChangeMap,
+        &[
+            "do_mmap",
+            "do_mmap_pgoff",
+            "do_mprotect_pkey*",
+            "mprotect_fixup",
+            "sys_mprotect",
+            "SyS_mprotect",
+            "__do_sys_mremap*",
+            "__do_sys_brk*",
+            "sys_brk",
+            "SyS_brk",
+            "sys_mremap",
+            "SyS_mremap",
+            "__vm_munmap",
+            "vm_munmap",
+            "do_munmap",
+            "do_vmi_munmap",
+            "do_vmi_align_munmap",
+            "__do_munmap",
+            "madvise_dontneed*",
+            "madvise_free*",
+        ],
+    ),
+    (
+        Family::MmapLock,
+        &[
+            "rwsem_down_*",
+            "__rwsem_*",
+            "rwsem_spin_on_owner",
+            "rwsem_optimistic_spin",
+            "rwsem_wake",
+            "call_rwsem_*",
+            "down_read_killable",
+            "down_write_killable",
+            "mmap_read_lock*",
+            "mmap_write_lock*",
+            "lock_mm_and_find_vma",
+        ],
+    ),
+    (
+        Family::SystemCall,
+        &[
+            "do_syscall_64",
+            "entry_SYSCALL_64*",
+            "system_call_fastpath",
+            "system_call",
+            "__x64_sys_*",
+            "__arm64_sys_*",
+            "el0_svc*",
+            "invoke_syscall",
+            "sys_*",
+            "SyS_*",
+            "ksys_*",
+            "vfs_*",
+        ],
+    ),
+    (
+        Family::Memory,
+        &[
+            "handle_mm_fault",
+            "__handle_mm_fault",
+            "handle_pte_fault",
+            "do_user_addr_fault",
+            "exc_page_fault",
+            "asm_exc_page_fault",
+            "page_fault",
+            "async_page_fault",
+            "do_page_fault",
+            "__do_page_fault",
+            "do_anonymous_page",
+            "alloc_pages*",
+            "alloc_anon_folio",
+            "vma_alloc_folio*",
+            "__alloc_pages*",
+            "__alloc_frozen_pages*",
+            "get_page_from_freelist",
+            "rmqueue*",
+            "buffered_rmqueue",
+            "free_unref_*",
+            "free_frozen_page*",
+            "free_hot_cold_page*",
+            "free_pages_*",
+            "__free_one_page",
+            "__free_pages*",
+            "free_pcppages_bulk",
+            "release_pages",
+            "clear_page*",
+            "do_mmap*",
+            "mmap_region*",
+            "unmap_vmas",
+            "unmap_page_range",
+            "zap_*",
+            "tlb_flush_mmu*",
+            "exit_mmap",
+            "dup_mm*",
+            "copy_page_range",
+            "copy_pte_range",
+            "do_brk_flags",
+        ],
+    ),
+    (
+        Family::SlabShrink,
+        &[
+            "shrink_slab*",
+            "do_shrink_slab",
+            "prune_dcache*",
+            "__shrink_dcache_sb",
+            "shrink_dcache_*",
+            "shrink_dentry_list",
+            "prune_icache*",
+            "shrink_icache_*",
+            "dispose_list",
+            "prune_super",
+            "super_cache_*",
+            "list_lru_count_*",
+            "list_lru_walk_*",
+            "__list_lru_walk_*",
+            "__list_lru_count_*",
+            "inode_lru_isolate",
+            "dentry_lru_isolate",
+            "xfs_reclaim_inodes*",
+            "xfs_reclaim_inode*",
+            "xfs_inode_ag_*",
+            "xfs_icwalk*",
+            "xfs_buftarg_*",
+            "ext4_es_scan*",
+            "ext4_es_shrink*",
+            "__es_shrink",
+            "mb_cache_shrink*",
+            "nfs_access_cache_*",
+            "i915_gem_shrink*",
+            "i915_gem_shrinker_*",
+            "arc_shrinker_*",
+            "zpl_prune_sb",
+            "arc_prune_*",
+        ],
+    ),
+    // The whole of a fault: with `cpu-clock` much of it is charged to its entry. What it is on is told by what it is not.
+    (
+        Family::Churn,
+        &[
+            "asm_exc_page_fault",
+            "exc_page_fault",
+            "page_fault",
+            "do_page_fault",
+            "__do_page_fault",
+            "do_user_addr_fault",
+            "handle_mm_fault",
+            "__handle_mm_fault",
+            "do_anonymous_page",
+            "alloc_anon_folio",
+            "clear_page*",
+            "clear_user_highpage",
+            "unmap_vmas",
+            "unmap_page_range",
+            "zap_*",
+            "tlb_finish_mmu",
+            "tlb_flush_mmu",
+            "madvise_dontneed*",
+        ],
+    ),
+    (
+        Family::FlatChurn,
+        &[
+            "clear_page*",
+            "do_anonymous_page",
+            "__handle_mm_fault",
+            "handle_mm_fault",
+            "do_user_addr_fault",
+            "asm_exc_page_fault",
+            "exc_page_fault",
+            "page_fault",
+            "__do_page_fault",
+            "native_irq_return_iret",
+            "get_page_from_freelist",
+            "rmqueue*",
+            "__rmqueue*",
+            "__mod_memcg_lruvec_state",
+            "unmap_page_range",
+            "zap_*",
+            "release_pages",
+            "folios_put_refs",
+            "free_unref_*",
+            "free_frozen_page*",
+            "free_pcppages_bulk",
+            "free_hot_cold_page*",
+            "free_pages_and_swap_cache",
+            "folio_remove_rmap_*",
+            "page_remove_rmap",
+        ],
+    ),
+    (
+        Family::GiveBack,
+        &[
+            "unmap_vmas",
+            "unmap_page_range",
+            "zap_*",
+            "tlb_finish_mmu",
+            "tlb_flush_mmu",
+            "madvise_dontneed*",
+            "release_pages",
+            "folios_put_refs",
+            "free_pages_and_swap_cache",
+        ],
+    ),
+    (Family::Dontneed, &["madvise_dontneed*", "madvise_vma_behavior", "do_madvise*", "sys_madvise", "SyS_madvise"]),
+    (
+        Family::Lifetime,
+        &[
+            "exit_mmap",
+            "mmput",
+            "__mmput",
+            "do_exit",
+            "do_group_exit",
+            "exec_mmap",
+            "flush_old_exec",
+            "begin_new_exec",
+            "load_elf_binary",
+            "bprm_execve",
+            "do_execve*",
+            "copy_process*",
+            "kernel_clone",
+            "_do_fork",
+            "do_fork",
+        ],
+    ),
+    (
+        Family::FileFault,
+        &[
+            "do_fault",
+            "do_read_fault*",
+            "do_shared_fault",
+            "do_cow_fault",
+            "__do_fault",
+            "filemap_map_pages",
+            "filemap_fault",
+            "shmem_fault",
+            "hugetlb_fault",
+            "do_wp_page",
+        ],
+    ),
+    (Family::Migration, &["migrate_pages*", "try_to_migrate*", "migrate_folio*", "unmap_and_move*"]),
+    (
+        Family::Shootdown,
+        &[
+            "on_each_cpu_cond_mask",
+            "arch_tlbbatch_flush",
+            "flush_tlb_func*",
+            "flush_tlb_page",
+            "flush_tlb_others*",
+            "flush_tlb_multi",
+            "try_to_unmap_flush*",
+            "native_smp_call_function_many*",
+            "hyperv_flush_tlb_*",
+            "kvm_flush_tlb_*",
+            "xen_flush_tlb_*",
+        ],
+    ),
+    (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_pages*"]),
+    (
+        Family::CgroupWalk,
+        &[
+            "mem_cgroup_iter",
+            "mem_cgroup_css_*",
+            "css_next_*",
+            "css_rstat_*",
+            "cgroup_rstat_*",
+            "__cgroup_rstat_*",
+            "mem_cgroup_flush_stats*",
+            "__mem_cgroup_flush_stats*",
+            "do_flush_stats",
+            "memcg_stat_show",
+            "memcg_numa_stat_show",
+            "memory_stat_*",
+            "mem_cgroup_nr_lru_pages",
+            "mem_cgroup_node_nr_lru_pages",
+            "mem_cgroup_get_*",
+            "memcg_rstat_*",
+        ],
+    ),
+];
+
+/// What a CPU is in that has nothing to do: no part of what is busy. Of 2.6.18 to 6.18.
+const IDLE: &[&str] = &[
+    "native_safe_halt",
+    "pv_native_safe_halt",
+    "safe_halt",
+    "default_idle*",
+    "mwait_idle*",
+    "intel_idle*",
+    "acpi_idle_*",
+    "acpi_processor_ffh_cstate_enter",
+    "acpi_safe_halt",
+    "cpuidle_*",
+    "poll_idle*",
+    "cpu_idle*",
+    "do_idle",
+    "native_halt",
+    "xen_hypercall_sched_op",
+    "arch_cpu_idle",
+    "cpu_startup_entry",
+    "amd_e400_idle",
+];
+
+/// Whose work the kernel's own threads do, whatever function they are in.
+const THREADS: &[(&str, &[Family])] = &[
+    ("kswapd", &[Family::Kswapd, Family::Reclaim]),
+    ("kcompactd", &[Family::Kcompactd, Family::Compaction]),
+    ("khugepaged", &[Family::Khugepaged]),
+    ("pdflush", &[Family::FileData]),
+    ("flush-", &[Family::FileData]),
+    ("bdflush", &[Family::FileData]),
+];
+
+/// With `cpu-clock` the wait shows where interrupts are allowed again.
+const UNLOCKING: [&str; 2] = ["_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore"];
+
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}
+
+/// Families a kernel function belongs to. Compilers append `.isra.0` and the like.
+#[must_use]
+pub fn families_of(name: &str, is_clock: bool) -> u32 {
+    let name = name.split('.').next().unwrap_or(name);
+    let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
+    let known = FUNCTIONS.iter().filter(|(_, patterns)| has(patterns)).fold(0, |bits, (family, _)| bits | family.bit());
+    if is_clock && UNLOCKING.contains(&name) { known | Family::LockSpin.bit() } else { known }
+}
+
+/// Families of a kernel thread by its name: `kswapd0`, `kcompactd1`, `kworker/u8:1+flush-8:0`, `kworker/u8:3-writeback`.
+#[must_use]
+pub fn families_of_thread(comm: &str) -> u32 {
+    let bits = |families: &[Family]| families.iter().fold(0, |bits, family| bits | family.bit());
+    let known = THREADS.iter().find(|(start, _)| comm.starts_with(start)).map_or(0, |(_, families)| bits(families));
+    let writes = comm.starts_with("kworker") && (comm.contains("flush-") || comm.contains("writeback"));
+    if writes { known | Family::FileData.bit() } else { known }
+}
+
+/// Whether a CPU that is in it waits for something to do.
+#[must_use]
+pub fn is_idle(name: &str) -> bool {
+    let name = name.split('.').next().unwrap_or(name);
+    IDLE.iter().any(|pattern| matches(pattern, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_frame_matches_under_whatever_name_the_compiler_gave_it() {
+        let compaction = Family::Compaction.bit();
+        assert_ne!(families_of("isolate_migratepages_block.isra.0", false) & compaction, 0);
+        assert_ne!(families_of("get_pageblock_flags_group", false) & compaction, 0);
+        assert_eq!(families_of("compaction_zone_of_something", false), 0);
+        assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
+    }
+
+    #[test]
+    fn a_kernel_thread_is_known_by_its_name_whatever_it_does() {
+        let bits = families_of_thread;
+        assert_ne!(bits("kswapd0") & Family::Kswapd.bit(), 0);
+        assert_ne!(bits("kcompactd1") & Family::Kcompactd.bit(), 0);
+        assert_ne!(bits("kworker/u8:1+flush-8:0") & Family::FileData.bit(), 0);
+        assert_eq!(bits("kworker/0:1"), 0);
+        assert_eq!(bits("java"), 0);
+    }
+
+    #[test]
+    fn a_cpu_that_waits_for_something_to_do_is_not_busy() {
+        assert!(is_idle("intel_idle") && is_idle("default_idle_call") && is_idle("native_safe_halt"));
+        assert!(!is_idle("clear_page_erms") && !is_idle("schedule_idle_task"));
+    }
+
+    #[test]
+    fn unlocking_is_waiting_only_where_the_timer_cannot_see_the_lock() {
+        assert_eq!(families_of("_raw_spin_unlock_irqrestore", false), 0);
+        assert_eq!(families_of("_raw_spin_unlock_irqrestore", true), Family::LockSpin.bit());
+    }
+}
