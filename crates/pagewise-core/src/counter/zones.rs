@@ -7,12 +7,18 @@ catalogue! {
     ZONE_FREE = Quantity::level("zoneinfo", &[Is("free")], Pages)
         .each()
         .formerly(&[Form { of: &[Is("nr_free_pages")], less: &[], kernels: "" }]);
+    /// Lowest watermark of a zone: what is below it is kept for those that cannot wait.
+    ZONE_MIN = Quantity::level("zoneinfo", &[Is("min")], Pages).each();
     /// Low watermark of a zone.
     ZONE_LOW = Quantity::level("zoneinfo", &[Is("low")], Pages).each();
     /// High watermark of a zone.
     ZONE_HIGH = Quantity::level("zoneinfo", &[Is("high")], Pages).each();
     /// How far the watermarks of a zone are raised for fragmentation.
     ZONE_BOOST = Quantity::level("zoneinfo", &[Is("boost")], Pages).each().since("5.16 (mm/vmstat.c)");
+    /// Page cache of a zone.
+    ZONE_FILE = Quantity::level("zoneinfo", &[Is("nr_zone_active_file"), Is("nr_zone_inactive_file")], Pages)
+        .each()
+        .since("4.8 (mm/vmstat.c)");
     /// Pages of a zone.
     ZONE_MANAGED = Quantity::level("zoneinfo", &[Is("managed")], Pages).each();
     /// What a zone keeps back from allocations that a higher zone could meet.

@@ -26,6 +26,9 @@ const MOST_GROUPS: usize = 64;
 /// No more blocks of what memory was used for are kept.
 const MOST_BLOCKS: usize = 10_000;
 
+/// A log that is shorter was cut out of one.
+const LONG_ENOUGH: i64 = 600 * SECOND;
+
 /// Lines of other CPUs come late by less; a clock that goes back further was set back, or the host booted again.
 const OUT_OF_ORDER: i64 = 60 * SECOND;
 
@@ -453,12 +456,18 @@ impl Parser for KernelLog {
                 if others == 1 { "was" } else { "were" }
             ));
         }
-        let mut totals: Vec<(&'static str, &'static str, String, Vec<i64>)> =
-            vec![("vmstat", "oom_kill", String::new(), std::mem::take(&mut self.kills))];
+        let mut totals: Vec<(&'static str, &'static str, String, Vec<i64>)> = Vec::new();
+        // That nobody was killed is told by a log of some length, not by a few lines out of one.
+        if !self.kills.is_empty() || self.now - first >= LONG_ENOUGH {
+            totals.push(("vmstat", "oom_kill", String::new(), std::mem::take(&mut self.kills)));
+        }
         let groups = std::mem::take(&mut self.kills_in).into_iter();
         totals.extend(groups.map(|(path, at)| ("cgroup_events", "oom_kill", format!("cgroup={path}"), at)));
         let failures = std::mem::take(&mut self.failures).into_iter();
         totals.extend(failures.map(|((name, labels), at)| (SOURCE, name, labels, at)));
+        for at in &instants {
+            self.listing.touch(*at);
+        }
         for (source, name, labels, mut events) in totals {
             events.sort_unstable();
             let column = self.listing.column_of(source, name, &labels, RawUnit::Count, Moves::Counter);

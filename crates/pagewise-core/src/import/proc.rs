@@ -1,4 +1,4 @@
-//! Text of files below `/proc`, as people paste it and as collectors keep it: `vmstat`, `meminfo`, `stat`, `buddyinfo` and
+//! Text of files below `/proc`, as people paste it and as collectors keep it: `vmstat`, `meminfo`, `stat`, `zoneinfo`, `buddyinfo` and
 //! `pressure/*`, once or several times, with commands, file names and dates between.
 //!
 //! Which file a line is of is known from the line above that names it, or else from its form, where no other file has such
@@ -11,7 +11,7 @@ use super::times::Stamp;
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::describe;
 use crate::kernel_text::visit::{Each, Number, Parse, node_and_zone};
-use crate::kernel_text::{buddyinfo, meminfo, psi, stat, vmstat};
+use crate::kernel_text::{buddyinfo, meminfo, psi, stat, vmstat, zoneinfo};
 use crate::recording::GapReason;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -34,12 +34,19 @@ const FILES: &[KernelFile] = &[
     file("/proc/vmstat", "vmstat", vmstat::visit, is_pair, |words| is_pair(words) && is_vmstat(words[0])),
     file("/proc/meminfo", "meminfo", meminfo::visit, is_size, |words| is_size(words) && is_meminfo(words[0])),
     file("/proc/stat", "stat", stat::visit, is_stat, is_stat),
+    // Of several lines each: they are gathered first.
+    file(ZONEINFO, "zoneinfo", zoneinfo::visit, |_| false, |_| false),
     file("/proc/buddyinfo", "buddyinfo", buddyinfo::visit, is_buddies, is_buddies),
     // These three look alike: without a name above it is not known which resource a line is about.
     file("/proc/pressure/memory", "psi_memory", psi::visit, is_pressure, |_| false),
     file("/proc/pressure/io", "psi_io", psi::visit, is_pressure, |_| false),
     file("/proc/pressure/cpu", "psi_cpu", psi::visit, is_pressure, |_| false),
 ];
+
+const ZONEINFO: &str = "/proc/zoneinfo";
+
+/// No text of zones is longer.
+const LONGEST_ZONES: usize = 4 << 20;
 
 const fn file(
     path: &'static str,
@@ -161,6 +168,52 @@ fn is_buddies(words: &[&str]) -> bool {
         if node.ends_with(',') && (6..=20).contains(&counts.len()) && counts.iter().all(|word| is_number(word)))
 }
 
+/// What a line is within zoneinfo (2.6 to 6.x).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OfZones {
+    /// `Node 0, zone   Normal`.
+    Head,
+    /// A number, or a word above numbers.
+    Line,
+    /// Of the page sets, each CPU's own, which nobody wants.
+    PageSets,
+    /// `start_pfn:`, with which a zone ends.
+    Last,
+}
+
+impl OfZones {
+    fn of(text: &str, words: &[&str]) -> Option<OfZones> {
+        const NAMES: [&str; 11] =
+            ["free", "min", "low", "high", "boost", "promo", "scanned", "spanned", "present", "managed", "cma"];
+        const BEGINNINGS: [&str; 5] = ["nr_", "numa_", "workingset_", "pgpromote_", "pgdemote_"];
+        const REST: [&str; 5] =
+            ["all_unreclaimable:", "node_unreclaimable:", "prev_priority:", "temp_priority:", "inactive_ratio:"];
+        const PAGE_SETS: [&str; 7] = ["cpu:", "count:", "high:", "low:", "batch:", "high_min:", "high_max:"];
+        if node_and_zone(text).is_some_and(|(_, _, rest)| rest.trim().is_empty()) {
+            return Some(OfZones::Head);
+        }
+        match words {
+            ["start_pfn:", number] if is_number(number) => Some(OfZones::Last),
+            ["pagesets"] => Some(OfZones::PageSets),
+            ["cpu:", _, ..] | ["vm", "stats", "threshold:", _] => Some(OfZones::PageSets),
+            [name, number] if PAGE_SETS.contains(name) && is_number(number) => Some(OfZones::PageSets),
+            ["pages", name, number] if NAMES.contains(name) && is_number(number) => Some(OfZones::Line),
+            ["per-node", "stats"] | ["protection:", ..] => Some(OfZones::Line),
+            [name, number]
+                if is_number(number)
+                    && (NAMES.contains(name)
+                        || REST.contains(name)
+                        || BEGINNINGS.iter().any(|begin| name.starts_with(begin))) =>
+            {
+                Some(OfZones::Line)
+            }
+            // `scanned  0 (a: 0 i: 0)` of 2.6.
+            ["scanned", _, "(a:", ..] => Some(OfZones::PageSets),
+            _ => None,
+        }
+    }
+}
+
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
 fn is_pressure(words: &[&str]) -> bool {
     matches!(words, ["some" | "full", averages @ .., total]
@@ -187,6 +240,11 @@ pub(super) struct Proc {
     /// Pressure files whose lines are still to come, after a command that names several.
     pressures: VecDeque<&'static KernelFile>,
     has_some: bool,
+    /// Lines of zones, up to the end of the last one.
+    zones: String,
+    /// The line in which they begin, and whether a zone is open.
+    zones_from: usize,
+    in_zone: bool,
     files_left: BTreeSet<String>,
 }
 
@@ -197,7 +255,44 @@ impl Proc {
             section: Section::ByForm,
             pressures: VecDeque::new(),
             has_some: false,
+            zones: String::new(),
+            zones_from: 0,
+            in_zone: false,
             files_left: BTreeSet::new(),
+        }
+    }
+
+    /// A line of zones; whether it was one.
+    fn zone(&mut self, text: &str, words: &[&str], number: usize) -> Result<bool, Problem> {
+        let is_named = matches!(self.section, Section::Named(file) if file.path == ZONEINFO);
+        let Some(of) = OfZones::of(text, words) else { return Ok(false) };
+        if matches!(self.section, Section::Other) || (!self.in_zone && of != OfZones::Head) {
+            return Ok(is_named && self.in_zone);
+        }
+        if of == OfZones::Head {
+            // The first zone again: what follows was read later.
+            if self.zones.lines().any(|line| line == text) || self.zones.len() > LONGEST_ZONES {
+                self.close_zones()?;
+            }
+            if self.zones.is_empty() {
+                self.zones_from = number;
+            }
+        }
+        self.in_zone = of != OfZones::Last;
+        if of != OfZones::PageSets {
+            self.zones.push_str(text);
+            self.zones.push('\n');
+        }
+        Ok(true)
+    }
+
+    /// What was gathered of zones.
+    fn close_zones(&mut self) -> Result<(), Problem> {
+        self.in_zone = false;
+        let text = std::mem::take(&mut self.zones);
+        match file_of(ZONEINFO).filter(|_| !text.is_empty()) {
+            Some(file) => self.take(file, &text, self.zones_from, text.lines().next().unwrap_or("")),
+            None => Ok(()),
         }
     }
 
@@ -318,6 +413,7 @@ pub(super) fn recognises(line: &str) -> bool {
     let is_named = paths(line).iter().any(|path| file_of(path).is_some());
     is_named
         || FILES.iter().any(|file| (file.is_only)(&words))
+        || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
 }
 
@@ -331,6 +427,10 @@ impl Parser for Proc {
             }
             return Ok(());
         }
+        if self.zone(text, &words, number)? {
+            return Ok(());
+        }
+        self.close_zones()?;
         if is_comment(text) {
             self.section = Section::Other;
             self.snapshots.listing.reject(number, line);
@@ -378,13 +478,12 @@ impl Parser for Proc {
             }
             return self.take(file, text, number, line);
         }
-        // Zones of zoneinfo repeat vmstat's names, and groups have some of them in memory.stat.
-        let is_zone = node_and_zone(text).is_some_and(|(_, _, rest)| rest.trim().is_empty());
+        // Groups have some of vmstat's names in memory.stat.
         let is_group = matches!(words.as_slice(), ["cache" | "rss" | "anon" | "file", number] if is_number(number));
         match self.section {
             Section::Other => {}
-            _ if is_zone || is_group => {
-                self.files_left.insert(if is_zone { "zoneinfo" } else { "memory.stat" }.to_owned());
+            _ if is_group => {
+                self.files_left.insert("memory.stat".to_owned());
                 self.section = Section::Other;
             }
             Section::Named(_) => self.snapshots.listing.reject(number, line),
@@ -401,7 +500,8 @@ impl Parser for Proc {
         line.trim_end().ends_with(" kB")
     }
 
-    fn finish(self: Box<Self>) -> Result<Listing, Problem> {
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.close_zones()?;
         let nothing = self.snapshots.listing.nothing("number of a kernel file below /proc", REMEDY);
         let left = super::words::left_out(Kind::Proc, &self.files_left, &BTreeSet::new());
         let mut listing = self.snapshots.finish()?.ok_or(nothing)?;
@@ -509,9 +609,34 @@ mod tests {
     }
 
     #[test]
+    fn zones_have_their_watermarks_and_are_not_taken_for_the_host() {
+        let zone = |free: u32| {
+            format!(
+                "Node 0, zone   Normal\n  pages free     {free}\n        boost    0\n        min      33\n        low      41\n        high     49\n\
+                 nr_free_pages {free}\n  pagesets\n    cpu: 0\n              count: 7\n              high:  378\n              batch: 63\n  vm stats threshold: 12\n\
+                 node_unreclaimable:  0\n  start_pfn:           1\n"
+            )
+        };
+        let text = format!(
+            "{}nr_free_pages 77\npgfault 5\nSat Mar  1 00:01:00 UTC 2014\n{}nr_free_pages 78\npgfault 9\n",
+            zone(1000),
+            zone(900)
+        );
+        let imported = read(&format!("Sat Mar  1 00:00:00 UTC 2014\n{text}"));
+        let of = |name: &str| -> Vec<f64> {
+            timed(&imported, "zoneinfo", name, "node=0,zone=Normal").into_iter().map(|(_, value)| value).collect()
+        };
+        let levels = [of("free"), of("high"), of("boost")];
+        assert_eq!(levels.map(|of| of.len()), [2, 2, 2]);
+        assert_eq!(values(&imported, "vmstat", "nr_free_pages").len(), 2);
+        let named = read(&format!("$ cat /proc/zoneinfo\n{}", zone(5)));
+        assert_eq!(timed(&named, "zoneinfo", "low", "node=0,zone=Normal").len(), 1);
+        assert!(recognises("Node 0, zone   Normal"));
+    }
+
+    #[test]
     fn numbers_of_files_that_look_alike_are_not_taken_for_those_of_the_host() {
         for text in [
-            "Node 0, zone   Normal\n  pages free     1000\n      nr_free_pages 1000\n",
             "$ cat /sys/fs/cgroup/memory/job/memory.stat\npgfault 5\nnr_dirty 7\n",
             "cache 100\nrss 7\npgfault 8\npgmajfault 9\n",
             "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",

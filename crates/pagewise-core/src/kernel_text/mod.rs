@@ -8,3 +8,4 @@ pub mod psi;
 pub mod stat;
 pub mod visit;
 pub mod vmstat;
+pub mod zoneinfo;

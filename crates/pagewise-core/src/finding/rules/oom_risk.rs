@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("processes killed", 1.0, Number),
         Threshold::at_least("allocations of a page that failed although they could wait", 1.0, Number),
+        Threshold::at_least("zones with neither free pages nor page cache left", 1.0, Number),
         Threshold::below("memory and swap to be had", 0.05, Fraction),
         Threshold::below("time until nothing is left", 600.0, Seconds),
         Threshold::at_least("promised, of the limit", 0.95, Fraction),
@@ -76,6 +77,28 @@ fn time_left(look: &Look, left: &Track) -> Option<f64> {
     (between > 0.0 && per_second > 0.0).then(|| last / per_second)
 }
 
+/// Zones whose free memory is below the lowest watermark, and whose page cache is less than that, too. The kernel writes it down when
+/// an allocation failed or somebody was killed; elsewhere a zone may be so for a moment. `None`: no log of the kernel says.
+fn empty_zones(look: &Look) -> Option<f64> {
+    if !look.tools.iter().any(|tool| tool == "kernel-log") {
+        return None;
+    }
+    let (free, files) = (look.each_level(&signal::ZONE_FREE), look.each_level(&signal::ZONE_FILE));
+    let in_window = |tracks: &[(&str, Track)], labels: &str, window: usize| -> Option<f64> {
+        let of_zone = tracks.iter().filter(|(other, _)| *other == labels);
+        of_zone.map(|(_, track)| track.values().get(window).copied().flatten()).reduce(|a, b| Some(a? + b?))?
+    };
+    let lowest = look.each_level(&signal::ZONE_MIN);
+    let is_empty = |labels: &str, min: &Track| {
+        min.values().iter().enumerate().any(|(window, min)| {
+            let min = min.filter(|min| *min > 0.0);
+            let is_less = |tracks| in_window(tracks, labels, window).zip(min).is_some_and(|(pages, min)| pages < min);
+            is_less(&free) && is_less(&files)
+        })
+    };
+    (!lowest.is_empty()).then(|| lowest.iter().filter(|(labels, min)| is_empty(labels, min)).count() as f64)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -101,9 +124,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     let promised = look.level(&signal::COMMITTED).share_of(&look.level(&signal::COMMIT_LIMIT));
     let promised = case.clause("promised, of the limit", "meminfo Committed_AS / CommitLimit", promised);
     let refuses = if mode == Some("2") { case.lasting(&[&promised]).answer } else { Answer::No };
+    let zones = empty_zones(look);
+    let (empty, empty_line) =
+        case.whole("zones with neither free pages nor page cache left", "zoneinfo free, min", zones);
+    let empty = if zones.is_some() { empty } else { Answer::No };
     // Only a log of the kernel tells of them.
     let fails = if failed.is_some() { fails } else { Answer::No };
-    let answer = killed.or(fails).or(lasts.answer.and(soon)).or(refuses);
+    let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(refuses);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
     let hits = if lasts.answer == Answer::Yes { lasts.hits.clone() } else { symptom.hits.clone() };
     symptom.hits.missing = lasts.hits.missing.clone();
@@ -111,12 +138,13 @@ fn judge(case: &Case<'_>) -> Verdict {
         symptom.hits.missing.push(look.missing(&signal::OOM_KILL));
     }
     symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
+    symptom.evidence.extend(zones.is_some().then_some(empty_line));
     symptom.evidence.extend(failed.is_some().then_some(fail_line));
     if mode == Some("2") {
         symptom.evidence.push(promised.evidence(&hits, windows));
     }
     // Where that is all there is, memory does not run out.
-    let is_refused = refuses == Answer::Yes && killed.or(fails) != Answer::Yes && lasts.answer != Answer::Yes;
+    let is_refused = refuses == Answer::Yes && killed.or(fails).or(empty) != Answer::Yes && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
             refused(case, draft, &promised);
@@ -132,6 +160,10 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let Some(failed) = failed.filter(|_| fails == Answer::Yes) {
             let allocations = if failed == 1.0 { "allocation" } else { "allocations" };
             says.push(format!("{} {allocations} of a single page failed", words::number(failed)));
+        }
+        if let Some(zones) = zones.filter(|_| empty == Answer::Yes) {
+            let zones = if zones == 1.0 { "a zone".to_owned() } else { format!("{} zones", words::number(zones)) };
+            says.push(format!("{zones} of memory had neither free pages nor page cache left"));
         }
         if lasts.answer == Answer::Yes {
             let share = little.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
