@@ -555,6 +555,11 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
     (
         Family::FlatChurn,
         &[
+            "__alloc_pages*",
+            "alloc_pages_*",
+            "__mem_cgroup_commit_charge",
+            "__mem_cgroup_uncharge_common",
+            "unmap_vmas",
             "clear_page*",
             "do_anonymous_page",
             "__handle_mm_fault",
