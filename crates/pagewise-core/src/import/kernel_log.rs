@@ -410,12 +410,11 @@ impl Parser for KernelLog {
             self.report = Some(Report { at, is_counted: false, by_hand, group: None });
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
-        } else if let Some(path) = group(text) {
-            if let Some(report) =
-                self.report.as_mut().filter(|report| report.group.as_ref().is_none_or(String::is_empty))
-            {
-                report.group = Some(path.to_owned());
-            }
+        } else if let Some(path) = group(text)
+            && let Some(report) = self.report.as_mut()
+            && report.group.as_ref().is_none_or(String::is_empty)
+        {
+            report.group = Some(path.to_owned());
         }
         if self.held_up.line(self.now, text) || self.take_memory(text) {
             return Ok(());
