@@ -1,6 +1,10 @@
 # The front door. Every target sets up what it needs first; `make help` lists them.
-.PHONY: help demo test test-java test-spark test-long lint bench docs static build setup
+.PHONY: help demo test test-java test-spark test-long lint bench docs static build install uninstall package setup
 CARGO ?= cargo
+# Where cargo builds: CARGO_TARGET_DIR and cargo's configuration have their say.
+TARGET = $(shell $(if $(CARGO_TARGET_DIR),CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)") scripts/target-dir)
+BINARY ?= $(TARGET)/release/pagewise
+PREFIX ?= /usr/local
 # Each is run, also after one that is over its bound.
 BENCHES = overhead analyze recording jitter stacks top diagnose page hugepages
 
@@ -15,18 +19,32 @@ help:
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
 	@echo "make bench      Pagewise's own cost, beside other tools'; results go to bench/results/"
-	@echo "make docs       what is generated under docs/reference/"
-	@echo "make static     a static binary: target/x86_64-unknown-linux-gnu/release/pagewise"
+	@echo "make docs       what is generated: docs/reference/, packaging/completions/"
+	@echo "make static     a static binary: $(TARGET)/x86_64-unknown-linux-gnu/release/pagewise"
+	@echo "make build      the program alone: $(TARGET)/release/pagewise"
+	@echo "make install    the program that was built, its manual, completions, units and guides under PREFIX=/usr/local; make uninstall"
+	@echo "make package    a Debian package and an RPM of it in $(TARGET)/package"
 
 setup:
 	@scripts/setup demo
 
 build: setup
 	$(CARGO) build --release --locked -p pagewise
-	@scripts/split-symbols target/release/pagewise
+	@scripts/split-symbols "$(TARGET)/release/pagewise"
 
 demo: build
-	@scripts/demo target/release/pagewise
+	@scripts/demo "$(TARGET)/release/pagewise"
+
+# Nothing is built here: who installs is often root, who has no cargo and should leave nothing in the build's folder.
+install:
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install "$(BINARY)"
+
+uninstall:
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install --remove
+
+package: build
+	@scripts/setup package
+	@scripts/package "$(TARGET)"
 
 test:
 	@scripts/setup test
@@ -43,6 +61,8 @@ test-spark:
 test-long:
 	@scripts/setup test
 	@PAGEWISE_LONG=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" scripts/test
+	@$(MAKE) --no-print-directory package
+	@scripts/test-package "$(TARGET)"
 	@scripts/fuzz $(FUZZ_SECONDS)
 
 lint:
@@ -61,5 +81,5 @@ docs:
 static:
 	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --release --locked -p pagewise \
 		--target x86_64-unknown-linux-gnu
-	@scripts/split-symbols target/x86_64-unknown-linux-gnu/release/pagewise
-	target/x86_64-unknown-linux-gnu/release/pagewise doctor --no-walk-cost
+	@scripts/split-symbols "$(TARGET)/x86_64-unknown-linux-gnu/release/pagewise"
+	"$(TARGET)/x86_64-unknown-linux-gnu/release/pagewise" doctor --no-walk-cost

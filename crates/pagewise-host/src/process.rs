@@ -192,6 +192,20 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// The last three lines that say something, standard error first, in one: programs tend to end with a line that says no more than that
+    /// they end.
+    #[must_use]
+    pub fn last_lines(&self) -> String {
+        let last = |text: &str| {
+            let mut lines: Vec<&str> =
+                text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+            lines.reverse();
+            let cut = lines.iter().map(|line| line.chars().take(200).collect::<String>());
+            (!lines.is_empty()).then(|| cut.collect::<Vec<_>>().join(" | "))
+        };
+        last(&self.stderr).or_else(|| last(&self.stdout)).unwrap_or_else(|| "nothing".to_owned())
+    }
+
     /// The last line that says something, standard error first: what a person needs to see of a failure.
     #[must_use]
     pub fn last_words(&self) -> String {
@@ -645,7 +659,11 @@ mod tests {
     fn output_and_status_come_back() {
         let ended = step(&["sh", "-c", "echo out; echo err >&2; exit 3"]).unwrap();
         assert_eq!((ended.status, ended.stdout.as_str(), ended.stderr.as_str()), (Status::Exited(3), "out\n", "err\n"));
-        assert_eq!(ended.last_words(), "err");
+        assert_eq!((ended.last_words().as_str(), ended.last_lines().as_str()), ("err", "err"));
+        let jvm = "Unrecognized VM option 'Foo'\n\nError: Could not create it.\nError: Program will exit.\n";
+        let ended = Ended { stderr: format!("before\n{jvm}"), ..ended };
+        let lines = "Unrecognized VM option 'Foo' | Error: Could not create it. | Error: Program will exit.";
+        assert_eq!(ended.last_lines(), lines, "the line that says why is not the last");
     }
 
     #[test]

@@ -28,8 +28,12 @@ struct Named {
 impl Named {
     /// Without callers some functions of a mechanism stand for all of it.
     fn in_a_profile(&self, case: &Case<'_>) -> Family {
-        let is_flat = case.look.profile.as_ref().is_some_and(ProfileSeen::is_flat);
-        if self.family == Family::Churn && is_flat { Family::FlatChurn } else { self.family }
+        let Some(profile) = &case.look.profile else { return self.family };
+        match self.family {
+            Family::Churn if profile.is_flat() => Family::FlatChurn,
+            Family::HugeZero => profile.zeroing_huge(),
+            family => family,
+        }
     }
 }
 
@@ -51,6 +55,7 @@ const NAMED: &[Named] = &[
     Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10 },
     Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05 },
     Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10 },
+    Named { rule: "dying-cgroups", family: Family::CgroupWalk, not: &[Family::Reclaim], within: &[], least: 0.10 },
     Named { rule: "fault-churn", family: Family::Churn, not: rules::NOT_CHURN, within: &[], least: 0.20 },
     Named {
         rule: "tlb-shootdowns",
@@ -81,7 +86,7 @@ const PART: &str = "of all samples, for a profile to name it alone";
 /// A verdict, or in its place what the profile names.
 pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Verdict::NotDecided { missing, needs_seconds, evidence } = &verdict else { return verdict };
-    let denies = evidence.iter().any(|line| line.holds == Some(false));
+    let denies = evidence.iter().any(|line| line.holds == Some(false) && !line.source.starts_with("stacks"));
     // A look of our own that was too short can be made longer; nobody can do that to a listing.
     let can_wait = needs_seconds.is_some() && !case.look.is_import;
     let named = NAMED.iter().find(|named| named.rule == case.rule.id).filter(|_| !denies && !can_wait);
@@ -89,7 +94,8 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let all = Hits::always(Answer::Yes, case.windows().count);
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
     let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);
-    let Some(share) = says.share.filter(|_| says.answer == Answer::Yes) else { return verdict };
+    let of_listed = of_what_is_listed(case, named, &all).filter(|_| says.answer != Answer::Yes);
+    let Some(share) = says.share.filter(|_| says.answer == Answer::Yes).or(of_listed) else { return verdict };
     let is_of_it = |profile: &ProfileSeen| profile.is_within(named.family, named.within, &all, case.windows());
     if !named.within.is_empty() && !case.look.profile.as_ref().is_some_and(is_of_it) {
         return verdict;
@@ -100,11 +106,12 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     shown.extend(evidence.iter().filter(is_new).cloned());
     Verdict::Found(Box::new(Draft {
         summary: format!(
-            "{} of all samples were in {}. A profile says where CPUs were, and neither for how long nor why.",
+            "{} of {} samples were in {}. A profile says where CPUs were, and neither for how long nor why.",
             words::percent(share),
+            if of_listed.is_some() { "the listed" } else { "all" },
             named.family.words()
         ),
-        at_least: (share >= SEVERE).then_some(Severity::Medium),
+        at_least: (share >= SEVERE && of_listed.is_none()).then_some(Severity::Medium),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stacks],
         hits: all,
@@ -113,6 +120,22 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
         missing: missing.clone(),
         ..Draft::default()
     }))
+}
+
+/// Where most of a profile is not listed (the first lines of every process, say): the part of what is, where that is nearly all of it.
+fn of_what_is_listed(case: &Case<'_>, named: &Named, all: &Hits) -> Option<f64> {
+    /// So much has to be left out before a part of the rest means anything. Ours.
+    const MOSTLY_LEFT_OUT: f64 = 0.5;
+    /// More than half of what somebody chose to show. Ours.
+    const MOST: f64 = 0.5;
+    /// A single line is no choice.
+    const FEWEST: f64 = 0.03;
+    let profile = case.look.profile.as_ref()?;
+    let unlisted = profile.not_listed();
+    let counts = profile.counts(named.in_a_profile(case), named.not, all, case.windows());
+    let listed = 1.0 - unlisted;
+    let part = counts.family as f64 / counts.all.max(1) as f64 / listed.max(1e-9);
+    (unlisted >= MOSTLY_LEFT_OUT && listed >= FEWEST && part >= MOST).then_some(part.min(1.0))
 }
 
 #[cfg(test)]

@@ -315,7 +315,8 @@ impl<'a> Case<'a> {
                 return too_few();
             }
             // Locks that others wait for hide what they are of.
-            let may_be = lock_share > share && threshold.holds(lock_share) && part >= LEAST_BESIDE_LOCKS;
+            let is_of_it = family == Family::MmapLock || part >= LEAST_BESIDE_LOCKS;
+            let may_be = lock_share > share && threshold.holds(lock_share) && is_of_it;
             if is_enough && part < MOST_BESIDE_LOCKS && may_be {
                 let why =
                     format!("callers were not recorded, and {} waits for locks", super::words::percent(lock_share));
@@ -334,6 +335,11 @@ impl<'a> Case<'a> {
                 let name = format!("{}, of what the kernel does beside waiting", family.words());
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
+        }
+        let unlisted = profile.not_listed();
+        if !holds && threshold.holds(shown + unlisted) && unlisted > 0.0 {
+            let why = format!("functions with {} of the samples are not listed", words::percent(unlisted));
+            return Says { evidence, share: Some(shown), ..Says::silent(Tier::Stacks, "stacks", &why) };
         }
         Says {
             tier: Tier::Stacks,

@@ -102,9 +102,11 @@ const DECIDES: &[Decides] = &[
 /// The command for a finding of a listing. `None`: this kernel has nothing that a command could show, or the finding says it all.
 pub(super) fn command(rule: &str, look: &Look) -> Option<&'static str> {
     let release = look.settings.release();
-    let fits =
-        |line: &&Decides| line.rule == rule && release.map_or(line.since <= PERF, |release| release >= line.since);
-    DECIDES.iter().find(fits).map(|line| line.command)
+    let is_there = |line: &Decides| release.map_or(line.since <= PERF, |release| release >= line.since);
+    // Whoever has a profile lacks counters.
+    let is_new = |line: &Decides| line.command != STACKS || look.profile.is_none();
+    let mut lines = DECIDES.iter().filter(|line| line.rule == rule && is_there(line));
+    lines.find(|line| is_new(line)).map(|line| line.command)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
 pub use crate::kernel_text::functions::Family;
 use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle};
-use crate::recording::{Gap, Profile, SamplingEvent, StackSample};
+use crate::recording::stack::NOT_LISTED;
+use crate::recording::{Frame, Gap, Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
 
 /// Fewer samples say nothing: at a hundred, a share of 20 % is known within 8 points.
@@ -108,6 +109,31 @@ impl ProfileSeen {
     #[must_use]
     pub fn event(&self) -> Option<&SamplingEvent> {
         self.profile.event.as_ref()
+    }
+
+    /// The part of all samples whose functions another tool did not list: the head of a table is what people post.
+    #[must_use]
+    pub fn not_listed(&self) -> f64 {
+        let frames = self.profile.stacks.frames();
+        let is_rest = |sample: &&StackSample| {
+            let frame = self.profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
+            frame.and_then(|frame| frames.get(frame)).is_some_and(|frame| frame.name == NOT_LISTED)
+        };
+        let rest =
+            self.profile.samples.iter().filter(is_rest).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+        rest as f64 / self.samples_in_all().max(1) as f64
+    }
+
+    /// The family of zeroing huge pages. In a profile without callers the loop over a huge page has hardly a share of its own, and all of
+    /// it is where a page is zeroed: where that loop is listed at all, the zeroing is its.
+    #[must_use]
+    pub fn zeroing_huge(&self) -> Family {
+        let has_huge = |frame: &Frame| {
+            frame.is_kernel()
+                && families_of(&frame.name, false) & (Family::HugeZero.bit() | Family::HugeFault.bit()) != 0
+        };
+        let is_huge = self.is_flat && self.profile.stacks.frames().iter().any(has_huge);
+        if is_huge { Family::PageZero } else { Family::HugeZero }
     }
 
     /// Samples of all CPUs, idle or not.

@@ -71,7 +71,11 @@ pub(super) fn recognises(line: &str) -> bool {
     // Screens are pasted without their heading, too.
     const LINES: [&str; 8] = ["PRC ", "CPU ", "CPL ", "MEM ", "SWP ", "PAG ", "DSK ", "PSI "];
     let text = line.trim_start();
-    text.starts_with("ATOP - ") || (LINES.iter().any(|word| text.starts_with(word)) && text.matches('|').count() >= 3)
+    is_heading(text) || (LINES.iter().any(|word| text.starts_with(word)) && text.matches('|').count() >= 3)
+}
+
+fn is_heading(line: &str) -> bool {
+    line.trim_start().starts_with("ATOP - ")
 }
 
 /// `12345`, `2863e3`: counts that are too wide lose their last digits.
@@ -352,7 +356,7 @@ impl Parser for Atop {
         if text.is_empty() {
             return Ok(());
         }
-        if recognises(line) {
+        if is_heading(line) {
             return self.heading(text, number);
         }
         if text.to_ascii_lowercase().contains("activity since boot") {

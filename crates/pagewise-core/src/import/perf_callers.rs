@@ -88,6 +88,13 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
     Ok(Seen { stacks, total, is_of_samples, notes: Vec::new() })
 }
 
+impl Seen {
+    /// What is left where shares overlap: that something was seen, and not where.
+    pub(super) fn overlapping(why: String) -> Seen {
+        Seen { stacks: Vec::new(), total: WHOLE, is_of_samples: false, notes: vec![format!("perf: {why}")] }
+    }
+}
+
 /// Adds a function's count, spread over the ways that lead to it. Names of ways begin with the function.
 fn add(stacks: &mut Vec<Stack>, entry: &Entry, ways: Vec<Way>, count: u64, modules: &HashMap<&str, Option<&str>>) {
     let row = &entry.row;

@@ -72,6 +72,11 @@ impl Header {
         self.columns.contains(&column)
     }
 
+    /// Whether it has a share for each command and no functions (`--sort comm`): of the kernel's own threads that says enough.
+    fn is_by_command(&self) -> bool {
+        self.has(Column::Comm) && self.has(Column::Share) && !self.has(Column::Symbol) && !self.has(Column::Module)
+    }
+
     /// Whether it has the shares of functions with all that they call, and not their own.
     pub(super) fn has_children_only(&self) -> bool {
         self.has(Column::Children) && !self.has(Column::Share)
@@ -102,6 +107,9 @@ fn column(name: &str, before: &[Column]) -> Column {
         _ => Column::Other,
     }
 }
+
+/// What stands for the functions of a command where none are listed.
+const ALL_OF_A_COMMAND: &str = "[all of it]";
 
 /// A row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -218,7 +226,9 @@ pub(super) fn without_sign(text: &str) -> &str {
 /// As many cells as the header has: each is what its column says.
 fn of_cells(text: &str, header: &Header) -> Option<Row> {
     let cells: Vec<&str> = cells(text).collect();
-    let has_all = header.has(Column::Symbol) && (header.has(Column::Share) || header.has(Column::Children));
+    let is_by_command = header.is_by_command();
+    let has_functions = header.has(Column::Symbol) && (header.has(Column::Share) || header.has(Column::Children));
+    let has_all = has_functions || is_by_command;
     if cells.len() != header.columns.len() || !has_all || header.is_hierarchy {
         return None;
     }
@@ -239,6 +249,9 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
             Column::Caller => row.caller = Some(symbol(at_privilege(cell).map_or(cell, |(_, _, name)| name))),
             Column::Other => {}
         }
+    }
+    if is_by_command {
+        ALL_OF_A_COMMAND.clone_into(&mut row.name);
     }
     row.share = own.or(row.children)?;
     row.caller = row.caller.filter(|caller| caller != "[other]" && caller != "-" && !caller.is_empty());

@@ -13,11 +13,8 @@ use super::perf_graph::Graph;
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
-use crate::recording::stack::CALLEES;
+use crate::recording::stack::{CALLEES, NOT_LISTED};
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
-
-/// The name under which samples of functions that are not listed are counted.
-const NOT_LISTED: &str = "[not listed]";
 
 const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `perf report --stdio --no-children`";
 
@@ -420,12 +417,20 @@ impl Parser for PerfTop {
         let table = tables.swap_remove(chosen);
         self.say(&table, chosen, &tables);
         let seen = stacks_of(&table.entries, table.header.as_ref().is_some_and(Header::has_children_only));
-        let Seen { stacks, total, is_of_samples, notes } = seen.map_err(|what| Problem::of_file(what, REMEDY))?;
+        // Shares that overlap make no stacks, and say all the same how much was in a function and in all that it calls.
+        let (seen, overlaps) = match seen {
+            Ok(seen) => (seen, false),
+            Err(why) if table.entries.iter().any(|entry| entry.row.frame().is_kernel()) => {
+                (Seen::overlapping(why), true)
+            }
+            Err(what) => return Err(Problem::of_file(what, REMEDY)),
+        };
+        let Seen { stacks, total, is_of_samples, notes } = seen;
         notes.into_iter().for_each(|note| self.listing.note(note));
         if self.drawn > MOST_DRAWN {
             self.listing.note(format!("perf: call graphs beyond {MOST_DRAWN} lines are not read"));
         }
-        self.keep_callees(&table);
+        self.keep_callees(&table, overlaps);
         let samples = table.samples.or(is_of_samples.then_some(total)).filter(|samples| *samples > 0);
         if let Some(samples) = samples {
             self.listing.about("import.samples", samples.to_string());
@@ -463,9 +468,10 @@ impl Parser for PerfTop {
 
 impl PerfTop {
     /// Kernel functions with all that they call, where the table lists that.
-    fn keep_callees(&mut self, table: &Table) {
+    fn keep_callees(&mut self, table: &Table, overlaps: bool) {
         let line = |entry: &Entry| {
-            let all = entry.row.children.filter(|_| entry.row.frame().is_kernel())?;
+            let all = entry.row.children.or_else(|| overlaps.then_some(entry.row.share));
+            let all = all.filter(|_| entry.row.frame().is_kernel())?;
             Some(format!("{all}\t{}\t{}", entry.row.name, entry.row.comm))
         };
         let lines: Vec<String> = table.entries.iter().filter_map(line).collect();

@@ -238,11 +238,18 @@ fn a_unit_of_vmstat_that_nobody_said_is_told_and_one_that_cannot_be_is_refused()
     let said = |imported: &Imported, text: &str| imported.marks().unwrap().iter().any(|mark| mark.text.contains(text));
     let kib = recording(&[(Kind::Vmstat, VMSTAT)]);
     assert!(said(&kib, "sizes of memory are taken as KiB; --about vmstat_unit=M"));
+    // Too small for KiB of a host, and no whole pages: only MiB can be meant.
     let mib = recording(&[(Kind::Vmstat, VMSTAT_MIB)]);
-    assert!(values(&mib, "meminfo", "MemFree").is_empty() && values(&mib, SOURCE, "page_cache").is_empty());
-    assert_eq!(values(&mib, SOURCE, "pgpgin_per_second"), [1136.0 * 1024.0], "the rest stays");
-    let gap = mib.gaps().iter().find(|gap| gap.reason.word() == "unit_unknown").unwrap();
-    assert!(gap.detail.contains("line 3 has 21242") && gap.detail.contains("vmstat_unit=M"), "{}", gap.detail);
+    assert_eq!(values(&mib, "meminfo", "MemFree")[0], 21_242.0 * 1_048_576.0);
+    assert!(said(&mib, "taken as MiB: line 3 has 21242") && said(&mib, "vmstat_unit=m"));
+    let thousands = "r b swpd free buff cache si so bi bo in cs us sy id wa st\n\
+                     1 0 0 21753001 18512 10491364 0 0 1 1 1 1 1 1 98 0 0\n\
+                     1 0 0 21753001 18512 10491364 0 0 1136 1 1 1 1 1 98 0 0\n";
+    let thousands = recording(&[(Kind::Vmstat, thousands)]);
+    assert!(values(&thousands, "meminfo", "MemFree").is_empty() && values(&thousands, SOURCE, "page_cache").is_empty());
+    assert_eq!(values(&thousands, SOURCE, "pgpgin_per_second"), [1136.0 * 1024.0], "the rest stays");
+    let gap = thousands.gaps().iter().find(|gap| gap.reason.word() == "unit_unknown").unwrap();
+    assert!(gap.detail.contains("has 21753001") && gap.detail.contains("vmstat_unit=M"), "{}", gap.detail);
     let mut assumed = Assumed::default();
     assumed.about("vmstat_unit", "M").unwrap();
     let known = with(&[(Kind::Vmstat, VMSTAT_MIB)], &assumed);
@@ -575,7 +582,11 @@ fn a_last_line_without_its_end_counts_where_no_digit_of_it_can_be_missing() {
     let shares =
         |last: &str| values(&recording(&[(Kind::Vmstat, &format!("{two}{last}"))]), SOURCE, "cpu_iowait_percent");
     assert_eq!(shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 11"), [0.11]);
-    assert!(shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 1").is_empty(), "its shares lack ten");
+    assert_eq!(
+        shares("1 0 0 400 4 8 0 0 0 0 9 9 5 5 79 1"),
+        [0.0],
+        "its shares lack ten: the row before it is the only one"
+    );
 }
 
 #[test]

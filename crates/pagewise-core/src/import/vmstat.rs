@@ -17,6 +17,9 @@ use std::collections::BTreeSet;
 const REMEDY: &str =
     "give the output of `vmstat -t 1` (-a, -w and -S are fine; -d, -D, -m, -p and -s are other tables)";
 
+/// In KiB this would be a gibibyte: no host of today has less in every column.
+const LEAST_IN_KIB: u64 = 1 << 20;
+
 /// KiB of the smallest page there is.
 const SMALLEST_PAGE: u64 = 4;
 
@@ -465,15 +468,34 @@ impl Vmstat {
         block.command.unit.or(self.assumed_unit)
     }
 
-    /// Sizes whose unit nobody said are taken as KiB, and left out where they cannot be. Gives whether they are.
-    fn check_unit(&mut self) -> bool {
+    /// The largest size whose unit nobody said.
+    fn largest(&self) -> u64 {
+        let unknown = self.blocks.iter().filter(|block| self.unit_of(block).is_none());
+        let sizes = unknown.flat_map(|block| {
+            let columns = || block.heading.iter().flat_map(Heading::columns);
+            block.rows.iter().flat_map(move |row| columns().zip(&row.values))
+        });
+        sizes.filter(|(column, _)| column.is_some_and(is_memory)).map(|(_, size)| *size).max().unwrap_or(0)
+    }
+
+    /// Sizes whose unit nobody said are taken as KiB; where they cannot be, as MiB if they are small enough for that, and else left out.
+    /// Gives how many KiB the unit has.
+    fn check_unit(&mut self) -> Option<f64> {
         if self.blocks.iter().all(|block| self.unit_of(block).is_some()) {
-            return true;
+            return Some(1.0);
         }
         let Some((line, size)) = self.no_pages() else {
             self.listing.note("vmstat: sizes of memory are taken as KiB; --about vmstat_unit=M says what -S was given");
-            return true;
+            return Some(1.0);
         };
+        // In units of 1000 bytes they would have more digits; those of 1,000,000 differ by a twentieth, and are seldom asked for.
+        if self.largest() < LEAST_IN_KIB {
+            self.listing.note(format!(
+                "vmstat: sizes of memory are taken as MiB: line {line} has {size}, which in KiB is not of whole pages; --about \
+                 vmstat_unit=m says another unit"
+            ));
+            return Some(1024.0);
+        }
         self.listing.gap(
             Some("meminfo"),
             GapReason::Other("unit_unknown".to_owned()),
@@ -482,10 +504,10 @@ impl Vmstat {
                  which unit with --about vmstat_unit=M (or k, K, m)"
             ),
         );
-        false
+        None
     }
 
-    fn put_rows(&mut self, has_kib: bool) -> Result<Vec<i64>, Problem> {
+    fn put_rows(&mut self, taken: Option<f64>) -> Result<Vec<i64>, Problem> {
         let instants = self.instants();
         let mut running = Running::default();
         let mut since_boot = Vec::new();
@@ -506,7 +528,7 @@ impl Vmstat {
                 if is_since_boot {
                     since_boot.push(at);
                 }
-                self.put_row(at, row, &columns, is_since_boot, unit_said.or(has_kib.then_some(1.0)), busy)?;
+                self.put_row(at, row, &columns, is_since_boot, unit_said.or(taken), busy)?;
             }
         }
         Ok(since_boot)
@@ -740,8 +762,8 @@ impl Parser for Vmstat {
         let is_collected = self.blocks.iter().any(|block| block.is_collected);
         let interval = self.blocks.first().and_then(|block| block.command.interval).unwrap_or(usual);
         let unit_said = self.blocks.first().and_then(|block| self.unit_of(block));
-        let has_kib = self.check_unit();
-        let since_boot = self.put_rows(has_kib)?;
+        let taken = self.check_unit();
+        let since_boot = self.put_rows(taken)?;
         self.tell_since_boot(&since_boot, rows);
         if !has_times {
             let seconds = interval as f64 / SECOND as f64;
@@ -759,7 +781,7 @@ impl Parser for Vmstat {
         if let Some(detail) = super::words::left_out(Kind::Vmstat, &BTreeSet::new(), &self.columns_left) {
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
-        let bytes = unit_said.unwrap_or(1.0) * 1024.0;
+        let bytes = unit_said.or(taken).unwrap_or(1.0) * 1024.0;
         self.listing.resolution(&format!("vmstat: memory in units of {bytes} bytes, shares in whole percent"));
         Ok(self.listing.close())
     }

@@ -66,6 +66,10 @@ pub enum Family {
     Migration,
     /// Page faults on memory that is there already, or comes from a file.
     FileFault,
+    /// Zeroing a page of whatever size.
+    PageZero,
+    /// Going through all control groups.
+    CgroupWalk,
 }
 
 impl Family {
@@ -94,6 +98,8 @@ impl Family {
             Family::SystemCall => "system calls",
             Family::Memory => "getting and giving back memory",
             Family::SlabShrink => "shrinking the kernel's caches",
+            Family::PageZero => "zeroing pages",
+            Family::CgroupWalk => "going through all control groups",
             Family::Churn | Family::FlatChurn => "taking and giving back small pages",
             Family::GiveBack => "giving back pages",
             Family::Dontneed => "giving back pages by madvise",
@@ -549,6 +555,11 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
     (
         Family::FlatChurn,
         &[
+            "__alloc_pages*",
+            "alloc_pages_*",
+            "__mem_cgroup_commit_charge",
+            "__mem_cgroup_uncharge_common",
+            "unmap_vmas",
             "clear_page*",
             "do_anonymous_page",
             "__handle_mm_fault",
@@ -641,6 +652,28 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "hyperv_flush_tlb_*",
             "kvm_flush_tlb_*",
             "xen_flush_tlb_*",
+        ],
+    ),
+    (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_pages*"]),
+    (
+        Family::CgroupWalk,
+        &[
+            "mem_cgroup_iter",
+            "mem_cgroup_css_*",
+            "css_next_*",
+            "css_rstat_*",
+            "cgroup_rstat_*",
+            "__cgroup_rstat_*",
+            "mem_cgroup_flush_stats*",
+            "__mem_cgroup_flush_stats*",
+            "do_flush_stats",
+            "memcg_stat_show",
+            "memcg_numa_stat_show",
+            "memory_stat_*",
+            "mem_cgroup_nr_lru_pages",
+            "mem_cgroup_node_nr_lru_pages",
+            "mem_cgroup_get_*",
+            "memcg_rstat_*",
         ],
     ),
 ];

@@ -15,6 +15,9 @@ pub struct Frame {
     pub module: String,
 }
 
+/// The name under which samples of functions that another tool did not list are counted.
+pub const NOT_LISTED: &str = "[not listed]";
+
 /// Under which key of what is known about a recording an import keeps what functions took with all that they call, where a report
 /// lists that and no callers: lines of hundredths of a percent, function and command, with a tab between.
 pub const CALLEES: &str = "import.with_callees";

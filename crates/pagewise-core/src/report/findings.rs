@@ -305,7 +305,8 @@ impl Page {
             .filter(|finding| !finding.is_caveat())
             .map(|finding| finding.id.as_str())
             .collect();
-        let found = if found.is_empty() { "no trouble with memory".to_owned() } else { found.join(", ") };
+        let found =
+            if found.is_empty() { "nothing that names trouble with memory".to_owned() } else { found.join(", ") };
         self.paragraph(&format!("From {}: {found}.", from_what(look)), 0);
         let of = host(look);
         let of = if of.is_empty() { String::new() } else { format!(": {}", of.join(", ")) };

@@ -77,7 +77,25 @@ pub(super) fn text(text: &str) -> Result<String, String> {
 /// Options whose value follows without a sign between: `-Xmx2g`.
 const SIZES_OF_X: [&str; 4] = ["Xmx", "Xms", "Xmn", "Xss"];
 
+/// What the names of HotSpot's switches begin with (`globals.hpp` of JDK 8 to 25). A few others do, too, and take numbers (`UseSSE`), but none takes
+/// a word of [`FOR_TRUE`] or [`FOR_FALSE`], which would become `-XX:FLAG=on`: no JVM starts with that.
+const SWITCHES: [&str; 6] = ["Use", "Always", "Print", "Enable", "Disable", "Unlock"];
+
+/// What people write for true, and for false.
+const FOR_TRUE: [&str; 5] = ["on", "yes", "always", "enabled", "True"];
+const FOR_FALSE: [&str; 5] = ["off", "no", "never", "disabled", "False"];
+
 fn java_option(flag: &str, value: &str) -> Result<String, String> {
+    if SWITCHES.iter().any(|begin| flag.starts_with(begin)) {
+        let meant = match value {
+            value if FOR_TRUE.contains(&value) => Some("true"),
+            value if FOR_FALSE.contains(&value) => Some("false"),
+            _ => None,
+        };
+        if let Some(meant) = meant {
+            return Err(format!("-XX:{flag} is true or false, not '{value}'; did you mean {meant}?"));
+        }
+    }
     if SIZES_OF_X.contains(&flag) {
         let digits = value.trim_end_matches(|c: char| "kKmMgGtT".contains(c));
         let is_size = value.len() - digits.len() <= 1 && digits.parse::<u64>().is_ok() && !digits.starts_with('+');
@@ -157,6 +175,17 @@ mod tests {
         }
         assert!(option("jvm.Xmx", "lots").is_err());
         assert!(option("jvm.Xmx", "2gg").is_err());
+    }
+
+    #[test]
+    fn a_switch_of_the_jvm_is_true_or_false_and_who_writes_on_is_told_before_anything_runs() {
+        for (value, meant) in [("on", "true"), ("always", "true"), ("off", "false"), ("never", "false")] {
+            let told = option("jvm.UseTransparentHugePages", value).unwrap_err();
+            assert!(told.contains(&format!("did you mean {meant}?")), "{told}");
+        }
+        for (name, value) in [("jvm.NativeMemoryTracking", "off"), ("jvm.UseSSE", "2"), ("jvm.MaxHeapSize", "2g")] {
+            assert!(option(name, value).is_ok(), "{name}={value}");
+        }
     }
 
     #[test]

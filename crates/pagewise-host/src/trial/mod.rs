@@ -12,6 +12,7 @@ pub mod locality;
 pub mod measure;
 pub mod recordings;
 pub mod runner;
+pub mod said;
 pub mod session;
 pub mod stacks;
 pub mod touch;

@@ -5,6 +5,7 @@ use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
 use super::recordings::Recordings;
+use super::said::Said;
 use super::touch;
 use crate::facts::kernel::host_facts;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
@@ -71,6 +72,8 @@ pub struct HostRunner<'a> {
     pub dataset: Option<Dataset>,
     /// Where each point's recording goes, and what it holds. `None` records nothing.
     pub recordings: Option<Recordings>,
+    /// Where the last lines of jobs that fail go. `None` keeps none.
+    pub said: Option<Said>,
     /// What the gate remembers.
     pub gate: Gate,
     /// Said once, not at every point.
@@ -419,6 +422,11 @@ impl HostRunner<'_> {
         let ending = self.ending(&measured, foreign, context)?;
         point.started_at = measured.started_at;
         (point.outcome, point.reason) = (ending.outcome, ending.reason);
+        if matches!(point.outcome, Outcome::Failed | Outcome::Oom | Outcome::Timeout)
+            && let Some(file) = self.said.as_ref().and_then(|said| said.keep(planned, attempt, &measured.job))
+        {
+            point.reason = point.reason.map(|reason| format!("{reason} (more in the bundle: {file})"));
+        }
         point.measures = measured.measures.values;
         point.absent = measured.measures.absent;
         point.custom_units = measured.measures.custom_units;

@@ -109,6 +109,14 @@ pub(in crate::workload) fn reason(ended: &Ended) -> String {
         let is_frame = line.starts_with("at ") || line.starts_with("... ");
         !is_frame && (line.contains("Exception") || line.contains("Error"))
     };
+    // A JVM that does not start says why, and then twice that it does not.
+    let started: Vec<&str> =
+        ended.stderr.lines().take_while(|line| !line.contains("Could not create the Java Virtual Machine")).collect();
+    if started.len() < ended.stderr.lines().count()
+        && let Some(why) = started.iter().rev().find(|line| !line.trim().is_empty())
+    {
+        return why.trim().chars().take(400).collect();
+    }
     // Full memory is named wherever it stands: what follows it is its consequence.
     let memory = ended.stderr.lines().find(|line| line.contains("OutOfMemoryError"));
     let last = memory.or_else(|| ended.stderr.lines().rev().find(says_why));

@@ -369,7 +369,7 @@ pub trait Workload {
 
     /// Why a timed command that ended badly did so, in one line.
     fn failure_reason(&self, ended: &Ended) -> String {
-        format!("{}; its last words: {}", ended.status, ended.last_words())
+        format!("{}; its last words: {}", ended.status, ended.last_lines())
     }
 
     /// Measures of its own.

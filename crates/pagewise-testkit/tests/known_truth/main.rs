@@ -14,6 +14,7 @@ mod numbers_print_as_r;
 mod open_ended_rule;
 mod orders_and_analyses;
 mod pathologies;
+mod posted;
 mod sequential_rule;
 mod stacks_of_arms;
 mod statistics_agree_with_r;

@@ -9,6 +9,7 @@ mod full_stdout;
 mod guard;
 mod hugepages;
 mod import;
+mod installed;
 mod latex;
 mod no_recording;
 mod old_kernels;

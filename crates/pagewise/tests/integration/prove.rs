@@ -273,10 +273,25 @@ fn a_missing_command_and_a_failing_one_end_the_trial_at_once() {
     assert_exit(&output, 3);
     assert!(stderr(&output).contains("no-such-command-here"), "{}", stderr(&output));
     let started = Instant::now();
-    let output = desk.run(&["--aa", "now", "--", "sh", "-c", "echo it broke >&2; exit 9"]);
+    let breaks = "for line in 1 2 3 why; do echo it broke $line >&2; done; echo bye >&2; exit 9";
+    let output = desk.run(&["--aa", "now", "--name", "broken", "--", "sh", "-c", breaks]);
     assert_exit(&output, 3);
-    assert!(stderr(&output).contains("it broke") && stderr(&output).contains("exit status 9"), "{}", stderr(&output));
+    let said = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in ["exit status 9", "it broke 3 | it broke why | bye", "failed/0-1.txt"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let kept = std::fs::read_to_string(desk.0.path().join("broken.trial").join("failed/0-1.txt")).unwrap();
+    assert!(kept.contains("standard error:\nit broke 1\n"), "{kept}");
     assert!(started.elapsed() < Duration::from_secs(20), "a failing warm-up must end the trial");
+}
+
+#[test]
+fn a_switch_of_the_jvm_that_is_neither_true_nor_false_is_refused_before_anything_runs() {
+    let desk = Desk::new();
+    let output = desk.run(&["--a", "now", "--b", "jvm.UseTransparentHugePages=on", "--name", "x", "--", "true"]);
+    assert_exit(&output, 2);
+    assert!(stderr(&output).contains("did you mean true?"), "{}", stderr(&output));
+    assert!(!desk.0.path().join("x.trial").exists());
 }
 
 #[test]

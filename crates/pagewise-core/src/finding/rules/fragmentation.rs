@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("huge pages refused", 0.1, PerSecond),
         Threshold::at_least("free memory", 0.05, Fraction),
         Threshold::at_least("allocations of a large block that failed", 1.0, Number),
+        Threshold::at_least("memory that could be had when they failed", 0.10, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -167,8 +168,11 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let look = case.look;
     let windows = case.windows();
     let mean = free.track.mean_of_all(windows);
+    // Page cache would have made room for a page, and does not make a block.
+    let room = look.share_of_memory(&look.available()).mean_of_all(windows);
+    let (has_room, room) = case.whole("memory that could be had when they failed", "meminfo", room);
     let is_free = match mean {
-        Some(_) => free.evidence(&Hits::default(), windows).holds?,
+        Some(_) => free.evidence(&Hits::default(), windows).holds? || has_room == Answer::Yes,
         // Without the size of memory: more than the reserves of any zone.
         None => match look.level(&signal::MEM_FREE).mean_of_all(windows) {
             Some(bytes) => bytes >= PLENTY,
@@ -180,7 +184,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     }
     let (fails, line) = case.whole("allocations of a large block that failed", "import failed_large", Some(failed));
     let mut symptom = case.lasting_hits(Hits::always(fails, windows.count));
-    symptom.evidence = vec![line, free.evidence(&Hits::default(), windows)];
+    symptom.evidence = vec![line, room];
     if mean.is_none() {
         symptom.hits.missing.push(look.missing(&signal::MEM_FREE));
     }

@@ -59,6 +59,9 @@ pub(super) fn wider(look: &Look) -> Option<String> {
     (to > now && to > hidden).then(|| format!("{to:.0}"))
 }
 
+/// Fewer pages a second are no work for a core. Ours.
+const AT_WORK: f64 = 1_000.0;
+
 /// sar has no CPU time of kernel threads, but how many pages kswapd looked at and which part of that was freed.
 fn by_listing(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -66,7 +69,14 @@ fn by_listing(case: &Case<'_>) -> Verdict {
     let looked = case.rate("pages kswapd looked at, in vain", &signal::SCAN_KSWAPD);
     let source = look.source_of(&signal::IMPORTED_EFFICIENCY);
     let freed = case.clause("freed, of what kswapd looked at", &source, look.level(&signal::IMPORTED_EFFICIENCY));
-    let symptom = case.lasting(&[&looked, &freed]);
+    let mut symptom = case.lasting(&[&looked, &freed]);
+    // One that frees what it looks at can use a whole core, too: how much it used is not in the listing.
+    let is_at_work = looked.value(&symptom.hits, windows).is_some_and(|pages| pages >= AT_WORK);
+    if symptom.answer == Answer::No && is_at_work {
+        symptom.answer = Answer::Unknown;
+        let why = "sar does not print the CPU time of kernel threads".to_owned();
+        symptom.hits.missing.push(Missing { what: "CPU time of kswapd".to_owned(), why });
+    }
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);

@@ -176,6 +176,17 @@ fn judge(case: &Case<'_>) -> Verdict {
             says.push("nearly all that may be promised is promised".to_owned());
         }
         draft.summary = format!("{}.", words::sentence(&says.join("; ")));
+        // The kernel counts kills within a control group's limit, too.
+        if let Some(free) =
+            super::room::free(look, &hits).filter(|_| killed == Answer::Yes && lasts.answer != Answer::Yes)
+        {
+            draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
+            let text = format!(
+                " The host itself had {} free: a control group's limit was met, and that is what to raise.",
+                words::bytes(free)
+            );
+            draft.summary.push_str(&text);
+        }
     })
 }
 

@@ -55,7 +55,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let quiet = case.rate("direct compactions", &signal::COMPACT_STALL);
     let symptom = case.lasting(&[&given, &quiet]);
     let hits = symptom.hits.clone();
-    let stacks = case.stacks("samples in zeroing huge pages", Family::HugeZero, &[Family::Khugepaged], &hits);
+    let family = look.profile.as_ref().map_or(Family::HugeZero, |profile| profile.zeroing_huge());
+    let stacks = case.stacks("samples in zeroing huge pages", family, &[Family::Khugepaged], &hits);
     let share = stacks.share;
     case.decide(symptom, vec![stacks]).found(|draft| {
         let rate = given.value(&hits, case.windows()).unwrap_or(0.0);

@@ -11,6 +11,7 @@ use crate::trial::engine;
 use crate::trial::gate::Gate;
 use crate::trial::recordings::Recordings;
 use crate::trial::runner::{HostRunner, OutputMetric};
+use crate::trial::said::Said;
 use crate::trial::touch;
 use crate::tunable::watcher::Watcher;
 use crate::workload::Workload;
@@ -64,12 +65,14 @@ impl Session<'_> {
             tick: Box::new(|| told.tick()),
             dataset,
             recordings: None,
+            said: None,
             gate: Gate::default(),
             warned_of_absent_jvm: false,
             told: Vec::new(),
         };
         let mut bundle = bundle(&mut runner)?;
         runner.recordings = Recordings::of(&bundle)?;
+        runner.said = Some(Said::of(&bundle));
         let outcome = engine::run(&mut bundle, &mut runner, &mut Told(told.as_ref()));
         let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
         drop(runner);
