@@ -115,7 +115,7 @@ impl Free {
         let is_pages = sizes.iter().all(|size| *size % 4.0 == 0.0);
         let unit = match () {
             () if is_pages && total >= 32_768.0 => Some(1.0),
-            () if total >= LEAST_MIB && total < 32_768.0 * 1024.0 => Some(1024.0),
+            () if (LEAST_MIB..32_768.0 * 1024.0).contains(&total) => Some(1024.0),
             () => None,
         };
         self.unit = unit;

@@ -54,7 +54,9 @@ pub(super) fn head(text: &str) -> Option<(&str, u32, u64)> {
         let seconds = behind.split_whitespace().next()?.parse().ok()?;
         return Some((comm, pid.parse().ok()?, seconds));
     }
-    let rest = text.strip_prefix("watchdog: ").unwrap_or(text);
+    // `NMI watchdog: ` before 4.15.
+    let rest = text.strip_prefix("NMI ").unwrap_or(text);
+    let rest = rest.strip_prefix("watchdog: ").unwrap_or(rest);
     if let Some(rest) = rest.strip_prefix("BUG: soft lockup") {
         let (_, behind) = rest.split_once(" stuck for ")?;
         let (seconds, behind) = behind.split_once('s')?;
@@ -265,6 +267,7 @@ mod tests {
             Some(("kworker/u32:13", 732, 122))
         );
         assert_eq!(head("watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [java:1234]"), Some(("java", 1234, 23)));
+        assert!(head("NMI watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [java:4242]").is_some());
         assert_eq!(head("BUG: soft lockup - CPU#0 stuck for 67s! [kswapd0:35]"), Some(("kswapd0", 35, 67)));
         assert_eq!(head("INFO: task x:1 is fine"), None);
         assert_eq!(

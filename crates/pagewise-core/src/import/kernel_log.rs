@@ -410,12 +410,11 @@ impl Parser for KernelLog {
             self.report = Some(Report { at, is_counted: false, by_hand, group: None });
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
-        } else if let Some(path) = group(text) {
-            if let Some(report) =
-                self.report.as_mut().filter(|report| report.group.as_ref().is_none_or(String::is_empty))
-            {
-                report.group = Some(path.to_owned());
-            }
+        } else if let Some(path) = group(text)
+            && let Some(report) = self.report.as_mut()
+            && report.group.as_ref().is_none_or(String::is_empty)
+        {
+            report.group = Some(path.to_owned());
         }
         if self.held_up.line(self.now, text) || self.take_memory(text) {
             return Ok(());
@@ -480,5 +479,217 @@ impl Parser for KernelLog {
             block.put(&mut self.listing)?;
         }
         Ok(self.listing.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{recording, timed, values};
+    use super::super::{Imported, kinds_in};
+    use super::*;
+    use crate::finding::{self, Look};
+    use crate::recording::{Recorded, StallKind};
+
+    const GROUP: &str = include_str!("../../../../recordings/imports/kernel-log-group.txt");
+
+    /// As 3.10 writes it, with the host's name and klogd's prefix.
+    const HOST: &str = "\
+Sep 20 16:12:36 h kernel: [1000.100000] java invoked oom-killer: gfp_mask=0x201da, order=0, oom_score_adj=0
+Sep 20 16:12:36 h kernel: [1000.100010] Call Trace:
+Sep 20 16:12:36 h kernel: [1000.100011]  [<ffffffff816a3e1d>] dump_stack+0x19/0x1b
+Sep 20 16:12:36 h kernel: [1000.100012] Mem-Info:
+Sep 20 16:12:36 h kernel: [1000.100013] active_anon:182187 inactive_anon:82354 isolated_anon:370
+ active_file:10 inactive_file:20 isolated_file:0
+ unevictable:0 dirty:0 writeback:1286 unstable:0
+ free:9000 slab_reclaimable:2144 slab_unreclaimable:11443
+ mapped:1 shmem:5 pagetables:1619 bounce:0
+Sep 20 16:12:36 h kernel: [1000.100014] Node 0 Normal free:16456kB min:16484kB low:20604kB high:24724kB active_file:0kB inactive_file:88kB present:1048576kB managed:990028kB
+Sep 20 16:12:36 h kernel: [1000.100015] lowmem_reserve[]: 0 0 0 0
+Sep 20 16:12:36 h kernel: [1000.100016] Node 0 Normal: 2*4kB (UE) 1*8kB (U) 0*16kB 0*32kB 0*64kB 1*128kB (M) 0*256kB 0*512kB 0*1024kB 0*2048kB 0*4096kB = 144kB
+Sep 20 16:12:36 h kernel: [1000.100017] 1500 total pagecache pages
+Sep 20 16:12:36 h kernel: [1000.100018] 500 pages in swap cache
+Sep 20 16:12:36 h kernel: [1000.100019] Free swap  = 12kB
+Sep 20 16:12:36 h kernel: [1000.100020] Total swap = 1048572kB
+Sep 20 16:12:36 h kernel: [1000.100021] 524288 pages RAM
+Sep 20 16:12:36 h kernel: [1000.100022] 24288 pages reserved
+Sep 20 16:12:36 h kernel: [1000.200000] Out of memory: Kill process 77 (java) score 900 or sacrifice child
+Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, anon-rss:1kB, file-rss:0kB
+";
+
+    fn read(text: &str) -> Imported {
+        recording(&[(Kind::KernelLog, text)])
+    }
+
+    fn marks(imported: &Imported) -> Vec<String> {
+        let Ok(marks) = imported.marks();
+        marks.into_iter().map(|mark| mark.text).collect()
+    }
+
+    fn found(imported: &Imported) -> Vec<String> {
+        let Ok(look) = Look::of(imported);
+        finding::diagnose(&look, "test").findings.into_iter().map(|finding| finding.id).collect()
+    }
+
+    /// What was killed on the host, in the end.
+    fn killed_on_host(text: &str) -> Option<f64> {
+        values(&read(text), "vmstat", "oom_kill").last().copied()
+    }
+
+    #[test]
+    fn a_kill_on_the_host_is_counted_once_with_what_memory_was_used_for() {
+        let imported = read(HOST);
+        let kills = timed(&imported, "vmstat", "oom_kill", "");
+        assert_eq!((kills.first().map(|one| one.1), kills.last().map(|one| one.1)), (Some(0.0), Some(1.0)));
+        assert!(
+            marks(&imported).iter().any(|mark| mark.contains("for want of memory: node (78)")),
+            "{:?}",
+            marks(&imported)
+        );
+        let kib = |name: &str| values(&imported, "meminfo", name).first().map(|bytes| bytes / 1024.0);
+        assert_eq!((kib("MemFree"), kib("MemTotal"), kib("SwapFree")), (Some(36_000.0), Some(2_000_000.0), Some(12.0)));
+        assert_eq!((kib("Slab"), kib("Shmem"), kib("SwapCached")), (Some(54_348.0), Some(20.0), Some(2_000.0)));
+        assert_eq!(values(&imported, SOURCE, "page_cache"), [1000.0 * 4096.0]);
+        assert_eq!(timed(&imported, "zoneinfo", "min", "node=0,zone=Normal").len(), 1);
+        assert_eq!(timed(&imported, "buddyinfo", "free_blocks", "node=0,zone=Normal,order=5")[0].1, 1.0);
+        assert_eq!(found(&imported), ["oom-risk"]);
+    }
+
+    #[test]
+    fn a_kill_at_the_limit_of_a_group_is_none_of_the_host() {
+        let imported = read(GROUP);
+        assert!(values(&imported, "vmstat", "oom_kill").is_empty());
+        let kills = timed(&imported, "cgroup_events", "oom_kill", "cgroup=/batch/job-17");
+        assert_eq!(kills.last().map(|one| one.1), Some(1.0));
+        assert_eq!(found(&imported), ["memcg-limit-thrash"]);
+        let old = "[10.000000] Task in /lxc/a killed as a result of limit of /lxc/b\n\
+                   [10.000001] Memory cgroup out of memory: Kill process 5 (x) score 9 or sacrifice child\n[10.000002] Killed process 5 (x) total-vm:1kB\n";
+        let text = format!("[9.900000] x invoked oom-killer: gfp_mask=0xd0, order=0\n{old}");
+        assert_eq!(
+            timed(&read(&text), "cgroup_events", "oom_kill", "cgroup=/lxc/b").last().map(|one| one.1),
+            Some(1.0)
+        );
+    }
+
+    #[test]
+    fn kills_of_every_kernel_are_counted_and_those_by_hand_are_not() {
+        for (text, number) in [
+            ("Out of Memory: Killed process 77 (java).\n", 1.0),
+            ("VM: killing process xinetd\nVM: killing process sadc\n", 2.0),
+            ("Out of memory: kill process 7 (sshd) score 3 or a child\nKilled process 8 (bash)\n", 1.0),
+            (
+                "[5.000000] Out of memory: Killed process 7 (java) total-vm:1kB\n[9.000000] Out of memory: Killed process 9 (java) total-vm:1kB\n",
+                2.0,
+            ),
+            (
+                "[5.000000] java invoked oom-killer: gfp_mask=0x1, order=0\n[5.000001] Killed process 7, UID 48, (httpd) total-vm:1kB\n",
+                1.0,
+            ),
+            ("[5.000000] java invoked oom-killer: gfp_mask=0x1, order=0\n[5.000001] CPU: 1\n", 1.0),
+        ] {
+            assert_eq!(killed_on_host(text), Some(number), "{text}");
+        }
+        let by_hand = "[5.000000] bash invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1\n[5.000001] Out of memory: Killed process 7 (java) total-vm:1kB\n";
+        assert_eq!(killed_on_host(by_hand), None);
+        assert_eq!(
+            killed_on_host("[5.000000] oom_reaper: reaped process 7 (java), now anon-rss:0kB\n[6.000000] usb 1-1: x\n"),
+            None
+        );
+    }
+
+    #[test]
+    fn allocations_that_failed_are_told_by_size_and_by_whether_they_could_wait() {
+        let order =
+            |text: &str| failed(text).map(|failure| (failure.order, failure.may_wait, failure.is_for_old_devices));
+        assert_eq!(order("sh: page allocation failure: order:4, mode:0x2040d0"), Some((4, true, false)));
+        assert_eq!(
+            order("modprobe: page allocation failure: order:7, mode:0x2080020(GFP_ATOMIC)"),
+            Some((7, false, false))
+        );
+        assert_eq!(order("swapper: page allocation failure. order:0, mode:0x20"), Some((0, false, false)));
+        assert_eq!(
+            order("x: page allocation failure: order:0, mode:0x6000c0(GFP_KERNEL), nodemask=(null)"),
+            Some((0, true, false))
+        );
+        assert_eq!(
+            order("x: page allocation failure: order:2, mode:0xcc1(GFP_KERNEL|GFP_DMA), nodemask=(null)"),
+            Some((2, true, true))
+        );
+        assert_eq!(
+            order("__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2"),
+            Some((0, true, false))
+        );
+        assert_eq!(order("__alloc_pages: 3-order allocation failed (gfp=0x20/0)"), Some((3, false, false)));
+        assert_eq!(order("page allocation failure"), None);
+        assert_eq!(
+            found(&read("kernel: [85531.010995] sh: page allocation failure: order:4, mode:0x2040d0\n")),
+            ["fragmentation"]
+        );
+        assert_eq!(found(&read("[5.010995] sh: page allocation failure: order:1, mode:0x20\n")), Vec::<String>::new());
+        assert_eq!(
+            found(&read("[5.010995] sh: page allocation failure: order:0, mode:0x20\n")),
+            ["direct-reclaim-stalls"]
+        );
+    }
+
+    #[test]
+    fn tasks_that_hang_in_memory_management_are_stalls_and_others_are_nothing() {
+        let hung = |function: &str| {
+            format!(
+                "[500.000000] INFO: task java:77 blocked for more than 120 seconds.\n[500.000001]       Not tainted 5.4.0-88 #1\n\
+                 [500.000002] \"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\" disables this message.\n[500.000003] java D 0 77 1 0x0\n\
+                 [500.000004] Call Trace:\n[500.000005]  __schedule+0x2e3/0x740\n[500.000006]  ? try_to_free_pages+0x1/0x2\n[500.000007]  {function}+0x42/0xb0\n\
+                 [500.000008]  ret_from_fork+0x35/0x40\n[620.000000] INFO: task java:77 blocked for more than 241 seconds.\n\
+                 [620.000005]  __schedule+0x2e3/0x740\n[620.000006]  {function}+0x42/0xb0\n"
+            )
+        };
+        let imported = read(&hung("shrink_inactive_list"));
+        let Ok(stalls) = imported.stalls();
+        let lengths: Vec<(StallKind, u64)> =
+            stalls.unwrap().iter().map(|row| (row.kind, row.durations.total() / 1_000_000_000)).collect();
+        assert_eq!(
+            lengths,
+            [(StallKind::DirectReclaim, 120), (StallKind::DirectReclaim, 120)],
+            "one hang is told twice"
+        );
+        assert_eq!(found(&imported), ["direct-reclaim-stalls"]);
+        for (function, finding) in [
+            ("balance_dirty_pages", "dirty-throttling"),
+            ("compact_zone", "compaction-storm"),
+            ("do_swap_page", "swap-thrash"),
+            ("try_to_free_mem_cgroup_pages", "memcg-limit-thrash"),
+        ] {
+            assert_eq!(found(&read(&hung(function))), [finding], "{function}");
+        }
+        for function in
+            ["jbd2_journal_commit_transaction", "rpc_wait_bit_killable", "__mutex_lock", "bch2_gc", "io_schedule"]
+        {
+            let imported = read(&hung(function));
+            assert_eq!(imported.stalls(), Ok(None), "{function}");
+            assert!(found(&imported).iter().all(|id| id == "measurement-caveat"), "{function}: {:?}", found(&imported));
+        }
+    }
+
+    #[test]
+    fn a_log_of_a_host_that_is_well_says_nothing() {
+        let text = "[    0.000000] Linux version 6.1.0-9-amd64 (x@y) #1 SMP\n[    0.100000] Memory: 8000000K/8300000K available\n\
+                    [   12.000000] usb 1-1: new device\n[90000.000000] eth0: link up\n";
+        let imported = read(text);
+        assert_eq!(imported.about("kernel"), Some("6.1.0-9-amd64"));
+        assert!(found(&imported).iter().all(|id| id == "measurement-caveat"), "{:?}", found(&imported));
+        assert_eq!(kinds_in(text), [Kind::KernelLog]);
+    }
+
+    #[test]
+    fn prose_and_other_listings_are_no_log() {
+        for line in [
+            "it ran out of memory",
+            "Mem: 1 2 3",
+            "free 7 pages",
+            "Node 0, zone   Normal",
+            "java invoked something",
+            "a: b",
+        ] {
+            assert!(!recognises(line), "{line}");
+        }
     }
 }

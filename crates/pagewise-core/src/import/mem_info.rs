@@ -150,7 +150,7 @@ impl MemInfo {
             ["Node", _, rest @ ..] if rest.iter().any(|word| word.starts_with("hugepages_total=")) => {
                 self.huge(rest)?
             }
-            [rest @ ..] if rest.first().is_some_and(|word| word.starts_with("hugepages_total=")) => self.huge(rest)?,
+            rest if rest.first().is_some_and(|word| word.starts_with("hugepages_total=")) => self.huge(rest)?,
             _ => return None,
         }
         Some(true)

@@ -53,6 +53,18 @@ pub(super) fn node_exporter(bytes: &[u8]) {
     one(Kind::NodeExporter, bytes);
 }
 
+pub(super) fn kernel_log(bytes: &[u8]) {
+    one(Kind::KernelLog, bytes);
+}
+
+pub(super) fn free(bytes: &[u8]) {
+    one(Kind::Free, bytes);
+}
+
+pub(super) fn slab(bytes: &[u8]) {
+    one(Kind::Slab, bytes);
+}
+
 /// Alone and together with itself: two listings of a time are merged.
 fn one(kind: Kind, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -138,6 +150,20 @@ fn files(bytes: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
         }
     }
     files
+}
+
+/// What no kernel of today writes stands beside what one wrote.
+pub(super) fn kernel_logs() -> Vec<Vec<u8>> {
+    const OTHERS: &str = "Sep 20 16:12:36 h kernel: [1000.100000] java invoked oom-killer: gfp_mask=0x201da, order=0\n\
+        Mem-Info:\nactive_anon:182187 inactive_anon:82354 isolated_anon:370\n free:9000 slab_reclaimable:2144 slab_unreclaimable:11443\n\
+        Node 0 Normal free:16456kB min:16484kB low:20604kB high:24724kB active_file:0kB managed:990028kB\n\
+        Normal: 2*4kB (UE) 1*8kB 0*16kB 0*32kB 0*64kB 1*128kB 0*256kB = 144kB\nFree swap  = 12kB\n524288 pages RAM\n\
+        Out of memory: Kill process 77 (java) score 900 or sacrifice child\nKilled process 78 (node) total-vm:1kB\n\
+        [85531.010995] sh: page allocation failure: order:4, mode:0x2040d0\n[85531.010996] x: page allocation stalls for 10056ms, order:0, mode:0x1\n\
+        __alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2\nVM: killing process xinetd\n\
+        [93164.858068] INFO: task java:328 blocked for more than 120 seconds.\n[93164.862110] Call Trace:\n[93164.862125]  __schedule+0x2e3/0x740\n\
+        [93164.862162]  shrink_page_list+0x7a8/0xbb0\n[93164.9] watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [java:1234]\n";
+    samples("kernel-log").into_iter().chain([OTHERS.as_bytes().to_vec()]).collect()
 }
 
 pub(super) fn sosreports() -> Vec<Vec<u8>> {

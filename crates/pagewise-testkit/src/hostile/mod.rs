@@ -83,6 +83,9 @@ pub const TARGETS: &[Target] = &[
         run: listings::node_exporter,
         samples: || listings::samples("node-exporter"),
     },
+    Target { name: "kernel_log", reads: "the kernel's log", run: listings::kernel_log, samples: listings::kernel_logs },
+    Target { name: "free", reads: "what free prints", run: listings::free, samples: || listings::samples("free") },
+    Target { name: "slab", reads: "slabtop and slabinfo", run: listings::slab, samples: || listings::samples("slab") },
     Target {
         name: "sosreport",
         reads: "an unpacked sosreport, its files one after the other",
