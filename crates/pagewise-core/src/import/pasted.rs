@@ -75,7 +75,7 @@ impl Parser for Pasted {
 fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     // The common case costs one pass and no copy.
     let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7f).contains(&byte) && !b"&>`~{<".contains(&byte);
-    if line.bytes().all(is_plain) && !line.ends_with("=20") && !is_fence(line.trim()) {
+    if line.bytes().all(is_plain) && !line.ends_with("=20") && !line.contains("____") && !is_fence(line.trim()) {
         return Some(Cow::Borrowed(line));
     }
     let mut text = Cow::Borrowed(line.trim_end_matches('\r'));
@@ -96,11 +96,24 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     if text.contains('&') {
         text = Cow::Owned(without_entities(&text));
     }
+    if is_underscored(&text) {
+        text = Cow::Owned(text.replace('_', " "));
+    }
     text = match (unquoted(&text).len(), text) {
         (kept, Cow::Borrowed(text)) => Cow::Borrowed(&text[text.len() - kept..]),
         (kept, Cow::Owned(text)) => Cow::Owned(text[text.len() - kept..].to_owned()),
     };
     if is_fence(text.trim()) { None } else { Some(text) }
+}
+
+/// Whether a mail program set underscores for the blanks of a table: `__r__ b____ swpd____ free`. A name has no two such runs.
+fn is_underscored(line: &str) -> bool {
+    const MANY: usize = 4;
+    let runs = line.split(|c: char| c != '_').filter(|run| run.len() >= 2).count();
+    runs >= MANY
+        && line
+            .split_whitespace()
+            .any(|word| word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.ends_with("__"))
 }
 
 /// Behind `> `, `>> `, `> > `. The one blank behind the marks belongs to them, any other to the line.
@@ -206,6 +219,24 @@ mod tests {
     fn a_line_that_nobody_touched_is_not_copied() {
         assert!(matches!(as_printed("  12.34%  java\t[k] f"), Some(Cow::Borrowed(_))));
         assert!(matches!(as_printed(" 1  0      0 21794168\t12"), Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn underscores_that_stand_for_blanks_are_blanks_and_those_of_names_stay() {
+        reads("> __r__ b____ swpd____ free____ buff", "  r   b     swpd     free     buff");
+        reads(
+            "__1__ 1 296924 153064____ 6936 2479664______ 0______ 0",
+            "  1   1 296924 153064     6936 2479664       0       0",
+        );
+        reads(" 1.00%  [k] __alloc_pages_nodemask", " 1.00%  [k] __alloc_pages_nodemask");
+        reads("_______ _____ ________________ ____________", "_______ _____ ________________ ____________");
+    }
+
+    #[test]
+    fn a_line_that_goes_on_in_the_next_is_one() {
+        let long = format!("> procs {}----=\n--cpu-----\na = b =\nc", "-".repeat(60));
+        let read: Vec<String> = lines(&long).collect();
+        assert_eq!(read, [format!("procs {}------cpu-----", "-".repeat(60)), "a = b =".to_owned(), "c".to_owned()]);
     }
 
     #[test]

@@ -402,8 +402,9 @@ impl Parser for PerfTop {
             prose.append(&mut without_prose(&mut table.entries));
         }
         prose.into_iter().for_each(|(number, text)| self.listing.reject(number, &text));
-        let has_rows =
-            |table: &Table| table.entries.iter().any(|entry| entry.row.share > 0 || entry.row.samples.unwrap_or(0) > 0);
+        // What only calls others has no share of its own.
+        let is_of_any = |row: &Row| row.share > 0 || row.samples.unwrap_or(0) > 0 || row.children.unwrap_or(0) > 0;
+        let has_rows = |table: &Table| table.entries.iter().any(|entry| is_of_any(&entry.row));
         let missing = self.tables.iter().find_map(|table| table.header.as_ref()?.missing());
         let mut tables: Vec<Table> = std::mem::take(&mut self.tables).into_iter().filter(has_rows).collect();
         let Some(chosen) = choose(&tables) else {
@@ -417,6 +418,8 @@ impl Parser for PerfTop {
         let table = tables.swap_remove(chosen);
         self.say(&table, chosen, &tables);
         let seen = stacks_of(&table.entries, table.header.as_ref().is_some_and(Header::has_children_only));
+        let is_empty = table.entries.iter().all(|entry| entry.row.share == 0 && entry.row.samples.unwrap_or(0) == 0);
+        let seen = if is_empty { Err("functions have no share of their own".to_owned()) } else { seen };
         // Shares that overlap make no stacks, and say all the same how much was in a function and in all that it calls.
         let (seen, overlaps) = match seen {
             Ok(seen) => (seen, false),

@@ -242,6 +242,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "try_to_free_mem_cgroup_pages",
             "mem_cgroup_handle_over_high",
             "__mem_cgroup_handle_over_high",
+            "try_charge",
             "try_charge_memcg",
             "mem_cgroup_try_charge*",
             "__mem_cgroup_try_charge*",

@@ -146,3 +146,83 @@ fn time_that_the_hypervisor_took_is_told_of_listings_too() {
     let finding = must_find(&imported(Kind::Vmstat, &text), "measurement-caveat");
     assert!(finding.summary.contains("The hypervisor took 30 %"), "{}", finding.summary);
 }
+
+/// A head of perf top: shares, and functions of the kernel.
+fn profile(rows: &[(&str, f64)]) -> Imported {
+    let mut text = "Samples: 381K of event 'cycles', Event count (approx.): 1\n".to_owned();
+    for (function, share) in rows {
+        writeln!(text, "{share:6.2}%  [kernel]  [k] {function}").expect("text");
+    }
+    imported(Kind::PerfTop, &text)
+}
+
+#[test]
+fn a_profile_alone_names_what_most_of_it_is_in_and_says_what_would_decide() {
+    let storm =
+        profile(&[("isolate_freepages_block", 59.0), ("compact_zone", 16.0), ("copy_user_generic_string", 5.0)]);
+    let finding = must_find(&storm, "compaction-storm");
+    assert_eq!((finding.confidence, finding.seconds), (Confidence::Low, 0.0));
+    assert!(finding.summary.starts_with("75 % of all samples were in compaction"), "{}", finding.summary);
+    assert!(finding.missing.iter().any(|missing| missing.what == "vmstat.compact_stall"), "{finding:?}");
+    assert!(finding.decide.as_deref().is_some_and(|command| command.contains("/proc/vmstat")), "{:?}", finding.decide);
+    assert_eq!(ids(&ask(&storm)), ["compaction-storm"]);
+}
+
+#[test]
+fn what_a_head_of_a_profile_does_not_list_is_not_denied() {
+    let head = profile(&[("copy_user_generic_string", 30.0), ("_raw_spin_lock", 5.0)]);
+    let open = must_not_decide(&head, "kswapd-saturation");
+    assert!(open.missing.iter().any(|missing| missing.why.contains("65 % of the samples are not listed")), "{open:?}");
+    let whole = profile(&[("copy_user_generic_string", 99.0)]);
+    must_not_find(&whole, "tlb-shootdowns");
+}
+
+#[test]
+fn locks_whose_callers_are_not_known_deny_no_lock_of_the_map() {
+    let spins = profile(&[("osq_lock", 60.0), ("filemap_map_pages", 20.0), ("vma_interval_tree_insert", 20.0)]);
+    let open = must_not_decide(&spins, "mmap-lock-contention");
+    assert!(open.missing.iter().any(|missing| missing.why.contains("callers were not recorded")), "{open:?}");
+}
+
+#[test]
+fn a_function_that_only_calls_others_counts_with_them() {
+    let text = "# Children      Self  Command  Shared Object      Symbol\n    40.00%     0.10%  java     [kernel.kallsyms]  [k] try_to_free_mem_cgroup_pages\n    \
+                39.00%     1.00%  java     [kernel.kallsyms]  [k] shrink_page_list_of_others\n    60.00%    60.00%  java     libjvm.so          [.] work\n";
+    let finding = must_find(&imported(Kind::PerfTop, text), "memcg-limit-thrash");
+    assert!(finding.summary.contains("40 %"), "{}", finding.summary);
+}
+
+#[test]
+fn a_disk_that_is_waited_for_is_not_unexplained_time_of_the_kernel() {
+    let rows = |wa: u32| {
+        let mut text = "r b swpd free buff cache si so bi bo in cs us sy id wa st\n".to_owned();
+        for _ in 0..40 {
+            writeln!(text, "1 9 0 4000000 1024 614400 0 0 100 90000 900 900 2 {} 0 {wa} 0", 98 - wa).expect("text");
+        }
+        imported(Kind::Vmstat, &text)
+    };
+    must_not_find(&rows(56), "unexplained-system-time");
+    must_find(&rows(10), "unexplained-system-time");
+}
+
+#[test]
+fn one_row_of_vmstat_stands_for_the_time_since_boot() {
+    let one = vmstat(1, 2_000, 20);
+    assert_eq!(must_find(&one, "swap-thrash").confidence, Confidence::Low);
+    assert!(found(&ask(&vmstat(1, 0, 20)), "swap-thrash").is_none());
+}
+
+#[test]
+fn a_kswapd_that_top_lists_is_named_from_half_a_core_on() {
+    let screen = |share: f64| {
+        let text = format!(
+            "top - 10:00:00 up 3 days,  1:00,  1 user,  load average: 1.00, 1.00, 1.00\nTasks: 100 total\n\
+             %Cpu(s):  1.0 us, 20.0 sy,  0.0 ni, 79.0 id,  0.0 wa,  0.0 hi,  0.0 si,  0.0 st\n\n  \
+             PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n   \
+             49 root      20   0       0      0      0 R  {share:.1}  0.0   2:23.56 kswapd0\n"
+        );
+        imported(Kind::Top, &text)
+    };
+    assert!(must_find(&screen(66.1), "kswapd-saturation").summary.contains("66 % of a core"));
+    assert!(found(&ask(&screen(5.0)), "kswapd-saturation").is_none());
+}
