@@ -202,8 +202,11 @@ fn make_finds_what_was_built_in_another_folder() {
     for (given, says) in [("/tmp/elsewhere", "/tmp/elsewhere/release/pagewise"), ("beside", "/beside/release/pagewise")]
     {
         let mut command = Command::new("make");
-        command.args(["--dry-run", "demo"]).env("CARGO_TARGET_DIR", given).current_dir(repository());
-        let output = command.env_remove("MAKEFLAGS").output().unwrap();
+        command
+            .args(["--dry-run", "--no-print-directory", "demo"])
+            .env("CARGO_TARGET_DIR", given)
+            .current_dir(repository());
+        let output = command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL").output().unwrap();
         let lines = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
             lines.lines().last().is_some_and(|line| line.starts_with("scripts/demo") && line.contains(says)),

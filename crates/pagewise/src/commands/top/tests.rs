@@ -112,6 +112,8 @@ fn storm() -> RecordingBuilder {
         .counter("vmstat", "pswpout", "", |at| if (100.0..110.0).contains(&at) { 900.0 } else { 0.0 })
         .counter("psi_memory", "some_total", "", |_| 380_000.0)
         .level("meminfo", "MemFree", "", |at| 6.0 * 1024.0 * 1024.0 - at * 9_000.0)
+        // What is no longer free is in some account.
+        .level("meminfo", "AnonPages", "", |at| 4.0 * 1024.0 * 1024.0 + at * 9_000.0)
         .setting("thp.enabled", "always")
         .setting("thp.defrag", "always")
         .sampled_by(SamplingEvent::CpuClock)
