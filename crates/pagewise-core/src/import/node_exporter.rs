@@ -97,7 +97,8 @@ fn timestamp(word: &str) -> Option<i64> {
     const MOST_SECONDS: f64 = 1e11;
     let value = number(word).filter(|value| *value >= 0.0 && *value < 8e12)?;
     let seconds = if value < MOST_SECONDS { value } else { value / 1000.0 };
-    Some((seconds * 1000.0).round() as i64 * (SECOND / 1000))
+    // Nanoseconds of later than the year 2262 do not fit.
+    ((seconds * 1000.0).round() as i64).checked_mul(SECOND / 1000)
 }
 
 /// The kernel's name, unit and what to multiply by.
