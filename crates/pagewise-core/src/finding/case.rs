@@ -318,8 +318,7 @@ impl<'a> Case<'a> {
             let is_of_it = family == Family::MmapLock || part >= LEAST_BESIDE_LOCKS;
             let may_be = lock_share > share && threshold.holds(lock_share) && is_of_it;
             if is_enough && part < MOST_BESIDE_LOCKS && may_be {
-                let why =
-                    format!("callers were not recorded, and {} waits for locks", super::words::percent(lock_share));
+                let why = format!("callers were not recorded, and {} waits for locks", words::percent(lock_share));
                 return Says::silent(Tier::Stacks, "stacks", &why);
             }
             if is_enough && part >= MOST_BESIDE_LOCKS && threshold.holds(lock_share + share) {

@@ -53,6 +53,8 @@ pub struct ProfileSeen {
     is_flat: bool,
     /// Kernel functions with all that they call, where that is listed and callers are not.
     callees: Vec<WithCallees>,
+    /// The part of all samples whose functions another tool did not list.
+    not_listed: f64,
 }
 
 /// A kernel function of a command, with all that it calls.
@@ -74,6 +76,19 @@ fn with_callees(text: &str, is_clock: bool) -> Vec<WithCallees> {
         Some(WithCallees { function, share, bits })
     };
     text.lines().filter_map(one).collect()
+}
+
+fn samples_in_all(profile: &Profile) -> u64 {
+    profile.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.count))
+}
+
+/// Every rule asks; only listings have such a function, and no others are gone through.
+fn not_listed(profile: &Profile) -> f64 {
+    let Some(rest) = profile.stacks.frames().iter().position(|frame| frame.name == NOT_LISTED) else { return 0.0 };
+    let is_rest =
+        |sample: &&StackSample| profile.stacks.node(sample.stack).is_some_and(|(_, frame)| frame as usize == rest);
+    let samples = profile.samples.iter().filter(is_rest).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+    samples as f64 / samples_in_all(profile).max(1) as f64
 }
 
 impl ProfileSeen {
@@ -102,7 +117,8 @@ impl ProfileSeen {
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
         let callees = callees.map(|text| with_callees(text, is_clock)).unwrap_or_default();
-        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat, callees }
+        let not_listed = not_listed(&profile);
+        ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat, callees, not_listed }
     }
 
     /// What interrupted the CPUs.
@@ -114,14 +130,7 @@ impl ProfileSeen {
     /// The part of all samples whose functions another tool did not list: the head of a table is what people post.
     #[must_use]
     pub fn not_listed(&self) -> f64 {
-        let frames = self.profile.stacks.frames();
-        let is_rest = |sample: &&StackSample| {
-            let frame = self.profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
-            frame.and_then(|frame| frames.get(frame)).is_some_and(|frame| frame.name == NOT_LISTED)
-        };
-        let rest =
-            self.profile.samples.iter().filter(is_rest).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
-        rest as f64 / self.samples_in_all().max(1) as f64
+        self.not_listed
     }
 
     /// The family of zeroing huge pages. In a profile without callers the loop over a huge page has hardly a share of its own, and all of
@@ -139,7 +148,7 @@ impl ProfileSeen {
     /// Samples of all CPUs, idle or not.
     #[must_use]
     pub fn samples_in_all(&self) -> u64 {
-        self.profile.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.count))
+        samples_in_all(&self.profile)
     }
 
     /// Samples the kernel lost.

@@ -62,6 +62,11 @@ pub(super) fn wider(look: &Look) -> Option<String> {
 /// Fewer pages a second are no work for a core. Ours.
 const AT_WORK: f64 = 1_000.0;
 
+fn unprinted() -> Missing {
+    let why = "sar does not print the CPU time of kernel threads".to_owned();
+    Missing { what: "CPU time of kswapd".to_owned(), why }
+}
+
 /// sar has no CPU time of kernel threads, but how many pages kswapd looked at and which part of that was freed.
 fn by_listing(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -74,15 +79,13 @@ fn by_listing(case: &Case<'_>) -> Verdict {
     let is_at_work = looked.value(&symptom.hits, windows).is_some_and(|pages| pages >= AT_WORK);
     if symptom.answer == Answer::No && is_at_work {
         symptom.answer = Answer::Unknown;
-        let why = "sar does not print the CPU time of kernel threads".to_owned();
-        symptom.hits.missing.push(Missing { what: "CPU time of kswapd".to_owned(), why });
+        symptom.hits.missing.push(unprinted());
     }
     let hits = symptom.hits.clone();
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
         draft.at_least = Some(Severity::Medium);
-        let why = "sar does not print the CPU time of kernel threads".to_owned();
-        draft.missing.push(Missing { what: "CPU time of kswapd".to_owned(), why });
+        draft.missing.push(unprinted());
         draft.summary = format!(
             "kswapd looked at {} pages a second, and {} of the pages that reclaim looked at were freed.",
             words::number(looked.value(&hits, windows).unwrap_or(0.0)),

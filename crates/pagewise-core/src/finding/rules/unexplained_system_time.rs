@@ -80,7 +80,6 @@ fn judge(case: &Case<'_>) -> Verdict {
     let is_bare = look.is_import && look.profile.is_none();
     let clauses: Vec<&Clause> = [&share, &busy].into_iter().chain(Some(&much).filter(|_| is_bare)).collect();
     let symptom = case.lasting(&clauses);
-    let open = || case.lasting(&[&share, &busy]);
     let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
         let name = format!("explained by {id}");
@@ -102,12 +101,13 @@ fn judge(case: &Case<'_>) -> Verdict {
         return Verdict::NotFound(grows);
     }
     // Much of it, and yet what a server does that is well: a listing does not tell the two apart.
-    if let Some(open) =
-        Some(open()).filter(|open| is_bare && symptom.answer == Answer::No && open.answer == Answer::Yes)
-    {
-        let why = "a program that asks the kernel for much looks the same in this listing".to_owned();
-        let missing = vec![Missing { what: "stacks".to_owned(), why }];
-        return Verdict::NotDecided { missing, needs_seconds: None, evidence: open.evidence };
+    if is_bare && symptom.answer == Answer::No {
+        let open = case.lasting(&[&share, &busy]);
+        if open.answer == Answer::Yes {
+            let why = "a program that asks the kernel for much looks the same in this listing".to_owned();
+            let missing = vec![Missing { what: "stacks".to_owned(), why }];
+            return Verdict::NotDecided { missing, needs_seconds: None, evidence: open.evidence };
+        }
     }
     let calls = super::system_calls::plain(case, &symptom.hits);
     let verdict = case.decide(symptom, Vec::new());
