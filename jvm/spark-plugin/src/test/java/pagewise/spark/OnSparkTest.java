@@ -215,7 +215,7 @@ class OnSparkTest {
             String version, int jdk, String master, String policy, String mode, String flags, Map<String, String> more, String program, List<String> job)
             throws Exception {
         Path java = javaHome(jdk);
-        Path spark = sparkHome(version);
+        Path spark = homeOfRun(sparkHome(version));
         boolean local = master.startsWith("local[");
         String options = "-XX:+UseG1GC " + flags + (jdk >= 22 ? " --enable-native-access=ALL-UNNAMED" : "");
         Path log = Files.createDirectories(folder.resolve("events-" + policy + "-" + mode));
@@ -241,7 +241,6 @@ class OnSparkTest {
         Path printed = folder.resolve("printed-" + policy + "-" + mode);
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(printed.toFile()).directory(folder.toFile());
         builder.environment().putAll(Map.of("JAVA_HOME", java.toString(), "SPARK_HOME", spark.toString(), "SPARK_LOCAL_IP", "127.0.0.1"));
-        builder.environment().put("SPARK_WORKER_DIR", folder.resolve("work").toString());
         Process process = builder.start();
         boolean ended = process.waitFor(180 + Integer.getInteger("chaosSeconds", 20), TimeUnit.SECONDS);
         if (!ended) {
@@ -260,6 +259,19 @@ class OnSparkTest {
         }
         events = all.toString();
         System.out.println("Spark " + version + ", JDK " + jdk + ", " + master + ", " + policy + " " + mode + ", host " + hostMode() + ": " + values);
+    }
+
+    /** The distribution as the run sees it: in {@code local-cluster} workers write to {@code work/} in it, and it is not ours. */
+    private Path homeOfRun(Path distribution) throws IOException {
+        Path home = folder.resolve("spark-" + distribution.getFileName());
+        if (Files.isDirectory(home)) {
+            return home;
+        }
+        Files.createDirectory(home);
+        for (File entry : distribution.toFile().listFiles((parent, name) -> !name.equals("work"))) {
+            Files.createSymbolicLink(home.resolve(entry.getName()), entry.toPath());
+        }
+        return home;
     }
 
     /** When this host makes a huge page: always, madvise or never. */
