@@ -18,6 +18,8 @@ const MEMORY_TOLERANCE: f64 = 0.05;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// After how long it says what it waits for: what is over sooner nobody misses.
 const SAID_AFTER: Duration = Duration::from_secs(3);
+/// Memory that has been freer for so long stays so: who held it has ended, and no wait brings that back.
+const STAYS_FREER: Duration = Duration::from_secs(10);
 
 /// What the gate remembers between points.
 #[derive(Debug, Default)]
@@ -31,6 +33,8 @@ pub struct Gate {
 pub enum Decision {
     /// Run.
     Open,
+    /// Run, and hold later points against the memory that there is now: more than before the first point, for this reason.
+    OpenWithMore(String),
     /// The host did not come to rest; the reason names the check that failed last.
     GivenUp(String),
 }
@@ -63,22 +67,38 @@ impl Gate {
     ) -> Result<Decision, Interrupted> {
         let since = Instant::now();
         let mut is_told = false;
+        let mut freer_since = None;
         loop {
             let objection = match also() {
                 Some(objection) => {
                     sleep(Duration::from_millis(200), interrupt)?;
-                    Some(objection)
+                    Some(Objection::Waits(objection))
                 }
-                None => self.pressure(root, interrupt)?.or_else(|| self.memory(level, root)),
+                None => match self.pressure(root, interrupt)? {
+                    Some(objection) => Some(Objection::Waits(objection)),
+                    None => self.memory(level, root),
+                },
             };
             match objection {
                 None => return Ok(Decision::Open),
-                Some(reason) if since.elapsed() >= patience => return Ok(Decision::GivenUp(reason)),
-                Some(reason) if since.elapsed() >= SAID_AFTER && !is_told => {
-                    tell(&reason);
-                    is_told = true;
+                Some(Objection::Freer(reason)) => {
+                    let stays = patience.min(STAYS_FREER);
+                    if freer_since.get_or_insert_with(Instant::now).elapsed() >= stays {
+                        self.first_available.clear();
+                        self.memory(level, root);
+                        return Ok(Decision::OpenWithMore(reason));
+                    }
                 }
-                Some(_) => {}
+                Some(Objection::Waits(reason)) => {
+                    freer_since = None;
+                    if since.elapsed() >= patience {
+                        return Ok(Decision::GivenUp(reason));
+                    }
+                    if since.elapsed() >= SAID_AFTER && !is_told {
+                        tell(&reason);
+                        is_told = true;
+                    }
+                }
             }
         }
     }
@@ -102,19 +122,35 @@ impl Gate {
         Ok(objection)
     }
 
-    fn memory(&mut self, level: &str, root: &Root) -> Option<String> {
+    fn memory(&mut self, level: &str, root: &Root) -> Option<Objection> {
         let now = meminfo::available(&meminfo::read(root).ok()?)?;
         let first = *self.first_available.entry(level.to_owned()).or_insert(now);
         let share = (now as f64 - first as f64) / first as f64;
-        (share.abs() > MEMORY_TOLERANCE).then(|| {
-            format!(
-                "available memory is {}, {} % from the {} before the first point of its level (limit ±5 %)",
+        if share > MEMORY_TOLERANCE {
+            return Some(Objection::Freer(format!(
+                "{} of memory are available, {} before the first point of its level: what held the difference then has ended",
                 Bytes(now),
-                format!("{:+.1}", share * 100.0).replace('-', "−"),
                 Bytes(first)
-            )
+            )));
+        }
+        (share < -MEMORY_TOLERANCE).then(|| {
+            Objection::Waits(format!(
+                "{} of memory are available, {:.1} % less than the {} before the first point of its level (limit 5 %); \
+                 what has taken it since must end",
+                Bytes(now),
+                -share * 100.0,
+                Bytes(first)
+            ))
         })
     }
+}
+
+/// Why a point may not run yet.
+enum Objection {
+    /// What a wait may end.
+    Waits(String),
+    /// More memory than before the first point, which no wait takes away again.
+    Freer(String),
 }
 
 /// Sleeps in short steps so that Ctrl-C is heard.
@@ -170,8 +206,27 @@ mod tests {
         set(&tree, 940, 5);
         let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
         assert!(
-            matches!(decision, Decision::GivenUp(reason) if reason.contains("is 940 KiB, −6.0 % from the 1000 KiB"))
+            matches!(&decision, Decision::GivenUp(why) if why.starts_with("940 KiB of memory are available, 6.0 % less than the 1000 KiB")),
+            "{decision:?}"
         );
+    }
+
+    #[test]
+    fn memory_that_became_freer_is_said_and_later_points_are_held_against_it() {
+        let tree = host(100, 5);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let mut gate = Gate::default();
+        let mut decide = |available, level| {
+            set(&tree, available, 5);
+            gate.wait_at_most(level, &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap()
+        };
+        assert_eq!([decide(100, "a"), decide(90, "b")], [Decision::Open, Decision::Open]);
+        let freer = decide(200, "a");
+        let why = "200 KiB of memory are available, 100 KiB before the first point";
+        assert!(matches!(&freer, Decision::OpenWithMore(said) if said.starts_with(why)), "{freer:?}");
+        assert_eq!(decide(190, "b"), Decision::Open, "the other level is not held against a host that is gone");
+        let short = decide(150, "a");
+        assert!(matches!(&short, Decision::GivenUp(why) if why.contains("25.0 % less than the 200 KiB")), "{short:?}");
     }
 
     #[test]

@@ -261,6 +261,7 @@ impl HostRunner<'_> {
         };
         match self.gate.wait(&planned.cell, self.root, self.interrupt, &mut drifted, &mut tell)? {
             Decision::Open => {}
+            Decision::OpenWithMore(reason) => self.tell("memory-freer", format!("Before it started, {reason}.")),
             Decision::GivenUp(reason) => return Ok(Err(Invalid::NotAtRest(reason))),
         }
         if let Some(reason) = waited_for {
