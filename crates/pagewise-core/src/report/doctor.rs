@@ -193,6 +193,9 @@ pub struct WalkCost {
     pub footprints: Vec<FootprintCost>,
     /// Footprints that were left out, with the reason.
     pub left_out: Vec<String>,
+    /// CPUs that were not this measurement's but busy, or taken by the hypervisor, on average while it ran. Absent where
+    /// `/proc/stat` cannot be read.
+    pub others_cpus: Option<f64>,
 }
 
 /// One footprint.
@@ -238,33 +241,70 @@ impl Spread {
 }
 
 impl WalkCost {
-    /// In words: how much huge pages can matter on this host. The references of a nested walk are those of four levels in
-    /// guest and host each (Bhargava et al., ASPLOS 2008, section 2).
+    /// In words: what huge pages saved of what was measured, and what that says nothing about. The references of a nested walk
+    /// are those of four levels in guest and host each (Bhargava et al., ASPLOS 2008, section 2).
     #[must_use]
     pub fn verdict(&self, virtual_machine: Option<bool>) -> String {
         // A round in which huge pages lost, beside one in which they won, is noise larger than the effect.
-        let clear = self.footprints.iter().filter(|line| line.saved.min > 0.0);
-        let most = clear.max_by(|a, b| a.saved.median.total_cmp(&b.saved.median));
-        let mut text = match most {
-            None => "No saving by huge pages could be told from noise: ask again on a quiet host, or prove it with \
-                     your job."
-                .to_owned(),
-            Some(most) => format!(
-                "Huge pages can save at most about {:.0}% of the time of a job that does nothing but random access \
-                 ({} footprint). A real job saves less; only a trial with it tells how much.",
-                most.saved.median * 100.0,
-                Bytes(most.bytes),
-            ),
-        };
+        let (clear, noisy): (Vec<_>, Vec<_>) = self.footprints.iter().partition(|line| line.saved.min > 0.0);
+        let most = clear.into_iter().max_by(|a, b| a.saved.median.total_cmp(&b.saved.median));
+        let percent = |part: f64| format!("{:.0}", part * 100.0);
+        let mut said = Vec::new();
+        match most {
+            None => said.push("No saving by huge pages could be told from noise.".to_owned()),
+            Some(most) => {
+                said.push(format!(
+                    "Huge pages took {} % off the time of random access to {} ({} to {} % by round), the most of what was \
+                     measured.",
+                    percent(most.saved.median),
+                    Bytes(most.bytes),
+                    percent(most.saved.min),
+                    percent(most.saved.max),
+                ));
+                if !noisy.is_empty() {
+                    let sizes: Vec<_> = noisy.iter().map(|line| Bytes(line.bytes).to_string()).collect();
+                    said.push(format!("Of {} nothing can be said: rounds differ in sign.", sizes.join(", ")));
+                }
+            }
+        }
+        let is_spread = |line: &FootprintCost| line.saved.max - line.saved.min > LARGE_SPREAD;
+        let busy = self.others_cpus.filter(|cpus| *cpus > BUSY_CPUS);
+        match (busy, most.is_some_and(is_spread)) {
+            (Some(cpus), _) => said.push(format!(
+                "Others kept {cpus:.1} CPUs busy meanwhile, which hides what huge pages save: ask again on a quiet host."
+            )),
+            (None, true) => said.push("Rounds differ much: ask again, and believe what comes back.".to_owned()),
+            (None, false) => {}
+        }
+        let largest = self.footprints.iter().map(|line| line.bytes).max().unwrap_or(0);
+        said.push(if largest < LARGEST_FOOTPRINT {
+            format!(
+                "A job with more memory than {} can save more, and none of that was measured (pagewise doctor --walk-cost \
+                 goes up to {}); one that also computes saves less.",
+                Bytes(largest),
+                Bytes(LARGEST_FOOTPRINT)
+            )
+        } else {
+            "A job with more memory can save more, one that also computes saves less.".to_owned()
+        });
+        said.push("Only a trial with the job itself tells: see pagewise help prove.".to_owned());
         if virtual_machine == Some(true) {
-            text.push_str(
-                " In a virtual machine a page walk may pass through two page tables (nested paging): up to 24 memory \
-                 references in place of 4.",
+            said.push(
+                "In a virtual machine a page walk may pass through two page tables (nested paging): up to 24 memory \
+                 references in place of 4."
+                    .to_owned(),
             );
         }
-        text
+        said.join(" ")
     }
 }
+
+/// The largest footprint that a thorough measurement asks for, in bytes.
+pub const LARGEST_FOOTPRINT: u64 = 2 << 30;
+/// Rounds whose savings lie further apart than this part of the time are said to.
+const LARGE_SPREAD: f64 = 0.15;
+/// CPUs of others from which on a measurement is said to be disturbed: what an idle host's own services take is less.
+const BUSY_CPUS: f64 = 0.2;
 
 /// What a trial can vary where these capabilities hold. A word that several share is told once: a yes anywhere wins,
 /// then what is not known.
@@ -480,6 +520,7 @@ mod tests {
                 huge_page_bytes: 2 << 20,
                 footprints: vec![line(4, 0.02), line(512, 0.4)],
                 left_out: vec![],
+                others_cpus: Some(0.05),
             }),
             walk_cost_absent: None,
             comparable,
@@ -518,21 +559,42 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_saving_is_the_bound_that_is_told() {
+    fn what_was_measured_is_told_and_no_bound_for_what_was_not() {
         let cost = report().walk_cost.expect("a walk cost");
         let verdict = cost.verdict(Some(true));
-        assert!(verdict.contains("at most about 40%"), "{verdict}");
-        assert!(verdict.contains("512 MiB"), "{verdict}");
-        assert!(verdict.contains("nested paging"), "{verdict}");
-        assert!(!cost.verdict(Some(false)).contains("nested paging"));
+        assert!(verdict.contains("40 % off the time of random access to 512 MiB"), "{verdict}");
+        assert!(
+            verdict.contains("more memory than 512 MiB can save more") && !verdict.contains("at most"),
+            "{verdict}"
+        );
+        assert!(verdict.contains("--walk-cost") && !verdict.contains("Others"), "{verdict}");
+        assert!(verdict.contains("nested paging") && !cost.verdict(Some(false)).contains("nested paging"));
+    }
+
+    #[test]
+    fn after_the_longest_measurement_no_longer_one_is_offered() {
+        let mut cost = report().walk_cost.expect("a walk cost");
+        cost.footprints[1].bytes = LARGEST_FOOTPRINT;
+        assert!(!cost.verdict(None).contains("--walk-cost"), "{}", cost.verdict(None));
+    }
+
+    #[test]
+    fn a_busy_host_and_rounds_far_apart_are_told() {
+        let mut cost = report().walk_cost.expect("a walk cost");
+        cost.others_cpus = Some(1.25);
+        assert!(cost.verdict(None).contains("Others kept 1.2 CPUs busy"), "{}", cost.verdict(None));
+        cost.others_cpus = None;
+        cost.footprints[1].saved = Spread { min: 0.1, median: 0.2, max: 0.3 };
+        assert!(cost.verdict(None).contains("Rounds differ much"), "{}", cost.verdict(None));
     }
 
     #[test]
     fn a_saving_that_changes_sign_between_rounds_is_called_noise() {
         let mut cost = report().walk_cost.expect("a walk cost");
+        cost.footprints[0].saved.min = -0.1;
+        assert!(cost.verdict(None).contains("Of 4 MiB nothing can be said"), "{}", cost.verdict(None));
         cost.footprints.truncate(1);
-        assert!(cost.verdict(None).contains("could be told"), "{}", cost.verdict(None));
-        assert!(cost.verdict(None).contains("noise"));
+        assert!(cost.verdict(None).contains("could be told from noise"), "{}", cost.verdict(None));
     }
 
     #[test]

@@ -8,8 +8,9 @@ use super::kernel;
 use crate::cgroup;
 use crate::progress::Progress;
 use crate::root::Root;
+use crate::source::cpu;
 use crate::sys::mapping::{Mapping, PageAdvice};
-use pagewise_core::report::doctor::{FootprintCost, Spread, WalkCost};
+use pagewise_core::report::doctor::{FootprintCost, LARGEST_FOOTPRINT, Spread, WalkCost};
 use pagewise_core::unit::Bytes;
 use std::time::{Duration, Instant};
 
@@ -41,7 +42,8 @@ impl Effort {
     #[must_use]
     pub fn full() -> Self {
         let budget = Duration::from_secs(60);
-        Effort { footprints_mib: vec![4, 16, 64, 256, 512, 1024, 2048], rounds: 15, accesses: 1 << 19, budget }
+        let footprints_mib = vec![4, 16, 64, 256, 512, 1024, LARGEST_FOOTPRINT >> 20];
+        Effort { footprints_mib, rounds: 15, accesses: 1 << 19, budget }
     }
 }
 
@@ -80,13 +82,16 @@ pub fn measure(root: &Root, effort: &Effort, progress: &dyn Progress) -> Result<
     if !root.is_live() {
         return Err(WalkCostError::AnotherHost);
     }
-    let deadline = Instant::now() + effort.budget;
+    let began = Instant::now();
+    let deadline = began + effort.budget;
+    let before = cpu::read(root).ok().zip(Some(own_cpu_time()));
     let allowed = allowed_bytes(root);
     let mut cost = WalkCost {
         small_page_bytes: rustix::param::page_size() as u64,
         huge_page_bytes: HUGE_PAGE as u64,
         footprints: Vec::new(),
         left_out: Vec::new(),
+        others_cpus: None,
     };
     for (number, mib) in effort.footprints_mib.iter().enumerate() {
         let bytes = mib << 20;
@@ -104,11 +109,25 @@ pub fn measure(root: &Root, effort: &Effort, progress: &dyn Progress) -> Result<
             None => cost.left_out.push(format!("{} (no time; try --walk-cost)", Bytes(bytes))),
         }
     }
+    if let Some((times, own)) = before {
+        let own = own_cpu_time().saturating_sub(own).as_secs_f64() / began.elapsed().as_secs_f64();
+        cost.others_cpus = cpu::read(root).ok().and_then(|now| {
+            let since = now.since(times);
+            let busy = since.busy_share()? + since.steal_share();
+            Some((busy * cpu::online(root).len() as f64 - own).max(0.0))
+        });
+    }
     match (cost.footprints.is_empty(), allowed >> 20 < effort.footprints_mib.first().copied().unwrap_or(0)) {
         (true, true) => Err(WalkCostError::TooLittleMemory(Bytes(allowed))),
         (true, false) => Err(WalkCostError::TooSlow),
         (false, _) => Ok(cost),
     }
+}
+
+/// CPU time of this process so far.
+fn own_cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
 /// A quarter of what is available on the host and left in our cgroup, whichever is less.
