@@ -106,6 +106,45 @@ pub static MEASURES: LazyLock<Vec<Measure>> = LazyLock::new(|| {
     OWN.iter().copied().chain(counter::measured().map(counted)).collect()
 });
 
+/// Words of a name or unit of which people want more. Splitting at whatever is neither letter nor digit, lower case.
+const WANTED: &[&str] = &[
+    "bandwidth",
+    "bps",
+    "fps",
+    "flops",
+    "gflops",
+    "iops",
+    "mbps",
+    "gbps",
+    "mips",
+    "mops",
+    "ops",
+    "qps",
+    "rate",
+    "rps",
+    "score",
+    "speed",
+    "speedup",
+    "tflops",
+    "throughput",
+    "tps",
+];
+/// Beside one of these a rate is of something nobody wants.
+const UNWANTED: &[&str] = &[
+    "abort", "aborts", "drop", "drops", "error", "errors", "fail", "fails", "failure", "failures", "fault", "faults",
+    "loss", "miss", "misses", "scan", "scans", "stall", "stalls", "steal", "swap", "wait", "waits",
+];
+
+/// Whether name or unit are of something people want more of: a throughput, a rate, a score.
+#[must_use]
+pub fn is_wanted_high(name: &str, unit: &str) -> bool {
+    let lower = format!("{name} {unit}").to_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
+    let is_per_second = lower.contains("/s") || lower.contains("per_s") || lower.contains("per s");
+    find(name).is_none() && (has(WANTED) || is_per_second) && !has(UNWANTED)
+}
+
 /// The measure of that name, when it is one that Pagewise takes itself.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Measure> {

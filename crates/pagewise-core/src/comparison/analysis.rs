@@ -145,6 +145,8 @@ fn compare(table: &Table, question: &Question, cell: &Cell) -> Comparison {
         decided_by: concluded.decided_by().to_owned(),
         sentence: String::new(),
         blocks_needed: None,
+        blocks_needed_for: Vec::new(),
+        detectable: None,
         differences: found.differences,
         measures: Vec::new(),
         counters: Vec::new(),

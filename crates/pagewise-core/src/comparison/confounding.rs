@@ -24,8 +24,8 @@ const UNBALANCED: f64 = 0.05;
 const MOST_NAMED: usize = 3;
 
 /// A column that could have been kept apart.
-struct Column<'t> {
-    name: &'t str,
+pub(super) struct Column<'t> {
+    pub(super) name: &'t str,
     levels: &'t [String],
     codes: Codes<'t>,
 }
@@ -36,7 +36,8 @@ enum Codes<'t> {
 }
 
 impl Column<'_> {
-    fn code(&self, row: usize) -> usize {
+    /// The level that a row has, as a number.
+    pub(super) fn code(&self, row: usize) -> usize {
         match self.codes {
             Codes::Few(codes) => usize::from(codes[row]),
             Codes::Many(codes) => codes[row] as usize,
@@ -45,7 +46,7 @@ impl Column<'_> {
 }
 
 /// Every column whose levels a contrast throws together: those nobody named, and factors of other contrasts.
-fn columns<'t>(table: &'t Table, question: &Question, contrast: &Contrast) -> Vec<Column<'t>> {
+pub(super) fn columns<'t>(table: &'t Table, question: &Question, contrast: &Contrast) -> Vec<Column<'t>> {
     let kept_apart = question.by_of(contrast);
     let is_free = |name: &str| name != contrast.factor && !kept_apart.contains(&name);
     let unused = table.unused.iter().map(|c| Column { name: &c.name, levels: &c.levels, codes: Codes::Few(&c.codes) });

@@ -7,9 +7,11 @@
 use super::estimate::Design;
 use super::found::Warning;
 use super::words::p_value;
+use crate::metric::{self, Direction};
 use crate::stats::{autocorrelation, dip, outliers, randomisation, trend};
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
+use std::collections::BTreeMap;
 
 /// What is looked for in every comparison; a stricter level keeps false alarms rare.
 pub(crate) const LOOKED_FOR_EVERY_TIME: f64 = 0.01;
@@ -110,11 +112,17 @@ pub(crate) fn outliers(residuals: &[f64], told: impl FnOnce(&[usize]) -> Vec<Str
 }
 
 /// Cells whose values fall into two heaps. On logarithms, as everything else is compared, where there are such.
-pub(crate) fn bimodal<'c>(cells: impl Iterator<Item = (&'c str, Vec<f64>)>, seed: u64) -> Option<Warning> {
+/// `told_apart_by` names, by the place of a cell, what goes with its heaps.
+pub(crate) fn bimodal<'c>(
+    cells: impl Iterator<Item = (&'c str, Vec<f64>)>,
+    seed: u64,
+    told_apart_by: &dyn Fn(usize) -> Option<String>,
+) -> Option<Warning> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     rng.set_stream(DIP_STREAM);
     let mut told = Vec::new();
-    for (cell, values) in cells {
+    let mut apart = Vec::new();
+    for (at, (cell, values)) in cells.enumerate() {
         if values.len() < FEWEST {
             continue;
         }
@@ -123,17 +131,64 @@ pub(crate) fn bimodal<'c>(cells: impl Iterator<Item = (&'c str, Vec<f64>)>, seed
         let p = dip::p_value(dip, values.len(), &mut rng);
         if p <= LOOKED_FOR_EVERY_TIME {
             told.push(format!("`{cell}` (p = {})", p_value(p)));
+            apart.extend(told_apart_by(at).map(|column| format!("those of `{cell}` by {column}")));
         }
     }
     if told.is_empty() {
         return None;
     }
+    let why = match apart.as_slice() {
+        [] => "Look for what differs between the fast and the slow runs.".to_owned(),
+        apart => format!("The heaps are told apart: {}.", apart.join(", ")),
+    };
     let text = format!(
-        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. Look for what differs \
-         between the fast and the slow runs.",
+        "The values of {} fall into two heaps (Hartigan's dip test), so their mean describes neither. {why}",
         told.join(" and ")
     );
     warning("bimodal", text)
+}
+
+/// Which values lie in the upper of two heaps: the cut that leaves least squares within them (k-means in one dimension).
+pub(crate) fn heaps(values: &[f64]) -> Vec<bool> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let total: f64 = sorted.iter().sum();
+    let (mut below, mut best) = (0.0, (f64::NEG_INFINITY, f64::INFINITY));
+    for at in 1..sorted.len() {
+        below += sorted[at - 1];
+        let (low, high) = (at as f64, (sorted.len() - at) as f64);
+        // The squares between the heaps' means, weighted: most between is least within.
+        let between = (below / low - (total - below) / high).powi(2) * low * high;
+        if between > best.0 && sorted[at] > sorted[at - 1] {
+            best = (between, sorted[at]);
+        }
+    }
+    values.iter().map(|value| *value >= best.1).collect()
+}
+
+/// Whether a column's levels tell two heaps apart: each level lies in one of them, but for one run in twenty, and it has far
+/// fewer levels than runs.
+pub(crate) fn tells_apart(levels: &[usize], upper: &[bool]) -> bool {
+    let mut counts: BTreeMap<usize, [usize; 2]> = BTreeMap::new();
+    for (level, upper) in levels.iter().zip(upper) {
+        counts.entry(*level).or_default()[usize::from(*upper)] += 1;
+    }
+    let astray: usize = counts.values().map(|[low, high]| low.min(high)).sum();
+    let of_both = [0, 1].iter().all(|heap| counts.values().any(|count| count[*heap] > count[1 - heap]));
+    of_both && 3 * counts.len() <= levels.len() && 20 * astray <= levels.len()
+}
+
+/// A metric whose name or unit is that of something people want more of, judged as if less were better.
+pub(crate) fn direction(metric: &str, unit: &str, direction: Direction) -> Option<Warning> {
+    if direction == Direction::Higher || !metric::is_wanted_high(metric, unit) {
+        return None;
+    }
+    let text = format!(
+        "`{metric}`{} reads like something of which more is better, and was judged with lower as better. If more is better, \
+         say so: --direction higher (in a plan, direction = \"higher\").",
+        if unit.is_empty() { String::new() } else { format!(" ({unit})") }
+    );
+    warning("direction", text)
 }
 
 /// So few blocks that the randomisation test cannot reach the level, whatever their values. `named` says of which comparisons.
@@ -179,6 +234,32 @@ pub(crate) fn tests_disagree(tests: TwoTests, level: f64, named: &str) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_column_that_goes_with_the_heaps_is_told_from_one_that_does_not() {
+        let values = [1.0, 9.0, 1.1, 9.2, 1.2, 9.1, 0.9, 8.9];
+        let upper = heaps(&values);
+        assert_eq!(upper, [false, true, false, true, false, true, false, true]);
+        assert!(tells_apart(&[0, 1, 0, 1, 0, 1, 0, 1], &upper));
+        assert!(!tells_apart(&[0, 0, 0, 0, 1, 1, 1, 1], &upper), "each level has both");
+        assert!(!tells_apart(&[0, 1, 2, 3, 4, 5, 6, 7], &upper), "as many levels as runs");
+        assert!(!tells_apart(&[0; 8], &upper), "one level");
+    }
+
+    #[test]
+    fn a_throughput_that_is_judged_like_a_time_is_asked_about() {
+        let told = |metric, unit| direction(metric, unit, Direction::Lower).is_some();
+        for (metric, unit) in [("throughput", ""), ("rate", "MB/s"), ("x", "rows/s"), ("read_iops", ""), ("GFLOPS", "")]
+        {
+            assert!(told(metric, unit), "{metric} {unit}");
+        }
+        for (metric, unit) in
+            [("wall", "seconds"), ("miss_rate", ""), ("faults", "1/s"), ("seconds", ""), ("drops", "KiB")]
+        {
+            assert!(!told(metric, unit), "{metric} {unit}");
+        }
+        assert!(direction("throughput", "", Direction::Higher).is_none());
+    }
 
     /// A rise of 1 % a run with a little noise, each run this far from the next in time.
     fn rising(apart: f64) -> Vec<(f64, f64)> {

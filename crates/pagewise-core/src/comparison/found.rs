@@ -57,6 +57,15 @@ pub struct Warning {
     pub text: String,
 }
 
+/// How many blocks a new trial needs for a difference of a certain size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlocksNeeded {
+    /// The difference, as a fraction: 0.05.
+    pub difference: f64,
+    /// Blocks (pairs) with which it is found nine times in ten.
+    pub blocks: u32,
+}
+
 /// A handful of values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
@@ -123,6 +132,12 @@ pub struct Comparison {
     pub sentence: String,
     /// Blocks a *new* trial would need to find the margin nine times in ten, where this one left it open.
     pub blocks_needed: Option<u32>,
+    /// The same for differences larger than the margin that many would be glad to know of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks_needed_for: Vec<BlocksNeeded>,
+    /// The difference that a new trial of as many blocks finds nine times in ten, 0.05 being 5 %; where this one left it open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detectable: Option<f64>,
     /// ln(b / a) of each complete block, for drawing.
     pub differences: Vec<BlockDifference>,
     /// The other measures of a run by the same estimator, beside the first metric.

@@ -51,6 +51,8 @@ pub struct Question {
     pub rule: Rule,
     /// Whether blocks that hold both levels are used for the verdict.
     pub uses_blocks: bool,
+    /// The column that says when a run was made; [`ORDER`], where there is one, if none is named.
+    pub order: Option<String>,
     /// What else is compared.
     pub counters: Counters,
     /// Resamples of the bootstrap; `None` for no bootstrap.
@@ -156,6 +158,7 @@ impl Question {
             by,
             rule: Rule { margin: 0.02, alpha: 0.05, direction: Direction::Lower },
             uses_blocks: true,
+            order: None,
             counters: Counters::None,
             resamples: None,
             seed: 1,

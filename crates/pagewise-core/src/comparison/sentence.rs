@@ -3,7 +3,7 @@
 use super::estimate::Design;
 use super::found::{Comparison, Effect, Interval, JudgedMetric};
 use super::rule::{Conclusion, Reason};
-use super::words::p_value;
+use super::words::{of_new_trial, p_value};
 
 /// Two levels of another factor, under which a contrast is compared with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,17 +78,7 @@ pub(crate) fn verdict(
             samples(comparison)
         ),
         (Reason::NotDecided | Reason::NoEffect, Some(effect)) => {
-            let next = match comparison.blocks_needed {
-                Some(blocks) if blocks >= crate::stats::power::MOST_PAIRS => {
-                    " More blocks than anyone would run are needed to see the margin here.".to_owned()
-                }
-                Some(blocks) => format!(
-                    " A new trial {}needs {blocks} blocks to see a difference of {} nine times in ten.",
-                    if effect.evidence.is_some() { "of fixed length " } else { "" },
-                    percent(metric.margin)
-                ),
-                None => String::new(),
-            };
+            let next = of_new_trial(comparison, metric.margin, "blocks");
             format!(
                 "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {}).{next}",
                 comparison.a,

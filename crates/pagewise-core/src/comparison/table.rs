@@ -337,7 +337,12 @@ impl Columns {
             recognised.doubled.extend(other.map(|other| (used, other)));
             Ok(place)
         };
-        let (block, order, outcome) = (special(BLOCK)?, special(ORDER)?, special(OUTCOME)?);
+        let block = special(BLOCK)?;
+        let order = match &question.order {
+            Some(named) => Some(header.needed(named, "the order of the runs")?),
+            None => special(ORDER)?,
+        };
+        let outcome = special(OUTCOME)?;
         let name_of = |place: Option<usize>| place.map(|place| header.name(place));
         (recognised.block, recognised.order, recognised.outcome) = (name_of(block), name_of(order), name_of(outcome));
         taken.extend([block, order, outcome].into_iter().flatten());

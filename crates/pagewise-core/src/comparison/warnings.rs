@@ -27,6 +27,7 @@ pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &C
         fails_more_often(question, comparison),
         not_positive(cell),
         no_percent(comparison),
+        doubts::direction(&question.value, "", question.rule.direction),
         few_points(question, cell, comparison),
         no_spread(cell),
     ];
@@ -39,7 +40,7 @@ pub(super) fn of(table: &Table, question: &Question, cell: &Cell, comparison: &C
         host_changed(&runs, comparison, question),
         autocorrelated(&runs, comparison),
         outliers(table, cell, &runs, &residuals),
-        bimodal(question, cell, comparison),
+        bimodal(table, question, cell, comparison),
         few_sequences(question, comparison),
         ties(cell, comparison),
         tests_disagree(question, comparison),
@@ -150,7 +151,10 @@ pub(super) fn without_order(table: &Table, comparisons: &[Comparison]) -> Option
     }
     warning(
         "order-lost",
-        format!("The table has no column '{ORDER}', so a drift of the host during the runs cannot be seen."),
+        format!(
+            "The table has no column '{ORDER}', so a drift of the host during the runs cannot be seen. If a column says when \
+             each run was made, name it: --order COLUMN."
+        ),
     )
 }
 
@@ -375,9 +379,22 @@ fn autocorrelated(runs: &[Run], comparison: &Comparison) -> Option<Warning> {
     doubts::goes_together(&in_order(runs), comparison.method)
 }
 
-fn bimodal(question: &Question, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
-    let cells = sides(cell).into_iter().map(|(level, side)| (level, scaled(side, comparison)));
-    doubts::bimodal(cells, question.seed)
+fn bimodal(table: &Table, question: &Question, cell: &Cell, comparison: &Comparison) -> Option<Warning> {
+    let sides = sides(cell);
+    let cells = sides.into_iter().map(|(level, side)| (level, scaled(side, comparison)));
+    let columns = confounding::columns(table, question, cell.contrast);
+    doubts::bimodal(cells, question.seed, &|at| {
+        let side = sides[at].1;
+        let told: Vec<String> = columns
+            .iter()
+            .filter(|column| {
+                let levels: Vec<usize> = side.good.iter().map(|row| column.code(*row)).collect();
+                doubts::tells_apart(&levels, &doubts::heaps(&scaled(side, comparison)))
+            })
+            .map(|column| format!("'{}'", column.name))
+            .collect();
+        if told.is_empty() { None } else { Some(told.join(" and ")) }
+    })
 }
 
 /// Runs far from the others of their level, by value and line.

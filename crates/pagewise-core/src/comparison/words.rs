@@ -1,5 +1,7 @@
 //! Comparisons and numbers as sentences say them.
 
+use super::found::Comparison;
+use crate::stats::power::MOST_PAIRS;
 use indexmap::IndexMap;
 
 /// `swap: off → on, load high`.
@@ -24,13 +26,59 @@ pub fn short_p_value(p: f64) -> String {
 /// Below it no digit means anything: no distribution is known so far out.
 const SMALLEST_P: f64 = 0.0001;
 
+/// Levels that people hold a p-value against: rounding makes none of them look met, or missed.
+const LEVELS: [f64; 5] = [0.001, 0.005, 0.01, 0.05, 0.1];
+
 fn p_digits(p: f64) -> String {
-    match p {
-        p if p < 0.001 => format!("{p:.4}"),
-        p if p < 0.1 => format!("{p:.3}"),
-        p if p > 0.995 => "1".to_owned(),
-        p => format!("{p:.2}"),
+    if p > 0.995 {
+        return "1".to_owned();
     }
+    let decimals = match p {
+        p if p < 0.001 => 4,
+        p if p < 0.1 => 3,
+        _ => 2,
+    };
+    let looks_like_a_level = |text: &str| LEVELS.iter().any(|level| text.parse() == Ok(*level));
+    let text = |decimals: usize| format!("{p:.decimals$}");
+    if LEVELS.contains(&p) {
+        return text(decimals);
+    }
+    (decimals..8).map(text).find(|text| !looks_like_a_level(text)).unwrap_or_else(|| text(decimals))
+}
+
+/// With two significant digits: the noise of a trial is not known better.
+fn two_digits(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// What a new trial of another length, and one of the same, would see, as further sentences; nothing where this one left nothing
+/// open. `margin` is the difference that matters, `blocks` what the trial's are called.
+pub(crate) fn of_new_trial(found: &Comparison, margin: f64, blocks: &str) -> String {
+    let percent = |part: f64| {
+        let text = format!("{:.2}", part * 100.0);
+        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    };
+    let Some(needed) = found.blocks_needed else { return String::new() };
+    let larger: String =
+        found.blocks_needed_for.iter().map(|one| format!(", {} for {}", one.blocks, percent(one.difference))).collect();
+    let same = match found.detectable {
+        Some(part) if part < 1.0 => format!(" As many as here see {} %.", two_digits(part * 100.0)),
+        Some(_) => " As many as here see nothing below twice the value.".to_owned(),
+        None => String::new(),
+    };
+    let of_fixed_length =
+        if found.effect.as_ref().is_some_and(|effect| effect.evidence.is_some()) { "of fixed length " } else { "" };
+    if needed >= MOST_PAIRS {
+        let instead = larger.strip_prefix(", ").map(|larger| format!("; {larger}")).unwrap_or_default();
+        return format!(
+            " This noise is too large: even {MOST_PAIRS} {blocks} would not show a difference of {}{instead}.{same}",
+            percent(margin)
+        );
+    }
+    format!(
+        " A new trial {of_fixed_length}needs {needed} {blocks} to see a difference of {} nine times in ten{larger}.{same}",
+        percent(margin)
+    )
 }
 
 /// A number with three significant digits, or all of its whole ones; huge and tiny ones with a power of ten.
@@ -51,7 +99,18 @@ mod tests {
 
     #[test]
     fn a_p_value_claims_no_more_than_it_knows() {
-        for (p, text) in [(0.03125, "0.031"), (0.00052, "0.0005"), (0.41, "0.41"), (0.997, "1"), (1.0, "1")] {
+        for (p, text) in [
+            (0.03125, "0.031"),
+            (0.00052, "0.0005"),
+            (0.41, "0.41"),
+            (0.997, "1"),
+            (1.0, "1"),
+            (0.05, "0.050"),
+            (0.0496, "0.0496"),
+            (0.050_04, "0.05004"),
+            (0.1004, "0.1004"),
+            (0.0996, "0.0996"),
+        ] {
             assert_eq!((p_value(p), short_p_value(p)), (text.to_owned(), text.to_owned()));
         }
         assert_eq!((p_value(1e-9).as_str(), short_p_value(0.0).as_str()), ("0.0001 or less", "<0.0001"));

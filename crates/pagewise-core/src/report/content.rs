@@ -280,15 +280,14 @@ fn effect(two: &TwoArms<'_>) -> Vec<Line> {
     lines.push(line("complete pairs", format!("{} of {}", two.one.blocks, two.analysis.blocks_planned)));
     lines.extend(failures(two));
     if let Some(pairs) = two.one.blocks_needed {
-        lines.push(line(
-            "pairs needed",
-            format!(
-                "a new trial with {} pairs would find a difference of {} with {} power",
-                number::count(f64::from(pairs)),
-                number::percent(two.metric.margin),
-                number::percent(POWER)
-            ),
-        ));
+        lines.push(line("pairs needed", {
+            let mut sizes = vec![(pairs, two.metric.margin)];
+            sizes.extend(two.one.blocks_needed_for.iter().map(|one| (one.blocks, one.difference)));
+            let sizes = sizes.into_iter().map(|(pairs, difference)| {
+                format!("{} to find a difference of {}", number::count(f64::from(pairs)), number::percent(difference))
+            });
+            format!("of a new trial with {} power: {}", number::percent(POWER), sizes.collect::<Vec<_>>().join(", "))
+        }));
     }
     lines
 }

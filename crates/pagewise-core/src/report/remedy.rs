@@ -39,6 +39,7 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "Look at those runs and their recordings before anything else. Never drop them: plan an [[invalidate]] rule for \
              the cause before the next trial."
         }
+        "direction" => "Look at the metric, and run the analysis again with the direction that is right.",
         "bimodal" => {
             "Look for what switches between the heaps (placement, cache, frequency) in the run order, and fix it or make it \
              a factor."
@@ -74,6 +75,10 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "cgroup-not-recorded" => "See 'pagewise doctor' for why; the numbers of these runs hold without it.",
         "waited-for-host" => {
             "End what else runs here, or give runs more time to end well. These runs count: the host was at rest when they began."
+        }
+        "memory-freer" => {
+            "See which program ended then. Later runs are held against the memory there was from then on; if the verdict rests \
+             on the runs before, repeat the trial on the host as it is now."
         }
         "memory-not-warm" => "End what holds memory, or ask for less: warm_memory in [design], --warm-memory.",
         "cache-not-dropped" => {

@@ -139,8 +139,15 @@ fn noise_leaves_it_open_and_says_what_a_new_trial_needs() {
     assert_eq!(found.one.decided_by, "none");
     let needed = found.one.blocks_needed.unwrap();
     assert!(found.one.sentence.starts_with("No difference found: wall under `b` is "), "{}", found.one.sentence);
-    let new_trial = format!("A new trial needs {needed} pairs to see a difference of 2 % nine times in ten.");
-    assert!(found.one.sentence.ends_with(&new_trial), "{}", found.one.sentence);
+    let new_trial = format!("A new trial needs {needed} pairs to see a difference of 2 % nine times in ten");
+    let larger: Vec<_> = found.one.blocks_needed_for.iter().map(|one| (one.difference, one.blocks)).collect();
+    let [(five, for_five), (ten, for_ten)] = larger[..] else { panic!("{larger:?}") };
+    assert!((five, ten) == (0.05, 0.1) && needed > for_five && for_five > for_ten, "{larger:?}");
+    let same = found.one.detectable.unwrap();
+    assert!(same > 0.02, "ten pairs left 2 % open: {same}");
+    let told =
+        format!("{new_trial}, {for_five} for 5 %, {for_ten} for 10 %. As many as here see {:.1} %.", same * 100.0);
+    assert!(found.one.sentence.ends_with(&told), "{}", found.one.sentence);
     assert!(warning(&found, "noise-against-margin").is_some());
 }
 

@@ -38,6 +38,9 @@ pub(crate) struct AnalyzeArgs {
     /// Whether blocks that hold both levels are used for the verdict: auto, or none
     #[arg(long, value_enum, default_value = "auto")]
     block: Blocks,
+    /// The column that says when each run was made: a number or a time [default: order, where there is one]
+    #[arg(long, value_name = "COLUMN")]
+    order: Option<String>,
     /// What separates the fields: a character, or comma, semicolon, tab, space or pipe [default: as the header says]
     #[arg(long, value_name = "DELIMITER")]
     delimiter: Option<Delimiter>,
@@ -185,6 +188,7 @@ impl AnalyzeArgs {
         let question = Question {
             rule: Rule { margin, alpha: self.alpha, direction: self.direction },
             uses_blocks: self.block == Blocks::Auto,
+            order: self.order.clone(),
             counters,
             resamples: self.bootstrap,
             seed: self.seed,

@@ -5,6 +5,7 @@ use super::values::{Values, summarise};
 use super::{BlockDifference, Comparison, Declared, Design, Effect, Interval};
 use super::{live, pair_sentence};
 use crate::comparison::estimate::{self, Estimate};
+use crate::comparison::found::BlocksNeeded;
 use crate::comparison::rule::{Concluded, LEAST_SPREAD, LogIntervals, OutcomeTest, Reason, Rule, without_spread};
 use crate::comparison::sentence::{self, Step};
 use crate::comparison::words;
@@ -15,8 +16,9 @@ use crate::stats::blocked;
 use crate::stats::confidence_sequence::ConfidenceSequence;
 use crate::stats::contrast::Contrast;
 use crate::stats::mixed_model::{self, Design as Model};
+use crate::stats::power::{self, MOST_PAIRS};
 use crate::stats::randomisation::{self, PlacedPair, Randomisation};
-use crate::stats::{power, summary};
+use crate::stats::summary;
 use indexmap::IndexMap;
 use rand_chacha::ChaCha20Rng;
 use rand_core::SeedableRng;
@@ -26,6 +28,8 @@ const RANDOMISATION_STREAM: u64 = 1;
 
 /// Power for which a new trial is sized.
 pub const POWER: f64 = 0.9;
+/// Differences, besides the margin, for which it is: what many would be glad to know of.
+const LARGER_DIFFERENCES: [f64; 2] = [0.05, 0.1];
 
 /// One thing that is asked: a contrast in one combination of levels, on one metric.
 #[derive(Clone, Debug, PartialEq)]
@@ -439,14 +443,28 @@ pub(super) fn conclude(
         let cells = estimated.cells_of(sign).iter();
         cells.flat_map(|cell| values.of_cell(cell, &metric.metric.name)).collect()
     };
-    let blocks_needed =
-        estimated.estimate.as_ref().ok().filter(|_| concluded.reason == Reason::NotDecided).and_then(|estimate| {
-            let (sd, margin) = (estimate.residual_sd, estimated.rule(declared).log_margin());
-            match estimated.design {
-                Design::Pairs => power::pairs_needed(sd, margin, estimated.level, POWER, FEWEST_PAIRS),
-                _ => power::blocks_needed(sd, margin, estimated.level, POWER),
-            }
-        });
+    let undecided = estimated.estimate.as_ref().ok().filter(|_| concluded.reason == Reason::NotDecided);
+    let needed = |difference: f64| {
+        let (sd, difference) = (undecided?.residual_sd, libm::log1p(difference));
+        match estimated.design {
+            Design::Pairs => power::pairs_needed(sd, difference, estimated.level, POWER, FEWEST_PAIRS),
+            _ => power::blocks_needed(sd, difference, estimated.level, POWER),
+        }
+    };
+    let blocks_needed = needed(metric.margin);
+    let larger = LARGER_DIFFERENCES.into_iter().filter(|difference| *difference > metric.margin);
+    let blocks_needed_for = larger
+        .filter_map(|difference| Some(BlocksNeeded { difference, blocks: needed(difference)? }))
+        .filter(|one| one.blocks < MOST_PAIRS)
+        .collect();
+    let detectable = undecided.and_then(|estimate| {
+        let (sd, blocks) = (estimate.residual_sd, estimated.complete.len() as u32);
+        let found = match estimated.design {
+            Design::Pairs => power::detectable_in_pairs(blocks, sd, estimated.level, POWER),
+            _ => power::detectable_in_blocks(blocks, sd, estimated.level, POWER),
+        };
+        found.map(libm::expm1)
+    });
     let mut comparison = Comparison {
         name: estimated.asked.name.clone(),
         factor: contrast.factor.clone(),
@@ -471,6 +489,8 @@ pub(super) fn conclude(
         decided_by: concluded.decided_by().to_owned(),
         sentence: String::new(),
         blocks_needed,
+        blocks_needed_for,
+        detectable,
         differences: estimated.differences,
         measures: explained.measures,
         counters: explained.counters,

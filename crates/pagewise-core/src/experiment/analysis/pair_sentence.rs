@@ -2,9 +2,9 @@
 
 use super::{Comparison, Conclusion, Effect, Interval, JudgedMetric};
 use crate::comparison::rule::Reason;
+use crate::comparison::words::of_new_trial;
 pub(super) use crate::comparison::words::p_value;
 use crate::experiment::point::Outcome;
-use crate::stats::power::MOST_PAIRS;
 use std::collections::BTreeMap;
 
 /// What the sentences are made of.
@@ -98,17 +98,7 @@ impl Told<'_> {
     }
 
     fn not_decided(&self, effect: &Effect) -> String {
-        let remedy = match self.one.blocks_needed {
-            None => String::new(),
-            Some(pairs) if pairs >= MOST_PAIRS => format!(
-                " This noise is too large: even {MOST_PAIRS} pairs would not show a difference of {}.",
-                percent(self.margin)
-            ),
-            Some(pairs) => format!(
-                " A new trial needs {pairs} pairs to see a difference of {} nine times in ten.",
-                percent(self.margin)
-            ),
-        };
+        let remedy = of_new_trial(self.one, self.margin, "pairs");
         format!(
             "No difference found: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({} % interval, n = {} \
              pairs).{remedy}",

@@ -32,6 +32,12 @@ pub(super) fn all(
     let mut found = Vec::new();
     found.extend(live::ended_early(declared, comparisons));
     found.extend(trial.not_positive());
+    found.extend(
+        declared
+            .metrics
+            .iter()
+            .filter_map(|judged| doubts::direction(&judged.metric.name, &judged.metric.unit, judged.metric.direction)),
+    );
     found.extend(trial.incomplete());
     found.extend(told_of_runs(values));
     found.extend(replaced(values));
@@ -334,5 +340,5 @@ fn bimodal(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
         positive.map(libm::log).collect()
     };
     let cells = declared.cells.iter().map(|cell| (cell.label.as_str(), logs(&cell.label)));
-    doubts::bimodal(cells, declared.plan.design.seed)
+    doubts::bimodal(cells, declared.plan.design.seed, &|_| None)
 }
