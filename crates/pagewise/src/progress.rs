@@ -4,8 +4,10 @@ pub(crate) mod live;
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pagewise_core::comparison::words::number;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
-use pagewise_core::unit::Seconds;
+use pagewise_core::metric;
+use pagewise_core::unit::{Bytes, Seconds, Unit};
 use pagewise_host::process::Interrupt;
 use pagewise_host::progress::Progress;
 use pagewise_host::record::{Closing, NAMES_AT_MOST, RecordError, Recorder, Summary};
@@ -135,6 +137,8 @@ pub(crate) fn finish(recorder: Recorder) -> Result<Summary, RecordError> {
 /// The bar of a trial: which point runs, how long it has been running, how long the rest will take.
 pub(crate) struct TrialProgress {
     bar: Option<ProgressBar>,
+    /// What is compared.
+    metric: String,
     state: RefCell<Running>,
     /// As long as it is there, Ctrl-C is answered at once.
     _on_stop: OnStop,
@@ -144,6 +148,8 @@ struct Running {
     /// `pair` or `block`.
     block_word: &'static str,
     label: String,
+    /// What the run before came to.
+    last: String,
     since: Instant,
     started: Instant,
     done_at_start: Option<usize>,
@@ -153,11 +159,12 @@ struct Running {
 }
 
 impl TrialProgress {
-    pub(crate) fn new(block_word: &'static str, interrupt: &Interrupt) -> Self {
+    pub(crate) fn new(block_word: &'static str, metric: &str, interrupt: &Interrupt) -> Self {
         let now = Instant::now();
         let running = Running {
             block_word,
             label: String::new(),
+            last: String::new(),
             since: now,
             started: now,
             done_at_start: None,
@@ -168,7 +175,7 @@ impl TrialProgress {
         let bar = new_bar(0, "{bar:20} {pos}/{len} {wide_msg}");
         let said = "stopping: ending the job, then putting settings and data back …";
         let on_stop = OnStop::say(said, interrupt, bar.clone());
-        TrialProgress { bar, state: RefCell::new(running), _on_stop: on_stop }
+        TrialProgress { bar, metric: metric.to_owned(), state: RefCell::new(running), _on_stop: on_stop }
     }
 }
 
@@ -185,7 +192,7 @@ impl Points for TrialProgress {
         // How many points there are is known only once the first of them starts.
         bar.set_length(running.total as u64);
         bar.set_position(running.done as u64);
-        bar.set_message(format!("{} · {elapsed}{left}", running.label));
+        bar.set_message(format!("{} · {elapsed}{left}{}", running.label, running.last));
     }
 
     fn over(&self) {
@@ -210,14 +217,20 @@ impl Points for TrialProgress {
     }
 
     fn ended(&self, point: &Point, done: usize, total: usize) {
+        let wall = point.measures.get("wall").map(|wall| format!(" in {}", Seconds(*wall))).unwrap_or_default();
+        let value = value_of(point, &self.metric).filter(|_| self.metric != "wall");
+        let value = value.map(|value| format!(", {value}")).unwrap_or_default();
         let label = {
             let mut running = self.state.borrow_mut();
             running.done = done;
+            running.last = match point.outcome {
+                Outcome::Ok => format!(" · last: {}{wall}{value}", point.planned.cell),
+                _ => String::new(),
+            };
             running.label.clone()
         };
-        let wall = point.measures.get("wall").map(|wall| format!(" in {}", Seconds(*wall))).unwrap_or_default();
         let line = match (&point.outcome, &point.reason) {
-            (Outcome::Ok, _) => format!("{done}/{total} {label}: ok{wall}"),
+            (Outcome::Ok, _) => format!("{done}/{total} {label}: ok{wall}{value}"),
             (outcome, Some(reason)) => format!("{done}/{total} {label}: {}{wall}: {reason}", outcome.word()),
             (outcome, None) => format!("{done}/{total} {label}: {}{wall}", outcome.word()),
         };
@@ -228,6 +241,22 @@ impl Points for TrialProgress {
         }
         self.tick();
     }
+}
+
+/// A metric of a run, by name: `rate 12.5`, `anon_peak 1.2 GiB`; why there is none, where the run says so.
+fn value_of(point: &Point, metric: &str) -> Option<String> {
+    let Some(value) = point.measures.get(metric) else {
+        return point.absent.get(metric).map(|why| format!("no {metric}: {why}"));
+    };
+    let text = match metric::find(metric).map(|measure| measure.unit) {
+        Some(Unit::Seconds) => Seconds(*value).to_string(),
+        Some(Unit::Bytes) => Bytes(value.max(0.0) as u64).to_string(),
+        _ => match point.custom_units.get(metric) {
+            Some(unit) if !unit.is_empty() => format!("{} {unit}", number(*value)),
+            _ => number(*value),
+        },
+    };
+    Some(format!("{metric} {text}"))
 }
 
 impl Running {

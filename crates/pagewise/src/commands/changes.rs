@@ -40,7 +40,8 @@ pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failu
         .filter(|view| args.all || view.state != State::Closed)
         .collect();
     if changes.is_empty() && !global.json {
-        output::note(&format!("no changes in {}", state_dir.display()));
+        let all = if args.all { "nothing was changed on this host yet" } else { "nothing is changed on this host now" };
+        output::note(&format!("{all} (by the journal in {})", state_dir.display()));
     }
     show(&ChangesReport { schema: SCHEMA.to_owned(), dry_run: false, changes }, global);
     if damaged > 0 {

@@ -287,4 +287,9 @@ fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
         summary.gaps,
         fraction * 100.0,
     ));
+    let file = args.output.display().to_string();
+    output::note(&format!(
+        "now: pagewise diagnose {}",
+        shlex::try_quote(&file).unwrap_or_else(|_| file.as_str().into())
+    ));
 }

@@ -114,12 +114,6 @@ impl ReportArgs {
             None if !io::stdout().is_terminal() => return Ok(None),
             None => PathBuf::from(self.what.file_name().unwrap_or_default()).with_extension("html"),
         };
-        if self.output.is_none() && file.symlink_metadata().is_ok() {
-            return Err(Failure::Usage(anyhow!(
-                "{} exists already; remove it, or give a file with -o",
-                file.display()
-            )));
-        }
         ReportFile::at(&file, &inputs).map(Some)
     }
 

@@ -71,6 +71,8 @@ enum Form {
 /// How a sample is written.
 struct Printer {
     columns: Vec<&'static Column>,
+    /// Characters of the time.
+    time: usize,
     /// The lines whose values are taken, in the order of the columns or, for programs, all.
     lines: Vec<&'static Line>,
     form: Form,
@@ -81,7 +83,8 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(args: &WatchArgs, global: &Global) -> Result<Printer, Failure> {
+    /// `hz`: samples a second.
+    fn new(args: &WatchArgs, global: &Global, hz: f64) -> Result<Printer, Failure> {
         let form = match (global.json, args.csv) {
             (true, true) => {
                 return Err(Failure::Usage(anyhow!("--json and --csv are two forms of the same: give one")));
@@ -91,16 +94,18 @@ impl Printer {
             (false, false) => Form::Columns,
         };
         let size = io::stdout().is_terminal().then(size_of_terminal);
+        // Lines of the same second are told apart.
+        let time = if hz > 1.0 { columns::TENTHS } else { columns::TIME };
         let columns = match &args.columns {
             Some(list) => columns::named(list).map_err(|error| Failure::Usage(error.into()))?,
-            None => columns::fitting(size.unwrap_or(USUAL_SIZE).0.into()),
+            None => columns::fitting(size.unwrap_or(USUAL_SIZE).0.into(), time),
         };
         let shown = columns.iter().map(|column| column.line);
         let recorded = lines::lines().filter(|line| !matches!(line.reads, Reads::Stalled(_)));
         let lines = if form == Form::Columns { shown.collect() } else { recorded.collect() };
         let heading_every =
             size.filter(|_| form == Form::Columns).map(|(_, rows)| u64::from(rows).saturating_sub(1).max(2) - 1);
-        Ok(Printer { columns, lines, form, heading_every, printed: 0, most: args.count.unwrap_or(u64::MAX) })
+        Ok(Printer { columns, time, lines, form, heading_every, printed: 0, most: args.count.unwrap_or(u64::MAX) })
     }
 
     fn sample(&mut self, wall: i128, values: &[Option<f64>]) {
@@ -110,7 +115,8 @@ impl Printer {
         }
         match self.form {
             Form::Columns => {
-                let time = instant.to_zoned(jiff::tz::TimeZone::system()).strftime("%H:%M:%S").to_string();
+                let form = if self.time == columns::TENTHS { "%H:%M:%S%.1f" } else { "%H:%M:%S" };
+                let time = instant.to_zoned(jiff::tz::TimeZone::system()).strftime(form).to_string();
                 output::data(&columns::row(&time, &self.columns, values));
             }
             Form::Json => {
@@ -132,7 +138,7 @@ impl Printer {
 
     fn heading(&self) {
         match self.form {
-            Form::Columns => output::data(&columns::head(&self.columns)),
+            Form::Columns => output::data(&columns::head(&self.columns, self.time)),
             Form::Json => {}
             Form::Csv => {
                 let names: Vec<&str> = std::iter::once("time").chain(self.lines.iter().map(|line| line.id)).collect();
@@ -155,11 +161,12 @@ fn size_of_terminal() -> (u16, u16) {
 }
 
 pub(crate) fn run(args: &WatchArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let printer = Printer::new(args, global)?;
-    match &args.recording {
-        Some(file) => replay(file, printer),
-        None => follow(args, global, printer),
-    }
+    let Some(file) = &args.recording else {
+        return follow(args, global, Printer::new(args, global, args.hz)?);
+    };
+    let recording = Recording::open(file)?;
+    let hz = recording.about("hz").and_then(|hz| hz.parse().ok()).unwrap_or(1.0);
+    replay(file, &recording, Printer::new(args, global, hz)?)
 }
 
 /// This host, until Ctrl-C: which is how it is meant to end.
@@ -232,8 +239,7 @@ pub(super) fn sources(lines: &[&'static Line]) -> BTreeSet<&'static str> {
 }
 
 /// A recording, tick by tick; what was not seen is said where it was not.
-fn replay(file: &Path, mut printer: Printer) -> Result<ExitCode, Failure> {
-    let recording = Recording::open(file)?;
+fn replay(file: &Path, recording: &Recording, mut printer: Printer) -> Result<ExitCode, Failure> {
     let page_size = recording.about("page_size").and_then(|size| size.parse().ok()).unwrap_or(4096.0);
     let mut meter = Meter::new(printer.lines.clone(), recording.series(), page_size);
     let mut gaps = recording.gaps().iter().filter(|gap| gap.source.is_none()).peekable();

@@ -1,6 +1,6 @@
 //! How far a live proof is: its time is known from the start.
 
-use super::{OnStop, new_bar};
+use super::{OnStop, new_bar, value_of};
 use crate::output;
 use indicatif::ProgressBar;
 use pagewise_core::experiment::live::Live;
@@ -112,12 +112,7 @@ impl Points for LiveProgress {
             running.done = done;
             running.label.clone()
         };
-        let metric = &self.metric;
-        let value = match (point.measures.get(metric), point.absent.get(metric)) {
-            (Some(value), _) => format!(": {metric} {value:.4}"),
-            (None, Some(why)) => format!(": no {metric}: {why}"),
-            (None, None) => String::new(),
-        };
+        let value = value_of(point, &self.metric).map(|value| format!(": {value}")).unwrap_or_default();
         let value = match (&point.outcome, &point.reason) {
             (Outcome::Ok, _) => value,
             (outcome, Some(reason)) => format!(": {}: {reason}", outcome.word()),

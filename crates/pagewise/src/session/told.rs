@@ -90,7 +90,11 @@ impl Audience for Told {
     fn points(&self, plan: &Plan, interrupt: &Interrupt) -> Box<dyn Points + '_> {
         match &plan.live {
             Some(live) => Box::new(LiveProgress::new(live, &plan.metric().name, interrupt)),
-            None => Box::new(TrialProgress::new(if plan.is_two_arms() { "pair" } else { "block" }, interrupt)),
+            None => Box::new(TrialProgress::new(
+                if plan.is_two_arms() { "pair" } else { "block" },
+                &plan.metric().name,
+                interrupt,
+            )),
         }
     }
 }

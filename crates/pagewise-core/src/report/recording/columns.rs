@@ -19,6 +19,8 @@ pub struct Column {
 
 /// Width of the time at the beginning of each line, `HH:MM:SS`.
 pub const TIME: usize = 8;
+/// The same with tenths of a second.
+pub const TENTHS: usize = 10;
 
 /// The columns of a terminal of 80 characters: what collectl's `-scm` and `-sB` show, and what they do not.
 const USUAL: [&str; 16] =
@@ -56,11 +58,11 @@ pub fn all() -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter()
 }
 
-/// Those that fit into so many characters, one at least: the usual ones, fewer where there is no room for all, and more
+/// Those that fit beside the time into so many characters, one at least: the usual ones, fewer where there is no room for all, and more
 /// where there is.
 #[must_use]
-pub fn fitting(width: usize) -> Vec<&'static Column> {
-    let mut room = width.saturating_sub(TIME);
+pub fn fitting(width: usize, time: usize) -> Vec<&'static Column> {
+    let mut room = width.saturating_sub(time);
     let mut take = |column: &Column| {
         let is_taken = column.width < room;
         room = if is_taken { room - column.width - 1 } else { 0 };
@@ -96,10 +98,10 @@ pub fn named(list: &str) -> Result<Vec<&'static Column>, UnknownColumn> {
     Ok(chosen)
 }
 
-/// The line above the columns.
+/// The line above the columns; the time has so many characters.
 #[must_use]
-pub fn head(columns: &[&Column]) -> String {
-    let mut head = format!("{:<TIME$}", "#time");
+pub fn head(columns: &[&Column], time: usize) -> String {
+    let mut head = format!("{:<time$}", "#time");
     for column in columns {
         let _ = write!(head, " {:>width$}", column.name, width = column.width);
     }
@@ -154,14 +156,14 @@ mod tests {
 
     #[test]
     fn the_usual_columns_fit_a_terminal_of_eighty_a_narrow_one_lacks_some_and_a_wide_one_takes_more() {
-        assert_eq!(fitting(80).iter().map(|column| column.name).collect::<Vec<_>>(), USUAL);
-        assert_eq!(head(&fitting(40)), "#time    cpu sys free drct cmp   si psi");
-        assert!(fitting(140).len() > USUAL.len());
-        assert_eq!(fitting(300).len(), all().count());
+        assert_eq!(fitting(80, TIME).iter().map(|column| column.name).collect::<Vec<_>>(), USUAL);
+        assert_eq!(head(&fitting(40, TIME), TIME), "#time    cpu sys free drct cmp   si psi");
+        assert!(fitting(140, TIME).len() > USUAL.len());
+        assert_eq!(fitting(300, TIME).len(), all().count());
         for width in 12..300 {
-            assert!(head(&fitting(width)).len() <= width, "{width}: {}", head(&fitting(width)));
+            assert!(head(&fitting(width, TIME), TIME).len() <= width, "{width}: {}", head(&fitting(width, TIME), TIME));
         }
-        assert_eq!(head(&fitting(0)), "#time    cpu", "a time alone says nothing");
+        assert_eq!(head(&fitting(0, TIME), TIME), "#time    cpu", "a time alone says nothing");
         let names: Vec<&str> = all().map(|column| column.name).collect();
         assert_eq!(names[..USUAL.len() + MORE.len()], [&USUAL[..], &MORE[..]].concat(), "each of them is a column");
     }
@@ -194,7 +196,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_dash_and_a_column_that_is_none_is_named() {
         let columns = named("free,st,fb").unwrap();
-        assert_eq!(head(&columns), "#time    free st  fb");
+        assert_eq!(head(&columns, TIME), "#time    free st  fb");
         assert_eq!(row("12:00:00", &columns, &[None, Some(0.02), Some(0.0)]), "12:00:00    -  2   0");
         assert!(named("free,frei").unwrap_err().to_string().contains("no column 'frei'; the columns are cpu, sys"));
     }

@@ -36,6 +36,25 @@ impl<'a> Functions<'a> {
         Functions { samples, kernel, rows }
     }
 
+    /// Who was seen most in code that a runtime compiled and did not name: name and process, and the samples of all of it.
+    #[must_use]
+    pub fn without_names(profile: &'a Profile, from: u64, to: u64) -> Option<(&'a str, u32, u64)> {
+        let is_compiled = |frame: &Frame| frame.module == "[jit]" && frame.name == "[unknown]";
+        let mut by: HashMap<(&str, u32), u64> = HashMap::new();
+        for sample in profile.between(from, to) {
+            let frame = profile.stacks.node(sample.stack).and_then(|(_, at)| profile.stacks.frames().get(at as usize));
+            if let (Some(frame), Some(pid)) = (frame, sample.pid)
+                && is_compiled(frame)
+            {
+                let count = by.entry((&sample.comm, pid)).or_default();
+                *count = count.saturating_add(sample.count);
+            }
+        }
+        let all = sum(by.values().copied());
+        let most = by.into_iter().max_by_key(|((comm, pid), count)| (*count, Reverse(*pid), Reverse(*comm)));
+        most.map(|((comm, pid), _)| (comm, pid, all))
+    }
+
     /// So many samples as a part of all, 0 to 1.
     #[must_use]
     pub fn share(&self, samples: u64) -> f64 {
@@ -71,5 +90,14 @@ mod tests {
         assert_eq!(names, [("shrink_node", 3), ("run", 1)]);
         assert_eq!((functions.samples, functions.kernel, functions.share(functions.kernel)), (4, 3, 0.75));
         assert_eq!(Functions::of(&profile, 100, 200), Functions::default());
+        assert_eq!(Functions::without_names(&profile, 0, 200), None);
+
+        let compiled = profile.stacks.frame(Frame { name: "[unknown]".to_owned(), module: "[jit]".to_owned() });
+        let stack = profile.stacks.push(None, compiled).unwrap();
+        for (pid, comm, count) in [(9, "java", 5), (11, "node", 2)] {
+            let (pid, comm) = (Some(pid), comm.to_owned());
+            profile.samples.push(StackSample { from: 20, to: 30, cpu: None, pid, comm, stack, count });
+        }
+        assert_eq!(Functions::without_names(&profile, 10, 40), Some(("java", 9, 7)));
     }
 }

@@ -5,6 +5,7 @@ use super::picture::Picture;
 use crate::screen::Pen;
 use pagewise_core::finding::words;
 use pagewise_core::recording::Profile;
+use pagewise_core::report::printable::printable;
 use pagewise_core::report::recording::functions::Functions;
 use ratatui::style::Color;
 use ratatui::text::Line;
@@ -43,6 +44,26 @@ fn unseen(picture: &Picture, pen: &Pen) -> Option<Line<'static>> {
     (!all.is_empty()).then(|| pen.faint(&format!("not seen (c shows all): {}", all.join("; "))))
 }
 
+/// A part of the samples from which on it is said whose they are and how they get names.
+const MUCH: f64 = 0.05;
+
+/// Code that a runtime compiled has names where the runtime wrote them down (`/tmp/perf-PID.map`).
+fn without_names(
+    functions: &Functions<'_>,
+    profile: &Profile,
+    (from, to): (u64, u64),
+    pen: &Pen,
+) -> Option<Line<'static>> {
+    let (comm, pid, samples) = Functions::without_names(profile, from, to)?;
+    let share = functions.share(samples);
+    let percent = format!("{:.0} %", share * 100.0);
+    let said = format!(
+        "[unknown] [jit] {percent}: most of {}; of a JVM names come by jcmd {pid} Compiler.perfmap",
+        printable(comm)
+    );
+    (share >= MUCH).then(|| pen.faint(&pen.cut(&said, pen.width)))
+}
+
 fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to): (u64, u64)) -> Vec<Line<'static>> {
     let functions = Functions::of(profile, from, to);
     let seconds = ((to - from) as f64 * 1e-9).round().max(1.0);
@@ -60,6 +81,7 @@ fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to
     };
     let mut lines = vec![head];
     lines.extend(unseen(picture, pen).filter(|_| room > WITH_HEADING));
+    lines.extend(without_names(&functions, profile, (from, to), pen).filter(|_| room > WITH_HEADING));
     if functions.samples == 0 {
         return lines;
     }
