@@ -1,5 +1,6 @@
 //! Page cache from where a stream has gone past, in its own file: `fadvise(DONTNEED)` on what lies behind its head. No list is scanned for
-//! it, nothing of another process is touched, and it needs nothing of the kernel beyond `cachestat` (6.5).
+//! it, nothing of another process is touched, and it needs nothing that an old kernel lacks: what of a file is in memory is told by `cachestat` from 6.5 on, and by `mincore`
+//! before.
 
 use super::reading::OfFiles;
 use super::streamers::{MOST_FILES, Search, Streamed, Streamer};
@@ -71,7 +72,7 @@ struct OneFile {
 }
 
 impl StreamedFiles {
-    /// Ready to be asked. `None` where this kernel cannot tell what of a file is in memory.
+    /// Ready to be asked. `None` where it cannot be told what of a file is in memory.
     /// `within` is the folder of a cgroup whose processes alone are looked at.
     pub(super) fn open(root: &Root, within: Option<String>) -> Option<StreamedFiles> {
         if !Search::can_be_had(root) {

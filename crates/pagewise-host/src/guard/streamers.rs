@@ -124,7 +124,7 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Begins it. `None` where this kernel does not say what of a file is in memory (before 6.5), or a thread cannot be had.
+    /// Begins it. `None` where it cannot be told what of a file is in memory, or a thread cannot be had.
     /// `within` is the folder of a cgroup whose processes alone are looked at.
     pub(super) fn start(root: &Root, within: Option<String>) -> Option<Search> {
         if !Search::can_be_had(root) {
@@ -138,7 +138,7 @@ impl Search {
         Some(Search { shared, thread: started.thread().clone() })
     }
 
-    /// Whether this kernel says what of a file is in memory.
+    /// Whether it is told to this user what of a file is in memory, whosever it is.
     pub(super) fn can_be_had(root: &Root) -> bool {
         root.is_live() && File::open("/proc/self/exe").is_ok_and(|file| page_cache::cached(&file).is_ok())
     }

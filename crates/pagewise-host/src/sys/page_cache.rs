@@ -1,5 +1,6 @@
 //! How much of a file is in the page cache.
 
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -29,7 +30,8 @@ const SYS_CACHESTAT: libc::c_long = 451;
 /// Bytes of the file that are in the page cache.
 ///
 /// # Errors
-/// `ENOSYS` before kernel 6.5, `EOPNOTSUPP` for a file system without an answer.
+/// `EOPNOTSUPP` for a file system without an answer. Before kernel 6.5, where only `mincore` tells it: `EPERM` for the file of another user,
+/// and what a file answers that cannot be mapped.
 pub fn cached(file: &File) -> io::Result<u64> {
     cached_in(file, 0, 0)
 }
@@ -44,8 +46,76 @@ pub fn cached_in(file: &File, offset: u64, length: u64) -> io::Result<u64> {
     // SAFETY: needed because no safe library offers cachestat. Sound because both pointers are to live locals of the
     // kernel's layout for the whole call, of which it writes the second alone.
     let answer = unsafe { libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0_u32) };
-    if answer != 0 {
-        return Err(io::Error::last_os_error());
+    if answer == 0 {
+        return Ok(stat.cached.saturating_mul(rustix::param::page_size() as u64));
     }
-    Ok(stat.cached.saturating_mul(rustix::param::page_size() as u64))
+    match io::Error::last_os_error() {
+        error if error.raw_os_error() == Some(libc::ENOSYS) => by_mincore(file, offset, length),
+        error => Err(error),
+    }
+}
+
+/// So many pages are asked about in one call, which needs a byte for each.
+const PAGES_AT_ONCE: usize = 2048;
+
+/// The same by `mincore`, which every kernel has. It tells the truth only of files that are the caller's, or to who may change any
+/// (`can_do_mincore`, `mm/mincore.c`, since 5.2): of all others it says that they are in memory. Allocates nothing.
+fn by_mincore(file: &File, offset: u64, length: u64) -> io::Result<u64> {
+    let stat = rustix::fs::fstat(file)?;
+    let user = rustix::process::geteuid();
+    if !user.is_root() && stat.st_uid != user.as_raw() {
+        return Err(io::Error::from_raw_os_error(libc::EPERM));
+    }
+    let (page, size) = (rustix::param::page_size() as u64, u64::try_from(stat.st_size).unwrap_or(0));
+    let end = if length == 0 { size } else { offset.saturating_add(length).min(size) };
+    let (mut from, mut resident) = (offset / page * page, 0_u64);
+    let mut pages = [0_u8; PAGES_AT_ONCE];
+    while from < end {
+        let piece = (end - from).min(PAGES_AT_ONCE as u64 * page) as usize;
+        // SAFETY: needed because no safe library maps a file without touching it. Sound because a null hint makes the kernel choose a
+        // range that nothing else uses, nothing is read from it, and it is unmapped below before anything can return.
+        let mapped = unsafe { mmap(std::ptr::null_mut(), piece, ProtFlags::READ, MapFlags::SHARED, file, from)? };
+        // SAFETY: needed because no safe library offers mincore. Sound because it writes a byte for each page of the range mapped above,
+        // and `pages` has so many.
+        let answer = unsafe { libc::mincore(mapped, piece, pages.as_mut_ptr()) };
+        let error = io::Error::last_os_error();
+        // SAFETY: the range was mapped above and nothing borrows from it.
+        unsafe { munmap(mapped, piece)? };
+        if answer != 0 {
+            return Err(error);
+        }
+        let seen = &pages[..piece.div_ceil(page as usize)];
+        resident += seen.iter().filter(|page| **page & 1 == 1).count() as u64;
+        from += piece as u64;
+    }
+    Ok(resident * page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn both_ways_say_the_same_of_any_part_of_a_file() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let path = folder.path().join("file");
+        let mut file = File::options().create_new(true).read(true).write(true).open(path).unwrap();
+        // More than is asked about at once, and no whole number of pages.
+        file.write_all(&vec![7; (20 << 20) + 100]).unwrap();
+        file.sync_all().unwrap();
+        let hole = std::num::NonZeroU64::new(6 << 20);
+        rustix::fs::fadvise(&file, 4 << 20, hole, rustix::fs::Advice::DontNeed).unwrap();
+        let Ok(all) = cached(&file) else { return };
+        assert!((1..20 << 20).contains(&all), "{all}: a part of it is in memory");
+        for (offset, length) in
+            [(0, 0), (0, 4096), (3 << 20, 4 << 20), (5 << 20, 1 << 20), (20 << 20, 8 << 20), (64 << 20, 4096)]
+        {
+            assert_eq!(
+                by_mincore(&file, offset, length).unwrap(),
+                cached_in(&file, offset, length).unwrap(),
+                "{offset} {length}"
+            );
+        }
+    }
 }

@@ -9,7 +9,10 @@ use crate::source::process::AnonymousMemory;
 use crate::source::psi::Pressure;
 use crate::source::{SourceError, buddyinfo, cpu, diskstats, process, psi, vmstat};
 use pagewise_core::counter::{self, Quantity};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// Name to value, and name to the reason why there is none.
@@ -194,6 +197,11 @@ fn grown(quantity: &Quantity, before: &Totals, after: &Totals) -> Result<f64, St
 const RESCAN_FIRST: Duration = Duration::from_millis(150);
 const RESCAN_AT_MOST: Duration = Duration::from_secs(5);
 
+/// `/proc/PID/status` has some 1,500 bytes, and up to 11 more for each group that its user is in.
+const LONGEST_STATUS: usize = 64 << 10;
+/// As many descriptors are kept at most.
+const MOST_STATUSES: usize = 256;
+
 /// Samples Σ(RssAnon + RssShmem) over the run's processes about ten times a second.
 #[derive(Debug)]
 pub struct MemoryWatch<'a> {
@@ -204,6 +212,9 @@ pub struct MemoryWatch<'a> {
     last: Option<(Instant, u64)>,
     samples: u32,
     known: Vec<u32>,
+    /// Their `status`, kept open: opening it costs more than reading it.
+    statuses: BTreeMap<u32, File>,
+    text: Vec<u8>,
     /// Those that looked like their parents' copies at the last sample.
     copies: BTreeSet<u32>,
     scanned: Option<Instant>,
@@ -223,6 +234,8 @@ impl<'a> MemoryWatch<'a> {
             last: None,
             samples: 0,
             known: Vec::new(),
+            statuses: BTreeMap::new(),
+            text: vec![0; LONGEST_STATUS],
             copies: BTreeSet::new(),
             scanned: None,
             rescan_after,
@@ -231,8 +244,11 @@ impl<'a> MemoryWatch<'a> {
 
     fn sample(&mut self, leaders: &[u32]) {
         self.find_processes(leaders);
-        let read = |pid: &u32| Some((*pid, process::anonymous_memory(self.root, *pid)?));
-        let found: BTreeMap<u32, AnonymousMemory> = self.known.iter().filter_map(read).collect();
+        let known = std::mem::take(&mut self.known);
+        let read = |pid: &u32| Some((*pid, self.memory_of(*pid)?));
+        let found: BTreeMap<u32, AnonymousMemory> = known.iter().filter_map(read).collect();
+        self.statuses.retain(|pid, _| found.contains_key(pid));
+        self.known = known;
         if found.is_empty() {
             return;
         }
@@ -250,6 +266,23 @@ impl<'a> MemoryWatch<'a> {
         self.last = Some((now, bytes));
         self.peak = self.peak.max(bytes);
         self.samples += 1;
+    }
+
+    /// `None` when the process is gone.
+    fn memory_of(&mut self, pid: u32) -> Option<AnonymousMemory> {
+        if !self.root.is_live() {
+            return process::anonymous_memory(self.root, pid);
+        }
+        let file = match self.statuses.entry(pid) {
+            Entry::Occupied(kept) => kept.into_mut(),
+            Entry::Vacant(place) => place.insert(File::open(format!("/proc/{pid}/status")).ok()?),
+        };
+        let length = file.read_at(&mut self.text, 0).unwrap_or(0);
+        let memory = process::parse_status(&String::from_utf8_lossy(&self.text[..length]));
+        if self.statuses.len() > MOST_STATUSES {
+            self.statuses.clear();
+        }
+        memory
     }
 
     fn find_processes(&mut self, leaders: &[u32]) {
