@@ -25,6 +25,10 @@ catalogue! {
     CGROUP_MAX = Quantity::total("cgroup_events", &[Is("max")], Count).each();
     /// Allocations of a control group that met its limit (version 1).
     CGROUP_FAILCNT = Quantity::total("cgroup_memory", &[Is("failcnt")], Count).each();
+    /// Memory that is charged to a control group, page cache included.
+    CGROUP_USAGE = Quantity::level("cgroup_memory", &[Is("current")], InBytes).each().formerly(&[of_v1(&[Is("usage_in_bytes")])]);
+    /// The limit of a control group; absent where it has none.
+    CGROUP_LIMIT = Quantity::level("cgroup_memory", &[Is("max")], InBytes).each().formerly(&[of_v1(&[Is("limit_in_bytes")])]);
     /// Processes killed within a control group.
     CGROUP_OOM = Quantity::total("cgroup_events", &[Is("oom_kill")], Count).each();
     /// Time in which every task of a control group waited for memory.

@@ -43,6 +43,10 @@ catalogue! {
     SLAB_RECLAIMABLE = Quantity::level("meminfo", &[Is("SReclaimable")], KiB);
     /// Of the object caches, what reclaim cannot get back.
     SLAB_UNRECLAIMABLE = Quantity::level("meminfo", &[Is("SUnreclaim")], KiB);
+    /// Memory of programs and files that was used lately.
+    ACTIVE = Quantity::level("meminfo", &[Is("Active")], KiB);
+    /// Memory of programs and files that was not.
+    INACTIVE = Quantity::level("meminfo", &[Is("Inactive")], KiB);
     /// Memory that may not be reclaimed.
     UNEVICTABLE = Quantity::level("meminfo", &[Is("Unevictable")], KiB)
         .aside(Panel::Memory, "unevictable", "unevictable", Bytes);

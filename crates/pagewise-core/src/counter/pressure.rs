@@ -15,6 +15,10 @@ catalogue! {
         .printed(&[Printed::sum(&[(IMPORT, "psi_memory_full_percent")])])
         .line(Panel::Pressure, "psi_memory_full", "memory, all", Share)
         .column("psif", 4);
+    /// The part of the last minute in which some task waited for memory, as one reading of the file has it.
+    IMPORTED_PSI_SOME = Quantity::level(IMPORT, &[Is("psi_memory_some_avg60_percent")], PercentHundredths);
+    /// The same of every task that could run.
+    IMPORTED_PSI_FULL = Quantity::level(IMPORT, &[Is("psi_memory_full_avg60_percent")], PercentHundredths);
     /// Time in which some task waited for I/O.
     PSI_IO_SOME = Quantity::total("psi_io", &[Is("some_total")], Microseconds)
         .since("4.20 (kernel/sched/psi.c)")

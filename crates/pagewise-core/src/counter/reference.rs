@@ -13,8 +13,8 @@ pub fn page() -> String {
 
 const TOOLS: &str = "\n# What other tools call them\n\n\
     An import makes these series of the columns of other tools; [imports.md](imports.md) says more. Of sar are mpstat and iostat, \
-    too; of collectl the formats are `brief`, `verbose` and `plot`; of nmon, atop and top it is the line and what stands there.\n\n\
-    | series | sar | vmstat | collectl | nmon, atop, top |\n| --- | --- | --- | --- | --- |\n";
+    too; of collectl the formats are `brief`, `verbose` and `plot`; of nmon, atop, top and dstat it is the line or group and what stands there.\n\n\
+    | series | sar | vmstat | collectl | nmon, atop, top, dstat |\n| --- | --- | --- | --- | --- |\n";
 
 fn row(column: &Column) -> String {
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<String>>().join(", ");
@@ -32,8 +32,11 @@ fn row(column: &Column) -> String {
     let of = |tool: &'static str, all: &'static [(&'static str, &'static str)]| {
         all.iter().map(move |(line, word)| format!("{tool} `{}`", format!("{line} {word}").trim_end()))
     };
-    let rest: Vec<String> =
-        of("nmon", column.nmon).chain(of("atop", column.atop)).chain(of("top", column.top)).collect();
+    let rest: Vec<String> = of("nmon", column.nmon)
+        .chain(of("atop", column.atop))
+        .chain(of("top", column.top))
+        .chain(of("dstat", column.dstat))
+        .collect();
     let cells = [series, quoted(column.sar), quoted(&vmstat), collectl.join(", "), rest.join(", ")];
     format!("| {} |\n", cells.map(|cell| if cell.is_empty() { "–".to_owned() } else { cell }).join(" | "))
 }

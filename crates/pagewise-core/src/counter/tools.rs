@@ -64,10 +64,12 @@ pub struct Column {
     pub atop: &'static [(&'static str, &'static str)],
     /// Line and labels of top: procps 2 and 3, procps-ng 3 and 4, BusyBox.
     pub top: &'static [(&'static str, &'static str)],
+    /// Group and heading of dstat (0.7).
+    pub dstat: &'static [(&'static str, &'static str)],
 }
 
 const fn column(source: &'static str, name: &'static str, counts: Counts) -> Column {
-    Column { source, name, counts, sar: &[], vmstat: None, collectl: &[], nmon: &[], atop: &[], top: &[] }
+    Column { source, name, counts, sar: &[], vmstat: None, collectl: &[], nmon: &[], atop: &[], top: &[], dstat: &[] }
 }
 
 const fn memory(name: &'static str) -> Column {
@@ -127,6 +129,10 @@ impl Column {
         Column { top, ..self }
     }
 
+    const fn dstat(self, dstat: &'static [(&'static str, &'static str)]) -> Column {
+        Column { dstat, ..self }
+    }
+
     /// Whether it is about the time before, not about now.
     #[must_use]
     pub const fn is_rate(&self) -> bool {
@@ -150,11 +156,13 @@ pub const COLUMNS: &[Column] = &[
     // What disks did, all together: sar -b and -d, iostat, and what other tools print of each. Not the kernel's pgpgin: that
     // counts what was asked of the topmost device, too.
     sizes("disk_read_per_second")
+        .dstat(&[("dsk/total", "read")])
         .sar(&["bread/s", "rkB/s", "rd_sec/s", "rsec/s", "rMB/s", "kB_read/s", "Blk_read/s", "MB_read/s"])
         .collectl(&[(Brief, "KBRead", 1), (VerboseDisk, "KBRead", 1), (Plot, "[DSK]ReadKBTot", 1)])
         .nmon(&[("DISKREAD", "")])
         .atop(&[("DSK", "MBr/s")]),
     sizes("disk_written_per_second")
+        .dstat(&[("dsk/total", "writ")])
         .sar(&["bwrtn/s", "wkB/s", "wr_sec/s", "wsec/s", "wMB/s", "kB_wrtn/s", "Blk_wrtn/s", "MB_wrtn/s"])
         .collectl(&[
             (Brief, "KBWrit", 1),
@@ -171,10 +179,12 @@ pub const COLUMNS: &[Column] = &[
     share("disk_busiest_percent"),
     milliseconds("disk_busiest_wait"),
     events("pgfault_per_second")
+        .dstat(&[("virtual-memory", "minpf")])
         .sar(&["fault/s"])
         .collectl(&[(VerboseMemory, "Fault", 1), (Plot, "[MEM]PageFlt", 1)])
         .nmon(&[("VM", "pgfault")]),
     events("pgmajfault_per_second")
+        .dstat(&[("virtual-memory", "majpf")])
         .sar(&["majflt/s"])
         .collectl(&[(VerboseMemory, "MajFt", 1), (Plot, "[MEM]PageMaj", 1)])
         .nmon(&[("VM", "pgmajfault")]),
@@ -197,6 +207,7 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("MEM", "tot")])
         .top(&[("Mem", "total"), ("Mem", "av")]),
     memory("MemFree")
+        .dstat(&[("memory", "free")])
         .sar(&["kbmemfree"])
         .vmstat("free")
         .collectl(&[(Brief, "Free", 1), (VerboseMemory, "Free", 1), (Plot, "[MEM]Free", 1)])
@@ -207,6 +218,7 @@ pub const COLUMNS: &[Column] = &[
     size("memory_used").sar(&["kbmemused"]),
     share("memory_used_percent").sar(&["%memused"]),
     memory("Buffers")
+        .dstat(&[("memory", "buff"), ("memory", "buf")])
         .sar(&["kbbuffers"])
         .vmstat("buff")
         .collectl(&[(Brief, "Buff", 1), (VerboseMemory, "Buff", 1), (Plot, "[MEM]Buf", 1)])
@@ -214,6 +226,7 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("MEM", "buff")])
         .top(&[("Mem", "buffers"), ("Mem", "buff")]),
     memory("Cached")
+        .dstat(&[("memory", "cach")])
         .sar(&["kbcached"])
         .collectl(&[(Brief, "Cach", 1), (VerboseMemory, "Cached", 1), (Plot, "[MEM]Cached", 1)])
         .nmon(&[("MEM", "cached")])
@@ -260,12 +273,14 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("SWP", "tot")])
         .top(&[("Swap", "total"), ("Swap", "av")]),
     memory("SwapFree")
+        .dstat(&[("swap", "free")])
         .sar(&["kbswpfree"])
         .collectl(&[(VerboseMemory, "Free", 2), (Plot, "[MEM]SwapFree", 1)])
         .nmon(&[("MEM", "swapfree")])
         .atop(&[("SWP", "free")])
         .top(&[("Swap", "free")]),
     size("swap_used")
+        .dstat(&[("swap", "used")])
         .sar(&["kbswpused"])
         .vmstat("swpd")
         .collectl(&[(VerboseMemory, "Used", 2), (Plot, "[MEM]SwapUsed", 1)])
@@ -283,8 +298,8 @@ pub const COLUMNS: &[Column] = &[
         .collectl(&[(VerboseMemory, "Out", 1), (Plot, "[MEM]SwapOut", 1)])
         .nmon(&[("VM", "pswpout")])
         .atop(&[("PAG", "swout")]),
-    sizes("swap_in_per_second").vmstat("si"),
-    sizes("swap_out_per_second").vmstat("so"),
+    sizes("swap_in_per_second").dstat(&[("paging", "in")]).vmstat("si"),
+    sizes("swap_out_per_second").dstat(&[("paging", "out")]).vmstat("so"),
     // The pool of huge pages: sar -H.
     size("hugetlb_free").sar(&["kbhugfree"]),
     size("hugetlb_used").sar(&["kbhugused"]),
@@ -307,6 +322,7 @@ pub const COLUMNS: &[Column] = &[
     share("cpu_busy_percent").collectl(&[(Brief, "cpu", 1)]),
     share("cpu_system_percent").vmstat("sy").collectl(&[(Brief, "sys", 1)]).nmon(&[("CPU_ALL", "Sys%")]),
     share("cpu_user_percent")
+        .dstat(&[("cpu", "usr")])
         .sar(&["%user", "%usr"])
         .vmstat("us")
         .collectl(&[(VerboseCpu, "User", 1), (Plot, "[CPU]User%", 1)])
@@ -320,11 +336,13 @@ pub const COLUMNS: &[Column] = &[
     ]),
     // With or without interrupts, as the parser finds out.
     share("cpu_kernel_percent")
+        .dstat(&[("cpu", "sys")])
         .sar(&["%system", "%sys"])
         .collectl(&[(VerboseCpu, "Sys", 1), (Plot, "[CPU]Sys%", 1)])
         .atop(&[("CPU", "sys")])
         .top(&[("Cpu", "sy"), ("Cpu", "system"), ("Cpu", "sys")]),
     share("cpu_iowait_percent")
+        .dstat(&[("cpu", "wai")])
         .sar(&["%iowait"])
         .vmstat("wa")
         .collectl(&[(VerboseCpu, "Wait", 1), (Plot, "[CPU]Wait%", 1)])
@@ -332,16 +350,18 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("CPU", "wait")])
         .top(&[("Cpu", "wa"), ("Cpu", "iowait"), ("Cpu", "io")]),
     share("cpu_irq_percent")
+        .dstat(&[("cpu", "hiq")])
         .sar(&["%irq"])
         .collectl(&[(VerboseCpu, "IRQ", 1), (Plot, "[CPU]Irq%", 1)])
         .atop(&[("CPU", "irq")])
         .top(&[("Cpu", "hi"), ("Cpu", "irq")]),
-    share("cpu_softirq_percent").sar(&["%soft"]).collectl(&[(VerboseCpu, "Soft", 1), (Plot, "[CPU]Soft%", 1)]).top(&[
-        ("Cpu", "si"),
-        ("Cpu", "softirq"),
-        ("Cpu", "sirq"),
-    ]),
+    share("cpu_softirq_percent")
+        .dstat(&[("cpu", "siq")])
+        .sar(&["%soft"])
+        .collectl(&[(VerboseCpu, "Soft", 1), (Plot, "[CPU]Soft%", 1)])
+        .top(&[("Cpu", "si"), ("Cpu", "softirq"), ("Cpu", "sirq")]),
     share("cpu_steal_percent")
+        .dstat(&[("cpu", "stl")])
         .sar(&["%steal"])
         .vmstat("st")
         .collectl(&[(VerboseCpu, "Steal", 1), (Plot, "[CPU]Steal%", 1)])
@@ -351,6 +371,7 @@ pub const COLUMNS: &[Column] = &[
     share("cpu_guest_percent").sar(&["%guest"]).vmstat("gu"),
     share("cpu_guest_nice_percent").sar(&["%gnice"]),
     share("cpu_idle_percent")
+        .dstat(&[("cpu", "idl")])
         .sar(&["%idle"])
         .vmstat("id")
         .collectl(&[(VerboseCpu, "Idle", 1), (Plot, "[CPU]Idle%", 1)])
@@ -360,19 +381,22 @@ pub const COLUMNS: &[Column] = &[
     // Of a kernel thread, with its name as label, in parts of one CPU.
     share("thread_cpu_percent").nmon(&[("TOP", "%CPU")]).atop(&[("PID", "CPU")]).top(&[("PID", "%CPU")]),
     // Tasks: sar -w and -q.
-    events("forks_per_second").sar(&["proc/s"]).nmon(&[("PROC", "fork")]),
+    events("forks_per_second").dstat(&[("procs", "new")]).sar(&["proc/s"]).nmon(&[("PROC", "fork")]),
     events("context_switches_per_second")
+        .dstat(&[("system", "csw")])
         .sar(&["cswch/s"])
         .vmstat("cs")
         .collectl(&[(Brief, "ctxsw", 1), (VerboseCpu, "Ctxsw", 1), (Plot, "[CPU]Ctx/sec", 1)])
         .nmon(&[("PROC", "pswitch")])
         .atop(&[("CPL", "csw")]),
     events("interrupts_per_second")
+        .dstat(&[("system", "int")])
         .sar(&["intr/s"])
         .vmstat("in")
         .collectl(&[(Brief, "inter", 1), (VerboseCpu, "Intr", 1), (Plot, "[CPU]Intrpt/sec", 1)])
         .atop(&[("CPL", "intr")]),
     things("procs_running")
+        .dstat(&[("procs", "run")])
         .sar(&["runq-sz"])
         .vmstat("r")
         .collectl(&[(VerboseCpu, "Run", 1), (Plot, "[CPU]ProcRun", 1)])
@@ -380,6 +404,7 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("PRC", "#trun")])
         .top(&[("Tasks", "running")]),
     things("procs_blocked")
+        .dstat(&[("procs", "blk")])
         .sar(&["blocked"])
         .vmstat("b")
         .collectl(&[(VerboseCpu, "BlkTot", 1), (Plot, "[CPU]BlkTot", 1)])
@@ -426,6 +451,12 @@ pub fn of_top(line: &str, label: &str) -> Option<&'static Column> {
     COLUMNS.iter().find(|column| column.top.contains(&(line, label)))
 }
 
+/// What dstat prints in a group under a heading.
+#[must_use]
+pub fn of_dstat(group: &str, heading: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| column.dstat.contains(&(group, heading)))
+}
+
 /// What sar prints under a heading.
 #[must_use]
 pub fn of_sar(header: &str) -> Option<&'static Column> {
@@ -465,7 +496,10 @@ mod tests {
             let of = |tool: &'static str, all: &'static [(&'static str, &'static str)]| {
                 all.iter().map(move |(line, word)| format!("{tool} {line} {word}"))
             };
-            let rest = of("nmon", column.nmon).chain(of("atop", column.atop)).chain(of("top", column.top));
+            let rest = of("nmon", column.nmon)
+                .chain(of("atop", column.atop))
+                .chain(of("top", column.top))
+                .chain(of("dstat", column.dstat));
             let headers: Vec<String> = sar.chain(vmstat).chain(collectl).chain(rest).collect();
             // Of the busiest disk tools print what they print of each.
             let is_found = column.name.starts_with("disk_busiest");

@@ -1,5 +1,6 @@
 //! Tasks that the kernel found held up for long, with the functions they were in: hung tasks (`kernel/hung_task.c`), soft lockups
-//! (`kernel/watchdog.c`), and allocations that said how long they stall (`mm/page_alloc.c`, 4.10 to 4.14).
+//! (`kernel/watchdog.c`), and allocations that said how long they stall (`mm/page_alloc.c`, 4.10 to 4.14). And tasks whose stack somebody
+//! asked for: SysRq-t and -w (`kernel/sched/core.c`, `sched_show_task`), `/proc/PID/stack`, or a trace whose head was cut off.
 //!
 //! Only those in memory management are of interest: one that waits for a disk, a journal or a lock is somebody else's.
 
@@ -15,7 +16,8 @@ struct Task {
     at: i64,
     comm: String,
     pid: u32,
-    seconds: u64,
+    /// For so long; `None`: its stack was printed, and nothing says for how long it had been there.
+    seconds: Option<u64>,
     order: Option<u8>,
     /// What is surely of its stack, and what only lies there (`?`).
     sure: Vec<String>,
@@ -44,7 +46,12 @@ pub(super) struct HeldUp {
     told: BTreeMap<u32, i64>,
     /// How many were in nothing of memory management.
     pub(super) others: usize,
+    /// Since something else began whose traces are of no task that waits: a warning, an oops, an allocation that failed.
+    in_other: bool,
 }
+
+/// How a stall of such a task ended: it was seen, and no more.
+pub(crate) const SEEN: &str = "seen";
 
 /// The head of such a report: who, and for how many seconds.
 pub(super) fn head(text: &str) -> Option<(&str, u32, u64)> {
@@ -74,13 +81,86 @@ pub(super) fn allocation_stall(text: &str) -> Option<(&str, u64, u8)> {
     Some((comm, milliseconds.parse().ok()?, order.parse().ok().filter(|order| *order < 64)?))
 }
 
+/// A task in a list of them: `task:java  state:D stack:0 pid:7 ppid:1 flags:0x0` (5.15 and later), and before
+/// `java  D ffff88011fd93100  0  7  1 0x00000000`: who.
+pub(super) fn listed(text: &str) -> Option<(&str, u32)> {
+    if let Some(rest) = text.strip_prefix("task:") {
+        let (comm, behind) = rest.split_once(" state:").or_else(|| rest.split_once("state:"))?;
+        let pid = behind.split_once("pid:")?.1.split_whitespace().next()?;
+        return Some((comm.trim(), pid.parse().ok()?));
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [comm @ .., state, place, _stack, pid, parent, flags] = words.as_slice() else { return None };
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_place = *place == "running"
+        || (place.len() >= 8 && place.trim_start_matches("0x").bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let is_task = matches!(*state, "R" | "S" | "D" | "T" | "t" | "I" | "K" | "W" | "P")
+        && is_place
+        && is_number(pid)
+        && is_number(parent)
+        && flags.starts_with("0x");
+    let [comm] = comm else { return None };
+    is_task.then(|| Some((*comm, pid.parse().ok()?)))?
+}
+
+/// A function of a trace with nothing else in its line: `[<ffffffff810c22fd>] ? pageout+0x130/0x232 [module]`.
+pub(super) fn is_of_trace(text: &str) -> bool {
+    let mut words =
+        text.split_whitespace().filter(|word| *word != "?" && !(word.starts_with("[<") && word.ends_with(">]")));
+    let is_module = |word: &str| word.starts_with('[') && word.ends_with(']');
+    match (words.next(), words.next(), words.next()) {
+        (Some(name), behind, None) => functions(name).len() == 1 && behind.is_none_or(is_module),
+        _ => false,
+    }
+}
+
+/// A report of something else, whose traces say where that happened.
+fn is_other(text: &str) -> bool {
+    const BEGINNINGS: [&str; 16] = [
+        "WARNING:",
+        "BUG:",
+        "Oops",
+        "general protection",
+        "kernel BUG at",
+        "INFO: ",
+        "Kernel panic",
+        "UBSAN",
+        "KASAN",
+        "KFENCE",
+        "divide error",
+        "Unable to handle",
+        "rcu: ",
+        "possible ",
+        "inconsistent ",
+        "unreferenced object",
+    ];
+    const INSIDE: [&str; 4] =
+        ["invoked oom-killer", ": page allocation failure", "NMI backtrace", "------------[ cut here"];
+    BEGINNINGS.iter().any(|begin| text.starts_with(begin)) || INSIDE.iter().any(|part| text.contains(part))
+}
+
 impl HeldUp {
     /// A line; whether it is of such a report.
     pub(super) fn line(&mut self, at: i64, text: &str) -> bool {
         if let Some((comm, pid, seconds)) = head(text) {
             self.finish_one();
-            self.open = Some(Task { at, comm: comm.to_owned(), pid, seconds, ..Task::default() });
+            self.in_other = false;
+            self.open = Some(Task { at, comm: comm.to_owned(), pid, seconds: Some(seconds), ..Task::default() });
             return true;
+        }
+        if let Some((comm, pid)) = listed(text) {
+            self.finish_one();
+            self.in_other = false;
+            self.open = Some(Task { at, comm: comm.to_owned(), pid, ..Task::default() });
+            return true;
+        }
+        if is_other(text) {
+            self.finish_one();
+            self.in_other = true;
+            return false;
+        }
+        if self.open.is_none() && !self.in_other && is_of_trace(text) {
+            self.open = Some(Task { at, ..Task::default() });
         }
         if let Some((comm, milliseconds, order)) = allocation_stall(text) {
             self.finish_one();
@@ -111,11 +191,17 @@ impl HeldUp {
         let names = if task.sure.is_empty() { &task.unsure } else { &task.sure };
         match kind_of(&task.comm, names) {
             Some(kind) => {
-                let length = task.seconds.min(LONGEST).saturating_mul(SECOND as u64);
+                // It takes some time to be drawn.
+                let length = task.seconds.unwrap_or(1).min(LONGEST).saturating_mul(SECOND as u64);
+                let is_seen = task.seconds.is_none();
                 let Task { at, comm, pid, order, .. } = task;
                 self.push(at, kind, &comm, pid, length, order);
+                if let Some((.., row)) = self.rows.last_mut().filter(|_| is_seen) {
+                    SEEN.clone_into(&mut row.outcome);
+                }
             }
-            None => self.others += 1,
+            None if task.seconds.is_some() => self.others += 1,
+            None => {}
         }
     }
 
@@ -274,6 +360,34 @@ mod tests {
             allocation_stall("java: page allocation stalls for 10056ms, order:0, mode:0x1"),
             Some(("java", 10056, 0))
         );
+    }
+
+    #[test]
+    fn tasks_in_a_list_and_traces_without_a_head_are_told_from_other_lines() {
+        assert_eq!(listed("s2disk          D ffff88011fd93100     0  3323   3261 0x00000000"), Some(("s2disk", 3323)));
+        assert_eq!(
+            listed("task:kworker/0:1     state:D stack:    0 pid:  190 ppid:     2 flags:0x00004000"),
+            Some(("kworker/0:1", 190))
+        );
+        assert_eq!(listed("java  D 0000000000000000  0  7  1 0x0"), Some(("java", 7)));
+        for line in
+            ["  task                        PC stack   pid father", "a D b 0 1 2 0x0", "Node 0 DMA free:1 0 2 3 4 5"]
+        {
+            assert_eq!(listed(line), None, "{line}");
+        }
+        for line in
+            ["[<0>] balance_dirty_pages+0x724/0x905", "? zpl_putpage+0x22/0x2d [zfs]", "shrink_node+0x9f1/0xcb0"]
+        {
+            assert!(is_of_trace(line), "{line}");
+        }
+        for line in [
+            "RIP: 0010:f+0x1/0x2",
+            "f+0x1/0x2 and g+0x1/0x2",
+            "[<0>] 0xffffffffffffffff",
+            "clear_page_erms+0x7 ([kernel.kallsyms])",
+        ] {
+            assert!(!is_of_trace(line), "{line}");
+        }
     }
 
     #[test]

@@ -46,6 +46,10 @@ fn says(text: &str) -> bool {
         || held_up::head(text).is_some()
         || held_up::allocation_stall(text).is_some()
         || mem_info::recognises(text)
+        || is_group_use(text)
+        || of_process(text)
+        || held_up::listed(text).is_some()
+        || held_up::is_of_trace(text)
 }
 
 /// By what instants are told.
@@ -335,6 +339,25 @@ fn invoked(text: &str) -> Option<bool> {
     Some(rest.contains("order=-1"))
 }
 
+/// `memory: usage 1048576kB, limit 1048576kB, failcnt 38707874`: of a control group that has no memory left
+/// (`mem_cgroup_print_oom_meminfo`, `mm/memcontrol.c`).
+fn is_group_use(text: &str) -> bool {
+    text.starts_with("memory: usage ") && text.contains("kB, limit ") && text.contains("kB, failcnt ")
+}
+
+/// A row of the processes that could be killed: `[  1972]     0  1972     3274      127    65536       32             0 systemd-cgroups`: user,
+/// process, address space, resident, page tables (or CPU and `oom_adj` in 2.6), swap, score, name (`dump_tasks`, `mm/oom_kill.c`).
+fn of_process(text: &str) -> bool {
+    let Some((pid, behind)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return false };
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let words: Vec<&str> = behind.split_whitespace().collect();
+    let [user, process, mapped, resident, tables, swapped, score, _name, ..] = words.as_slice() else { return false };
+    is_number(pid.trim())
+        && [user, process, mapped, resident, tables].into_iter().all(|word| is_number(word))
+        && [swapped, score].into_iter().all(|word| is_number(word.trim_start_matches('-')))
+        && pid.trim() == *process
+}
+
 /// Whose limit the rest of a report names.
 fn group(text: &str) -> Option<&str> {
     if let Some((_, path)) = text.split_once(" killed as a result of limit of ") {
@@ -410,6 +433,14 @@ impl Parser for KernelLog {
             self.report = Some(Report { at, is_counted: false, by_hand, group: None });
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
+        } else if of_process(text) && self.report.is_none() {
+            // Nothing else lists processes so, and it lists them before it kills one.
+            let at = self.event();
+            self.report = Some(Report { at, is_counted: false, by_hand: false, group: None });
+        } else if is_group_use(text) && self.report.is_none() {
+            // The report's beginning was cut: this stands in nothing else.
+            let at = self.event();
+            self.report = Some(Report { at, is_counted: false, by_hand: false, group: Some(String::new()) });
         } else if let Some(path) = group(text)
             && let Some(report) = self.report.as_mut()
             && report.group.as_ref().is_none_or(String::is_empty)
@@ -533,6 +564,51 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
     /// What was killed on the host, in the end.
     fn killed_on_host(text: &str) -> Option<f64> {
         values(&read(text), "vmstat", "oom_kill").last().copied()
+    }
+
+    #[test]
+    fn the_list_of_processes_alone_is_a_killing() {
+        let row =
+            "[4748033.861019] [   1972]     0  1972     3274      127    65536       32             0 systemd-cgroups";
+        assert!(of_process(split(row).text) && recognises(row));
+        assert!(
+            !of_process("[ 12] 1 2 3") && !of_process("[   1]     0  7     3274      127    65536       32     0 x")
+        );
+        let listing = super::super::parse(Kind::KernelLog, &format!("{row}\n"), &Default::default()).unwrap();
+        let imported = super::super::merge(vec![("a".to_owned(), listing)], &Default::default());
+        assert_eq!(values(&imported, "vmstat", "oom_kill").last(), Some(&1.0));
+    }
+
+    #[test]
+    fn stacks_that_somebody_had_printed_name_what_a_task_is_in() {
+        let asked = "[  215.645240] s2disk          D ffff88011fd93100     0  3323   3261 0x00000000\n\
+                     [  215.645240] Call Trace:\n\
+                     [  215.645240]  [<ffffffff8162fdce>] ? schedule_timeout+0xde/0xff\n\
+                     [  215.645240]  [<ffffffff810cb035>] ? balance_dirty_pages_ratelimited+0x588/0x747\n";
+        let own = "> [<0>] balance_dirty_pages+0x724/0x905\n> [<0>] fault_dirty_shared_page.isra.96+0x4a/0x90\n> [<0>] 0xffffffffffffffff\n";
+        let cut = "[  921.785092] [      C2]  shrink_folio_list+0x7c4/0xc80\n[  921.785118] [      C2]  do_try_to_free_pages+0xdf/0x600\n";
+        for (text, rule) in [(asked, "dirty-throttling"), (own, "dirty-throttling"), (cut, "direct-reclaim-stalls")] {
+            assert_eq!(kinds_in(text), [Kind::KernelLog], "{text}");
+            let listing = super::super::parse(Kind::KernelLog, text, &Default::default()).unwrap();
+            let imported = super::super::merge(vec![("a".to_owned(), listing)], &Default::default());
+            let Ok(look) = Look::of(&imported);
+            let diagnosis = finding::diagnose(&look, "a test");
+            let found = diagnosis.findings.iter().find(|finding| finding.id == rule);
+            assert!(
+                found.is_some_and(|found| found.summary.contains("when its stack was printed")),
+                "{rule}: {found:?}"
+            );
+        }
+        // A warning, a failed allocation and an oops have traces, too.
+        for head in [
+            "WARNING: CPU: 1 PID: 7 at mm/vmscan.c:12",
+            "java: page allocation failure: order:4, mode:0x1",
+            "Oops: 0000 [#1] SMP",
+        ] {
+            let text = format!("[  920.000001] {head}\n[  920.000002] Call Trace:\n{cut}");
+            let listing = super::super::parse(Kind::KernelLog, &text, &Default::default()).unwrap();
+            assert!(listing.stalls.is_empty(), "{head}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, vmstat, perf script, perf top, collapsed stacks, text of
+//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, dstat, vmstat, perf script, perf top, collapsed stacks, text of
 //! /proc, node_exporter, the kernel's log, free, slabtop.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
@@ -9,6 +9,7 @@
 mod atop;
 mod collectl;
 mod disks;
+mod dstat;
 mod events;
 mod folded;
 mod free;
@@ -38,6 +39,7 @@ mod top;
 mod vmstat;
 mod words;
 
+pub(crate) use held_up::SEEN;
 pub use listing::{Listing, ListingClock};
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};
 pub use times::utc_instant;
@@ -60,6 +62,8 @@ pub enum Kind {
     Atop,
     /// `top -b`, or a screen of it.
     Top,
+    /// `dstat`.
+    Dstat,
     /// `vmstat`.
     Vmstat,
     /// `perf script`.
@@ -88,6 +92,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Nmon, "nmon"),
     (Kind::Atop, "atop"),
     (Kind::Top, "top"),
+    (Kind::Dstat, "dstat"),
     (Kind::Vmstat, "vmstat"),
     (Kind::PerfScript, "perf-script"),
     (Kind::PerfTop, "perf-top"),
@@ -110,6 +115,7 @@ const RECOGNISED: &[(Kind, Recognises)] = &[
     (Kind::Nmon, nmon::recognises),
     (Kind::Atop, atop::recognises),
     (Kind::Top, top::recognises),
+    (Kind::Dstat, dstat::recognises),
     (Kind::Vmstat, vmstat::recognises),
     (Kind::PerfScript, perf_script::recognises),
     (Kind::PerfTop, perf_top::recognises),
@@ -234,6 +240,7 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::Nmon => Box::new(nmon::Nmon::new()),
         Kind::Atop => Box::new(atop::Atop::new(assumed)),
         Kind::Top => Box::new(top::Top::new(assumed)),
+        Kind::Dstat => Box::new(dstat::Dstat::new(assumed)),
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
         Kind::PerfScript => Box::new(perf_script::PerfScript::new()),
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),

@@ -74,7 +74,7 @@ impl Parser for Pasted {
 /// The line without what was put around it. `None`: it is nothing but that, such as a fence.
 fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     // The common case costs one pass and no copy.
-    let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7f).contains(&byte) && !b"&>`~{<".contains(&byte);
+    let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7f).contains(&byte) && !b"&>`~{<*".contains(&byte);
     if line.bytes().all(is_plain) && !line.ends_with("=20") && !line.contains("____") && !is_fence(line.trim()) {
         return Some(Cow::Borrowed(line));
     }
@@ -103,7 +103,45 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
         (kept, Cow::Borrowed(text)) => Cow::Borrowed(&text[text.len() - kept..]),
         (kept, Cow::Owned(text)) => Cow::Owned(text[text.len() - kept..].to_owned()),
     };
+    if let Some(plain) = without_bold_cells(&text) {
+        text = Cow::Owned(plain);
+    }
+    if let Some(plain) = without_emphasis(&text) {
+        text = Cow::Owned(plain);
+    }
     if is_fence(text.trim()) { None } else { Some(text) }
+}
+
+/// A line that somebody set in bold, to point at it: `**HugePages_Total:   53342`. `None`: nothing was.
+fn without_emphasis(line: &str) -> Option<String> {
+    let text = line.trim_end();
+    let inner = text.trim_start();
+    let is_word = |c: char| c.is_alphanumeric() || "%)".contains(c);
+    let begins = inner.strip_prefix("**").is_some_and(|rest| rest.starts_with(is_word));
+    let ends = inner.strip_suffix("**").is_some_and(|rest| rest.ends_with(is_word));
+    if !begins && !ends {
+        return None;
+    }
+    let indent = &text[..text.len() - inner.len()];
+    let inner = if begins { &inner[2..] } else { inner };
+    let inner = if ends { &inner[..inner.len() - 2] } else { inner };
+    Some(format!("{indent}{inner}"))
+}
+
+/// A line of which single cells are set in bold: `5491  **366**  3008`. `None`: none is.
+fn without_bold_cells(line: &str) -> Option<String> {
+    let is_bold = |word: &str| {
+        let inner = word.strip_prefix("**").and_then(|rest| rest.strip_suffix("**"));
+        inner.filter(|inner| !inner.is_empty() && !inner.contains('*')).map(str::len)
+    };
+    if !line.split_whitespace().any(|word| is_bold(word).is_some()) {
+        return None;
+    }
+    let cell = |word: &str| match is_bold(word) {
+        Some(length) => word[2..2 + length].to_owned(),
+        None => word.to_owned(),
+    };
+    Some(line.split(' ').map(cell).collect::<Vec<String>>().join(" "))
 }
 
 /// Whether a mail program set underscores for the blanks of a table: `__r__ b____ swpd____ free`. A name has no two such runs.
@@ -230,6 +268,17 @@ mod tests {
         );
         reads(" 1.00%  [k] __alloc_pages_nodemask", " 1.00%  [k] __alloc_pages_nodemask");
         reads("_______ _____ ________________ ____________", "_______ _____ ________________ ____________");
+    }
+
+    #[test]
+    fn what_somebody_set_in_bold_is_read_as_it_was() {
+        reads("**HugePages_Total:   53342", "HugePages_Total:   53342");
+        reads("HugePages_Free:    11904**", "HugePages_Free:    11904");
+        reads("  **MemFree: 12 kB**", "  MemFree: 12 kB");
+        reads("Mem:  8192  **366**  **2334**  366", "Mem:  8192  366  2334  366");
+        for line in ["*** glibc detected ***", "a ** b", "  ** ", "12.3%  [k] f*", "****"] {
+            reads(line, line);
+        }
     }
 
     #[test]

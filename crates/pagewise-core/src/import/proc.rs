@@ -1,5 +1,5 @@
-//! Text of files below `/proc`, as people paste it and as collectors keep it: `vmstat`, `meminfo`, `stat`, `zoneinfo`, `buddyinfo` and
-//! `pressure/*`, once or several times, with commands, file names and dates between.
+//! Text of files below `/proc`, as people paste it and as collectors keep it: `vmstat`, `meminfo`, `stat`, `zoneinfo`, `buddyinfo`, `cgroups`
+//! and `pressure/*`, once or several times, with commands, file names and dates between.
 //!
 //! Which file a line is of is known from the line above that names it, or else from its form, where no other file has such
 //! lines. What a line means is known to [`kernel_text`](crate::kernel_text), which reads the live files, too.
@@ -9,10 +9,10 @@ use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::Stamp;
 use super::{Kind, Parser, Problem, SOURCE};
-use crate::counter::describe;
+use crate::counter::{Kind as Moves, describe, tools};
 use crate::kernel_text::visit::{Each, Number, Parse, node_and_zone};
-use crate::kernel_text::{buddyinfo, meminfo, psi, stat, vmstat, zoneinfo};
-use crate::recording::GapReason;
+use crate::kernel_text::{buddyinfo, controllers, meminfo, psi, stat, vmstat, zoneinfo};
+use crate::recording::{GapReason, RawUnit};
 use std::collections::{BTreeSet, VecDeque};
 
 const REMEDY: &str = "give the text of /proc/vmstat, /proc/meminfo, /proc/stat, /proc/buddyinfo or /proc/pressure/*, best \
@@ -37,13 +37,50 @@ const FILES: &[KernelFile] = &[
     // Of several lines each: they are gathered first.
     file(ZONEINFO, "zoneinfo", zoneinfo::visit, |_| false, |_| false),
     file("/proc/buddyinfo", "buddyinfo", buddyinfo::visit, is_buddies, is_buddies),
+    file(CGROUPS, "controllers", controllers::visit, is_controller, is_known_controller),
     // These three look alike: without a name above it is not known which resource a line is about.
     file("/proc/pressure/memory", "psi_memory", psi::visit, is_pressure, |_| false),
     file("/proc/pressure/io", "psi_io", psi::visit, is_pressure, |_| false),
     file("/proc/pressure/cpu", "psi_cpu", psi::visit, is_pressure, |_| false),
 ];
 
+/// Files of a control group, by the last part of their path; which group it is stands in front.
+const GROUP_FILES: &[KernelFile] = &[
+    file("memory.stat", "cgroup_stat", vmstat::visit, is_pair, |_| false),
+    file("memory.events", "cgroup_events", vmstat::visit, is_pair, |_| false),
+    file("memory.oom_control", "cgroup_events", vmstat::visit, is_pair, |_| false),
+    file("memory.pressure", "cgroup_pressure", psi::visit, is_pressure, |_| false),
+    one_number("memory.current"),
+    one_number("memory.high"),
+    one_number("memory.max"),
+    one_number("memory.swap.current"),
+    one_number("memory.usage_in_bytes"),
+    one_number("memory.limit_in_bytes"),
+    one_number("memory.memsw.usage_in_bytes"),
+    one_number("memory.failcnt"),
+];
+
+/// A file of one number, whose name says what it is.
+const fn one_number(path: &'static str) -> KernelFile {
+    file(path, GROUP_NUMBER, vmstat::visit, |words| matches!(words, [word] if is_number(word)), |_| false)
+}
+
+const GROUP_NUMBER: &str = "cgroup_memory";
+
+/// Where groups are mounted.
+const GROUP_MOUNTS: [&str; 5] =
+    ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/dev/cgroup", "/cgroup"];
+
+/// The file of a group that a path names, and the group; nothing of it where only the file is named, in the folder of a shell.
+fn group_file(path: &str) -> Option<(&'static KernelFile, &str)> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let file = GROUP_FILES.iter().find(|file| file.path == name)?;
+    let group = GROUP_MOUNTS.iter().find_map(|mount| folder.strip_prefix(mount)).unwrap_or(folder);
+    Some((file, group))
+}
+
 const ZONEINFO: &str = "/proc/zoneinfo";
+const CGROUPS: &str = "/proc/cgroups";
 
 /// No text of zones is longer.
 const LONGEST_ZONES: usize = 4 << 20;
@@ -168,6 +205,35 @@ fn is_buddies(words: &[&str]) -> bool {
         if node.ends_with(',') && (6..=20).contains(&counts.len()) && counts.iter().all(|word| is_number(word)))
 }
 
+/// `memory  4  64734  1`: a controller, its hierarchy, how many groups, and whether it is on.
+fn is_controller(words: &[&str]) -> bool {
+    matches!(words, [name, hierarchy, groups, "0" | "1"]
+        if name.starts_with(|c: char| c.is_ascii_lowercase()) && is_number(hierarchy) && is_number(groups))
+}
+
+/// The controllers of 2.6.24 to 6.12 (`include/linux/cgroup_subsys.h`).
+fn is_known_controller(words: &[&str]) -> bool {
+    const NAMES: [&str; 16] = [
+        "cpuset",
+        "cpu",
+        "cpuacct",
+        "blkio",
+        "memory",
+        "devices",
+        "freezer",
+        "net_cls",
+        "perf_event",
+        "net_prio",
+        "hugetlb",
+        "pids",
+        "rdma",
+        "misc",
+        "debug",
+        "ns",
+    ];
+    is_controller(words) && NAMES.contains(&words[0])
+}
+
 /// What a line is within zoneinfo (2.6 to 6.x).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OfZones {
@@ -216,8 +282,10 @@ impl OfZones {
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
 fn is_pressure(words: &[&str]) -> bool {
-    matches!(words, ["some" | "full", averages @ .., total]
-        if averages.len() == 3 && averages.iter().all(|word| word.starts_with("avg")) && total.starts_with("total="))
+    // Somebody may have left the total out.
+    matches!(words, ["some" | "full", first, second, third, rest @ ..]
+        if [first, second, third].iter().all(|word| word.starts_with("avg") && word.contains('='))
+            && (rest.is_empty() || matches!(rest, [total] if total.starts_with("total="))))
 }
 
 /// Which file the next lines are of.
@@ -240,6 +308,8 @@ pub(super) struct Proc {
     /// Pressure files whose lines are still to come, after a command that names several.
     pressures: VecDeque<&'static KernelFile>,
     has_some: bool,
+    /// The control group whose files follow.
+    group: String,
     /// Lines of zones, up to the end of the last one.
     zones: String,
     /// The line in which they begin, and whether a zone is open.
@@ -255,6 +325,7 @@ impl Proc {
             section: Section::ByForm,
             pressures: VecDeque::new(),
             has_some: false,
+            group: String::new(),
             zones: String::new(),
             zones_from: 0,
             in_zone: false,
@@ -299,7 +370,15 @@ impl Proc {
     /// `$ grep nr_ /proc/vmstat`, `==> /proc/meminfo <==`: which files follow.
     fn names(&mut self, line: &str) {
         self.snapshots.pause(line);
-        let named: Vec<&'static KernelFile> = paths(line).into_iter().filter_map(|path| file_of(&path)).collect();
+        let paths_in = paths(line);
+        if let [path] = paths_in.as_slice()
+            && let Some((file, group)) = group_file(path)
+        {
+            group.clone_into(&mut self.group);
+            self.section = Section::Named(file);
+            return;
+        }
+        let named: Vec<&'static KernelFile> = paths_in.iter().filter_map(|path| file_of(path)).collect();
         let pressures: VecDeque<&'static KernelFile> =
             named.iter().copied().filter(|file| file.source.starts_with("psi_")).collect();
         self.has_some = false;
@@ -338,18 +417,47 @@ impl Proc {
     }
 
     fn take(&mut self, file: &'static KernelFile, text: &str, number: usize, line: &str) -> Result<(), Problem> {
+        // Where it was pasted, blanks stand for its tabs.
+        let tabbed = (file.path == CGROUPS).then(|| text.split_whitespace().collect::<Vec<&str>>().join("\t") + "\n");
+        let text = tabbed.as_deref().unwrap_or(text);
         let mut taken = Vec::new();
         let mut each = Each(|read: Number<'_, '_>| {
             let labels: Vec<String> = read.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
             taken.push((read.name.to_owned(), labels.join(","), read.value, read.says_kib));
         });
-        if (file.parse)(text, &mut each).is_err() {
+        let name = file.path.strip_prefix("memory.").unwrap_or(file.path);
+        let one = (file.source == GROUP_NUMBER).then(|| format!("{name} {}\n", text.trim()));
+        if (file.parse)(one.as_deref().unwrap_or(text), &mut each).is_err() {
             self.snapshots.listing.reject(number, line);
             return Ok(());
         }
+        if file.source == "psi_memory" {
+            self.averages(text, number)?;
+        }
+        let is_plain = self.group.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
+        let group = if is_plain && !self.group.is_empty() { self.group.as_str() } else { "not told" };
         for (name, labels, value, says_kib) in taken {
+            let labels = if file.source.starts_with("cgroup_") { format!("cgroup={group}") } else { labels };
             let (unit, moves) = describe(file.source, &name, says_kib);
             let taken = Taken { source: file.source, name: &name, labels: &labels, unit, moves, value };
+            self.snapshots.put(&taken, None, number)?;
+        }
+        Ok(())
+    }
+}
+
+impl Proc {
+    /// The averages of a line of pressure on memory: of one reading they are all that tells a rate.
+    fn averages(&mut self, line: &str, number: usize) -> Result<(), Problem> {
+        let mut words = line.split_whitespace();
+        let Some(who @ ("some" | "full")) = words.next() else { return Ok(()) };
+        for (length, percent) in words.filter_map(|word| word.strip_prefix("avg")?.split_once('=')) {
+            let name = format!("psi_memory_{who}_avg{length}_percent");
+            let hundredths = super::words::scaled(percent, 100.0).filter(|value| *value <= 10_000);
+            let Some((column, value)) = tools::find(&name).zip(hundredths) else { continue };
+            let unit = RawUnit::PercentHundredths;
+            let taken =
+                Taken { source: column.source, name: column.name, labels: "", unit, moves: Moves::Gauge, value };
             self.snapshots.put(&taken, None, number)?;
         }
         Ok(())
@@ -380,16 +488,27 @@ fn paths(line: &str) -> Vec<String> {
             None => paths.push(path.to_owned()),
         }
     }
+    // A shell that stands in a folder of them: `/proc/pressure # cat memory`.
+    if let [folder] = paths.as_slice()
+        && let Some((before, command)) = line.split_once(" # ").or_else(|| line.split_once(" $ "))
+        && before.trim_end().ends_with(folder.as_str())
+    {
+        let folder = folder.trim_end_matches('/').to_owned();
+        let files = command.split_whitespace().skip(1).filter(|word| !word.starts_with(['-', '/']));
+        paths = files.map(|file| format!("{folder}/{file}")).collect();
+    }
     paths.truncate(MOST);
     paths
 }
 
 /// `/proc/vmstat:nr_free_pages 12`, as grep prints it of several files: the path, and the line.
 fn with_path(line: &str) -> Option<(&str, &str)> {
-    let rest = line.strip_prefix("/proc/")?;
-    let end = rest.find(|c: char| c == ':' || c.is_whitespace())?;
-    let behind = rest[end..].strip_prefix(':')?;
-    (!behind.trim().is_empty()).then_some((&line[.."/proc/".len() + end], behind.trim()))
+    if !line.starts_with("/proc/") && !line.starts_with("/sys/fs/cgroup/") {
+        return None;
+    }
+    let end = line.find(|c: char| c == ':' || c.is_whitespace())?;
+    let behind = line[end..].strip_prefix(':')?;
+    (!behind.trim().is_empty()).then_some((&line[..end], behind.trim()))
 }
 
 /// A prompt of a shell with a command behind it.
@@ -410,7 +529,8 @@ pub(super) fn recognises(line: &str) -> bool {
         return false;
     }
     let words: Vec<&str> = line.split_whitespace().collect();
-    let is_named = paths(line).iter().any(|path| file_of(path).is_some());
+    let is_here = is_prompt(line) && words.iter().any(|word| !word.contains('/') && group_file(word).is_some());
+    let is_named = is_here || paths(line).iter().any(|path| file_of(path).is_some() || group_file(path).is_some());
     is_named
         || FILES.iter().any(|file| (file.is_only)(&words))
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
@@ -438,7 +558,11 @@ impl Parser for Proc {
         }
         if let Some((path, behind)) = with_path(text) {
             let behind_words: Vec<&str> = behind.split_whitespace().collect();
-            match file_of(path) {
+            let of_group = group_file(path);
+            if let Some((_, group)) = of_group {
+                group.clone_into(&mut self.group);
+            }
+            match file_of(path).or(of_group.map(|(file, _)| file)) {
                 Some(file) if (file.fits)(&behind_words) => return self.take(file, behind, number, line),
                 Some(_) => self.snapshots.listing.reject(number, line),
                 None => {
@@ -453,6 +577,14 @@ impl Parser for Proc {
             self.names(text);
             return Ok(());
         }
+        // A size reads like seconds since 1970.
+        if let Section::Named(file) = self.section
+            && file.source == GROUP_NUMBER
+            && (file.fits)(&words)
+        {
+            self.section = Section::ByForm;
+            return self.take(file, text, number, line);
+        }
         if let Some((stamp, _)) = Stamp::of_line(text) {
             self.snapshots.stamp(stamp);
             self.section = Section::ByForm;
@@ -460,7 +592,12 @@ impl Parser for Proc {
         }
         if is_prompt(text) {
             self.snapshots.pause(text);
-            self.section = Section::ByForm;
+            // `cat memory.stat` in the folder of a group.
+            let here = words.iter().filter(|word| !word.contains('/')).find_map(|word| group_file(word));
+            self.section = here.map_or(Section::ByForm, |(file, _)| Section::Named(file));
+            if here.is_some() {
+                self.group.clear();
+            }
             return Ok(());
         }
         // `Linux host 2.6.32-220.el6.x86_64 #1 SMP …`, `Linux version 2.6.32-…`.
@@ -609,6 +746,43 @@ mod tests {
     }
 
     #[test]
+    fn one_reading_of_pressure_has_its_averages_wherever_the_shell_stands() {
+        for text in [
+            "/proc/pressure # cat io\nsome avg10=7.00 avg60=7.00 avg300=7.00 total=1\n/proc/pressure # cat memory\n\
+             some avg10=2.00 avg60=61.50 avg300=9.00 total=2\nfull avg10=1.00 avg60=30.25 avg300=3.00 total=2\n",
+            "----- Output from /proc/pressure/memory -----\nsome avg10=2.00 avg60=61.50 avg300=9.00\n\
+             full avg10=1.00 avg60=30.25 avg300=3.00\n",
+        ] {
+            let imported = read(text);
+            assert_eq!(values(&imported, "import", "psi_memory_some_avg60_percent"), [0.615], "{text}");
+            assert_eq!(values(&imported, "import", "psi_memory_full_avg60_percent"), [0.3025], "{text}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_control_group_are_its_own_and_not_the_host_s() {
+        let text = "$ cat /sys/fs/cgroup/memory/job/memory.stat\ncache 100\npgfault 5\ntotal_cache 7\n\
+                    $ cat /sys/fs/cgroup/memory/job/memory.limit_in_bytes\n1073741824\n\
+                    /sys/fs/cgroup/memory/job/memory.usage_in_bytes:1073700864\n";
+        let imported = read(text);
+        let of = |source: &str, name: &str| timed(&imported, source, name, "cgroup=/job");
+        assert_eq!(of("cgroup_memory", "limit_in_bytes")[0].1, 1_073_741_824.0);
+        assert_eq!(of("cgroup_memory", "usage_in_bytes")[0].1, 1_073_700_864.0);
+        assert_eq!(of("cgroup_stat", "total_cache")[0].1, 7.0);
+        assert!(values(&imported, "vmstat", "pgfault").is_empty());
+        let here = read("[root@h job]# cat memory.current\n77\n");
+        assert_eq!(timed(&here, "cgroup_memory", "current", "cgroup=not told")[0].1, 77.0);
+    }
+
+    #[test]
+    fn controllers_have_their_groups_whatever_stands_between_them() {
+        let imported = read("#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t2\t18\t1\nmemory  4  64734  1\n");
+        let of = |name: &str| timed(&imported, "controllers", "groups", &format!("controller={name}"))[0].1;
+        assert_eq!((of("cpuset"), of("memory")), (18.0, 64_734.0));
+        assert!(recognises("pids\t6\t18\t1") && !recognises("a 6 18 1"));
+    }
+
+    #[test]
     fn zones_have_their_watermarks_and_are_not_taken_for_the_host() {
         let zone = |free: u32| {
             format!(
@@ -637,7 +811,6 @@ mod tests {
     #[test]
     fn numbers_of_files_that_look_alike_are_not_taken_for_those_of_the_host() {
         for text in [
-            "$ cat /sys/fs/cgroup/memory/job/memory.stat\npgfault 5\nnr_dirty 7\n",
             "cache 100\nrss 7\npgfault 8\npgmajfault 9\n",
             "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
             "Name:   java\nVmPeak:   100 kB\nThreads: 7\n",

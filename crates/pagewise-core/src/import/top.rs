@@ -73,13 +73,23 @@ pub(super) struct Top {
     headings: Vec<String>,
 }
 
+/// Headings of a process's share of a CPU, and of its command: of top, and of htop (1 to 3), which has the same table.
+const SHARES: &[&str] = &["%CPU", "CPU%"];
+const COMMANDS: &[&str] = &["COMMAND", "Command", "CMD"];
+
+/// Without the arrow by which htop shows what it sorts by: `▽Command`.
+fn heading(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && !"%+".contains(c))
+}
+
 /// Whether a line is one of the head of a screen.
 pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim_start();
     let words: Vec<&str> = text.split_whitespace().collect();
-    let has = |word: &str| words.contains(&word);
+    let headings: Vec<&str> = words.iter().map(|word| heading(word)).collect();
+    let has = |names: &[&str]| headings.iter().any(|word| names.contains(word));
     // ps has the same headings and begins with the user.
-    let is_table = has("PID") && has("%CPU") && has("COMMAND") && words.first() != Some(&"USER");
+    let is_table = headings.first() == Some(&"PID") && has(SHARES) && has(COMMANDS);
     is_table || is_head(text) || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
 }
 
@@ -295,8 +305,8 @@ impl Top {
     }
 
     fn table(&mut self, words: &[&str], number: usize) -> Result<(), Problem> {
-        let place = |names: &[&str]| words.iter().position(|word| names.contains(word));
-        let (share, command) = (place(&["%CPU", "CPU%"]), place(&["COMMAND", "Command", "CMD"]));
+        let place = |names: &[&str]| words.iter().position(|word| names.contains(&heading(word)));
+        let (share, command) = (place(SHARES), place(COMMANDS));
         let (user, state) = (place(&["USER"]), place(&["S", "STAT", "STATE"]));
         let size = place(&["VIRT", "VSZ", "SIZE", "VSIZE"]);
         let is_of_all = place(&["%VSZ", "%MEM"]).is_some() && place(&["PPID"]).is_some() && place(&["VSZ"]).is_some();
@@ -414,7 +424,7 @@ impl Parser for Top {
         if self.memory(text, number)? {
             return Ok(());
         }
-        if words[0] == "PID" {
+        if heading(words[0]) == "PID" {
             return self.table(&words, number);
         }
         // 2.4 has what is cached in a line of its own behind those of memory: `1230k active, 500k inactive`.
@@ -482,6 +492,16 @@ mod tests {
 
     fn is_understood(imported: &Imported) -> bool {
         imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood)
+    }
+
+    #[test]
+    fn the_table_of_htop_is_that_of_top() {
+        let text = "    PID USER       PRI  NI  VIRT   RES   SHR S  CPU% MEM%   TIME+ ▽Command\n\
+                     97 root        20   0     0     0     0 R  57.0  0.0 49:42.98 kswapd0\n   \
+                    2065 intelfx     20   0 5812M  158M 74588 S  14.5  1.0 46:34.02 /usr/bin/gnome-shell\n";
+        assert!(recognises(text.lines().next().unwrap()) && !recognises("USER PID %CPU %MEM COMMAND"));
+        let imported = recording(&[(Kind::Top, text)]);
+        assert!(near(timed(&imported, "import", "thread_cpu_percent", "thread=kswapd0")[0].1, 0.57));
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Family {
             Family::Reclaim => "reclaim",
             Family::Kswapd => "kswapd",
             Family::CgroupReclaim => "a control group's limit",
-            Family::HugeZero => "zeroing huge pages",
+            Family::HugeZero => "zeroing newly allocated huge pages",
             Family::HugeFault => "huge page faults",
             Family::HugeCopy => "copying or splitting huge pages",
             Family::SmallCopy => "copying pages at writes",
@@ -98,7 +98,7 @@ impl Family {
             Family::SystemCall => "system calls",
             Family::Memory => "getting and giving back memory",
             Family::SlabShrink => "shrinking the kernel's caches",
-            Family::PageZero => "zeroing pages",
+            Family::PageZero => "zeroing newly allocated memory",
             Family::CgroupWalk => "going through all control groups",
             Family::Churn | Family::FlatChurn => "taking and giving back small pages",
             Family::GiveBack => "giving back pages",
@@ -703,10 +703,11 @@ fn matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
 
-/// Families a kernel function belongs to. Compilers append `.isra.0` and the like.
+/// Families a kernel function belongs to. Compilers append `.isra.0` and the like, and arm64 puts `__pi_` before what may run from anywhere.
 #[must_use]
 pub fn families_of(name: &str, is_clock: bool) -> u32 {
     let name = name.split('.').next().unwrap_or(name);
+    let name = name.strip_prefix("__pi_").unwrap_or(name);
     let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
     let known = FUNCTIONS.iter().filter(|(_, patterns)| has(patterns)).fold(0, |bits, (family, _)| bits | family.bit());
     if is_clock && UNLOCKING.contains(&name) { known | Family::LockSpin.bit() } else { known }
@@ -737,6 +738,7 @@ mod tests {
         let compaction = Family::Compaction.bit();
         assert_ne!(families_of("isolate_migratepages_block.isra.0", false) & compaction, 0);
         assert_ne!(families_of("get_pageblock_flags_group", false) & compaction, 0);
+        assert_ne!(families_of("__pi_clear_page", false) & Family::PageZero.bit(), 0);
         assert_eq!(families_of("compaction_zone_of_something", false), 0);
         assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
     }

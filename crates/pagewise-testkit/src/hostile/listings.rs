@@ -57,6 +57,10 @@ pub(super) fn kernel_log(bytes: &[u8]) {
     one(Kind::KernelLog, bytes);
 }
 
+pub(super) fn dstat(bytes: &[u8]) {
+    one(Kind::Dstat, bytes);
+}
+
 pub(super) fn free(bytes: &[u8]) {
     one(Kind::Free, bytes);
 }

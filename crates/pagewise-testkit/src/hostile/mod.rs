@@ -84,6 +84,7 @@ pub const TARGETS: &[Target] = &[
         samples: || listings::samples("node-exporter"),
     },
     Target { name: "kernel_log", reads: "the kernel's log", run: listings::kernel_log, samples: listings::kernel_logs },
+    Target { name: "dstat", reads: "listings of dstat", run: listings::dstat, samples: || listings::samples("dstat") },
     Target { name: "free", reads: "what free prints", run: listings::free, samples: || listings::samples("free") },
     Target { name: "slab", reads: "slabtop and slabinfo", run: listings::slab, samples: || listings::samples("slab") },
     Target {

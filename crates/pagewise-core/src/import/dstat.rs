@@ -1,0 +1,341 @@
+//! `dstat` as text (0.6 to 0.7.4, and `pcp dstat`): groups of columns under titles, with `|` between them.
+//!
+//! The first row holds averages since boot: its rates are left out. Sizes have a suffix of 1024 (`B`, `k`, `M`, `G`), counts one of
+//! 1000. Of single CPUs, disks and interfaces only the group of all is taken.
+
+use super::listing::{Listing, ListingClock, count};
+use super::merge::Assumed;
+use super::shares;
+use super::times::{Running, SECOND, clock, day};
+use super::words::{decimal, quoted};
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::tools::{self, Column, Counts};
+use crate::recording::GapReason;
+use std::collections::BTreeSet;
+
+const REMEDY: &str = "give the output of `dstat -tcmsgdpy 5`, with the two lines of headings above it";
+
+/// A group of columns: its title and its headings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    title: String,
+    headings: Vec<String>,
+}
+
+impl Group {
+    /// A clock stands in it, in one word or two.
+    fn is_clock(&self) -> bool {
+        matches!(self.headings.as_slice(), [word] if matches!(word.as_str(), "time" | "date/time" | "epoch"))
+            || matches!(self.headings.as_slice(), [date, time] if date == "date" && time == "time")
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Dstat {
+    listing: Listing,
+    running: Running,
+    interval: Option<i64>,
+    /// The titles of the line before, which wait for their headings.
+    titles: Option<Vec<String>>,
+    groups: Vec<Group>,
+    /// No row since the program began.
+    is_first: bool,
+    rows: i64,
+    has_times: bool,
+    groups_left: BTreeSet<String>,
+    columns_left: BTreeSet<String>,
+}
+
+/// Whether a line is one of titles, or of headings.
+pub(super) fn recognises(line: &str) -> bool {
+    titles(line).is_some_and(|titles| titles.iter().any(|title| is_known(title)))
+}
+
+/// A group that no other tool has under such a title.
+fn is_known(title: &str) -> bool {
+    matches!(
+        title,
+        "total-cpu-usage"
+            | "total-usage"
+            | "dsk/total"
+            | "net/total"
+            | "memory-usage"
+            | "paging"
+            | "virtual-memory"
+            | "io/total"
+    )
+}
+
+/// `----total-cpu-usage---- -dsk/total- ---paging--`. A title as long as its columns, such as the name of a disk, has no dashes.
+fn titles(line: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_dashed = |word: &&str| word.starts_with('-') && word.ends_with('-') && word.trim_matches('-').len() > 1;
+    let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_".contains(&byte));
+    let titles: Vec<String> = words.iter().map(|word| word.trim_matches('-').to_owned()).collect();
+    let are_dashed = !words.is_empty() && words.iter().all(is_dashed);
+    let are_known = words.iter().zip(&titles).any(|(word, title)| is_dashed(word) && is_known(title));
+    let are_titles = are_dashed || (are_known && words.iter().all(|word| is_dashed(word) || is_plain(word)));
+    are_titles.then_some(titles)
+}
+
+/// What a heading in a group counts.
+fn known(group: &Group, heading: &str) -> Option<&'static Column> {
+    // `-cpu` of one CPU is no whole, and the title of the whole has been written in three ways.
+    let title = match group.title.as_str() {
+        "total-cpu-usage" | "total-usage" | "cpu-usage" => "cpu",
+        "memory-usage" | "memory" => "memory",
+        title => title,
+    };
+    tools::of_dstat(title, heading)
+}
+
+/// `1.2M`, `340k`, `12B`, `0`: in the units that [`Listing::put_decimal`] takes.
+fn number(word: &str, column: &Column) -> Option<f64> {
+    let is_size = matches!(column.counts, Counts::Size | Counts::SizePerSecond);
+    let thousand: f64 = if is_size { 1024.0 } else { 1000.0 };
+    let (digits, power) = match word.as_bytes().last()? {
+        b'B' | b'b' => (&word[..word.len() - 1], 0),
+        b'k' | b'K' => (&word[..word.len() - 1], 1),
+        b'm' | b'M' => (&word[..word.len() - 1], 2),
+        b'g' | b'G' => (&word[..word.len() - 1], 3),
+        b't' | b'T' => (&word[..word.len() - 1], 4),
+        _ => (word, 0),
+    };
+    let value = (0..power).fold(decimal(digits)?, |value, _| value * thousand);
+    Some(if is_size { value / 1024.0 } else { value })
+}
+
+impl Dstat {
+    pub(super) fn new(assumed: &Assumed) -> Dstat {
+        Dstat {
+            listing: Listing::new(Kind::Dstat, ListingClock::Foreign),
+            running: Running::default(),
+            interval: assumed.interval,
+            titles: None,
+            groups: Vec::new(),
+            is_first: true,
+            rows: 0,
+            has_times: false,
+            groups_left: BTreeSet::new(),
+            columns_left: BTreeSet::new(),
+        }
+    }
+
+    /// `$ dstat -tcm 5 12`: five seconds between two rows.
+    fn command(&mut self, line: &str) -> bool {
+        let mut words = line.split(|c: char| c.is_whitespace() || "`'\"$#".contains(c)).filter(|word| !word.is_empty());
+        let is_program = |word: &str| word == "dstat" || word.ends_with("/dstat");
+        if !words.by_ref().any(is_program) {
+            return false;
+        }
+        let seconds = words.find_map(|word| word.parse::<i64>().ok().filter(|seconds| (1..=86_400).contains(seconds)));
+        self.interval = seconds.map(|seconds| seconds * SECOND).or(self.interval);
+        self.is_first = true;
+        true
+    }
+
+    /// The line below the titles.
+    fn headings(&mut self, titles: Vec<String>, line: &str) -> bool {
+        let parts: Vec<Vec<String>> =
+            line.split('|').map(|part| part.split_whitespace().map(str::to_owned).collect()).collect();
+        let parts: Vec<Vec<String>> = parts.into_iter().filter(|part: &Vec<String>| !part.is_empty()).collect();
+        if parts.len() != titles.len() {
+            return false;
+        }
+        let groups: Vec<Group> =
+            titles.into_iter().zip(parts).map(|(title, headings)| Group { title, headings }).collect();
+        // The same again stands above each screen; others are of another call.
+        self.is_first |= groups != self.groups;
+        for group in groups.iter().filter(|group| !group.is_clock()) {
+            let is_used = |heading: &String| known(group, heading).is_some();
+            if !group.headings.iter().any(is_used) {
+                if self.groups_left.len() < 200 {
+                    self.groups_left.insert(quoted(&group.title));
+                }
+                continue;
+            }
+            for heading in group.headings.iter().filter(|heading| !is_used(heading) && heading.as_str() != "used") {
+                if self.columns_left.len() < 200 {
+                    self.columns_left.insert(format!("{} {}", quoted(&group.title), quoted(heading)));
+                }
+            }
+        }
+        self.groups = groups;
+        true
+    }
+
+    /// The instant of a row, by its clock or by how often rows come.
+    fn instant(&mut self, clocks: &[&str], number: usize) -> i64 {
+        let read = match clocks {
+            [epoch] if decimal(epoch).is_some_and(|seconds| seconds > 1e8) => {
+                decimal(epoch).map(|seconds| ((seconds * SECOND as f64) as i64, true, ListingClock::Utc))
+            }
+            // `24-11 21:59:12` has no year, and so no date.
+            [date, time] => clock(&[time]).map(|(at, _)| match day(date) {
+                Some(day) => (day.midnight + at, true, ListingClock::Local),
+                None => (at, false, ListingClock::TimeOfDay),
+            }),
+            [time] => clock(&[time]).map(|(at, _)| (at, false, ListingClock::TimeOfDay)),
+            _ => None,
+        };
+        match read {
+            Some((at, has_date, clock)) => {
+                self.has_times = true;
+                self.listing.clock = clock;
+                self.listing.instant(&mut self.running, at, has_date, number)
+            }
+            None => self.rows * self.interval.unwrap_or(SECOND),
+        }
+    }
+
+    /// A row, when it has as many words in each group as there are headings.
+    fn row(&mut self, line: &str, number_of_line: usize) -> Result<bool, Problem> {
+        let parts: Vec<Vec<&str>> = line.split('|').map(|part| part.split_whitespace().collect()).collect();
+        let parts: Vec<Vec<&str>> = parts.into_iter().filter(|part: &Vec<&str>| !part.is_empty()).collect();
+        if self.groups.is_empty() || parts.len() != self.groups.len() {
+            return Ok(false);
+        }
+        let fits = |(group, part): (&Group, &Vec<&str>)| group.is_clock() || group.headings.len() == part.len();
+        if !self.groups.iter().zip(&parts).all(fits) {
+            return Ok(false);
+        }
+        let mut values: Vec<(&'static Column, f64)> = Vec::new();
+        let (mut used, mut free) = (None, None);
+        let mut clocks: Vec<&str> = Vec::new();
+        for (group, part) in self.groups.iter().zip(&parts) {
+            if group.is_clock() {
+                clocks.clone_from(part);
+                continue;
+            }
+            for (heading, word) in group.headings.iter().zip(part) {
+                if let Some(column) = known(group, heading) {
+                    let Some(value) = number(word, column) else { return Ok(false) };
+                    values.push((column, value));
+                }
+                if group.title == "memory-usage" && heading == "used" {
+                    used = tools::find("MemTotal").and_then(|total| number(word, total));
+                }
+                if group.title == "memory-usage" && heading == "free" {
+                    free = tools::find("MemFree").and_then(|free| number(word, free));
+                }
+            }
+        }
+        // What is used is all less what is free, buffers and cached: so the whole is told, too.
+        let beside =
+            |name: &str| values.iter().find(|(column, _)| column.name == name).map_or(0.0, |(_, value)| *value);
+        let total = used.zip(free).map(|(used, free)| used + free + beside("Buffers") + beside("Cached"));
+        if let Some((column, total)) = tools::find("MemTotal").zip(total) {
+            values.push((column, total));
+        }
+        let is_first = std::mem::replace(&mut self.is_first, false);
+        if is_first {
+            values.retain(|(column, _)| !column.is_rate());
+        }
+        let at = self.instant(&clocks, number_of_line);
+        self.listing.touch(at);
+        shares::put(&mut self.listing, at, &values)?;
+        self.rows += 1;
+        Ok(true)
+    }
+}
+
+impl Parser for Dstat {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let plain = line.trim();
+        if plain.is_empty() {
+            return Ok(());
+        }
+        if let Some(titles) = self.titles.take()
+            && self.headings(titles, plain)
+        {
+            return Ok(());
+        }
+        if let Some(found) = titles(plain) {
+            self.titles = Some(found);
+            return Ok(());
+        }
+        if self.row(plain, number)? || self.command(plain) || plain.starts_with("You did not select any stats") {
+            return Ok(());
+        }
+        self.listing.reject(number, line);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        if self.rows == 0 {
+            return Err(self.listing.nothing("row of dstat", REMEDY));
+        }
+        if !self.has_times && self.interval.is_none() && self.rows > 1 {
+            self.listing.note(format!(
+                "dstat: {} have no clock; taken to be a second apart (--about interval=5s says otherwise)",
+                count(self.rows as usize, "row")
+            ));
+        }
+        if let Some(text) = super::words::left_out(Kind::Dstat, &self.groups_left, &self.columns_left) {
+            self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), text);
+        }
+        self.listing.resolution("dstat prints whole percents and three or four characters of sizes");
+        Ok(self.listing.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::merge::{Imported, merge};
+    use super::super::parse;
+    use super::*;
+    use crate::recording::Recorded;
+
+    fn read(text: &str) -> Imported {
+        let listing = parse(Kind::Dstat, text, &Assumed::default()).unwrap_or_else(|problem| panic!("{problem}"));
+        merge(vec![("dstat.txt".to_owned(), listing)], &Assumed::default())
+    }
+
+    #[track_caller]
+    fn values(imported: &Imported, source: &str, name: &str) -> Vec<f64> {
+        super::super::tests::values(imported, source, name)
+    }
+
+    const USUAL: &str = "You did not select any stats, using -cdngy by default.\n\
+        ----total-cpu-usage---- -dsk/total- -net/total- ---paging-- ---system--\n\
+        usr sys idl wai hiq siq| read  writ| recv  send|  in   out | int   csw \n\
+         18   5  76   1   0   0|  58k   61k|   0     0 |   0     0 | 425   830 \n\
+          2  71   7  18   1   1|1.5M   12M| 120B  240B| 340k 1024k|1200    3k\n";
+
+    #[test]
+    fn rates_of_the_first_row_are_since_boot_and_suffixes_are_of_what_is_counted() {
+        let read = read(USUAL);
+        assert_eq!(values(&read, "import", "cpu_user_percent"), [0.02]);
+        assert_eq!(values(&read, "import", "cpu_system_percent"), [0.73], "with interrupts");
+        assert_eq!(values(&read, "import", "swap_in_per_second"), [340.0 * 1024.0]);
+        assert_eq!(values(&read, "import", "swap_out_per_second"), [1024.0 * 1024.0]);
+        assert_eq!(values(&read, "import", "disk_read_per_second"), [1.5 * 1024.0 * 1024.0]);
+        assert_eq!(values(&read, "import", "context_switches_per_second"), [3000.0]);
+        assert!(read.gaps().iter().any(|gap| gap.detail.contains("net/total")), "{:?}", read.gaps());
+    }
+
+    #[test]
+    fn memory_has_a_total_and_rows_have_their_clock() {
+        let text = "$ dstat -tms 5\n----system---- ------memory-usage----- ----swap---\n\
+             time     | used  buff  cach  free| used  free\n\
+            24-11 21:59:12|1000M  100M 2000M  900M|   0  2048M\n\
+            24-11 21:59:17|1100M  100M 2000M  800M|   0  2048M\n";
+        // One word of heading, two of clock.
+        let read = read(text);
+        assert_eq!(values(&read, "meminfo", "MemTotal"), [4000.0 * 1048576.0; 2]);
+        assert_eq!(values(&read, "meminfo", "MemFree"), [900.0 * 1048576.0, 800.0 * 1048576.0]);
+        assert_eq!(values(&read, "meminfo", "SwapFree").len(), 2);
+        let timed = super::super::tests::timed(&read, "meminfo", "MemFree", "");
+        assert_eq!(timed[1].0 - timed[0].0, 5_000_000_000);
+    }
+
+    #[test]
+    fn a_table_of_dashes_is_no_dstat() {
+        for line in ["---- -------- ----", "-total- -x-", "procs -----------memory---------- ---swap--", "- - -", "--"]
+        {
+            assert!(!recognises(line), "{line}");
+        }
+        assert!(recognises("--total-cpu-usage-- -dsk/total-"));
+        assert!(parse(Kind::Dstat, "-a- -b-\n1 2\n", &Assumed::default()).is_err());
+    }
+}
