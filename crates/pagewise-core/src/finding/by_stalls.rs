@@ -9,6 +9,7 @@ use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Quantity, Severity, Tier, Who};
 use super::look::Hits;
 use super::words;
+use crate::import::SEEN;
 use crate::recording::StallKind;
 
 /// What names a rule, and the words for it.
@@ -32,15 +33,17 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let all = Hits::always(Answer::Yes, case.windows().count);
     let Some(stalled) = case.stalled(*kind, &all) else { return verdict };
     let longest = stalled.durations.longest() as f64 * 1e-9;
-    if longest < LONG {
+    // Stacks that somebody had printed say that it is so now, and nothing of how long.
+    let is_seen = longest < LONG && stalled.outcomes.iter().any(|(outcome, _)| outcome == SEEN);
+    if longest < LONG && !is_seen {
         return verdict;
     }
     let tasks = stalled.durations.count();
     let source = format!("stalls: {}", kind.word().replace('_', " "));
-    let mut shown = vec![
-        said(&source, "the longest, at least", Some(longest), Quantity::Seconds),
-        said(&source, "how often", Some(tasks as f64), Quantity::Number),
-    ];
+    let mut shown = vec![said(&source, "how often", Some(tasks as f64), Quantity::Number)];
+    if !is_seen {
+        shown.insert(0, said(&source, "the longest, at least", Some(longest), Quantity::Seconds));
+    }
     let seen = evidence.iter().filter(|line| line.value.is_some() && line.source != source);
     shown.extend(seen.cloned());
     let of = format!("time held up by {}", kind.word().replace('_', " "));
@@ -52,12 +55,19 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     });
     let names = if tasks == 1 { "A task".to_owned() } else { format!("Tasks, {} times,", words::number(tasks as f64)) };
     let verb = if tasks == 1 { "was" } else { "were" };
-    Verdict::Found(Box::new(Draft {
-        summary: format!(
+    let summary = if is_seen {
+        let names =
+            if tasks == 1 { "A task was".to_owned() } else { format!("{} tasks were", words::number(tasks as f64)) };
+        format!("{names} {what} when its stack was printed. For how long, and how often, that does not say.")
+    } else {
+        format!(
             "{names} {verb} held up for {} and more in {what}. A log of the kernel says neither how often that happens for less nor why.",
             words::seconds(longest)
-        ),
-        at_least: Some(Severity::Medium),
+        )
+    };
+    Verdict::Found(Box::new(Draft {
+        summary,
+        at_least: Some(if is_seen { Severity::Low } else { Severity::Medium }),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stalls],
         hits: all,

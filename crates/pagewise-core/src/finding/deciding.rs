@@ -95,6 +95,12 @@ const DECIDES: &[Decides] = &[
     decides("tlb-shootdowns", ANY, "for i in 1 2; do date; grep TLB /proc/interrupts; sleep 10; done"),
     decides("oom-risk", ANY, "dmesg | grep -iE 'out of memory|oom' | tail; ps axo rss,comm --sort -rss | head"),
     decides("hugetlb-waste", ANY, "grep Huge /proc/meminfo; sysctl vm.nr_hugepages"),
+    // kernel/sched/psi.c is of 4.20.
+    decides(
+        "unexplained-memory-stalls",
+        (4, 20, 0),
+        "for i in 1 2; do date; cat /proc/pressure/memory; grep -E 'pgscan|pgsteal|workingset|pswp|compact' /proc/vmstat; sleep 10; done",
+    ),
     decides("unexplained-system-time", PERF, STACKS),
     decides("unexplained-system-time", ANY, "readprofile | sort -n -r | head -40"),
 ];

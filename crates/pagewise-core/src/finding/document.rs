@@ -58,6 +58,47 @@ pub struct LookView {
     pub memory_bytes: Option<f64>,
     /// What there was to look at, by kind of evidence.
     pub tiers: Vec<TierView>,
+    /// What the host did meanwhile, whatever was found.
+    #[serde(default, skip_serializing_if = "Activity::is_empty")]
+    pub activity: Activity,
+}
+
+/// What a host did over the whole look: means, and nothing that is held against it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Activity {
+    /// The part of all CPU time that was used, 0 to 1.
+    pub busy_share: Option<f64>,
+    /// The kernel's part of that.
+    pub kernel_share: Option<f64>,
+    /// The part of all CPU time in which a CPU was idle and waited for a disk.
+    pub iowait_share: Option<f64>,
+    /// What the kernel did, as parts of all samples on a busy CPU, the most first; empty without stacks.
+    pub kernel_work: Vec<Work>,
+    /// Who used most CPU time, three at most.
+    pub programs: Vec<Who>,
+    /// Free memory in bytes.
+    pub free_bytes: Option<f64>,
+    /// Memory that holds files, in bytes.
+    pub page_cache_bytes: Option<f64>,
+    /// Pages a second that were looked at to free memory.
+    pub scanned_pages: Option<f64>,
+}
+
+impl Activity {
+    /// Nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Activity::default()
+    }
+}
+
+/// Something that the kernel did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Work {
+    /// In words: `reading and writing files`.
+    pub what: String,
+    /// Its part, 0 to 1.
+    pub share: f64,
 }
 
 /// A kind of evidence.

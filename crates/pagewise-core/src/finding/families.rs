@@ -295,6 +295,41 @@ impl ProfileSeen {
         shares(by)
     }
 
+    /// What the kernel did: each sample in it counts once, for the first of its families that says what was done, as a part of all
+    /// samples on a busy CPU; the largest first. A sample of no family is what the kernel did besides.
+    #[must_use]
+    pub fn kernel_work(&self) -> Vec<(Option<Family>, f64)> {
+        let nowhere = (Hits::default(), Windows::default());
+        let samples = self.samples(&nowhere.0, &nowhere.1);
+        let all = samples.iter().fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+        let mut by: BTreeMap<Option<Family>, u64> = BTreeMap::new();
+        // Whatever is done is done in some system call, and holds some lock: these name what has no better name.
+        let last = [Family::LockSpin, Family::SystemCall];
+        let order = || FUNCTIONS.iter().map(|(family, _)| *family).filter(|family| !last.contains(family)).chain(last);
+        for sample in samples.into_iter().filter(|sample| self.is_kernel(sample)) {
+            let bits = self.bits(sample);
+            let count = by.entry(order().find(|family| bits & family.bit() != 0)).or_default();
+            *count = count.saturating_add(sample.count);
+        }
+        let mut work: Vec<_> =
+            by.into_iter().map(|(family, count)| (family, count as f64 / all.max(1) as f64)).collect();
+        work.sort_by(|a, b| b.1.total_cmp(&a.1));
+        work
+    }
+
+    /// The threads that CPUs ran most, as parts of all samples on a busy CPU.
+    #[must_use]
+    pub fn busiest(&self) -> Vec<Share> {
+        let mut by: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
+        for sample in self.samples(&Hits::default(), &Windows::default()) {
+            if sample.pid.is_some() || !sample.comm.is_empty() {
+                let count = by.entry((&sample.comm, sample.pid)).or_default();
+                *count = count.saturating_add(sample.count);
+            }
+        }
+        shares(by)
+    }
+
     /// The kernel functions CPUs were in most: name and share of all samples.
     #[must_use]
     pub fn top_kernel(&self, over: &Hits, windows: &Windows) -> Vec<(String, f64)> {

@@ -5,6 +5,7 @@
 //! [`processes`] who used most; each file of [`rules`] declares one thing that can be wrong and judges it with the tools of
 //! [`case`]; [`by_profile`] and [`by_stalls`] name what a profile or a log of the kernel shows where the rest is missing; [`diagnose`] asks them all.
 
+mod activity;
 pub mod answer;
 mod by_profile;
 mod by_stalls;
@@ -28,8 +29,8 @@ pub mod words;
 
 pub use answer::Answer;
 pub use document::{
-    CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound, RuledOut, SCHEMA,
-    Severity, Stretch, Tier,
+    Activity, CAVEAT, Confidence, Cost, Diagnosis, Evidence, Finding, Held, MissingView, NotDecided, NotFound,
+    RuledOut, SCHEMA, Severity, Stretch, Tier,
 };
 pub use look::Look;
 pub use proposal::Proposal;
@@ -231,6 +232,7 @@ fn look_view(look: &Look, subject: &str) -> LookView {
         kernel: look.kernel.clone(),
         cpus: look.cpus(),
         memory_bytes: look.memory(),
+        activity: activity::of(look),
         tiers: vec![
             TierView {
                 tier: Tier::Counters,

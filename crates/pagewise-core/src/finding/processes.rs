@@ -17,6 +17,8 @@ pub enum By {
     MajorFaults,
     /// Their CPU time in the kernel.
     SystemTime,
+    /// All their CPU time.
+    CpuTime,
     /// Their page faults that needed no disk.
     MinorFaults,
 }
@@ -47,6 +49,7 @@ impl ProcessesSeen {
             By::MinorFaults => {
                 (summed(|row| row.grown.map_or(0, |grown| grown.used.minor_faults)), "page faults that needed no disk")
             }
+            By::CpuTime => (summed(|row| row.grown.map_or(0, |grown| grown.used.cpu())), "CPU time"),
             By::SystemTime => (summed(|row| row.grown.map_or(0, |grown| grown.used.system)), "CPU time in the kernel"),
             By::MajorFaults => {
                 let found = summed(|row| row.grown.map_or(0, |grown| grown.used.major_faults));

@@ -7,8 +7,8 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView, Quantity, RuledOut,
-    Severity, Tier, Who,
+    Activity, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView, Quantity,
+    RuledOut, Severity, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -29,9 +29,20 @@ pub fn text_in_full(diagnosis: &Diagnosis, style: Style) -> String {
     page(diagnosis, style, false)
 }
 
+/// The same for a screen that shows what the host does already.
+#[must_use]
+pub fn text_of_screen(diagnosis: &Diagnosis, style: Style) -> String {
+    let look = LookView { activity: Activity::default(), ..diagnosis.look.clone() };
+    text(&Diagnosis { look, ..diagnosis.clone() }, style)
+}
+
 fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     let mut page = Page { style, out: String::new() };
     page.head(diagnosis);
+    if !is_brief || diagnosis.findings.is_empty() {
+        page.activity(diagnosis);
+    }
+    page.overview(&diagnosis.findings);
     for (place, finding) in diagnosis.findings.iter().enumerate() {
         page.finding(place + 1, finding);
     }
@@ -210,6 +221,9 @@ struct Page {
 /// Evidence in the text; JSON has all.
 const MOST_EVIDENCE: usize = 9;
 
+/// Waiting for disks below this part of all CPU time is not worth a word.
+const NOTEWORTHY_WAIT: f64 = 0.05;
+
 /// Columns of the labels.
 const LABEL: usize = 15;
 
@@ -311,6 +325,71 @@ impl Page {
         let of = host(look);
         let of = if of.is_empty() { String::new() } else { format!(": {}", of.join(", ")) };
         self.paragraph(&format!("{}{of}.", look.subject), 0);
+    }
+
+    /// What the host did, whatever was found.
+    fn activity(&mut self, diagnosis: &Diagnosis) {
+        let Activity { busy_share, kernel_share, iowait_share, kernel_work, programs, .. } = &diagnosis.look.activity;
+        let mut cpus: Vec<String> = Vec::new();
+        cpus.extend(busy_share.map(|share| format!("{} busy", words::percent(share))));
+        let busy = busy_share.is_some_and(|share| share > 0.0);
+        cpus.extend(
+            kernel_share.filter(|_| busy).map(|share| format!("{} of that in the kernel", words::percent(share))),
+        );
+        let waits = iowait_share.filter(|share| *share >= NOTEWORTHY_WAIT);
+        cpus.extend(waits.map(|share| format!("{} idle for want of a disk", words::percent(share))));
+        let mut said = cpus.join(", ");
+        if !kernel_work.is_empty() {
+            let work: Vec<String> =
+                kernel_work.iter().map(|work| format!("{} {}", work.what, words::percent(work.share))).collect();
+            said.push_str(&format!("; of all samples {}", work.join(", ")));
+        }
+        let is_mostly_kernel = busy_share.zip(*kernel_share).is_some_and(|(busy, kernel)| busy * kernel >= 0.5);
+        if is_mostly_kernel && diagnosis.findings.is_empty() {
+            said.push_str(". None of it counts as trouble with memory");
+        }
+        let Activity { free_bytes, page_cache_bytes, scanned_pages, .. } = &diagnosis.look.activity;
+        let mut memory: Vec<String> = Vec::new();
+        memory.extend(free_bytes.map(|bytes| format!("{} free", words::bytes(bytes))));
+        memory.extend(page_cache_bytes.map(|bytes| format!("{} in the page cache", words::bytes(bytes))));
+        memory
+            .extend(scanned_pages.map(|pages| format!("{} pages a second scanned to free more", words::number(pages))));
+        if !said.is_empty() || !memory.is_empty() || !programs.is_empty() {
+            self.line("");
+        }
+        for (label, text) in [("CPUs", said), ("Busiest", who(programs)), ("Memory", memory.join(", "))] {
+            if !text.is_empty() {
+                self.labelled(label, &text);
+            }
+        }
+    }
+
+    /// A line for each of several findings: how severe, what, and what to try first.
+    fn overview(&mut self, findings: &[Finding]) {
+        if findings.len() < 2 {
+            return;
+        }
+        self.line("");
+        for (place, finding) in findings.iter().enumerate() {
+            let first = finding.change.as_ref().and_then(|change| {
+                let setting = change.settings.first()?;
+                let (from, to) = arrow(change.scope, setting);
+                Some(format!(": {}{}", printable(&from), printable(&to)))
+            });
+            let number = format!("{:>3}. ", place + 1);
+            let text = format!("{:<7}{} ({})", finding.severity.word(), finding.title, finding.id);
+            let blanks = " ".repeat(number.width() + 7);
+            // A setting that does not fit beside its finding stands below it, whole.
+            let first = first.unwrap_or_default();
+            if number.width() + text.width() + first.width() <= self.columns() {
+                self.line(&format!("{number}{}{first}", printable(&text)));
+            } else {
+                self.out.push_str(&wrap(&printable(&text), self.columns(), &number, &blanks));
+                if !first.is_empty() {
+                    self.line(&format!("{blanks}{}", first.trim_start_matches(": ")));
+                }
+            }
+        }
     }
 
     fn finding(&mut self, place: usize, finding: &Finding) {

@@ -2,8 +2,8 @@
 
 use super::conf::argument;
 use crate::finding::document::{
-    Compare, Confidence, Cost, Diagnosis, Evidence, Finding, LookView, MissingView, NotDecided, NotFound, OriginView,
-    Quantity, SCHEMA, Severity, Tier, TierView,
+    Activity, Compare, Confidence, Cost, Diagnosis, Evidence, Finding, LookView, MissingView, NotDecided, NotFound,
+    OriginView, Quantity, SCHEMA, Severity, Tier, TierView,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
 use std::cmp::Reverse;
@@ -207,6 +207,7 @@ pub(super) fn look(subject: &str, seconds: f64, tier: Tier, words: String) -> Lo
         cpus: None,
         memory_bytes: None,
         tiers: vec![TierView { tier, looked: true, words }],
+        activity: Activity::default(),
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("removed groups that are kept, for each that lives", 2.0, Number),
         Threshold::at_least("memory groups beyond those of any other controller", 5_000.0, Number),
         Threshold::at_least("memory kept for each CPU", 0.02, Fraction),
+        Threshold::at_least("memory of descriptors of object caches", (128u64 << 20) as f64, Bytes),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -53,6 +54,9 @@ pub(super) const RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let dying = look.level(&signal::CGROUPS_DYING);
+    if let Some(verdict) = by_caches(case) {
+        return verdict;
+    }
     if !look.has(&signal::CGROUPS_DYING) && !of_v1(look).is_empty() {
         return by_controllers(case);
     }
@@ -75,6 +79,32 @@ fn judge(case: &Case<'_>) -> Verdict {
             &format!("{} control groups were removed and are still kept, beside {live} that live.", mean(&many)),
         );
     })
+}
+
+/// From 3.8 to 5.8 each group of memory had object caches of its own (`mm/slab_common.c`, `memcg_create_kmem_cache`), and kept them when it was
+/// removed: a table of caches then has a million descriptors where a host has some hundred. `None`: it has not, or groups are counted.
+fn by_caches(case: &Case<'_>) -> Option<Verdict> {
+    const SOURCE: &str = "import slab_cache";
+    let look = case.look;
+    if look.has(&signal::CGROUPS_DYING) {
+        return None;
+    }
+    let is_descriptors = |(labels, _): &(&str, Track)| super::super::look::label(labels, "cache") == Some("kmem_cache");
+    let (_, held) = look.each_level(&signal::SLAB_CACHES).into_iter().find(is_descriptors)?;
+    let many = case.clause("memory of descriptors of object caches", SOURCE, held);
+    let symptom = case.lasting(&[&many]);
+    let hits = symptom.hits.clone();
+    let holds = hits.answers.contains(&Answer::Yes);
+    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        let held = many.value(&hits, case.windows()).map_or_else(|| "much memory".to_owned(), words::bytes);
+        draft.summary = format!(
+            "Descriptors of object caches alone take {held}: on kernels before 5.9 each control group has caches of its own, and many \
+             thousand groups live or were removed and are still kept."
+        );
+        draft.missing.push(look.missing(&signal::CGROUPS_DYING));
+    });
+    holds.then_some(verdict)
 }
 
 /// Controllers of version 1 and how many groups each has, living or not.

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("memory in no account", 0.10, Fraction),
         Threshold::at_least("memory in no account, bytes", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("memory on no list of pages, of a listing that lacks accounts", 0.50, Fraction),
         Threshold::at_least("memory in no account, growth per hour", 0.01, Fraction),
         Threshold::below("available memory", 0.10, Fraction),
     ],
@@ -110,9 +111,51 @@ fn growth(look: &Look) -> Option<f64> {
     (seconds >= LONG_ENOUGH).then(|| (last - first) / seconds * 3600.0)
 }
 
+/// What the head of `/proc/meminfo` says, which people post, where its accounts end before `Slab`: free pages and the lists of reclaim
+/// are all that programs and files have. `None`: the accounts are there, or the rest is not most of memory.
+fn by_lists(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let has = |signal: &signal::Quantity| look.has(signal);
+    let lacks_accounts = ACCOUNTS.iter().any(|(account, _, is_everywhere)| *is_everywhere && !has(account));
+    let lists = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE];
+    // Before 2.6 memory of programs was on no list.
+    let has_lists = look.settings.release().is_none_or(|release| release >= (2, 6, 0));
+    if !look.is_import || !lacks_accounts || !has_lists || !lists.into_iter().all(has) {
+        return None;
+    }
+    let less = |all: f64, part: f64| Some((all - part).max(0.0));
+    let on_lists = [&signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE, &signal::UNEVICTABLE, &signal::SLAB];
+    let known = on_lists.into_iter().filter(|signal| has(signal)).map(|signal| look.level(signal));
+    let mut rest = known.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    if has(&signal::HUGETLB_TOTAL) || has(&signal::HUGETLB_MEMORY) {
+        rest = rest.with(&huge(look), less);
+    }
+    let name = "memory on no list of pages, of a listing that lacks accounts";
+    let part = case.clause(name, "meminfo", look.share_of_memory(&rest));
+    let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
+    let symptom = case.lasting(&[&part, &bytes]);
+    let hits = symptom.hits.clone();
+    let holds = hits.answers.contains(&Answer::Yes);
+    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "{} of the memory ({}) is neither free nor on the lists of pages that programs and files have: the kernel holds it, in its \
+             caches, as huge pages set aside, or in no account. The listing ends before it says which.",
+            words::percent(part.value(&hits, case.windows()).unwrap_or(0.0)),
+            bytes.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
+        );
+        let missing = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !has(account));
+        draft.missing.extend(missing.map(|(account, ..)| look.missing(account)));
+    });
+    holds.then_some(verdict)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = by_lists(case) {
+        return verdict;
+    }
     let rest = rest(look);
     let part = case.clause("memory in no account", "meminfo", look.share_of_memory(&rest));
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);

@@ -17,6 +17,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in a group's limit", 0.05, Fraction),
         Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
         Threshold::at_least("processes killed at the limit of their group", 1.0, Number),
+        Threshold::at_least("in use, of the limit, in one reading", 0.97, Fraction),
+        Threshold::below("page cache that could go, of the limit, in one reading", 0.10, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -74,6 +76,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         let rate = |clause: &Clause| clause.track.mean_of_all(windows).unwrap_or(-1.0);
         rate(a).total_cmp(&rate(b))
     }) else {
+        if let Some(verdict) = by_reading(case) {
+            return verdict;
+        }
         // Without the groups' counters stacks and stalls can still show it.
         let (stacks, stalls) = measured(&Hits::always(Answer::Yes, windows.count));
         let share = stacks.share;
@@ -140,6 +145,59 @@ fn judge(case: &Case<'_>) -> Verdict {
         );
         where_the_host_has_room(case, draft);
     })
+}
+
+/// One reading of a group's files has no rate: that it is full, and of what, is all they say. A group that is full of page cache is as it
+/// should be; one that is full of what cannot be reclaimed is at its end. `None`: there is none such.
+fn by_reading(case: &Case<'_>) -> Option<Verdict> {
+    const NO_LIMIT: f64 = (1u64 << 60) as f64;
+    let look = case.look;
+    let of = |signal, labels: &str| {
+        look.each_level(signal).into_iter().find(|(other, _)| *other == labels).map(|(_, track)| track)
+    };
+    let full = |labels: &str, limit: &Track| {
+        let used = case.clause(
+            "in use, of the limit, in one reading",
+            "cgroup memory files",
+            of(&signal::CGROUP_USAGE, labels)?.share_of(limit),
+        );
+        let shared = of(&signal::CGROUP_SHARED, labels).unwrap_or_else(|| Track::constant(0.0, case.windows().count));
+        let files = of(&signal::CGROUP_FILE, labels)?.with(&shared, |files, shared| Some((files - shared).max(0.0)));
+        let files = case.clause(
+            "page cache that could go, of the limit, in one reading",
+            "cgroup memory.stat",
+            files.share_of(limit),
+        );
+        Some((used, files))
+    };
+    let limits = look.each_level(&signal::CGROUP_LIMIT).into_iter();
+    let limited =
+        limits.filter(|(_, limit)| look.is_import && limit.most().is_some_and(|most| most > 0.0 && most < NO_LIMIT));
+    let mut all = limited.filter_map(|(labels, limit)| Some((labels.to_owned(), full(labels, &limit)?)));
+    let (labels, (used, files)) = all.find(|(_, (used, files))| {
+        let holds = used.hits.and(&files.hits);
+        holds.answers.contains(&Answer::Yes)
+    })?;
+    let symptom = case.lasting(&[&used, &files]);
+    let hits = symptom.hits.clone();
+    let holds = hits.answers.contains(&Answer::Yes);
+    let name = label(&labels, "cgroup").unwrap_or("not told").to_owned();
+    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        let part = |clause: &Clause| clause.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::percent);
+        draft.summary = format!(
+            "A control group uses {} of its limit, and page cache that could go is {} of it: each of its allocations has to find something \
+             else to reclaim, or fails.",
+            part(&used),
+            part(&files),
+        );
+        draft.missing.push(look.missing(&signal::CGROUP_MAX));
+        if name != "not told" {
+            draft.who.push(Who { name, pid: None, share: None, of: "control group".to_owned() });
+        }
+        where_the_host_has_room(case, draft);
+    });
+    holds.then_some(verdict)
 }
 
 /// Then all waiting for memory is within the group.

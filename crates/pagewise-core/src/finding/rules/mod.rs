@@ -39,6 +39,7 @@ mod threads;
 mod tlb_bound;
 mod tlb_shootdowns;
 mod unevictable_memory;
+mod unexplained_memory_stalls;
 mod unexplained_system_time;
 mod watermark_boost;
 
@@ -95,5 +96,6 @@ pub const ALL: &[&Rule] = &[
     &kernel_memory_leak::RULE,
     &dying_cgroups::RULE,
     &measurement_caveat::RULE,
+    &unexplained_memory_stalls::RULE,
     &unexplained_system_time::RULE,
 ];

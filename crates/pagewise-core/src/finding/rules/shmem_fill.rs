@@ -39,12 +39,32 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Watermarks below which nothing is counted as available are less than this part of memory, twice
+/// (`si_mem_available`, `mm/show_mem.c`, 6.12).
+const NOT_COUNTED: f64 = 0.02;
+
+/// Shared memory in bytes. Of a listing that ends above `Shmem`, the least it can be: page cache that is not available is no file's.
+fn shared(look: &Look) -> (Track, &'static str) {
+    let has = |signal: &signal::Quantity| look.has(signal);
+    let can_be_told = has(&signal::CACHED) && has(&signal::MEM_AVAILABLE) && has(&signal::MEM_FREE);
+    let Some(memory) = look.memory().filter(|_| look.is_import && !has(&signal::SHMEM) && can_be_told) else {
+        return (look.level(&signal::SHMEM), "meminfo Shmem");
+    };
+    let level = |signal| look.level(signal);
+    let files = level(&signal::MEM_AVAILABLE)
+        .with(&level(&signal::MEM_FREE), |available, free| Some((available - free).max(0.0)));
+    let least =
+        level(&signal::CACHED).with(&files, |cached, files| Some((cached - files - NOT_COUNTED * memory).max(0.0)));
+    (least, "meminfo Cached, less MemAvailable beyond MemFree")
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let part = look.share_of_memory(&look.level(&signal::SHMEM));
+    let (shared, source) = shared(look);
+    let part = look.share_of_memory(&shared);
     let available = look.share_of_memory(&look.available());
-    let large = case.clause("shared memory and tmpfs", "meminfo Shmem", part.clone());
+    let large = case.clause("shared memory and tmpfs", source, part.clone());
     let short = case.clause("available memory", "meminfo MemAvailable", available.clone());
     let less = case.clause("available memory, while it grows", "meminfo MemAvailable", available);
     let growth = look.slope(&signal::SHMEM).zip(look.memory()).map(|(slope, memory)| slope / memory * 3600.0);

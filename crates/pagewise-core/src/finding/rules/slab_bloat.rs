@@ -14,6 +14,18 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
         Threshold::at_least("reclaimable slab", 0.25, Fraction),
         Threshold::at_least("slab of either kind", 0.25, Fraction),
+        Threshold::at_least(
+            "a cache that nothing reclaims, where memory's size is not known",
+            (4u64 << 30) as f64,
+            Bytes,
+        ),
+        Threshold::at_least(
+            "caches that nothing reclaims, where memory's size is not known",
+            (2u64 << 30) as f64,
+            Bytes,
+        ),
+        Threshold::at_least("of all caches, those that nothing reclaims", 0.60, Fraction),
+        Threshold::at_least("all caches, where memory's size is not known", (16u64 << 30) as f64, Bytes),
         Threshold::at_least("reclaimable slab, while such names pile up", 0.10, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
         Threshold::at_least("names of files that do not exist, more each second", 1_000.0, PerSecond),
@@ -131,10 +143,94 @@ impl Names {
     }
 }
 
+/// What no pressure on memory gives back, in bytes; where a listing has the sum and the rest, their difference.
+fn unreclaimable(look: &Look) -> Track {
+    let is_told = look.has(&signal::SLAB_UNRECLAIMABLE);
+    if is_told || !look.has(&signal::SLAB) || !look.has(&signal::SLAB_RECLAIMABLE) {
+        return look.level(&signal::SLAB_UNRECLAIMABLE);
+    }
+    let soft = look.level(&signal::SLAB_RECLAIMABLE);
+    look.level(&signal::SLAB).with(&soft, |all, soft| Some((all - soft).max(0.0)))
+}
+
+/// Whether the kernel gives objects of a cache back when it wants memory: names of files, inodes, blocks, and what file systems keep
+/// of files. A cache of another kind that is as large as this rule asks for is a leak, or something that a program asks for.
+fn is_reclaimed(cache: &str) -> bool {
+    const BEGINNINGS: [&str; 18] = [
+        "dentry",
+        "radix_tree_node",
+        "xa_node",
+        "maple_node",
+        "buffer_head",
+        "xfs_",
+        "nfs_",
+        "ext4_",
+        "ext3_",
+        "ext2_",
+        "btrfs_",
+        "zio_",
+        "dnode_t",
+        "dmu_buf",
+        "arc_buf",
+        "zfs_",
+        "ceph_",
+        "kernfs_node",
+    ];
+    cache.contains("inode") || BEGINNINGS.iter().any(|beginning| cache.starts_with(beginning))
+}
+
+/// What a table of caches alone says, where nobody knows how much memory there is. `None`: none of it is large on any host.
+fn by_caches(case: &Case<'_>) -> Option<Verdict> {
+    const SOURCE: &str = "import slab_cache";
+    let look = case.look;
+    let windows = case.windows();
+    let all: Vec<(&str, Track)> = look.each_level(&signal::SLAB_CACHES);
+    if look.memory().is_some() || all.is_empty() {
+        return None;
+    }
+    let none = || Track::constant(0.0, windows.count);
+    let named = all.iter().filter_map(|(labels, track)| Some((label(labels, "cache")?, track)));
+    let largest = named
+        .clone()
+        .filter(|(name, _)| !is_reclaimed(name))
+        .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
+    let kept = named.clone().filter(|(name, _)| !is_reclaimed(name)).fold(none(), |sum, (_, bytes)| sum.plus(bytes));
+    let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
+    let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
+    let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
+    let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
+    let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
+    let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
+    let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)));
+    let hits = symptom.hits.clone();
+    let holds = hits.answers.contains(&Answer::Yes);
+    symptom.evidence = [&kept, &most, &part, &sum].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
+        draft.summary = format!("The kernel's caches hold {}.", bytes(&sum));
+        let caches = self::largest(look, &hits);
+        if let Some((name, size)) = caches
+            .iter()
+            .find(|(name, _)| !is_reclaimed(name))
+            .filter(|_| kept.evidence(&hits, windows).holds == Some(true))
+        {
+            draft.summary.push_str(&format!(" {} of it is {name}, which nothing gives back.", words::bytes(*size)));
+        }
+        let line = |(name, bytes): &(String, f64)| said(SOURCE, &format!("cache {name}"), Some(*bytes), Bytes);
+        draft.evidence.extend(caches.iter().map(line));
+        draft.missing.push(look.missing(&signal::MEM_TOTAL));
+    });
+    holds.then_some(verdict)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let hard = look.share_of_memory(&look.level(&signal::SLAB_UNRECLAIMABLE));
+    if let Some(verdict) = by_caches(case) {
+        return verdict;
+    }
+    let hard = look.share_of_memory(&unreclaimable(look));
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
     let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());

@@ -226,3 +226,113 @@ fn a_kswapd_that_top_lists_is_named_from_half_a_core_on() {
     assert!(must_find(&screen(66.1), "kswapd-saturation").summary.contains("66 % of a core"));
     assert!(found(&ask(&screen(5.0)), "kswapd-saturation").is_none());
 }
+
+/// A table of `slabtop -o` whose largest cache is this one, of so many KiB.
+fn slabtop(cache: &str, kib: u64) -> Imported {
+    let total = kib + 2_000_000;
+    imported(
+        Kind::Slab,
+        &format!(
+            " Active / Total Size (% used)       : {total}.00K / {total}.00K (99.5%)\n\n  \
+             OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME\n\
+             734506368 734506368 100%    0.06K 11476662       64  {kib}K {cache}\n\
+             328160  80830  24%    0.50K  10255       32    1640800K dentry\n"
+        ),
+    )
+}
+
+#[test]
+fn a_cache_that_nothing_reclaims_is_told_without_the_size_of_memory() {
+    let leak = must_find(&slabtop("kmalloc-64", 45_906_648), "slab-bloat");
+    assert!(
+        leak.confidence == Confidence::Low && leak.summary.contains("kmalloc-64, which nothing gives back"),
+        "{leak:?}"
+    );
+    // As large, and the kernel gives it back; a small one of either kind.
+    for (cache, gib) in [("dentry", 9), ("xfs_inode", 9), ("kmalloc-64", 2)] {
+        let asked = ask(&slabtop(cache, gib << 20));
+        assert!(!ids(&asked).contains(&"slab-bloat"), "{cache}: {:?}", ids(&asked));
+        assert!(asked.not_decided.iter().any(|rule| rule.id == "slab-bloat"), "{cache}: it may be much of that host");
+    }
+}
+
+#[test]
+fn a_million_descriptors_of_caches_are_those_of_control_groups() {
+    must_find(&slabtop("kmem_cache", 441_832), "dying-cgroups");
+    assert!(!ids(&ask(&slabtop("kmem_cache", 512))).contains(&"dying-cgroups"));
+}
+
+#[test]
+fn what_sreclaimable_leaves_of_slab_cannot_be_reclaimed() {
+    let meminfo = "MemTotal:       132178760 kB\nMemFree:        26320148 kB\nCached:         34183672 kB\nSlab:           67326708 kB\n\
+                   SReclaimable:    1737252 kB\n";
+    let bloat = must_find(&imported(Kind::Proc, meminfo), "slab-bloat");
+    assert!(bloat.summary.contains("50 % of it cannot be reclaimed"), "{}", bloat.summary);
+}
+
+#[test]
+fn the_head_of_meminfo_tells_what_the_kernel_holds_and_what_tmpfs_does() {
+    let held = "MemTotal:  4024644 kB\nMemFree:  173504 kB\nBuffers:  13532 kB\nCached:  20672 kB\nActive:  7128 kB\nInactive:  38660 kB\n\
+                Unevictable:  0 kB\n";
+    let leak = must_find(&imported(Kind::Proc, held), "kernel-memory-leak");
+    assert!(leak.confidence == Confidence::Low && leak.missing.len() > 3, "{leak:?}");
+    let used = held.replace("Active:  7128", "Active:  2700000").replace("Inactive:  38660", "Inactive:  900000");
+    must_not_decide(&imported(Kind::Proc, &used), "kernel-memory-leak");
+
+    let tmpfs = "MemTotal:  8051520 kB\nMemFree:  222960 kB\nMemAvailable:  367088 kB\nBuffers:  26116 kB\nCached:  5718484 kB\n";
+    let fill = must_find(&imported(Kind::Proc, tmpfs), "shmem-fill");
+    assert!(fill.evidence.iter().any(|line| line.source.contains("less MemAvailable")), "{fill:?}");
+    let files = tmpfs.replace("MemAvailable:  367088", "MemAvailable:  5367088");
+    assert!(!ids(&ask(&imported(Kind::Proc, &files))).contains(&"shmem-fill"));
+}
+
+#[test]
+fn waiting_for_memory_that_nothing_explains_is_called_that() {
+    let pressure = |some: &str| {
+        let text = format!(
+            "$ cat /proc/pressure/memory\nsome avg10={some} avg60={some} avg300={some} total=3559632828\n\
+             full avg10=1.59 avg60=1.06 avg300=1.38 total=3300487258\n"
+        );
+        imported(Kind::Proc, &text)
+    };
+    let stalls = must_find(&pressure("68.52"), "unexplained-memory-stalls");
+    assert!(stalls.summary.contains("69 % of the time"), "{}", stalls.summary);
+    must_not_find(&pressure("2.00"), "unexplained-memory-stalls");
+    // sar says the same, and that programs reclaim.
+    let explained = ask(&sar(5_000.0, 0.0, 0.0, 30.0));
+    assert!(ids(&explained).contains(&"direct-reclaim-stalls"), "{:?}", ids(&explained));
+    assert!(!ids(&explained).contains(&"unexplained-memory-stalls"), "{:?}", ids(&explained));
+}
+
+#[test]
+fn a_group_at_its_limit_is_told_by_the_account_of_it_alone() {
+    let log = "[ 6971.999289] memory: usage 1048576kB, limit 1048576kB, failcnt 38707874\n";
+    must_find(&imported(Kind::KernelLog, log), "memcg-limit-thrash");
+}
+
+#[test]
+fn dstat_lets_the_same_rules_decide_as_vmstat() {
+    let mut text =
+        "$ dstat -cmsgy 1\n----total-cpu-usage---- ------memory-usage----- ----swap--- ---paging-- ---system--\n\
+                    usr sys idl wai hiq siq| used  buff  cach  free| used  free|  in   out | int   csw\n"
+            .to_owned();
+    for _ in 0..60 {
+        text += " 20  25  30  24   0   1|15.2G 1024k   60M   90M|3072M 1024M|  16M   18M|  30k   50k\n";
+    }
+    must_find(&imported(Kind::Dstat, &text), "swap-thrash");
+}
+
+#[test]
+fn a_group_that_is_full_of_what_cannot_be_reclaimed_is_told_by_one_reading_and_one_full_of_page_cache_is_not() {
+    let group = |cache: u64| {
+        let text = format!(
+            "# cat /sys/fs/cgroup/memory/job/memory.limit_in_bytes\n1073741824\n# cat /sys/fs/cgroup/memory/job/memory.usage_in_bytes\n\
+             1073700864\n# cat /sys/fs/cgroup/memory/job/memory.stat\ncache {cache}\nrss 3411968\ntotal_cache {cache}\ntotal_rss 3411968\n\
+             total_shmem 0\n"
+        );
+        imported(Kind::Proc, &text)
+    };
+    let full = must_find(&group(139_264), "memcg-limit-thrash");
+    assert!(full.confidence == Confidence::Low && full.who.iter().any(|who| who.name == "/job"), "{full:?}");
+    assert!(!ids(&ask(&group(900_000_000))).contains(&"memcg-limit-thrash"), "page cache can go");
+}

@@ -107,7 +107,7 @@ fn text(of: Text, judged: Option<&Judged>, unseen: &[(String, String)], pen: &Pe
     let style = Wanted { color: false, width, unicode: pen.wanted.unicode };
     let said = judged.map(|judged| judged.said.as_ref());
     let text = match (of, said) {
-        (Text::Findings, Some(Ok(diagnosis))) => findings::text(diagnosis, style),
+        (Text::Findings, Some(Ok(diagnosis))) => findings::text_of_screen(diagnosis, style),
         (Text::Findings, Some(Err(why))) => return pen.wrapped(why),
         (Text::Caveats, said) if said.is_some() || !unseen.is_empty() => {
             let none = || "Nothing here makes the numbers less true than they look.".to_owned();

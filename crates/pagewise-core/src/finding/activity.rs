@@ -1,0 +1,57 @@
+//! What a host did over a look, whatever was found: a host whose CPUs are all busy is told with what, also where none of it is
+//! trouble with memory.
+
+use super::document::{Activity, Who, Work};
+use super::families::ENOUGH_SAMPLES;
+use super::look::{Hits, Look};
+use super::processes::By;
+use super::signal;
+
+/// Work of the kernel below this part of the samples is not listed.
+const LEAST_SHARE: f64 = 0.02;
+/// As many kinds of work as are listed.
+const MOST_WORK: usize = 3;
+
+/// The means of it all.
+pub(super) fn of(look: &Look) -> Activity {
+    let windows = &look.windows;
+    let iowait = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    Activity {
+        busy_share: look.busy_share().mean_of_all(windows),
+        kernel_share: look.system_share().mean_of_all(windows),
+        iowait_share: iowait.mean_of_all(windows),
+        kernel_work: kernel_work(look),
+        programs: programs(look),
+        free_bytes: look.level(&signal::MEM_FREE).mean_of_all(windows),
+        page_cache_bytes: look.level(&signal::PAGE_CACHE).mean_of_all(windows),
+        scanned_pages: look.rate(&signal::SCANNED).mean_of_all(windows),
+    }
+}
+
+fn kernel_work(look: &Look) -> Vec<Work> {
+    // Leaves of a profile without callers say where CPUs were, and not what for.
+    let profile = look.profile.as_ref().filter(|profile| !profile.is_flat());
+    let Some(profile) = profile.filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES) else { return Vec::new() };
+    let known = profile.kernel_work().into_iter().filter(|(_, share)| *share >= LEAST_SHARE);
+    let words = |(family, share): (Option<super::families::Family>, f64)| Work {
+        what: family.map_or("other work", |family| family.words()).to_owned(),
+        share,
+    };
+    known.map(words).take(MOST_WORK).collect()
+}
+
+fn programs(look: &Look) -> Vec<Who> {
+    let enough = look.profile.as_ref().filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES);
+    let shares = match (enough, &look.processes) {
+        (Some(profile), _) => profile.busiest(),
+        (None, Some(processes)) => processes.leaders(By::CpuTime, &Hits::default(), &look.windows, None).0,
+        (None, None) => Vec::new(),
+    };
+    let who = |share: super::families::Share| Who {
+        name: share.comm,
+        pid: share.pid,
+        share: Some(share.share),
+        of: "CPU time".to_owned(),
+    };
+    shares.into_iter().map(who).collect()
+}

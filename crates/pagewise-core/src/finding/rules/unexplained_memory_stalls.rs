@@ -1,0 +1,84 @@
+//! Tasks wait for memory, and nothing at hand says for what of it. Judged after all that would.
+
+use super::super::rule::Step;
+use super::prelude::*;
+
+/// Findings that explain waiting for memory by themselves.
+const EXPLAIN: [&str; 15] = [
+    "compaction-storm",
+    "kswapd-saturation",
+    "direct-reclaim-stalls",
+    "memcg-limit-thrash",
+    "swap-thrash",
+    "fragmentation",
+    "page-cache-thrash",
+    "swappiness-misuse",
+    "oom-risk",
+    "shmem-fill",
+    "slab-bloat",
+    "kernel-memory-leak",
+    "unevictable-memory",
+    "hugetlb-waste",
+    "watermark-boost",
+];
+
+pub(super) const RULE: Rule = Rule {
+    id: "unexplained-memory-stalls",
+    title: "Tasks wait for memory, and nothing says why",
+    meaning: "The kernel's pressure file says that tasks wait for memory: they reclaim it, read back what was reclaimed, or wait for \
+              swap. Which of these it is, and whose limit they met, the evidence at hand does not say.",
+    thresholds: &[
+        Threshold::at_least("time in which some task waited for memory", 0.10, Fraction),
+        Threshold::at_least("time in which every task waited for memory", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::PSI_MEMORY_SOME],
+    tiers: &[Tier::Counters],
+    rivals: &["direct-reclaim-stalls", "swap-thrash", "page-cache-thrash", "memcg-limit-thrash"],
+    changes: &[Step::advice(
+        "see what they wait for before changing anything: pagewise diagnose on the host, or record with stalls \
+         (pagewise record --stalls); the counters of /proc/vmstat twice, with a time between, tell reclaim, refaults and swap apart",
+    )],
+    counterindications: &[
+        "Pressure of a host counts what happens in control groups, too: a group at its limit shows here while the host has memory.",
+    ],
+    docs: &["Documentation/accounting/psi.rst"],
+    judge,
+};
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    let windows = case.windows();
+    // One reading of the file has its averages alone.
+    let waited = |total: &'static signal::Quantity, average: &'static signal::Quantity| {
+        let rate = look.rate(total);
+        let is_known = rate.values().iter().any(Option::is_some);
+        if is_known || !look.has(average) {
+            (rate, look.source_of(total))
+        } else {
+            (look.level(average), "pressure/memory avg60".to_owned())
+        }
+    };
+    let (some, source) = waited(&signal::PSI_MEMORY_SOME, &signal::IMPORTED_PSI_SOME);
+    let (full, source_of_full) = waited(&signal::PSI_MEMORY_FULL, &signal::IMPORTED_PSI_FULL);
+    let some = case.clause("time in which some task waited for memory", &source, some);
+    let full = case.clause("time in which every task waited for memory", &source_of_full, full);
+    let mut symptom = case.lasting(&[&some]);
+    let hits = symptom.hits.clone();
+    symptom.evidence.push(full.evidence(&hits, windows));
+    if let Some(id) = case.found.iter().find(|id| EXPLAIN.contains(id)).filter(|_| symptom.answer != Answer::No) {
+        return Verdict::NotFound(vec![said("findings", &format!("explained by {id}"), None, Number)]);
+    }
+    case.decide(symptom, Vec::new()).found(|draft| {
+        case.name(draft, By::MajorFaults);
+        draft.confidence = Some(Confidence::Low);
+        draft.cost.stalled_share = some.value(&hits, windows);
+        let part = |clause: &Clause| clause.value(&hits, windows).map(words::percent);
+        draft.summary = format!(
+            "Some task waited for memory {} of the time{}.",
+            part(&some).unwrap_or_else(|| "much".to_owned()),
+            part(&full).map_or_else(String::new, |full| format!(", every task {full}")),
+        );
+    })
+}
