@@ -12,7 +12,7 @@ BENCHES = overhead analyze recording jitter stacks top diagnose page hugepages
 FUZZ_SECONDS ?= 450
 
 help:
-	@echo "make demo       set up, build, and prove a THP policy on real Hadoop TeraSort"
+	@echo "make demo       set up, build; find, and prove a THP policy on a Java program and on real Hadoop TeraSort"
 	@echo "make test       every test, or those that NAME=… matches; lists what it skipped and why"
 	@echo "make test-java  of those, what is written in Java"
 	@echo "make test-spark the Spark plugin on every Spark and JDK it is for (a quarter of an hour); results go to bench/results/spark/"

@@ -173,7 +173,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__analyze)
-            opts="-v -h --value --compare --by --block --delimiter --direction --margin --alpha --format --counters --bootstrap --seed --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --value --compare --by --block --order --delimiter --direction --margin --alpha --format --counters --bootstrap --seed --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -193,6 +193,10 @@ _pagewise() {
                     ;;
                 --block)
                     COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
+                    return 0
+                    ;;
+                --order)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --delimiter)

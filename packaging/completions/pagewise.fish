@@ -380,6 +380,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l compare -d
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l by -d 'Factors whose levels are kept apart (a comparison leaves out its own)' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l block -d 'Whether blocks that hold both levels are used for the verdict: auto, or none' -r -f -a "auto\t'Where a column `block` says that levels recur within blocks; with a column `order`, pairs by the crossover'
 none\t'Values are compared as if nothing tied them together'"
+complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l order -d 'The column that says when each run was made: a number or a time [default: order, where there is one]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l delimiter -d 'What separates the fields: a character, or comma, semicolon, tab, space or pipe [default: as the header says]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l direction -d 'Which way is better: lower or higher' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l margin -d 'Smaller differences do not matter' -r

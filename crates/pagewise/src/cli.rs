@@ -1,6 +1,8 @@
 //! The command line. The verbs are listed in `commands/mod.rs`, each with its own arguments; those of all are in `global.rs`.
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod reference;
 
 use crate::commands::Verb;

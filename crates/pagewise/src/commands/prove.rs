@@ -138,10 +138,15 @@ const EXAMPLES: &str = "Examples:
   pagewise prove --a now --b vm.swappiness=1 --budget 20m -- spark-submit job.py
   pagewise prove --a thp.enabled=never --b thp.enabled=always \\
       --workload terasort:rows=1000000
+  pagewise prove --a now --b process.thp=never --metric rate --direction higher \\
+      -- ./service     (appends {\"name\":\"rate\",\"value\":12.5} to $PAGEWISE_METRICS)
   pagewise prove --aa now --pairs 10 -- ./job        (the host's noise floor)
   pagewise prove --live --a now --b thp.defrag=madvise --block 30s --pairs 8
   pagewise prove --live --a now --b vm.swappiness=1 --pid 4711 --budget 20m \\
-      --metric 'regex:took=([0-9.]+):/var/log/job.log'";
+      --metric 'regex:took=([0-9.]+):/var/log/job.log'
+
+--pairs takes 4 and more. Below 7 the randomisation test has too few orders to reach
+5 %, and the verdict rests on the t interval alone.";
 
 /// Runs the verb.
 pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure> {
@@ -588,6 +593,14 @@ fn conclusion_word(conclusion: Conclusion) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagewise_core::stats::randomisation;
+
+    #[test]
+    fn the_help_names_the_fewest_pairs_there_are() {
+        let enough = randomisation::fewest_pairs(0.05);
+        assert!(EXAMPLES.contains(&format!("takes {} and more", order::FEWEST_PAIRS)), "{EXAMPLES}");
+        assert!(EXAMPLES.contains(&format!("Below {enough} the")), "{enough}");
+    }
 
     #[test]
     fn a_workload_whose_name_has_a_colon_is_told_from_its_arguments() {

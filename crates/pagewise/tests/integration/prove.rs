@@ -135,6 +135,24 @@ fn a_metric_of_the_users_own_is_compared() {
     }
 }
 
+/// The first thing a reader of the guide tries.
+#[test]
+fn the_example_in_java_says_its_rate_and_is_compared_by_it() {
+    requires!(javac);
+    let desk = Desk::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/CachedLookups.java");
+    let compiled = Command::new("javac").arg("-d").arg(desk.path("lookups")).arg(source).output().unwrap();
+    assert_exit(&compiled, 0);
+    let asked = "--a off:jvm.UseTransparentHugePages=false --b on:jvm.UseTransparentHugePages=true --metric rate --direction \
+                 higher --pairs 4 --steal-limit 100% --name rates -- java -Xms64m -Xmx64m -cp lookups CachedLookups 16 0.1";
+    let output = desk.run(&asked.split_whitespace().collect::<Vec<_>>());
+    assert_exit(&output, 0);
+    // Standard error is no terminal here: a line for each run, with what is compared.
+    assert!(stderr(&output).contains(" lookups/s"), "{}", stderr(&output));
+    let metric = &desk.analysis("rates.trial")["metrics"][0];
+    assert_eq!((&metric["unit"], &metric["direction"]), (&"lookups/s".into(), &"higher".into()));
+}
+
 #[test]
 fn a_job_that_fails_in_one_arm_cannot_win_there() {
     let desk = Desk::new();

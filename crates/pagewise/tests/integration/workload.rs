@@ -147,7 +147,7 @@ fn java_17(dir: &Path) {
 fn set_up_is_silent_where_nothing_is_missing() {
     let (path, java) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     java_17(java.path());
-    programs(path.path(), &[("rustc", "rustc 1.89.0 (x)"), ("cc", ""), ("mvn", "")]);
+    programs(path.path(), &[("rustc", "rustc 1.89.0 (x)"), ("cc", ""), ("javac", ""), ("mvn", "")]);
     assert_eq!(setup(path.path(), "demo", java.path()), (Some(0), String::new()));
 }
 
