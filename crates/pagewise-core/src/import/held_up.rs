@@ -149,6 +149,11 @@ impl HeldUp {
             return true;
         }
         if let Some((comm, pid)) = listed(text) {
+            // A report of a hung task goes on with the same line as a list.
+            let is_told = |task: &Task| task.pid == pid && task.sure.is_empty() && task.unsure.is_empty();
+            if self.open.as_ref().is_some_and(is_told) {
+                return true;
+            }
             self.finish_one();
             self.in_other = false;
             self.open = Some(Task { at, comm: comm.to_owned(), pid, ..Task::default() });

@@ -580,6 +580,24 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
     }
 
     #[test]
+    fn a_hung_task_keeps_its_time_though_its_report_goes_on_like_a_list_of_tasks() {
+        for line in [
+            "task:java            state:D stack:    0 pid: 4711 ppid:     1 flags:0x00004000",
+            "java            D ffff88011fd93100     0  4711      1 0x00000000",
+        ] {
+            let text = format!(
+                "[  242.1] INFO: task java:4711 blocked for more than 120 seconds.\n[  242.1]       Not tainted 5.15.0 #1\n\
+                 [  242.1] \"echo 0 > /proc/sys/kernel/hung_task_timeout_secs\" disables this message.\n[  242.1] {line}\n\
+                 [  242.1] Call Trace:\n[  242.1]  shrink_node+0x1/0x2\n[  242.1]  do_try_to_free_pages+0x1/0x2\n"
+            )
+            .replace("242.1", "242.100000");
+            let listing = super::super::parse(Kind::KernelLog, &text, &Default::default()).unwrap();
+            let [(from, to, row)] = listing.stalls.as_slice() else { panic!("{:?}", listing.stalls) };
+            assert_eq!((to - from, row.pid, row.outcome.as_str()), (120 * SECOND, 4711, ""), "{line}");
+        }
+    }
+
+    #[test]
     fn stacks_that_somebody_had_printed_name_what_a_task_is_in() {
         let asked = "[  215.645240] s2disk          D ffff88011fd93100     0  3323   3261 0x00000000\n\
                      [  215.645240] Call Trace:\n\
