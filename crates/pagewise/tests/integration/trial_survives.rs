@@ -113,8 +113,18 @@ impl Trial {
         let words = self.words();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut command = self.command(&words);
-        command.env("PAGEWISE_TEST_PAUSE", pauses).stdout(Stdio::null()).stderr(Stdio::null());
+        let said = fs::File::create(self.said()).expect("room");
+        command.env("PAGEWISE_TEST_PAUSE", pauses).stdout(Stdio::null()).stderr(said);
         command.spawn().expect("pagewise starts")
+    }
+
+    fn last_words(&self) -> String {
+        format!("It has {:?} and said: {}", self.states(), fs::read_to_string(self.said()).unwrap_or_default())
+    }
+
+    /// Where what the engine says goes.
+    fn said(&self) -> PathBuf {
+        self.folder.path().join("said")
     }
 
     fn run(&self, words: &[&str]) -> Output {
@@ -163,6 +173,32 @@ impl Trial {
     }
 }
 
+/// Ends a test whose engine hangs. An engine that waits for a disk that the rest of the machine keeps busy is slow and hangs not: before
+/// each of its points it may wait for as long as its gate does.
+struct Patience<'a> {
+    trial: &'a Trial,
+    states: Option<Vec<State>>,
+    since: Instant,
+}
+
+impl<'a> Patience<'a> {
+    /// Longer than the gate waits, for the point that is under way.
+    const LONGEST: Duration = Duration::from_secs(90);
+
+    fn with(trial: &'a Trial) -> Patience<'a> {
+        Patience { trial, states: None, since: Instant::now() }
+    }
+
+    fn check(&mut self, awaited: &str) {
+        let states = self.trial.states();
+        if states != self.states {
+            self.states = states;
+            self.since = Instant::now();
+        }
+        assert!(self.since.elapsed() < Self::LONGEST, "{awaited}: nothing moves. {}", self.trial.last_words());
+    }
+}
+
 /// Whatever is mounted below a folder.
 fn mounts_below(folder: &Path) -> Vec<String> {
     let mounts = Root::live().read("/proc/self/mountinfo").expect("readable");
@@ -197,13 +233,13 @@ fn kill_once(trial: &Trial, aim: Phase, dice: &mut Dice) -> Option<Phase> {
     };
     let leftovers = trial.leftovers();
     let mut owner = trial.go_on(pauses);
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut patience = Patience::with(trial);
     let mut seen = None;
     loop {
         if owner.try_wait().expect("our child").is_some() {
             return None;
         }
-        assert!(Instant::now() < deadline, "{aim:?} never began; last seen: {seen:?}");
+        patience.check(&format!("{aim:?} is awaited, {seen:?} was seen last"));
         seen = trial.phase(&leftovers);
         if seen == Some(aim) {
             break;
@@ -342,9 +378,10 @@ fn a_trial_that_is_killed_at_any_moment_loses_nothing_and_doubles_nothing() {
 fn interrupted() -> Trial {
     let trial = Trial::new(0);
     let mut owner = trial.go_on("");
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut patience = Patience::with(&trial);
     while trial.states().is_none_or(|states| states.iter().filter(|state| **state == State::Done).count() < 2) {
-        assert!(Instant::now() < deadline && owner.try_wait().expect("our child").is_none(), "it runs");
+        patience.check("two runs are awaited");
+        assert!(owner.try_wait().expect("our child").is_none(), "it ended early. {}", trial.last_words());
         std::thread::sleep(Duration::from_millis(5));
     }
     kill(owner.id(), rustix::process::Signal::INT);
@@ -373,9 +410,9 @@ fn looks_before_the_end_edits_and_second_engines_are_refused_and_nothing_is_lost
     assert!(String::from_utf8_lossy(&status.stdout).contains("of 12 runs done"));
 
     let mut first = trial.go_on("");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut patience = Patience::with(&trial);
     while trial.states().is_none_or(|states| !states.contains(&State::Running)) {
-        assert!(Instant::now() < deadline, "it never ran on");
+        patience.check("it must run on");
         std::thread::sleep(Duration::from_millis(5));
     }
     let second = trial.run(&["trial", "resume", &path, "--data", "data"]);
