@@ -9,7 +9,6 @@ use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Quantity, Severity, Tier, Who};
 use super::look::Hits;
 use super::words;
-use crate::import::SEEN;
 use crate::recording::StallKind;
 
 /// What names a rule, and the words for it.
@@ -34,11 +33,11 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Some(stalled) = case.stalled(*kind, &all) else { return verdict };
     let longest = stalled.durations.longest() as f64 * 1e-9;
     // Stacks that somebody had printed say that it is so now, and nothing of how long.
-    let is_seen = longest < LONG && stalled.outcomes.iter().any(|(outcome, _)| outcome == SEEN);
+    let is_seen = longest < LONG && stalled.seen > 0;
     if longest < LONG && !is_seen {
         return verdict;
     }
-    let tasks = stalled.durations.count();
+    let tasks = if is_seen { stalled.seen } else { stalled.durations.count() };
     let source = format!("stalls: {}", kind.word().replace('_', " "));
     let mut shown = vec![said(&source, "how often", Some(tasks as f64), Quantity::Number)];
     if !is_seen {
@@ -46,8 +45,9 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     }
     let seen = evidence.iter().filter(|line| line.value.is_some() && line.source != source);
     shown.extend(seen.cloned());
-    let of = format!("time held up by {}", kind.word().replace('_', " "));
-    let who = stalled.who.iter().map(|share| Who {
+    let of = format!("{} by {}", if is_seen { "tasks held up" } else { "time held up" }, kind.word().replace('_', " "));
+    let who = if is_seen { &stalled.seen_who } else { &stalled.who };
+    let who = who.iter().map(|share| Who {
         name: if share.comm.is_empty() { "a process without a name".to_owned() } else { share.comm.clone() },
         pid: share.pid.filter(|pid| *pid != 0),
         share: Some(share.share),

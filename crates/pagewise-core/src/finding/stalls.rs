@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::families::{Share, shares};
 use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
+use crate::import::SEEN;
 use crate::recording::{Durations, Gap, StallKind, StallRow};
 use std::collections::BTreeMap;
 
@@ -29,6 +30,10 @@ pub struct Stalled {
     pub worst_process_seconds: f64,
     /// Order of most of the time, where the kernel says it.
     pub order: Option<u8>,
+    /// Tasks whose stack was printed while they were in it: nothing says for how long, so they are in none of the times.
+    pub seen: u64,
+    /// Who they were.
+    pub seen_who: Vec<Share>,
     /// How they ended, with their part of the time, the most first.
     pub outcomes: Vec<(String, f64)>,
     /// For how long anybody looked.
@@ -58,7 +63,17 @@ impl StallsSeen {
         let mut by_pid: BTreeMap<u32, u64> = BTreeMap::new();
         let mut by_order: BTreeMap<u8, u64> = BTreeMap::new();
         let mut by_outcome: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
-        for row in self.rows.iter().filter(inside) {
+        let mut by_seen: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
+        let (seen, timed): (Vec<&StallRow>, Vec<&StallRow>) =
+            self.rows.iter().filter(inside).partition(|row| row.outcome == SEEN);
+        for row in seen {
+            let count = row.durations.count();
+            stalled.seen = stalled.seen.saturating_add(count);
+            let named = by_seen.entry((&row.comm, Some(row.pid).filter(|_| !row.comm.is_empty()))).or_default();
+            *named = named.saturating_add(count);
+        }
+        stalled.seen_who = shares(by_seen);
+        for row in timed {
             let total = row.durations.total();
             let add = |sum: &mut u64| *sum = sum.saturating_add(total);
             stalled.durations.merge(&row.durations);

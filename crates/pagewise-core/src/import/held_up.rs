@@ -81,26 +81,29 @@ pub(super) fn allocation_stall(text: &str) -> Option<(&str, u64, u8)> {
     Some((comm, milliseconds.parse().ok()?, order.parse().ok().filter(|order| *order < 64)?))
 }
 
-/// A task in a list of them: `task:java  state:D stack:0 pid:7 ppid:1 flags:0x0` (5.15 and later), and before
-/// `java  D ffff88011fd93100  0  7  1 0x00000000`: who.
-pub(super) fn listed(text: &str) -> Option<(&str, u32)> {
+/// A task in a list of them: `task:java  state:D stack:0 pid:7 ppid:1 flags:0x0` (5.10 and later); `java  D    0   7   1 0x0` (4.14 to
+/// 5.9), and before with an address, or `running task`, behind the state: who.
+pub(super) fn listed(text: &str) -> Option<(String, u32)> {
     if let Some(rest) = text.strip_prefix("task:") {
         let (comm, behind) = rest.split_once(" state:").or_else(|| rest.split_once("state:"))?;
         let pid = behind.split_once("pid:")?.1.split_whitespace().next()?;
-        return Some((comm.trim(), pid.parse().ok()?));
+        return Some((comm.trim().to_owned(), pid.parse().ok()?));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [comm @ .., state, place, _stack, pid, parent, flags] = words.as_slice() else { return None };
+    let [before @ .., stack, pid, parent, flags] = words.as_slice() else { return None };
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_place = *place == "running"
-        || (place.len() >= 8 && place.trim_start_matches("0x").bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let is_task = matches!(*state, "R" | "S" | "D" | "T" | "t" | "I" | "K" | "W" | "P")
-        && is_place
-        && is_number(pid)
-        && is_number(parent)
-        && flags.starts_with("0x");
-    let [comm] = comm else { return None };
-    is_task.then(|| Some((*comm, pid.parse().ok()?)))?
+    if !flags.starts_with("0x") || ![stack, pid, parent].into_iter().all(|word| is_number(word)) {
+        return None;
+    }
+    let is_address = |word: &str| word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let before = match before {
+        [before @ .., "running", "task"] | [before @ .., "running"] => before,
+        [before @ .., place] if is_address(place) => before,
+        before => before,
+    };
+    let [comm @ .., state] = before else { return None };
+    let is_state = matches!(*state, "R" | "S" | "D" | "T" | "t" | "I" | "K" | "W" | "P" | "X" | "Z");
+    (is_state && !comm.is_empty()).then(|| Some((comm.join(" "), pid.parse().ok()?)))?
 }
 
 /// A function of a trace with nothing else in its line: `[<ffffffff810c22fd>] ? pageout+0x130/0x232 [module]`.
@@ -156,8 +159,14 @@ impl HeldUp {
             }
             self.finish_one();
             self.in_other = false;
-            self.open = Some(Task { at, comm: comm.to_owned(), pid, ..Task::default() });
+            self.open = Some(Task { at, comm, pid, ..Task::default() });
             return true;
+        }
+        // What was asked for by hand begins anew.
+        if text.starts_with("sysrq: ") || text.starts_with("SysRq : ") {
+            self.finish_one();
+            self.in_other = false;
+            return false;
         }
         if is_other(text) {
             self.finish_one();
@@ -200,8 +209,8 @@ impl HeldUp {
                 let length = task.seconds.unwrap_or(1).min(LONGEST).saturating_mul(SECOND as u64);
                 let is_seen = task.seconds.is_none();
                 let Task { at, comm, pid, order, .. } = task;
-                self.push(at, kind, &comm, pid, length, order);
-                if let Some((.., row)) = self.rows.last_mut().filter(|_| is_seen) {
+                let is_new = self.push(at, kind, &comm, pid, length, order);
+                if let Some((.., row)) = self.rows.last_mut().filter(|_| is_new && is_seen) {
                     SEEN.clone_into(&mut row.outcome);
                 }
             }
@@ -210,16 +219,17 @@ impl HeldUp {
         }
     }
 
-    fn push(&mut self, at: i64, kind: StallKind, comm: &str, pid: u32, length: u64, order: Option<u8>) {
+    /// Whether it was not told before.
+    fn push(&mut self, at: i64, kind: StallKind, comm: &str, pid: u32, length: u64, order: Option<u8>) -> bool {
         if self.rows.len() >= MOST_TASKS {
-            return;
+            return false;
         }
         let length = i64::try_from(length.min(LONGEST * SECOND as u64)).unwrap_or(0);
         // It is told again while it stays so, with the same length or with all of it.
         let before = self.told.get(&pid).copied().filter(|_| pid != 0).unwrap_or(i64::MIN);
         let from = at.saturating_sub(length).max(before);
         if from >= at {
-            return;
+            return false;
         }
         self.told.insert(pid, at);
         let mut durations = Durations::default();
@@ -227,6 +237,7 @@ impl HeldUp {
         let row =
             StallRow { from: 0, to: 0, kind, pid, comm: comm.to_owned(), order, outcome: String::new(), durations };
         self.rows.push((from, at, row));
+        true
     }
 
     /// All of them into a listing, with gaps where the log tells nothing. Gives the instants that are worth a row.
@@ -238,8 +249,10 @@ impl HeldUp {
             return instants;
         }
         for kind in StallKind::all() {
+            // A stack that was printed says nothing of the time around it.
+            let is_timed = |row: &StallRow| row.kind == kind && row.outcome != SEEN;
             let mut stretches: Vec<(i64, i64)> =
-                self.rows.iter().filter(|(.., row)| row.kind == kind).map(|(from, to, _)| (*from, *to)).collect();
+                self.rows.iter().filter(|(.., row)| is_timed(row)).map(|(from, to, _)| (*from, *to)).collect();
             stretches.sort_unstable();
             let source = format!("stalls.{}", kind.word());
             let mut gap = |from, to| {
@@ -369,16 +382,23 @@ mod tests {
 
     #[test]
     fn tasks_in_a_list_and_traces_without_a_head_are_told_from_other_lines() {
-        assert_eq!(listed("s2disk          D ffff88011fd93100     0  3323   3261 0x00000000"), Some(("s2disk", 3323)));
-        assert_eq!(
-            listed("task:kworker/0:1     state:D stack:    0 pid:  190 ppid:     2 flags:0x00004000"),
-            Some(("kworker/0:1", 190))
-        );
-        assert_eq!(listed("java  D 0000000000000000  0  7  1 0x0"), Some(("java", 7)));
-        for line in
-            ["  task                        PC stack   pid father", "a D b 0 1 2 0x0", "Node 0 DMA free:1 0 2 3 4 5"]
-        {
-            assert_eq!(listed(line), None, "{line}");
+        let listed = |text: &str| super::listed(text).map(|(comm, pid)| format!("{comm} {pid}"));
+        for (text, who) in [
+            ("s2disk          D ffff88011fd93100     0  3323   3261 0x00000000", Some("s2disk 3323")),
+            (
+                "task:kworker/0:1     state:D stack:    0 pid:  190 ppid:     2 flags:0x00004000",
+                Some("kworker/0:1 190"),
+            ),
+            ("java  D 0000000000000000  0  7  1 0x0", Some("java 7")),
+            ("java            D    0   3323   3261 0x00000000", Some("java 3323")),
+            ("java            R  running task        0  3323   3261 0x00000008", Some("java 3323")),
+            ("Web Content     S    0   3323   3261 0x00000000", Some("Web Content 3323")),
+            ("procs -----------memory---------- ---swap--", None),
+            ("java  Q  0  7  1 0x0", None),
+            ("  task                        PC stack   pid father", None),
+            ("Node 0 DMA free:1 0 2 3 4 5", None),
+        ] {
+            assert_eq!(listed(text).as_deref(), who, "{text}");
         }
         for line in
             ["[<0>] balance_dirty_pages+0x724/0x905", "? zpl_putpage+0x22/0x2d [zfs]", "shrink_node+0x9f1/0xcb0"]
