@@ -118,9 +118,11 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
     let has = |signal: &signal::Quantity| look.has(signal);
     let lacks_accounts = ACCOUNTS.iter().any(|(account, _, is_everywhere)| *is_everywhere && !has(account));
     let lists = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE];
+    // Other tools print some of the accounts and never the rest.
+    let is_of_proc = look.tools.iter().any(|tool| tool == "proc");
     // Before 2.6 memory of programs was on no list.
     let has_lists = look.settings.release().is_none_or(|release| release >= (2, 6, 0));
-    if !look.is_import || !lacks_accounts || !has_lists || !lists.into_iter().all(has) {
+    if !is_of_proc || !lacks_accounts || !has_lists || !lists.into_iter().all(has) {
         return None;
     }
     let less = |all: f64, part: f64| Some((all - part).max(0.0));

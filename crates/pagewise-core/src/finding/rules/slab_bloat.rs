@@ -21,11 +21,11 @@ pub(super) const RULE: Rule = Rule {
         ),
         Threshold::at_least(
             "caches that nothing reclaims, where memory's size is not known",
-            (2u64 << 30) as f64,
+            (8u64 << 30) as f64,
             Bytes,
         ),
         Threshold::at_least("of all caches, those that nothing reclaims", 0.60, Fraction),
-        Threshold::at_least("all caches, where memory's size is not known", (16u64 << 30) as f64, Bytes),
+        Threshold::at_least("all caches, where memory's size is not known", (32u64 << 30) as f64, Bytes),
         Threshold::at_least("reclaimable slab, while such names pile up", 0.10, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
         Threshold::at_least("names of files that do not exist, more each second", 1_000.0, PerSecond),
@@ -156,7 +156,7 @@ fn unreclaimable(look: &Look) -> Track {
 /// Whether the kernel gives objects of a cache back when it wants memory: names of files, inodes, blocks, and what file systems keep
 /// of files. A cache of another kind that is as large as this rule asks for is a leak, or something that a program asks for.
 fn is_reclaimed(cache: &str) -> bool {
-    const BEGINNINGS: [&str; 18] = [
+    const BEGINNINGS: [&str; 22] = [
         "dentry",
         "radix_tree_node",
         "xa_node",
@@ -175,6 +175,10 @@ fn is_reclaimed(cache: &str) -> bool {
         "zfs_",
         "ceph_",
         "kernfs_node",
+        "kmalloc-rcl",
+        "extent_map",
+        "extent_state",
+        "kvm_mmu_page_header",
     ];
     cache.contains("inode") || BEGINNINGS.iter().any(|beginning| cache.starts_with(beginning))
 }

@@ -4,7 +4,7 @@ use super::super::rule::Step;
 use super::prelude::*;
 
 /// Findings that explain waiting for memory by themselves.
-const EXPLAIN: [&str; 15] = [
+const EXPLAIN: [&str; 19] = [
     "compaction-storm",
     "kswapd-saturation",
     "direct-reclaim-stalls",
@@ -20,6 +20,10 @@ const EXPLAIN: [&str; 15] = [
     "unevictable-memory",
     "hugetlb-waste",
     "watermark-boost",
+    "thp-fault-cost",
+    "thp-bloat",
+    "numa-imbalance",
+    "dirty-throttling",
 ];
 
 pub(super) const RULE: Rule = Rule {
