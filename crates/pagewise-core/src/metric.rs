@@ -141,7 +141,14 @@ pub fn is_wanted_high(name: &str, unit: &str) -> bool {
     let lower = format!("{name} {unit}").to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).collect();
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
-    let is_per_second = lower.contains("/s") || lower.contains("per_s") || lower.contains("per s");
+    // `12 rows/s`, `bytes_per_second`; and not `ms/step`.
+    let slashed = lower.replace("per_", "/").replace("per ", "/");
+    let is_second = |at: usize| {
+        let behind = &slashed[at + 1..];
+        let end = behind.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(behind.len());
+        matches!(&behind[..end], "s" | "sec" | "second" | "seconds")
+    };
+    let is_per_second = slashed.match_indices('/').any(|(at, _)| is_second(at));
     find(name).is_none() && (has(WANTED) || is_per_second) && !has(UNWANTED)
 }
 

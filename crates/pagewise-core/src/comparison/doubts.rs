@@ -249,13 +249,26 @@ mod tests {
     #[test]
     fn a_throughput_that_is_judged_like_a_time_is_asked_about() {
         let told = |metric, unit| direction(metric, unit, Direction::Lower).is_some();
-        for (metric, unit) in [("throughput", ""), ("rate", "MB/s"), ("x", "rows/s"), ("read_iops", ""), ("GFLOPS", "")]
-        {
+        for (metric, unit) in [
+            ("throughput", ""),
+            ("rows_per_second", ""),
+            ("rate", "MB/s"),
+            ("x", "rows/s"),
+            ("read_iops", ""),
+            ("GFLOPS", ""),
+        ] {
             assert!(told(metric, unit), "{metric} {unit}");
         }
-        for (metric, unit) in
-            [("wall", "seconds"), ("miss_rate", ""), ("faults", "1/s"), ("seconds", ""), ("drops", "KiB")]
-        {
+        for (metric, unit) in [
+            ("wall", "seconds"),
+            ("miss_rate", ""),
+            ("faults", "1/s"),
+            ("seconds", ""),
+            ("drops", "KiB"),
+            ("time", "ms/step"),
+            ("time_per_step", ""),
+            ("x", "us/sector"),
+        ] {
             assert!(!told(metric, unit), "{metric} {unit}");
         }
         assert!(direction("throughput", "", Direction::Higher).is_none());

@@ -48,7 +48,13 @@ fn p_digits(p: f64) -> String {
 
 /// With two significant digits: the noise of a trial is not known better.
 fn two_digits(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+    let decimals = match value {
+        value if value >= 9.95 => 0,
+        value if value >= 0.995 => 1,
+        value if value >= 0.0995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
 }
 
 /// What a new trial of another length, and one of the same, would see, as further sentences; nothing where this one left nothing

@@ -246,8 +246,10 @@ impl WalkCost {
     #[must_use]
     pub fn verdict(&self, virtual_machine: Option<bool>) -> String {
         // A round in which huge pages lost, beside one in which they won, is noise larger than the effect.
-        let (clear, noisy): (Vec<_>, Vec<_>) = self.footprints.iter().partition(|line| line.saved.min > 0.0);
-        let most = clear.into_iter().max_by(|a, b| a.saved.median.total_cmp(&b.saved.median));
+        let noisy: Vec<_> =
+            self.footprints.iter().filter(|line| line.saved.min <= 0.0 && line.saved.max >= 0.0).collect();
+        let clear = self.footprints.iter().filter(|line| line.saved.min > 0.0);
+        let most = clear.max_by(|a, b| a.saved.median.total_cmp(&b.saved.median));
         let percent = |part: f64| format!("{:.0}", part * 100.0);
         let mut said = Vec::new();
         match most {
