@@ -2,6 +2,7 @@
 //! have a child of it.
 
 use crate::root::{Root, plain};
+use pagewise_core::kernel_text::controllers;
 use std::path::PathBuf;
 
 /// How the memory controller is attached.
@@ -175,24 +176,10 @@ pub fn versions(root: &Root) -> Option<String> {
 
 /// The controllers of a hierarchy. Options of a v1 mount that are none are left out, and so is a `name=` hierarchy.
 pub(crate) fn controllers(root: &Root, mount: &Mount) -> Vec<String> {
-    const V1: [&str; 14] = [
-        "cpuset",
-        "cpu",
-        "cpuacct",
-        "blkio",
-        "memory",
-        "devices",
-        "freezer",
-        "net_cls",
-        "perf_event",
-        "net_prio",
-        "hugetlb",
-        "pids",
-        "rdma",
-        "misc",
-    ];
     match mount.version {
-        Version::V1 => mount.controllers.iter().filter(|name| V1.contains(&name.as_str())).cloned().collect(),
+        Version::V1 => {
+            mount.controllers.iter().filter(|name| controllers::NAMES.contains(&name.as_str())).cloned().collect()
+        }
         Version::V2 => {
             let text = root.read(&format!("{}/cgroup.controllers", mount.point)).unwrap_or_default();
             text.split_whitespace().map(str::to_owned).collect()

@@ -385,11 +385,12 @@ fn bimodal(table: &Table, question: &Question, cell: &Cell, comparison: &Compari
     let columns = confounding::columns(table, question, cell.contrast);
     doubts::bimodal(cells, question.seed, &|at| {
         let side = sides[at].1;
+        let heaps = doubts::heaps(&scaled(side, comparison));
         let told: Vec<String> = columns
             .iter()
             .filter(|column| {
                 let levels: Vec<usize> = side.good.iter().map(|row| column.code(*row)).collect();
-                doubts::tells_apart(&levels, &doubts::heaps(&scaled(side, comparison)))
+                doubts::tells_apart(&levels, &heaps)
             })
             .map(|column| format!("'{}'", column.name))
             .collect();

@@ -482,6 +482,14 @@ impl<'a> Case<'a> {
         Verdict::NotFound(vec![said(name, name, value, unit)])
     }
 
+    /// What a rule says by a part of its evidence, which decides alone where it holds in some window: `draft` fills it in. `None`:
+    /// it holds nowhere, and the rest of the evidence is asked.
+    #[must_use]
+    pub fn where_it_holds(&self, symptom: Lasting, draft: impl FnOnce(&mut Draft)) -> Option<Verdict> {
+        let holds = symptom.hits.answers.contains(&Answer::Yes);
+        holds.then(|| self.decide(symptom, Vec::new()).found(draft))
+    }
+
     /// A symptom that lasts and a mechanism that some kind of evidence shows.
     ///
     /// Without any mechanism the symptom is the thing itself, and counters are what shows it. Counters let infer where time

@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::listing::Listing;
+use super::words::is_number;
 use crate::counter::tools;
 
 /// No more disks have series of their own.
@@ -95,10 +96,6 @@ fn is_whole(disk: &Disk, all: &[Disk]) -> bool {
     };
     // `dev8-1` is no part of `dev8-`, and `nvme0n1p1` is one of `nvme0n1`.
     !all.iter().any(is_part_of) || name.starts_with("dev")
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 use super::listing::Listing;
 use super::times::SECOND;
+use super::words::is_number;
 use crate::kernel_text::functions::{Family, families_of};
 use crate::recording::{Durations, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,7 +92,6 @@ pub(super) fn listed(text: &str) -> Option<(String, u32)> {
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let [before @ .., stack, pid, parent, flags] = words.as_slice() else { return None };
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
     if !flags.starts_with("0x") || ![stack, pid, parent].into_iter().all(|word| is_number(word)) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! A line of the kernel's log: what stands in front of the kernel's own words, by whatever wrote the log down.
 
 use super::times::{Stamp, seconds};
+use super::words::is_number;
 
 /// Taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,10 +109,6 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
 fn printk(word: &str) -> Option<i64> {
     let (whole, fraction) = word.split_once('.')?;
     (whole.len() <= 9 && fraction.len() == 6 && is_number(fraction)).then(|| seconds(word))?
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::kernel_line::{KernelLine, split};
 use super::listing::{Listing, ListingClock, count};
 use super::mem_info::{self, MemInfo};
 use super::times::{Running, SECOND};
-use super::words::quoted;
+use super::words::{is_number, quoted};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::Kind as Moves;
 use crate::recording::RawUnit;
@@ -349,7 +349,6 @@ fn is_group_use(text: &str) -> bool {
 /// process, address space, resident, page tables (or CPU and `oom_adj` in 2.6), swap, score, name (`dump_tasks`, `mm/oom_kill.c`).
 fn of_process(text: &str) -> bool {
     let Some((pid, behind)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) else { return false };
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let words: Vec<&str> = behind.split_whitespace().collect();
     let [user, process, mapped, resident, tables, swapped, score, _name, ..] = words.as_slice() else { return false };
     is_number(pid.trim())

@@ -211,27 +211,9 @@ fn is_controller(words: &[&str]) -> bool {
         if name.starts_with(|c: char| c.is_ascii_lowercase()) && is_number(hierarchy) && is_number(groups))
 }
 
-/// The controllers of 2.6.24 to 6.12 (`include/linux/cgroup_subsys.h`).
+/// The same of a controller that some kernel has; two neither limit nor account.
 fn is_known_controller(words: &[&str]) -> bool {
-    const NAMES: [&str; 16] = [
-        "cpuset",
-        "cpu",
-        "cpuacct",
-        "blkio",
-        "memory",
-        "devices",
-        "freezer",
-        "net_cls",
-        "perf_event",
-        "net_prio",
-        "hugetlb",
-        "pids",
-        "rdma",
-        "misc",
-        "debug",
-        "ns",
-    ];
-    is_controller(words) && NAMES.contains(&words[0])
+    is_controller(words) && (controllers::NAMES.contains(&words[0]) || matches!(words[0], "debug" | "ns"))
 }
 
 /// What a line is within zoneinfo (2.6 to 6.x).

@@ -13,6 +13,11 @@ pub(super) fn decimal(word: &str) -> Option<f64> {
     word.replace(',', ".").parse().ok()
 }
 
+/// Whether a word is of digits alone.
+pub(super) fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// A number times `scale`, rounded to a whole. Takes a decimal point or comma. `None` when it is no number, or beyond what
 /// a recording holds.
 pub(super) fn scaled(word: &str, scale: f64) -> Option<u64> {

@@ -3,6 +3,24 @@
 
 use super::visit::{Visit, labelled};
 
+/// The controllers of version 1 that limit or account (`include/linux/cgroup_subsys.h`, 2.6.24 to 6.12).
+pub const NAMES: [&str; 14] = [
+    "cpuset",
+    "cpu",
+    "cpuacct",
+    "blkio",
+    "memory",
+    "devices",
+    "freezer",
+    "net_cls",
+    "perf_event",
+    "net_prio",
+    "hugetlb",
+    "pids",
+    "rdma",
+    "misc",
+];
+
 /// `#subsys_name hierarchy num_cgroups enabled`, a line for each controller (`kernel/cgroup/cgroup-v1.c`, 6.12,
 /// `proc_cgroupstats_show`). One without a hierarchy of its own, 0, is not in use by version 1: what it counts is not its own.
 ///

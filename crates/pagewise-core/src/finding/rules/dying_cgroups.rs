@@ -3,6 +3,7 @@
 //! A page of file data or of tmpfs that a group touched first stays its own, whoever uses it now; the group cannot go before its last
 //! page does. Each that waits keeps memory for each CPU and caches of its own, and reclaim and statistics walk over all of them.
 
+use super::super::look::label;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -89,13 +90,12 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     if look.has(&signal::CGROUPS_DYING) {
         return None;
     }
-    let is_descriptors = |(labels, _): &(&str, Track)| super::super::look::label(labels, "cache") == Some("kmem_cache");
+    let is_descriptors = |(labels, _): &(&str, Track)| label(labels, "cache") == Some("kmem_cache");
     let (_, held) = look.each_level(&signal::SLAB_CACHES).into_iter().find(is_descriptors)?;
     let many = case.clause("memory of descriptors of object caches", SOURCE, held);
     let symptom = case.lasting(&[&many]);
     let hits = symptom.hits.clone();
-    let holds = hits.answers.contains(&Answer::Yes);
-    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+    case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         let held = many.value(&hits, case.windows()).map_or_else(|| "much memory".to_owned(), words::bytes);
         draft.summary = format!(
@@ -103,8 +103,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
              thousand groups live or were removed and are still kept."
         );
         draft.missing.push(look.missing(&signal::CGROUPS_DYING));
-    });
-    holds.then_some(verdict)
+    })
 }
 
 /// Controllers of version 1 and how many groups each has, living or not.

@@ -137,8 +137,7 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
     let symptom = case.lasting(&[&part, &bytes]);
     let hits = symptom.hits.clone();
-    let holds = hits.answers.contains(&Answer::Yes);
-    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+    case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.summary = format!(
             "{} of the memory ({}) is neither free nor on the lists of pages that programs and files have: the kernel holds it, in its \
@@ -148,8 +147,7 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
         );
         let missing = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !has(account));
         draft.missing.extend(missing.map(|(account, ..)| look.missing(account)));
-    });
-    holds.then_some(verdict)
+    })
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

@@ -174,15 +174,12 @@ fn by_reading(case: &Case<'_>) -> Option<Verdict> {
     let limited =
         limits.filter(|(_, limit)| look.is_import && limit.most().is_some_and(|most| most > 0.0 && most < NO_LIMIT));
     let mut all = limited.filter_map(|(labels, limit)| Some((labels.to_owned(), full(labels, &limit)?)));
-    let (labels, (used, files)) = all.find(|(_, (used, files))| {
-        let holds = used.hits.and(&files.hits);
-        holds.answers.contains(&Answer::Yes)
-    })?;
+    let (labels, (used, files)) =
+        all.find(|(_, (used, files))| used.hits.and(&files.hits).answers.contains(&Answer::Yes))?;
     let symptom = case.lasting(&[&used, &files]);
     let hits = symptom.hits.clone();
-    let holds = hits.answers.contains(&Answer::Yes);
     let name = label(&labels, "cgroup").unwrap_or("not told").to_owned();
-    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+    case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         let part = |clause: &Clause| clause.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::percent);
         draft.summary = format!(
@@ -196,8 +193,7 @@ fn by_reading(case: &Case<'_>) -> Option<Verdict> {
             draft.who.push(Who { name, pid: None, share: None, of: "control group".to_owned() });
         }
         where_the_host_has_room(case, draft);
-    });
-    holds.then_some(verdict)
+    })
 }
 
 /// Then all waiting for memory is within the group.

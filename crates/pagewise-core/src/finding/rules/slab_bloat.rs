@@ -207,9 +207,8 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
     let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)));
     let hits = symptom.hits.clone();
-    let holds = hits.answers.contains(&Answer::Yes);
     symptom.evidence = [&kept, &most, &part, &sum].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
-    let verdict = case.decide(symptom, Vec::new()).found(|draft| {
+    case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
         draft.summary = format!("The kernel's caches hold {}.", bytes(&sum));
@@ -224,8 +223,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         let line = |(name, bytes): &(String, f64)| said(SOURCE, &format!("cache {name}"), Some(*bytes), Bytes);
         draft.evidence.extend(caches.iter().map(line));
         draft.missing.push(look.missing(&signal::MEM_TOTAL));
-    });
-    holds.then_some(verdict)
+    })
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
