@@ -76,8 +76,12 @@ fn within(seconds: u64, mut wanted: impl FnMut() -> bool) -> bool {
 }
 
 fn kill(pid: u32) {
+    signal(pid, rustix::process::Signal::KILL);
+}
+
+fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a pid")).expect("a pid");
-    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    let _ = rustix::process::kill_process(pid, signal);
 }
 
 /// Two values that are not there now.
@@ -229,12 +233,14 @@ fn a_kill_frees_the_host_and_the_next_run_first_undoes_what_it_left_in_another_s
         let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
         parent == Some(run.id())
     });
-    // The watcher first, so that nobody is left who could restore; then the job, which would sleep on.
+    // The run stands still while its watcher is killed, so that neither sees the end of the other and restores; then the
+    // job goes, which would sleep on.
     let (watchers, jobs): (Vec<u32>, Vec<u32>) =
         children.partition(|pid| root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default().contains("__watch"));
     assert_eq!(watchers.len(), 1, "{watchers:?}");
-    kill(run.id());
+    signal(run.id(), rustix::process::Signal::STOP);
     watchers.iter().chain(&jobs).for_each(|pid| kill(*pid));
+    kill(run.id());
     run.wait().expect("our child");
     assert_eq!(swappiness(), value, "nobody was left to restore it");
     let set = second.runs(&["set", &format!("vm.swappiness={other}")]);
