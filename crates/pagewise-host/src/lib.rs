@@ -52,4 +52,6 @@ pub mod import;
 
 pub mod export;
 
+pub mod lab;
+
 pub mod trial;

@@ -12,6 +12,7 @@ use pagewise_core::comparison::table::TableError;
 use pagewise_core::experiment::live::switching::SwitchError;
 use pagewise_host::export::ExportError;
 use pagewise_host::import::ImportError;
+use pagewise_host::lab::LabError;
 use pagewise_host::process::{Interrupted, ProcessError};
 use pagewise_host::record::RecordError;
 use pagewise_host::store::bundle::BundleError;
@@ -108,6 +109,20 @@ impl From<WorkloadError> for Failure {
 impl From<ProcessError> for Failure {
     fn from(error: ProcessError) -> Self {
         Failure::NotPossible(error.into())
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Usage(_) => Failure::Usage(error.into()),
+            LabError::Interrupted(_) => Failure::Interrupted(error.into()),
+            LabError::File { ref source, .. } if source.kind() == ErrorKind::NotFound => Failure::Usage(error.into()),
+            LabError::Process(error) => error.into(),
+            LabError::Missing(_) | LabError::Step(_) | LabError::Guest { .. } | LabError::File { .. } => {
+                Failure::NotPossible(error.into())
+            }
+        }
     }
 }
 
@@ -238,6 +253,7 @@ impl From<SessionError> for Failure {
             | SessionError::Metric(_)
             | SessionError::Live { .. }
             | SessionError::Pattern(_)
+            | SessionError::NoBudgetInGuests
             | SessionError::NoData { .. } => Failure::Usage(error.into()),
             SessionError::Held(_) => Failure::NotPossible(anyhow!("{error}. --wait waits until it ends")),
             SessionError::HeldOn(_) => Failure::NotPossible(anyhow!("{error}. It did not end while --wait waited")),
@@ -266,10 +282,12 @@ impl From<TrialError> for Failure {
             TrialError::Process(error) => error.into(),
             TrialError::Tunable(error) => error.into(),
             TrialError::Change(error) => error.into(),
+            TrialError::Lab(error) => error.into(),
             // The plan names what its job does not give.
             TrialError::NoMetric { .. } => Failure::Usage(error.into()),
             TrialError::GivenUp { .. }
             | TrialError::NeedsBoot { .. }
+            | TrialError::InGuest(_)
             | TrialError::WarmupFailed { .. }
             | TrialError::EndedEarly(_)
             | TrialError::NoLiveMetric { .. }

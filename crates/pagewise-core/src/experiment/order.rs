@@ -147,10 +147,12 @@ pub fn draw(plan: &Plan) -> Result<Order, OrderError> {
     };
     let blocks = plan.design.blocks;
     let mut rng = ChaCha20Rng::seed_from_u64(plan.design.seed);
-    let mut drawn = Drawn { points: Vec::new(), boots: Boots::default() };
+    // Where each point has a boot of its own anyway, a boot is no whole plot.
+    let has_whole_plots = !plan.boots_each_point();
+    let mut drawn = Drawn { points: Vec::new(), boots: has_whole_plots.then(Boots::default) };
     for _ in 0..plan.design.warmup {
         let in_order: Vec<&Cell> = arms_first(plan, &cells);
-        drawn.block(None, &grouped_by_boot(&in_order).concat());
+        drawn.block(None, &drawn.plots(&in_order).concat());
     }
     match kind {
         OrderKind::Pairs => {
@@ -178,7 +180,7 @@ pub fn draw(plan: &Plan) -> Result<Order, OrderError> {
         }
         OrderKind::Blocks | OrderKind::Auto => {
             for block in 0..blocks {
-                let mut boots = grouped_by_boot(&cells.iter().collect::<Vec<_>>());
+                let mut boots = drawn.plots(&cells.iter().collect::<Vec<_>>());
                 shuffle(&mut boots, &mut rng);
                 boots.iter_mut().for_each(|boot| shuffle(boot, &mut rng));
                 drawn.block(Some(block), &boots.concat());
@@ -244,7 +246,8 @@ fn grouped_by_boot<'c>(cells: &[&'c Cell]) -> Vec<Vec<&'c Cell>> {
 /// The points drawn so far, and how often the host has been booted for them.
 struct Drawn {
     points: Vec<PlannedPoint>,
-    boots: Boots,
+    /// `None` where every point has a boot of its own.
+    boots: Option<Boots>,
 }
 
 /// A block, and the settings that must be booted in it.
@@ -274,6 +277,14 @@ impl Boots {
 }
 
 impl Drawn {
+    /// The cells of a block by what is booted together.
+    fn plots<'c>(&self, cells: &[&'c Cell]) -> Vec<Vec<&'c Cell>> {
+        match self.boots {
+            Some(_) => grouped_by_boot(cells),
+            None => cells.iter().map(|cell| vec![*cell]).collect(),
+        }
+    }
+
     fn block(&mut self, block: Option<u32>, cells: &[&Cell]) {
         for (position, cell) in cells.iter().enumerate() {
             self.push(block, position as u32, cell);
@@ -289,7 +300,7 @@ impl Drawn {
 
     fn push(&mut self, block: Option<u32>, position: u32, cell: &Cell) {
         let index = self.points.len() as u32;
-        let boot = self.boots.of(block, cell);
+        let boot = self.boots.as_mut().and_then(|boots| boots.of(block, cell));
         self.points.push(PlannedPoint { index, block, position, boot, cell: cell.label.clone() });
     }
 }
@@ -384,5 +395,17 @@ mod tests {
             *firsts.entry(kernels[0].clone()).or_insert(0) += 1;
         }
         assert_eq!(firsts.len(), 2, "which kernel comes first is drawn: {firsts:?}");
+    }
+
+    #[test]
+    fn where_every_point_has_a_boot_of_its_own_boots_are_no_plots() {
+        let text = "name = 'x'\n[workload]\nname = 'command'\nrun = ['true']\n[design]\nblocks = 20\n\
+            [[factor]]\nname = 'l'\nlevels.p = 'env.L=1'\nlevels.q = 'env.L=2'\n\
+            [[factor]]\nname = 'k'\nlevels.old = 'kernel=debian:6.1'\nlevels.new = 'kernel=debian:6.12'\n";
+        let order = draw(&source::read(text, "x.toml").unwrap()).unwrap();
+        assert!(order.points.iter().all(|point| point.boot.is_none()));
+        let kernel = |point: &PlannedPoint| point.cell.rsplit('·').next().unwrap().to_owned();
+        let mixed = order.points.chunks(4).filter(|block| kernel(&block[0]) != kernel(&block[1])).count();
+        assert!(mixed > 5, "kernels are not kept together inside a block: {mixed} of 21");
     }
 }

@@ -4,11 +4,12 @@
 //! with one factor of two levels, so that there is one engine. [`source`] reads a plan and says where it is wrong,
 //! [`cells`] are the combinations of levels that run, [`check`] holds what no trial can be run with, [`lint`] what a
 //! careful experimenter would not do, [`forecast`] what it will cost and what it can find, [`numbers`] which of the numbers it
-//! asks for there are, [`open_ended`] what a comparison without a planned end is judged by.
+//! asks for there are, [`lab`] the guests that points run in, [`open_ended`] what a comparison without a planned end is judged by.
 
 pub mod cells;
 pub mod check;
 pub mod forecast;
+pub mod lab;
 pub mod lint;
 mod misread;
 pub mod numbers;
@@ -20,6 +21,7 @@ use super::live::Live;
 use crate::metric::Direction;
 use crate::unit::Bytes;
 use indexmap::IndexMap;
+use lab::Lab;
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
@@ -79,6 +81,9 @@ pub struct Plan {
     /// Blocks of time on a host that goes on working instead of runs of a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<Live>,
+    /// The virtual machines in which points run instead of on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab: Option<Lab>,
 }
 
 impl Plan {
@@ -101,6 +106,7 @@ impl Plan {
             cost: Cost::default(),
             recording: Recording::default(),
             live: None,
+            lab: None,
         }
     }
 

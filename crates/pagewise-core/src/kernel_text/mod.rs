@@ -2,6 +2,7 @@
 //! one understanding of each; and what the kernel's functions are for.
 
 pub mod buddyinfo;
+pub mod config;
 pub mod controllers;
 pub mod functions;
 pub mod meminfo;

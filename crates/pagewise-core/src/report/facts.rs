@@ -34,6 +34,12 @@ pub struct HostFacts {
     /// Whether free memory goes back to the hypervisor (free page reporting of a virtio balloon): touching it again costs more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_page_reporting: Option<bool>,
+    /// Whether its processor is emulated: its times compare with each other alone. Known of guests that Pagewise booted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emulated: Option<bool>,
+    /// BLAKE3 of the kernel's configuration. Known of guests that Pagewise booted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_config: Option<String>,
     /// Version of Pagewise.
     pub pagewise: String,
 }

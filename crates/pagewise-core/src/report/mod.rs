@@ -11,6 +11,8 @@ pub mod doctor;
 
 pub mod facts;
 
+pub mod kernels;
+
 pub mod findings;
 pub mod recording;
 

@@ -28,6 +28,8 @@ pub fn host_facts(root: &Root, data_folder: Option<&Path>) -> HostFacts {
         jvm: programs::default_jvm(root),
         virtual_machine: is_virtual_machine(root, &cpuinfo),
         free_page_reporting: free_page_reporting(root),
+        emulated: None,
+        kernel_config: None,
         pagewise: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }

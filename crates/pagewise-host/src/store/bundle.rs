@@ -13,7 +13,7 @@ use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Po
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
-use rusqlite::{Connection, OpenFlags, params};
+use rusqlite::{OptionalExtension, Connection, OpenFlags, params};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -407,6 +407,20 @@ impl Bundle {
         let damaged =
             |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
         texts.iter().map(|text| serde_json::from_str(text).map_err(damaged)).collect()
+    }
+
+    /// The host on which the bundle was made, also where its points ran in guests.
+    ///
+    /// # Errors
+    /// When the bundle cannot be read.
+    pub fn made_on(&self) -> Result<Option<HostFacts>, BundleError> {
+        if let Some(facts) = &self.host_when_made {
+            return Ok(Some(facts.clone()));
+        }
+        let text: Option<String> = self.act("read", |db| {
+            db.query_row("SELECT facts FROM boot ORDER BY position LIMIT 1", [], |row| row.get(0)).optional()
+        })?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
     /// Writes down the host in a boot, before the first thing that happens in it. One that is known stays as it was. In a bundle that

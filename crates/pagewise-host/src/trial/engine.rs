@@ -2,6 +2,7 @@
 
 use super::invalid::Invalid;
 use super::measure::NO_NUMBER;
+use crate::lab::LabError;
 use crate::process::Interrupted;
 use crate::restore::RestoreError;
 use crate::source::SourceError;
@@ -144,6 +145,12 @@ pub enum TrialError {
     /// The process of `--pid` is not there.
     #[error("there is no process {0}; give --pid the id of one that runs, as ps shows it")]
     NoProcess(u32),
+    /// Points cannot be run in a guest, and would fail in the next as well.
+    #[error("points cannot be run in the guest: {0}")]
+    InGuest(String),
+    /// A guest cannot be had.
+    #[error(transparent)]
+    Lab(LabError),
     /// The bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
@@ -183,6 +190,15 @@ pub enum TrialError {
 impl From<Interrupted> for TrialError {
     fn from(_: Interrupted) -> Self {
         TrialError::Interrupted
+    }
+}
+
+impl From<LabError> for TrialError {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Interrupted(_) => TrialError::Interrupted,
+            other => TrialError::Lab(other),
+        }
     }
 }
 

@@ -26,17 +26,20 @@ pub enum Invalid {
     },
     /// The other half of its pair was run after a pause.
     PairCut,
+    /// The guest it was to run in did not come up, or ended: why.
+    GuestLost(String),
 }
 
 impl Invalid {
     /// One of each.
-    pub const ALL: [Invalid; 6] = [
+    pub const ALL: [Invalid; 7] = [
         Invalid::Stolen { share: 0.0, limit: 0.0 },
         Invalid::Changed(String::new()),
         Invalid::NotAtRest(String::new()),
         Invalid::NoticedLate(0.0),
         Invalid::CutOff { had_started: true },
         Invalid::PairCut,
+        Invalid::GuestLost(String::new()),
     ];
 
     /// How the row of the guide begins that is about it.
@@ -49,6 +52,7 @@ impl Invalid {
             Invalid::NoticedLate(_) => "Pagewise itself was stopped or got no CPU when the job ended",
             Invalid::CutOff { .. } => "Pagewise ended while it ran",
             Invalid::PairCut => "its pair was cut by a pause",
+            Invalid::GuestLost(_) => "its guest did not come up, or ended",
         }
     }
 }
@@ -69,6 +73,7 @@ impl fmt::Display for Invalid {
             Invalid::CutOff { had_started: true } => f.write_str("Pagewise ended while it ran"),
             Invalid::CutOff { had_started: false } => f.write_str("Pagewise ended while it was being made ready"),
             Invalid::PairCut => f.write_str("its pair was cut by a pause; both points are run again"),
+            Invalid::GuestLost(why) => write!(f, "it was lost with its guest: {why}"),
         }
     }
 }

@@ -41,6 +41,11 @@ impl Recordings {
         Ok(Some(Recordings { folder: bundle.make_folder(FOLDER)?, declared }))
     }
 
+    /// Those of a plan, in a folder that is there; `None` when it asks for none.
+    pub(super) fn in_folder(folder: PathBuf, declared: Recording) -> Option<Recordings> {
+        (declared.hz > 0.0).then_some(Recordings { folder, declared })
+    }
+
     /// Starts the recording of an attempt at a point, on the thread that starts its job, which runs in the cgroup `job`; with it why that
     /// cgroup is not in it, where it should be. A recording that cannot be had costs no point: the reason is told, and the bundle has
     /// one file less.

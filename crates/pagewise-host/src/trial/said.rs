@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folder inside a bundle. It is made by the first failure.
-const FOLDER: &str = "failed";
+pub(super) const FOLDER: &str = "failed";
 
 /// How many lines of each output are kept. A JVM that does not start says why in the first of three; an exception has its frames below it.
 const LINES: usize = 20;
@@ -23,6 +23,11 @@ impl Said {
     #[must_use]
     pub fn of(bundle: &Bundle) -> Said {
         Said { bundle: bundle.path().to_owned() }
+    }
+
+    /// In a folder that becomes part of a bundle later.
+    pub(super) fn in_folder(bundle: PathBuf) -> Said {
+        Said { bundle }
     }
 
     /// Keeps what the commands said at last, and gives the file by its path in the bundle; `None` where nothing was said, or nothing can be

@@ -7,7 +7,7 @@ pub mod command;
 pub mod java;
 pub mod jitter;
 mod kept;
-mod partial;
+pub(crate) mod partial;
 pub mod spark;
 pub mod terasort;
 

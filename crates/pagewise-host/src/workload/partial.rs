@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A folder being filled. Dropped without [`PartialDir::keep`], it is removed; what a killed process left is removed by
 /// the next one that fills the same folder.
-pub(in crate::workload) struct PartialDir {
+pub(crate) struct PartialDir {
     path: PathBuf,
     target: PathBuf,
     /// Held while we fill, so that two processes do not fill the same folder.
@@ -19,7 +19,7 @@ pub(in crate::workload) struct PartialDir {
 
 impl PartialDir {
     /// An empty folder that will become `target`. Waits while another process fills it.
-    pub(in crate::workload) fn create(target: &Path, interrupt: &Interrupt) -> Result<Self, WorkloadError> {
+    pub(crate) fn create(target: &Path, interrupt: &Interrupt) -> Result<Self, WorkloadError> {
         let parent = target.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(WorkloadError::file("create", parent))?;
         let lock_path = beside(target, ".lock");
@@ -37,17 +37,17 @@ impl PartialDir {
         Ok(PartialDir { path, target: target.to_path_buf(), _lock: lock })
     }
 
-    pub(in crate::workload) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Puts the folder in its place, over what was there.
-    pub(in crate::workload) fn keep(self) -> Result<(), WorkloadError> {
+    pub(crate) fn keep(self) -> Result<(), WorkloadError> {
         self.put(&self.path)
     }
 
     /// Puts only the folder `inner` in the place.
-    pub(in crate::workload) fn keep_inner(self, inner: &str) -> Result<(), WorkloadError> {
+    pub(crate) fn keep_inner(self, inner: &str) -> Result<(), WorkloadError> {
         self.put(&self.path.join(inner))
     }
 
@@ -78,7 +78,7 @@ fn beside(target: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Removes a folder with everything in it; one that is not there is fine.
-pub(in crate::workload) fn remove(path: &Path) -> Result<(), WorkloadError> {
+pub(crate) fn remove(path: &Path) -> Result<(), WorkloadError> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(WorkloadError::File { action: "remove", path: path.to_path_buf(), source: error })

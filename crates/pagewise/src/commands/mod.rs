@@ -6,11 +6,13 @@ pub(crate) mod diagnose;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod guard;
+pub(crate) mod guest;
 pub(crate) mod hold;
 pub(crate) mod hugepages;
 pub(crate) mod import;
 pub(crate) mod jitter;
 pub(crate) mod keep;
+pub(crate) mod lab;
 pub(crate) mod prove;
 pub(crate) mod record;
 pub(crate) mod report;
@@ -70,6 +72,7 @@ verbs! {
     guard: Guard(guard::GuardArgs),
     hugepages: Hugepages(hugepages::HugepagesArgs),
     spark: Spark(spark::SparkArgs),
+    lab: Lab(lab::LabArgs),
     workload: Workload(workload::WorkloadArgs),
     #[command(name = "__watch", hide = true)]
     watch_owner: WatchOwner(watch_owner::WatchArgs),
@@ -77,6 +80,8 @@ verbs! {
     hold: Hold(hold::HoldArgs),
     #[command(name = "__keep", hide = true)]
     keep: Keep(keep::KeepArgs),
+    #[command(name = "__guest", hide = true)]
+    guest: Guest(guest::GuestArgs),
     #[command(name = "__jitter", hide = true)]
     jitter: Jitter(jitter::JitterArgs),
 }

@@ -5,6 +5,7 @@ use pagewise_core::experiment::analysis::{self, Analysis};
 use pagewise_core::experiment::plan::{self, Plan};
 use pagewise_core::finding::{self, Diagnosis};
 use pagewise_core::report::changes::{self, ChangesReport};
+use pagewise_core::report::kernels::{self, KernelsReport};
 use pagewise_core::report::doctor::{self, DoctorReport};
 use pagewise_core::report::tunables::{self, TunablesReport};
 use schemars::{Schema, schema_for};
@@ -19,6 +20,7 @@ fn documents() -> Vec<(&'static str, Schema)> {
         (comparisons::SCHEMA, schema_for!(Comparisons)),
         (doctor::SCHEMA, schema_for!(DoctorReport)),
         (finding::SCHEMA, schema_for!(Diagnosis)),
+        (kernels::SCHEMA, schema_for!(KernelsReport)),
         (plan::SCHEMA, schema_for!(Plan)),
         (tunables::SCHEMA, schema_for!(TunablesReport)),
     ]

@@ -10,7 +10,7 @@ use crate::comparison::doubts::{self, warning};
 use crate::comparison::estimate::{self, Estimate};
 use crate::comparison::host_change;
 use crate::comparison::rule::Reason;
-use crate::experiment::plan::{StoppingRule, lint, numbers};
+use crate::experiment::plan::{Plan, StoppingRule, lint, numbers};
 use crate::experiment::point::{Outcome, Point};
 use crate::stats::leave_one_out::each_left_out;
 use crate::stats::summary;
@@ -41,7 +41,7 @@ pub(super) fn all(
     found.extend(trial.incomplete());
     found.extend(told_of_runs(values));
     found.extend(replaced(values));
-    found.extend(cut_blocks(values));
+    found.extend(cut_blocks(declared.plan, values));
     // That a trial makes no claim is what its report begins with.
     for one in lint::lints(declared.plan).into_iter().filter(|one| one.id != "no-primary") {
         found.push(Warning { id: one.id, text: one.text + "." });
@@ -273,12 +273,13 @@ fn replaced(values: &Values<'_>) -> Option<Warning> {
 }
 
 /// A block that holds runs of two boots, or in which Pagewise ended, is less of a block than it should be.
-fn cut_blocks(values: &Values<'_>) -> Option<Warning> {
+fn cut_blocks(plan: &Plan, values: &Values<'_>) -> Option<Warning> {
+    let boots_each_point = plan.boots_each_point();
     let mut boots: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
     let mut cut: BTreeSet<u32> = BTreeSet::new();
     for point in &values.points {
         let Some(block) = point.planned.block else { continue };
-        if point.planned.boot.is_none() && point.outcome != Outcome::Invalid {
+        if point.planned.boot.is_none() && !boots_each_point && point.outcome != Outcome::Invalid {
             boots.entry(block).or_default().insert(&point.boot_id);
         }
         // As the engine words a kill, and Ctrl-C.

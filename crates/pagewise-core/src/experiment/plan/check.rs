@@ -2,8 +2,10 @@
 //! interval. Everything that can be known without a host.
 
 use super::cells::{self, SEPARATOR};
+use super::lab::KERNEL;
 use super::source::{Place, Step};
 use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
+use crate::experiment::data::Restore;
 use crate::experiment::live::metric::LiveMetric;
 use crate::experiment::live::switching;
 use crate::experiment::order::{FEWEST_PAIRS, williams_rows};
@@ -53,6 +55,7 @@ pub fn problems(plan: &Plan) -> Vec<Problem> {
     found.stopping(plan);
     found.rest(plan);
     found.live(plan);
+    found.lab(plan);
     found.0
 }
 
@@ -277,7 +280,7 @@ impl Problems {
                     format!("a Williams square of {cells} cells has {rows} rows: blocks must be a multiple of {rows}");
                 self.add(place("blocks"), why);
             }
-            OrderKind::Williams if has_boot_factor(plan) => {
+            OrderKind::Williams if has_boot_factor(plan) && !plan.boots_each_point() => {
                 self.add(place("order"), "a Williams square would boot before every run; write \"blocks\"");
             }
             _ if is_pairs && blocks < FEWEST_PAIRS => {
@@ -507,6 +510,32 @@ impl Problems {
             .collect();
         if let Err(error) = switching::tunables(&policies, live.short_lived) {
             self.add(["factor".into()], error.to_string());
+        }
+    }
+}
+
+impl Problems {
+    fn lab(&mut self, plan: &Plan) {
+        if let Some(lab) = &plan.lab {
+            for (key, why) in lab.problems() {
+                self.add(["lab".into(), key.into()], why);
+            }
+        }
+        if plan.guests().is_none() {
+            return;
+        }
+        if plan.live.is_some() {
+            self.add(["live".into()], "a live proof switches this host under what runs on it; leave [live] or the guests' kernels out");
+        }
+        if plan.data.restore != Restore::None {
+            let why = "in a guest every boot begins with the same disk, so nothing has to be restored; leave it out";
+            self.add(["data".into(), "restore".into()], why);
+        }
+        let lacks_kernel = |cell: &cells::Cell| cells::boot_settings(&cell.policy).iter().all(|setting| setting.tunable.name != KERNEL);
+        if cells::cells(plan).unwrap_or_default().iter().any(lacks_kernel) {
+            let why = "points run in guests, and not every level says which kernel; write everywhere = \"kernel=debian:6.12\", or a \
+                       factor whose levels set kernel";
+            self.add(["lab".into()], why);
         }
     }
 }

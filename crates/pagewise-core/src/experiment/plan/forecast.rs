@@ -157,6 +157,9 @@ pub fn recorded(plan: &Plan) -> Option<String> {
 }
 
 fn boots(plan: &Plan, cells: &[Cell]) -> u32 {
+    if plan.boots_each_point() {
+        return (cells.len() as u32).saturating_mul(plan.design.blocks.saturating_add(plan.design.warmup));
+    }
     if !has_boot_factor(plan) {
         return 0;
     }

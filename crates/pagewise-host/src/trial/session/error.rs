@@ -124,6 +124,9 @@ pub enum SessionError {
         /// What they take.
         needed: Seconds,
     },
+    /// A warm-up run says how long a pair takes, and in guests every boot is one.
+    #[error("points run in guests, and how many fit into a time is not known before: give the number of pairs instead")]
+    NoBudgetInGuests,
     /// The folder for the runs' scratch files.
     #[error("cannot make the scratch folder {}: {source}", path.display())]
     Scratch {

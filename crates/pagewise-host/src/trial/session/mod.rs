@@ -4,6 +4,7 @@
 pub mod audience;
 mod check;
 mod error;
+mod guests;
 mod live;
 mod preview;
 mod runs;
@@ -131,9 +132,10 @@ impl Session<'_> {
     }
 
     /// Takes the host and undoes what an earlier run left.
-    fn hold(&self, plan: &Plan) -> Result<Held, SessionError> {
+    pub(in crate::trial) fn hold(&self, plan: &Plan) -> Result<Held, SessionError> {
         let mut changes_host = plan.live.is_some();
-        for cell in cells(plan)? {
+        let here = if self.runs_in_guests(plan) { Vec::new() } else { cells(plan)? };
+        for cell in here {
             changes_host |= !tunable::resolve(&self.root, &self.places, &cell.policy)?.host.is_empty();
         }
         if self.wait != Wait::No {
@@ -190,6 +192,12 @@ impl Session<'_> {
         if let Some(live) = &declared.live {
             return self
                 .run_live(held, &declared, live, || self.freeze(&path, &declared, notes, Ready::default(), repeat));
+        }
+        if let Some(lab) = declared.guests() {
+            if budget.is_some() {
+                return Err(SessionError::NoBudgetInGuests);
+            }
+            return self.run_in_guests(held, &declared, &lab, |ready| self.freeze(&path, &declared, notes, ready, repeat));
         }
         self.run(held, &declared, |host| {
             if let Some(budget) = budget {
@@ -261,6 +269,9 @@ impl Session<'_> {
             return self.run_live(held, &plan, live, || Ok(bundle));
         }
         notes.iter().for_each(|note| self.audience.note(Note::Odd(note)));
+        if let Some(lab) = plan.guests() {
+            return self.run_in_guests(held, &plan, &lab, |_| Ok(bundle));
+        }
         self.run(held, &plan, |host| {
             let here = host.dataset.as_ref().map(|dataset| dataset.manifest().hash());
             match (&bundle.frozen().data, here) {
@@ -277,7 +288,10 @@ impl Session<'_> {
     fn is_the_same_host(&self, bundle: &Bundle) -> Result<(), SessionError> {
         let here = host_facts(&self.root, Some(&self.places.cache));
         let compares_kernels = bundle.frozen().order.points.iter().any(|planned| planned.boot.is_some());
-        let Some(mut there) = bundle.hosts()?.pop() else { return Ok(()) };
+        // What ran in guests ran on the host that made the bundle.
+        let runs_in_guests = bundle.plan().guests().is_some();
+        let last = if runs_in_guests { bundle.made_on()? } else { bundle.hosts()?.pop() };
+        let Some(mut there) = last else { return Ok(()) };
         if compares_kernels {
             there.kernel.clone_from(&here.kernel);
         }

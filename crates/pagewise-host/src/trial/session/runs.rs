@@ -1,6 +1,6 @@
 //! Trials of jobs: each point is a run of the workload on this host.
 
-use super::audience::{Note, Told};
+use super::audience::{Note, Points, Told};
 use super::check::bad_pattern;
 use super::{Held, Session, SessionError};
 use crate::restore::{Dataset, noted};
@@ -30,6 +30,23 @@ impl Session<'_> {
         plan: &Plan,
         bundle: impl FnOnce(&mut HostRunner<'_>) -> Result<Bundle, SessionError>,
     ) -> Result<Bundle, SessionError> {
+        let (bundle, outcome) = self.with_runner(held, plan, |runner, told| {
+            let mut bundle = bundle(runner)?;
+            runner.recordings = Recordings::of(&bundle)?;
+            runner.said = Some(Said::of(&bundle));
+            let outcome = engine::run(&mut bundle, runner, &mut Told(told));
+            Ok((bundle, outcome))
+        })?;
+        self.end(bundle, outcome)
+    }
+
+    /// Prepares the workload, lets `work` be done with a runner of points on this host, and puts everything back.
+    pub(in crate::trial) fn with_runner<T>(
+        &self,
+        held: Held,
+        plan: &Plan,
+        work: impl FnOnce(&mut HostRunner<'_>, &dyn Points) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
         let Held { journal, lock } = held;
         let mut workload = self.workload(plan)?;
         let policies: BTreeMap<_, _> = cells(plan)?.into_iter().map(|cell| (cell.label, cell.policy)).collect();
@@ -70,10 +87,7 @@ impl Session<'_> {
             warned_of_absent_jvm: false,
             told: Vec::new(),
         };
-        let mut bundle = bundle(&mut runner)?;
-        runner.recordings = Recordings::of(&bundle)?;
-        runner.said = Some(Said::of(&bundle));
-        let outcome = engine::run(&mut bundle, &mut runner, &mut Told(told.as_ref()));
+        let worked = work(&mut runner, told.as_ref());
         let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
         drop(runner);
         told.over();
@@ -84,7 +98,7 @@ impl Session<'_> {
         }
         watcher.finish();
         drop(told);
-        self.end(bundle, outcome)
+        worked
     }
 
     /// The data that come back before every point, ready to be restored.

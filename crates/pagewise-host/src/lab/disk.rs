@@ -1,0 +1,140 @@
+//! Disks of guests: raw images with the host's cache off, made from folders without a mount, and overlays over them.
+
+use super::LabError;
+use crate::process::{self, Command, Interrupt};
+use crate::progress::Progress;
+use pagewise_core::unit::Bytes;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A disk of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its image.
+    pub path: PathBuf,
+    /// `raw` or `qcow2`.
+    pub format: &'static str,
+    /// By what the guest knows it; at most 20 characters.
+    pub serial: String,
+}
+
+impl Disk {
+    /// A raw image, or a block device, that a user named.
+    ///
+    /// # Errors
+    /// When it cannot be one.
+    pub fn named(path: &Path, number: usize) -> Result<Disk, LabError> {
+        let about = fs::metadata(path).map_err(LabError::file("open", path))?;
+        if about.is_dir() {
+            return Err(LabError::Usage(format!("{} is a folder; a disk is a raw image or a block device", path.display())));
+        }
+        File::options().read(true).write(true).open(path).map_err(LabError::file("open", path))?;
+        let path = std::path::absolute(path).map_err(LabError::file("find", path))?;
+        Ok(Disk { path, format: "raw", serial: format!("pagewise-{number}") })
+    }
+
+    /// QEMU's words for it. A comma in a path is doubled, as QEMU wants it.
+    pub(super) fn options(&self, number: usize) -> Vec<String> {
+        let path = self.path.display().to_string().replace(',', ",,");
+        let drive = format!("if=none,id=pagewise{number},file={path},format={},cache={}", self.format, self.cache());
+        let device = format!("virtio-blk-pci,drive=pagewise{number},serial={}", self.serial);
+        vec!["-drive".to_owned(), drive, "-device".to_owned(), device]
+    }
+
+    /// Without the host's page cache, where its file system can do that: a second cache below the guest's would hide what
+    /// the guest's own reclaim costs.
+    fn cache(&self) -> &'static str {
+        use rustix::fs::{Mode, OFlags, open};
+        match open(&self.path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(_) => "none",
+            Err(_) => "writeback",
+        }
+    }
+}
+
+/// A raw image with an ext4 file system of this size that holds copies of `folders`, each under its name.
+///
+/// # Errors
+/// When there is no room, or `mkfs.ext4` is missing or fails.
+pub fn make_image(
+    image: &Path,
+    size: Bytes,
+    folders: &[(&str, PathBuf)],
+    interrupt: &Interrupt,
+    progress: &dyn Progress,
+) -> Result<(), LabError> {
+    let tree = image.with_extension("tree");
+    let _ = fs::remove_dir_all(&tree);
+    fs::create_dir_all(&tree).map_err(LabError::file("create", &tree))?;
+    let made = lay_out(&tree, folders).and_then(|()| {
+        let file = File::create(image).map_err(LabError::file("create", image))?;
+        file.set_len(size.0).map_err(LabError::file("size", image))?;
+        let argv = ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-d"].map(str::to_owned);
+        let mut argv = argv.to_vec();
+        argv.extend([tree.display().to_string(), image.display().to_string()]);
+        step(argv, "making the guests' disk", interrupt, progress)
+    });
+    let _ = fs::remove_dir_all(&tree);
+    made
+}
+
+/// A tree of copies that share their blocks where the file system can (`cp --reflink=auto`); `mkfs.ext4 -d` follows no link.
+fn lay_out(tree: &Path, folders: &[(&str, PathBuf)]) -> Result<(), LabError> {
+    for (name, folder) in folders {
+        let target = tree.join(name);
+        copy(folder, &target).map_err(LabError::file("copy", folder))?;
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let about = fs::symlink_metadata(from)?;
+    if about.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    }
+    if !about.is_dir() {
+        // A hard link costs nothing; over a border of file systems it is a copy.
+        return fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop));
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        copy(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// A fresh overlay over an image, which itself is never written.
+///
+/// # Errors
+/// When `qemu-img` is missing or fails.
+pub fn overlay(image: &Path, at: &Path, interrupt: &Interrupt) -> Result<Disk, LabError> {
+    let _ = fs::remove_file(at);
+    let mut argv: Vec<String> = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b"].map(str::to_owned).to_vec();
+    argv.extend([image.display().to_string(), at.display().to_string()]);
+    step(argv, "", interrupt, &Silent)?;
+    Ok(Disk { path: at.to_owned(), format: "qcow2", serial: DATA.to_owned() })
+}
+
+/// By what a guest knows the disk that its agent mounts.
+pub const DATA: &str = "pagewise-data";
+
+struct Silent;
+
+impl Progress for Silent {
+    fn stage(&self, _: &str, _: Option<f64>) {}
+}
+
+fn step(argv: Vec<String>, what: &str, interrupt: &Interrupt, progress: &dyn Progress) -> Result<(), LabError> {
+    let mut command = Command { argv, ..Command::default() };
+    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+    command.env.insert("PATH".to_owned(), format!("{path}:/usr/sbin:/sbin"));
+    let ended = process::run_step(&command, interrupt, &mut || progress.stage(what, None)).map_err(|error| {
+        LabError::Missing(format!("{error}. Guests' disks need qemu-img and mkfs.ext4 (Debian, Ubuntu: apt install qemu-utils e2fsprogs)"))
+    })?;
+    interrupt.check()?;
+    if ended.status.is_success() {
+        return Ok(());
+    }
+    Err(LabError::Step(format!("{} failed: {}: {}", command.argv[0], ended.status, ended.last_lines())))
+}

@@ -1,0 +1,115 @@
+//! The lab: kernels that can be booted here, and guests that run them over a view of this host's files.
+//!
+//! [`kernels`] finds kernels and [`debian`] brings them; [`virtme`] asks virtme-ng what a guest of one is; [`guest`] starts it and
+//! watches it to its end. Inside, [`agent`] is what runs first. `docs/design/0035-lab.md` has the reasons.
+
+pub mod accelerator;
+pub mod agent;
+pub mod debian;
+pub mod disk;
+mod error;
+pub mod guest;
+pub mod kernels;
+mod room;
+mod virtme;
+
+pub use error::LabError;
+pub use room::Room;
+pub use virtme::{Guest, Machine};
+
+use crate::process::Interrupt;
+use crate::progress::Progress;
+use accelerator::Accelerator;
+use agent::Task;
+use disk::Disk;
+use guest::RunningGuest;
+use kernels::Kernel;
+use std::path::{Path, PathBuf};
+use virtme::Virtme;
+
+/// Where the shared folder of a guest is, seen from inside; what it holds comes out of the guest.
+pub const SHARED: &str = "/run/pagewise/shared";
+
+/// Where the folder of this program is, seen from inside.
+const PROGRAM: &str = "/run/pagewise/bin";
+
+/// What every guest of an owner shares: its room, virtme-ng, and what runs guests here. Its guests die with it.
+#[derive(Debug)]
+pub struct Lab {
+    cache: PathBuf,
+    room: Room,
+    virtme: Virtme,
+}
+
+impl Lab {
+    /// Opens a room and finds virtme-ng, which is brought where it is not installed.
+    ///
+    /// # Errors
+    /// When the room cannot be made, or virtme-ng cannot be had.
+    pub fn open(cache: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Lab, LabError> {
+        let cache = std::path::absolute(cache).map_err(LabError::file("find", cache))?;
+        let virtme = Virtme::find(&cache, interrupt, progress)?;
+        Ok(Lab { room: Room::make(&cache)?, virtme, cache })
+    }
+
+    /// The folder of its guests.
+    #[must_use]
+    pub fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// What can run a guest with this kernel here, found out by trying.
+    ///
+    /// # Errors
+    /// When QEMU is not here.
+    pub fn accelerator(&self, kernel: &Kernel, interrupt: &Interrupt) -> Result<Accelerator, LabError> {
+        accelerator::find(kernel, &self.cache, interrupt)
+    }
+
+    /// Makes ready what guests with this kernel are started with. It takes seconds, and serves any number of boots.
+    ///
+    /// # Errors
+    /// When this host cannot hold such a guest, or virtme-ng cannot make it.
+    pub fn prepare(
+        &self,
+        kernel: &Kernel,
+        machine: &Machine,
+        disks: &[Disk],
+        interrupt: &Interrupt,
+    ) -> Result<PreparedGuest, LabError> {
+        let accelerator = self.accelerator(kernel, interrupt)?;
+        machine.check()?;
+        // Two kernels may have one release.
+        let folder = self.room.path().join(blake3::hash(kernel.image.as_os_str().as_encoded_bytes()).to_hex().as_str());
+        let script = Task::script()?;
+        let guest =
+            self.virtme.guest(kernel, (machine, accelerator), disks, (&self.room, &folder), &script, interrupt)?;
+        Ok(PreparedGuest { guest, accelerator, release: kernel.release.clone() })
+    }
+
+    /// Boots one, which then does its task.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(&self, prepared: &PreparedGuest, task: &Task) -> Result<RunningGuest, LabError> {
+        self.room.clear_shared()?;
+        task.write(&self.room.shared())?;
+        RunningGuest::start(&prepared.guest, &self.room, &prepared.release, prepared.accelerator)
+    }
+}
+
+/// What a guest is started with, again and again.
+#[derive(Clone, Debug)]
+pub struct PreparedGuest {
+    guest: Guest,
+    accelerator: Accelerator,
+    release: String,
+}
+
+impl PreparedGuest {
+    /// What will run it.
+    #[must_use]
+    pub fn accelerator(&self) -> Accelerator {
+        self.accelerator
+    }
+}

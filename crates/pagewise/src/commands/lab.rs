@@ -1,0 +1,221 @@
+//! `pagewise lab`: kernels that can be booted here, and booting one.
+
+use crate::failure::Failure;
+use crate::global::Global;
+use crate::output;
+use crate::progress::StepProgress;
+use crate::settings::Settings;
+use clap::{Args, Subcommand};
+use pagewise_core::report::kernels::{KernelView, KernelsReport};
+use pagewise_core::unit::{Bytes, Seconds};
+use pagewise_host::lab::accelerator::Accelerator;
+use pagewise_host::lab::agent::{Task, What as Todo};
+use pagewise_host::lab::disk::Disk;
+use pagewise_host::lab::guest::{RunningGuest, Said, TaskEnded};
+use pagewise_host::lab::kernels::{self, Kernel, KernelName};
+use pagewise_host::lab::{Lab, LabError, Machine, debian};
+use pagewise_host::process::Interrupt;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// Kernels that can be booted here in a virtual machine, and booting one
+#[derive(Args, Debug)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    Kernels(KernelsArgs),
+    Boot(BootArgs),
+}
+
+/// List kernels that can be booted, with what of memory management each has; or bring one of Debian's
+#[derive(Args, Debug)]
+#[command(after_help = "A kernel of Debian is resolved by apt with lists of its own, checked by Debian's signatures, unpacked below the \
+                        cache folder and not installed.\n\n\
+                        Examples:\n  pagewise lab kernels\n  pagewise lab kernels --get debian:6.12\n  \
+                        pagewise lab kernels ~/linux ./bzImage")]
+struct KernelsArgs {
+    /// Only these: debian:VERSION, the path of an image or of a build tree, or an installed release
+    #[arg(value_name = "KERNEL")]
+    names: Vec<String>,
+    /// Bring this kernel first, such as debian:6.12
+    #[arg(long, value_name = "KERNEL")]
+    get: Vec<String>,
+    /// Debian's mirror [default: the one of this host's own sources]
+    #[arg(long, value_name = "URL")]
+    mirror: Option<String>,
+}
+
+/// Boot a kernel in a virtual machine over this host's files, and run a command there
+#[derive(Args, Debug)]
+#[command(
+    after_help = "The guest sees this host's files; what it writes is gone when it ends, but on a --disk. It has no network. Output is \
+                  passed on, and the exit status is the command's; 125 when the guest itself fails, with the last words of its \
+                  kernel. Without KVM the processor is emulated, some ten times slower.\n\n\
+                  Examples:\n  pagewise lab boot debian:6.12 -- uname -r\n  \
+                  pagewise lab boot debian:6.1 --memory 3G -- pagewise doctor\n  \
+                  pagewise lab boot ~/linux --nodes 2 --cpus 2 --append numa_balancing=1 -- numactl -H"
+)]
+struct BootArgs {
+    /// debian:VERSION, the path of an image or of a build tree, or an installed release
+    kernel: String,
+    /// Memory of the guest, fixed
+    #[arg(long, default_value = "2G", value_name = "SIZE")]
+    memory: Bytes,
+    /// Processors of the guest
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    cpus: u32,
+    /// NUMA nodes, over which memory and processors are spread
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
+    nodes: u32,
+    /// A raw image or a block device, which the guest may write; it is a virtio disk there, past the host's page cache
+    #[arg(long, value_name = "FILE")]
+    disk: Vec<PathBuf>,
+    /// Parameters of the kernel
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    append: Vec<String>,
+    /// End the guest after this time
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Seconds>,
+    /// Debian's mirror [default: the one of this host's own sources]
+    #[arg(long, value_name = "URL")]
+    mirror: Option<String>,
+    /// What runs in the guest [default: uname -a]
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(args: &LabArgs, global: &Global) -> Result<ExitCode, Failure> {
+    match &args.what {
+        What::Kernels(args) => list(args, global),
+        What::Boot(args) => boot(args, global).map_err(Failure::around_command),
+    }
+}
+
+fn interrupt() -> Result<Interrupt, Failure> {
+    Interrupt::on_signals().map_err(|error| Failure::NotPossible(error.into()))
+}
+
+/// The kernel of this name; one of Debian is brought.
+fn find(
+    name: &str,
+    mirror: Option<&str>,
+    cache: &Path,
+    interrupt: &Interrupt,
+) -> Result<(KernelName, Kernel), Failure> {
+    let name: KernelName = name.parse().map_err(Failure::from)?;
+    let kernel = match kernels::find(&name, cache)? {
+        Some(kernel) => kernel,
+        None => bring(&name, mirror, cache, interrupt)?,
+    };
+    Ok((name, kernel))
+}
+
+fn bring(name: &KernelName, mirror: Option<&str>, cache: &Path, interrupt: &Interrupt) -> Result<Kernel, Failure> {
+    match name {
+        KernelName::Debian(version) => Ok(debian::bring(version, mirror, cache, interrupt, &StepProgress::new())?),
+        other => Err(LabError::Usage(format!("{other} is here already; debian:VERSION is brought")).into()),
+    }
+}
+
+fn list(args: &KernelsArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let cache = Settings::resolve(global)?.cache_dir;
+    let interrupt = interrupt()?;
+    for name in &args.get {
+        let name: KernelName = name.parse().map_err(Failure::from)?;
+        let kernel = bring(&name, args.mirror.as_deref(), &cache, &interrupt)?;
+        output::note(&format!("{name} is Linux {}", kernel.release));
+    }
+    let found = if args.names.is_empty() {
+        kernels::list(&cache)
+    } else {
+        let named = |name: &String| {
+            let name: KernelName = name.parse().map_err(Failure::from)?;
+            match kernels::find(&name, &cache)? {
+                Some(kernel) => Ok((name, kernel)),
+                None => Err(LabError::Usage(format!("{name} is not here yet: pagewise lab kernels --get {name} brings it")).into()),
+            }
+        };
+        args.names.iter().map(named).collect::<Result<Vec<_>, Failure>>()?
+    };
+    let report = KernelsReport::new(found.into_iter().map(|(name, kernel)| view(&name, &kernel)).collect());
+    if global.json {
+        output::json(&report);
+    } else if report.kernels.is_empty() {
+        output::note("no kernel is here that could be booted; pagewise lab kernels --get debian:6.12 brings one");
+    } else {
+        output::data(&report.table());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn view(name: &KernelName, kernel: &Kernel) -> KernelView {
+    KernelView {
+        name: name.to_string(),
+        release: kernel.release.clone(),
+        build: kernel.build.clone(),
+        image: kernel.image.display().to_string(),
+        config_blake3: kernel.config_hash(),
+        features: kernel.features(),
+    }
+}
+
+fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let cache = Settings::resolve(global)?.cache_dir;
+    let interrupt = interrupt()?;
+    let disks = args.disk.iter().enumerate().map(|(number, path)| Disk::named(path, number));
+    let disks = disks.collect::<Result<Vec<_>, LabError>>()?;
+    let append = args.append.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned).collect();
+    let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append };
+    machine.check()?;
+    let (_, kernel) = find(&args.kernel, args.mirror.as_deref(), &cache, &interrupt)?;
+    let command = if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
+    let lab = Lab::open(&cache, &interrupt, &StepProgress::new())?;
+    let accelerator = lab.accelerator(&kernel, &interrupt)?;
+    if accelerator == Accelerator::Emulation && global.verbose > 0 {
+        output::note("KVM runs no guest here: the processor is emulated");
+    }
+    let guest = lab.prepare(&kernel, &machine, &disks, &interrupt)?;
+    let task = Task::here(kernel.modules.clone(), None, Todo::Command(command));
+    let mut running = lab.start(&guest, &task)?;
+    let until = args.timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
+    let ended = follow(&mut running, until, &interrupt)?;
+    if ended.oom_kills > 0 {
+        output::note(&format!(
+            "the guest's kernel killed {} for lack of memory; it has {} (--memory)",
+            output::counted(ended.oom_kills, "process").replace("processs", "processes"),
+            args.memory
+        ));
+    }
+    Ok(ExitCode::from(ended.status))
+}
+
+/// Passes on what the guest says until its task has ended.
+fn follow(running: &mut RunningGuest, until: Option<Instant>, interrupt: &Interrupt) -> Result<TaskEnded, Failure> {
+    const AT_MOST: Duration = Duration::from_millis(200);
+    loop {
+        match running.next(AT_MOST, interrupt)? {
+            Some(Said::Out(bytes)) => {
+                let mut out = io::stdout().lock();
+                if let Err(error) = out.write_all(&bytes).and_then(|()| out.flush()) {
+                    output::not_written(&error);
+                }
+            }
+            // As stderr of any program: one that cannot be written is nobody's loss.
+            Some(Said::Err(bytes)) => drop(io::stderr().write_all(&bytes)),
+            None => {
+                if let Some(ended) = running.task_ended()? {
+                    return Ok(ended);
+                }
+            }
+        }
+        if until.is_some_and(|until| Instant::now() > until) {
+            return Err(LabError::Missing("the command did not end within --timeout; the guest was ended".to_owned()).into());
+        }
+    }
+}
