@@ -250,6 +250,8 @@ pub(crate) fn facts() -> HostFacts {
         jvm: Some("OpenJDK 64-Bit Server VM 17.0.13".to_owned()),
         virtual_machine: Some(true),
         free_page_reporting: None,
+        emulated: None,
+        kernel_config: None,
         pagewise: "0.1.0".to_owned(),
     }
 }

@@ -186,7 +186,7 @@ fn interval_as_change(interval: Interval) -> String {
 
 fn verdict(two: &TwoArms<'_>) -> Verdict {
     let word = words::verdict_word(two.one.conclusion);
-    let sentence = printable(&two.one.sentence);
+    let sentence = with_emulation(printable(&two.one.sentence), &two.report.hosts);
     let (first, rest) = first_sentence(pieces(&sentence));
     Verdict {
         word: word.to_owned(),
@@ -196,6 +196,17 @@ fn verdict(two: &TwoArms<'_>) -> Verdict {
         sentence,
         meaning: words::verdict_meaning(two),
     }
+}
+
+/// What a reader must know of emulated processors before any number of time.
+pub(super) fn with_emulation(sentence: String, hosts: &[HostFacts]) -> String {
+    if !hosts.iter().any(|host| host.emulated == Some(true)) {
+        return sentence;
+    }
+    let end = if sentence.ends_with('.') { "" } else { "." };
+    format!(
+        "{sentence}{end} The processor was emulated (TCG): times compare with each other only; read first what the kernels counted."
+    )
 }
 
 /// A sentence whose backticks do not match, because a name holds one, is one piece.
@@ -535,7 +546,7 @@ fn command_line(argv: &[String]) -> String {
 
 /// The host; where a boot had something else, by boot.
 pub(super) fn hosts(boots: &[HostFacts]) -> Vec<Line> {
-    let each: Vec<[(&str, Option<String>); 11]> = boots.iter().map(host).collect();
+    let each: Vec<[(&str, Option<String>); 12]> = boots.iter().map(host).collect();
     let Some(first) = each.first() else { return Vec::new() };
     let told = first.iter().enumerate().filter_map(|(at, (label, value))| {
         let is_one = each.iter().all(|facts| facts[at].1 == *value);
@@ -555,15 +566,19 @@ fn by_boot<'v>(values: impl Iterator<Item = Option<&'v str>>) -> String {
             None => known.push((value, vec![boot])),
         }
     }
+    // Where every point has a boot of its own, there are hundreds; the table of points has each.
+    const SHOWN: usize = 6;
     let said = known.iter().map(|(value, boots)| {
         let word = if boots.len() == 1 { "boot" } else { "boots" };
-        format!("{value} ({word} {})", boots.join(", "))
+        let more = boots.len().saturating_sub(SHOWN);
+        let and_more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{value} ({word} {}{and_more})", boots[..boots.len() - more].join(", "))
     });
     said.collect::<Vec<String>>().join("; ")
 }
 
 /// Labels and values of a boot; `None` is not known.
-fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 11] {
+fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 12] {
     let size = |bytes: Option<u64>| bytes.map(|bytes| number::with_unit(bytes as f64, "bytes"));
     let swap = facts
         .swap_bytes
@@ -575,6 +590,7 @@ fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 11] {
     };
     let machine = facts.virtual_machine.map(|is_virtual| {
         let words = match (is_virtual, facts.free_page_reporting) {
+            _ if facts.emulated == Some(true) => "virtual, its processor emulated (TCG)",
             (true, Some(true)) => "virtual, gives free memory back (free page reporting)",
             (true, _) => "virtual",
             (false, _) => "no hypervisor seen",
@@ -583,6 +599,7 @@ fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 11] {
     });
     [
         ("kernel", facts.kernel.clone()),
+        ("its config", facts.kernel_config.as_ref().map(|hash| format!("BLAKE3 {}…", hash.chars().take(12).collect::<String>()))),
         ("CPU", cpu),
         ("machine", machine),
         ("memory", size(facts.memory_bytes)),

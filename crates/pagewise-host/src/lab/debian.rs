@@ -5,7 +5,7 @@ use super::kernels::Kernel;
 use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
 use crate::workload::partial::PartialDir;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -60,7 +60,14 @@ pub fn bring(
         needs(program)?;
     }
     let apt = Apt { folder: cache.join("lab/apt"), interrupt, progress };
+    let _turn = apt.turn()?;
     apt.arrange(mirror)?;
+    // As another process may have, meanwhile.
+    if let Some(kernel) = brought(cache).into_iter().rev().find(|kernel| is_of(&kernel.release, version))
+        && apt.has_fresh_lists()
+    {
+        return Ok(kernel);
+    }
     let mut package = if apt.has_fresh_lists() { apt.newest(version)? } else { None };
     if package.is_none() {
         apt.update()?;
@@ -136,6 +143,22 @@ struct Apt<'a> {
 impl Apt<'_> {
     fn sources(&self) -> PathBuf {
         self.folder.join("sources.list")
+    }
+
+    /// Waits while another process uses these lists: apt itself would refuse.
+    fn turn(&self) -> Result<File, LabError> {
+        fs::create_dir_all(&self.folder).map_err(LabError::file("create", &self.folder))?;
+        let path = self.folder.join("turn");
+        let file = File::create(&path).map_err(LabError::file("create", &path))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => self.progress.stage("waiting for another pagewise lab", None),
+                Err(TryLockError::Error(source)) => return Err(LabError::file("lock", &path)(source)),
+            }
+            self.interrupt.check()?;
+            self.interrupt.wait(Duration::from_millis(200));
+        }
     }
 
     /// Lays the folders and the list of sources.

@@ -230,6 +230,7 @@ fn outcome(frame: &Frame<'_>, claims: &[&Comparison]) -> Summary {
         [only] => printable(&only.sentence),
         several => words::outcome(several, frame.first_metric()),
     };
+    let sentence = content::with_emulation(sentence, &frame.report.hosts);
     let (first, rest) = content::first_sentence(content::pieces(&sentence));
     let count = |(word, count): &(Conclusion, usize)| Count {
         word: capitalised(word.word()),

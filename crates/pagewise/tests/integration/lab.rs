@@ -1,0 +1,206 @@
+//! `lab` as a user sees it: kernels named and brought, a guest that passes on what its command says, guests that panic or are
+//! killed, and a trial whose points run in guests. Real kernels under QEMU.
+
+use pagewise_core::experiment::point::{Outcome, Point};
+use pagewise_host::store::bundle::Bundle;
+use pagewise_testkit::requires;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// One for all tests and all runs of them: a kernel is 110 MB.
+fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache")
+}
+
+fn pagewise(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pagewise"));
+    command.args(arguments).env("PAGEWISE_CACHE_DIR", cache()).stdin(Stdio::null());
+    command
+}
+
+fn runs(arguments: &[&str]) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = pagewise(arguments).output().expect("pagewise starts");
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (status.code().unwrap_or(-1), text(&stdout), text(&stderr))
+}
+
+const KERNEL: &str = "debian:6.12";
+
+/// Guests of ours that run: QEMU with a path of our cache among its words.
+fn guests() -> Vec<u32> {
+    let root = pagewise_host::root::Root::live();
+    let cache = cache().display().to_string();
+    let is_ours = |pid: &u32| {
+        let words = root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.contains("qemu-system") && words.contains(&cache)
+    };
+    pagewise_host::source::process::pids(&root).into_iter().filter(is_ours).collect()
+}
+
+fn within(seconds: u64, mut wanted: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !wanted() {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+#[test]
+fn what_names_no_kernel_or_cannot_be_booted_is_refused_before_anything_starts() {
+    for (arguments, code, words) in [
+        (["kernels", "fedora:6.12"].as_slice(), 2, "debian:6.12"),
+        (&["kernels", "/etc/passwd"], 2, "bzImage"),
+        (&["kernels", "9.9.9-none"], 2, "no kernel 9.9.9-none is installed"),
+        (&["kernels", "debian:2.2"], 2, "--get debian:2.2"),
+        (&["kernels", "--get", "./here"], 2, "is here already"),
+        (&["kernels", "--get", "debian:6.12", "--mirror", "ftp://x"], 2, "no URL of a mirror"),
+        (&["boot", "no such", "--", "true"], 125, "debian:VERSION"),
+        (&["boot", "debian:6.12", "--memory", "64M"], 125, "does not come up"),
+        (&["boot", "debian:6.12", "--memory", "900G"], 125, "available"),
+        (&["boot", "debian:6.12", "--nodes", "2"], 125, "--cpus 2"),
+        (&["boot", "debian:6.12", "--disk", "/no/such.img"], 125, "/no/such.img"),
+        (&["boot", "debian:6.12", "--disk", "/tmp"], 125, "is a folder"),
+    ] {
+        let mut words_typed = vec!["lab"];
+        words_typed.extend(arguments);
+        let (status, _, error) = runs(&words_typed);
+        assert_eq!(status, code, "{arguments:?}: {error}");
+        assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+    let no_qemu = pagewise(&["lab", "boot", env!("CARGO_BIN_EXE_pagewise")]).output().expect("pagewise starts");
+    let error = String::from_utf8_lossy(&no_qemu.stderr).into_owned();
+    assert!(no_qemu.status.code() == Some(125) && error.contains("bzImage"), "{error}");
+}
+
+#[test]
+fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing() {
+    requires!(root, qemu, ext4_tools, pip);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let disk = folder.path().join("disk.raw");
+    fs::File::create(&disk).and_then(|file| file.set_len(32 << 20)).expect("a disk");
+    fs::write(folder.path().join("of-the-host"), "read me").expect("a file");
+    let script = "uname -r; cat of-the-host; echo complaint >&2; echo changed > of-the-host; rm -f disk-new; touch new; \
+                  cat of-the-host; mkfs.ext4 -q /dev/disk/by-id/virtio-pagewise-0 2>/dev/null || mkfs.ext4 -q /dev/vda; \
+                  nproc; cat /sys/devices/system/node/online; exit 7";
+    let run = pagewise(&["lab", "boot", KERNEL, "--memory", "1G", "--cpus", "2", "--nodes", "2", "--disk"])
+        .arg(&disk)
+        .args(["--", "sh", "-c", script])
+        .current_dir(folder.path())
+        .output()
+        .expect("pagewise starts");
+    let (out, error) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    assert_eq!(run.status.code(), Some(7), "{out}{error}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(lines[0].starts_with("6.12."), "{out}");
+    assert_eq!(lines[1..], ["read mechanged", "2", "0-1"], "{out}");
+    assert!(error.contains("complaint") && !out.contains("complaint"), "{error}");
+    assert_eq!(fs::read_to_string(folder.path().join("of-the-host")).unwrap(), "read me", "the host's file is as it was");
+    assert!(!folder.path().join("new").exists());
+    // The superblock of ext4, at 1 KiB; its magic at 0x38 (fs/ext4/ext4.h).
+    let written = fs::read(&disk).unwrap();
+    assert_eq!(written[0x438..0x43a], [0x53, 0xef], "what the guest wrote to its disk stays");
+    let rooms = fs::read_dir(cache().join("lab/guests")).unwrap().filter_map(Result::ok);
+    let of_this_run = rooms.filter(|room| room.path().is_dir() && room.path().join("lock").exists());
+    assert!(of_this_run.count() <= guests().len(), "a room without a guest was left");
+}
+
+#[test]
+fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves_nothing() {
+    requires!(root, qemu, pip);
+    let (status, out, error) =
+        runs(&["lab", "boot", KERNEL, "--memory", "512M", "--", "sh", "-c", "echo c > /proc/sysrq-trigger; sleep 60"]);
+    assert_eq!(status, 125, "{out}{error}");
+    assert!(error.contains("panicked") && error.contains("sysrq triggered crash"), "{error}");
+
+    let mut run: Child = pagewise(&["lab", "boot", KERNEL, "--memory", "512M", "--", "sleep", "100"])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("pagewise starts");
+    let own = |run: &Child| -> Vec<u32> {
+        let parent = run.id();
+        let root = pagewise_host::root::Root::live();
+        let is_child = |pid: &u32| {
+            let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
+            stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(&parent.to_string()))
+        };
+        guests().into_iter().filter(is_child).collect()
+    };
+    assert!(within(120, || !own(&run).is_empty()), "no guest was started");
+    let started = own(&run);
+    run.kill().and_then(|()| run.wait()).expect("our child");
+    assert!(within(5, || guests().iter().all(|pid| !started.contains(pid))), "the guest outlived its owner");
+    let left = |cache: &Path| {
+        let rooms = fs::read_dir(cache.join("lab/guests")).unwrap().filter_map(Result::ok);
+        rooms.filter(|room| room.file_name().to_string_lossy().starts_with(&format!("{}-", run.id()))).count()
+    };
+    assert_eq!(left(&cache()), 1, "a kill leaves the room of its guest");
+    // The next guest of anybody sweeps it, also one that cannot be started.
+    let _ = runs(&["lab", "boot", KERNEL, "--memory", "512M", "--append", "panic_on_warn=0", "--timeout", "1s", "--", "true"]);
+    assert_eq!(left(&cache()), 0, "and the next start removes it");
+}
+
+const PLAN: &str = r#"
+name = "in-guests"
+everywhere = "kernel=debian:6.12"
+[workload]
+name = "command"
+run = ["sh", "-c", "echo $LEVEL; uname -r; head -c 3000000 /dev/zero | sha256sum"]
+[lab]
+memory = "512M"
+disk = "1G"
+boot = "block"
+[design]
+order = "blocks"
+blocks = 3
+warmup = 0
+seed = 5
+[[factor]]
+name = "level"
+levels.a = "env.LEVEL=a,vm.swappiness=10"
+levels.b = "env.LEVEL=b,vm.swappiness=20"
+[[contrast]]
+factor = "level"
+a = "a"
+b = "b"
+primary = true
+"#;
+
+#[test]
+fn points_run_in_guests_and_a_kill_costs_none_of_them() {
+    requires!(root, qemu, ext4_tools, pip);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("plan.toml"), PLAN).expect("a plan");
+    let trial = |arguments: &[&str]| {
+        let mut command = pagewise(arguments);
+        command.current_dir(folder.path()).env("PAGEWISE_STATE_DIR", folder.path().join("state"));
+        command
+    };
+    let before = fs::read_to_string("/proc/sys/vm/swappiness").unwrap();
+    let mut run = trial(&["trial", "run", "plan.toml"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let bundle = folder.path().join("in-guests.trial");
+    let results = || -> Vec<Point> { Bundle::open(&bundle).and_then(|bundle| bundle.points()).unwrap_or_default() };
+    let good = || results().into_iter().filter(|point| point.outcome == Outcome::Ok).collect::<Vec<_>>();
+    assert!(within(240, || good().len() >= 3), "three points did not come: {:?}", results());
+    run.kill().and_then(|()| run.wait()).expect("our child");
+    let resumed = trial(&["trial", "resume", "in-guests.trial"]).output().expect("pagewise starts");
+    let told = String::from_utf8_lossy(&resumed.stderr).into_owned() + &String::from_utf8_lossy(&resumed.stdout);
+    assert_eq!(resumed.status.code(), Some(0), "{told}");
+    let mut indexes: Vec<u32> = good().iter().map(|point| point.planned.index).collect();
+    indexes.sort_unstable();
+    assert_eq!(indexes, [0, 1, 2, 3, 4, 5], "each point once");
+    let boots: BTreeSet<String> = good().into_iter().map(|point| point.boot_id).collect();
+    assert!(boots.len() >= 3, "a boot for each block: {boots:?}");
+    let set: BTreeSet<String> = good().iter().flat_map(|point| point.applied.iter().map(|set| set.after.clone())).collect();
+    assert!(set.contains("10") && set.contains("20"), "the guests' own swappiness was set: {set:?}");
+    let report = trial(&["report", "in-guests.trial", "--format", "text"]).output().expect("pagewise starts");
+    let text = String::from_utf8_lossy(&report.stdout).into_owned();
+    assert!(text.contains("6.12.") && text.contains("boot"), "{text}");
+    assert!(fs::read_dir(bundle.join("recordings")).unwrap().count() >= 6, "recordings came out");
+    assert_eq!(fs::read_to_string("/proc/sys/vm/swappiness").unwrap(), before, "the host's own was never touched");
+}
