@@ -40,6 +40,9 @@ _pagewise() {
             pagewise,import)
                 cmd="pagewise__subcmd__import"
                 ;;
+            pagewise,lab)
+                cmd="pagewise__subcmd__lab"
+                ;;
             pagewise,prove)
                 cmd="pagewise__subcmd__prove"
                 ;;
@@ -90,6 +93,12 @@ _pagewise() {
                 ;;
             pagewise__subcmd__guard,status)
                 cmd="pagewise__subcmd__guard__subcmd__status"
+                ;;
+            pagewise__subcmd__lab,boot)
+                cmd="pagewise__subcmd__lab__subcmd__boot"
+                ;;
+            pagewise__subcmd__lab,kernels)
+                cmd="pagewise__subcmd__lab__subcmd__kernels"
                 ;;
             pagewise__subcmd__spark,advise)
                 cmd="pagewise__subcmd__spark__subcmd__advise"
@@ -143,7 +152,7 @@ _pagewise() {
 
     case "${cmd}" in
         pagewise)
-            opts="-v -h -V --json --verbose --color --root --state-dir --cache-dir --help --version doctor show set changes revert prove trial record snapshot diagnose import export watch top report analyze guard hugepages spark workload"
+            opts="-v -h -V --json --verbose --color --root --state-dir --cache-dir --help --version doctor show set changes revert prove trial record snapshot diagnose import export watch top report analyze guard hugepages spark lab workload"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -904,6 +913,132 @@ _pagewise() {
                     return 0
                     ;;
                 --about)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pagewise__subcmd__lab)
+            opts="-v -h --json --verbose --color --root --state-dir --cache-dir --help kernels boot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pagewise__subcmd__lab__subcmd__boot)
+            opts="-v -h --memory --cpus --nodes --disk --append --timeout --mirror --json --verbose --color --root --state-dir --cache-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --memory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cpus)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nodes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --disk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --append)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mirror)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pagewise__subcmd__lab__subcmd__kernels)
+            opts="-v -h --get --mirror --json --verbose --color --root --state-dir --cache-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --get)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mirror)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -53,6 +53,7 @@ complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "analyze" -d 'Comp
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "guard" -d 'Keep page reclaim out of the application\'s way'
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "hugepages" -d 'Put the memory of a running process on huge pages'
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "spark" -d 'Configure Spark for huge pages, find what is wrong with its configuration, and say which policy a job should try'
+complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "lab" -d 'Kernels that can be booted here in a virtual machine, and booting one'
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "workload" -d 'List the built-in workloads, or take the steps of one one by one'
 complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
@@ -609,6 +610,44 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -s h -l help -d 'Print help'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l json -d 'Write the result as JSON to stdout'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -s h -l help -d 'Print help'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -f -a "kernels" -d 'List kernels that can be booted, with what of memory management each has; or bring one of Debian\'s'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -f -a "boot" -d 'Boot a kernel in a virtual machine over this host\'s files, and run a command there'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l get -d 'Bring this kernel first, such as debian:6.12' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l mirror -d 'Debian\'s mirror [default: the one of this host\'s own sources]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Write the result as JSON to stdout'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s h -l help -d 'Print help'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l memory -d 'Memory of the guest, fixed' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l cpus -d 'Processors of the guest' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l nodes -d 'NUMA nodes, over which memory and processors are spread' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l disk -d 'A raw image or a block device, which the guest may write; it is a virtio disk there, past the host\'s page cache' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l append -d 'Parameters of the kernel' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l timeout -d 'End the guest after this time' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l mirror -d 'Debian\'s mirror [default: the one of this host\'s own sources]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l json -d 'Write the result as JSON to stdout'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
 never\t''"

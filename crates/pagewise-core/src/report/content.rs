@@ -599,7 +599,10 @@ fn host(facts: &HostFacts) -> [(&'static str, Option<String>); 12] {
     });
     [
         ("kernel", facts.kernel.clone()),
-        ("its config", facts.kernel_config.as_ref().map(|hash| format!("BLAKE3 {}…", hash.chars().take(12).collect::<String>()))),
+        (
+            "its config",
+            facts.kernel_config.as_ref().map(|hash| format!("BLAKE3 {}…", hash.chars().take(12).collect::<String>())),
+        ),
         ("CPU", cpu),
         ("machine", machine),
         ("memory", size(facts.memory_bytes)),

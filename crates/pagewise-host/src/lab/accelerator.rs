@@ -74,7 +74,9 @@ fn runs_under_kvm(kernel: &Kernel, interrupt: &Interrupt) -> Result<bool, LabErr
     let image = kernel.image.display().to_string();
     let argv = [QEMU, "-machine", "q35,accel=kvm", "-cpu", "host", "-m", "256M", "-display", "none", "-no-reboot"];
     let mut argv: Vec<String> = argv.map(str::to_owned).to_vec();
-    argv.extend(["-nodefaults", "-serial", "stdio", "-kernel", &image, "-append", "console=ttyS0 panic=-1"].map(str::to_owned));
+    argv.extend(
+        ["-nodefaults", "-serial", "stdio", "-kernel", &image, "-append", "console=ttyS0 panic=-1"].map(str::to_owned),
+    );
     let limits = Limits { timeout: Some(PATIENCE), interrupt: Some(interrupt), ..Limits::default() };
     let ended = process::run(&[Command { argv, ..Command::default() }], limits, &mut Waiting)?;
     interrupt.check()?;

@@ -165,9 +165,9 @@ fn mount_data() -> Result<PathBuf, LabError> {
     let since = Instant::now();
     let device = loop {
         let disks = fs::read_dir("/sys/block").into_iter().flatten().filter_map(Result::ok);
-        let found = disks.map(|entry| entry.path()).find(|path| {
-            fs::read_to_string(path.join("serial")).is_ok_and(|serial| serial.trim() == DATA)
-        });
+        let found = disks
+            .map(|entry| entry.path())
+            .find(|path| fs::read_to_string(path.join("serial")).is_ok_and(|serial| serial.trim() == DATA));
         if let Some(name) = found.and_then(|path| Some(path.file_name()?.to_owned())) {
             break Path::new("/dev").join(name);
         }
@@ -208,7 +208,7 @@ fn lay_overlays(writes: &Path) -> Result<(), LabError> {
         };
         // An old kernel does not know the option that keeps one over a file system without stable numbers quiet.
         if let Err(error) = lay("xino=off,").or_else(|_| lay("")) {
-            eprintln!("pagewise: {} stays read-only in this guest: {error}", target.display());
+            tracing::warn!("{} stays read-only in this guest: {error}", target.display());
         }
     }
     Ok(())
@@ -253,7 +253,7 @@ pub fn run(task: &Task, argv: &[String]) -> u8 {
     }) {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("pagewise: cannot run '{program}' in the guest: {error}");
+            tracing::warn!("cannot run '{program}' in the guest: {error}");
             return if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 };
         }
     };

@@ -24,7 +24,8 @@ const ARCHITECTURE: &str = "amd64";
 #[must_use]
 pub fn brought(cache: &Path) -> Vec<Kernel> {
     let folders = fs::read_dir(kernels(cache)).into_iter().flatten().filter_map(Result::ok);
-    let images = folders.flat_map(|folder| fs::read_dir(folder.path().join("boot")).into_iter().flatten().filter_map(Result::ok));
+    let images = folders
+        .flat_map(|folder| fs::read_dir(folder.path().join("boot")).into_iter().flatten().filter_map(Result::ok));
     let is_image = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-"));
     let mut found: Vec<Kernel> =
         images.map(|entry| entry.path()).filter(is_image).filter_map(|path| Kernel::of_image(&path).ok()).collect();
@@ -99,7 +100,8 @@ pub fn bring(
     apt.download(&release, &packages)?;
     let files = fs::read_dir(&packages).map_err(LabError::file("read", &packages))?;
     for file in files.filter_map(Result::ok) {
-        let argv = ["dpkg-deb", "--extract", &file.path().to_string_lossy(), &tree.to_string_lossy()].map(str::to_owned);
+        let argv =
+            ["dpkg-deb", "--extract", &file.path().to_string_lossy(), &tree.to_string_lossy()].map(str::to_owned);
         apt.step(argv.to_vec(), &format!("unpacking Linux {release}"), None)?;
     }
     // Packages of today have /usr/lib alone, and depmod and virtme-ng look below /lib.
@@ -304,7 +306,9 @@ impl Apt<'_> {
         let image = format!("linux-image-{release}");
         let ended = self.step(self.command("apt-cache", &["depends", &image]), "looking for its modules", None)?;
         let needed = ended.stdout.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
-        let own = needed.filter(|name| name.starts_with("linux-") && name.ends_with(version_of(release)) || name.ends_with(release));
+        let own = needed.filter(|name| {
+            name.starts_with("linux-") && name.ends_with(version_of(release)) || name.ends_with(release)
+        });
         let mut words = vec!["download", image.as_str()];
         words.extend(own.filter(|name| *name != image));
         let what = format!("fetching Linux {release} from Debian (about 100 MB)");

@@ -26,7 +26,10 @@ impl Disk {
     pub fn named(path: &Path, number: usize) -> Result<Disk, LabError> {
         let about = fs::metadata(path).map_err(LabError::file("open", path))?;
         if about.is_dir() {
-            return Err(LabError::Usage(format!("{} is a folder; a disk is a raw image or a block device", path.display())));
+            return Err(LabError::Usage(format!(
+                "{} is a folder; a disk is a raw image or a block device",
+                path.display()
+            )));
         }
         File::options().read(true).write(true).open(path).map_err(LabError::file("open", path))?;
         let path = std::path::absolute(path).map_err(LabError::file("find", path))?;
@@ -110,7 +113,8 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 /// When `qemu-img` is missing or fails.
 pub fn overlay(image: &Path, at: &Path, interrupt: &Interrupt) -> Result<Disk, LabError> {
     let _ = fs::remove_file(at);
-    let mut argv: Vec<String> = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b"].map(str::to_owned).to_vec();
+    let mut argv: Vec<String> =
+        ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b"].map(str::to_owned).to_vec();
     argv.extend([image.display().to_string(), at.display().to_string()]);
     step(argv, "", interrupt, &Silent)?;
     Ok(Disk { path: at.to_owned(), format: "qcow2", serial: DATA.to_owned() })
@@ -130,7 +134,9 @@ fn step(argv: Vec<String>, what: &str, interrupt: &Interrupt, progress: &dyn Pro
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
     command.env.insert("PATH".to_owned(), format!("{path}:/usr/sbin:/sbin"));
     let ended = process::run_step(&command, interrupt, &mut || progress.stage(what, None)).map_err(|error| {
-        LabError::Missing(format!("{error}. Guests' disks need qemu-img and mkfs.ext4 (Debian, Ubuntu: apt install qemu-utils e2fsprogs)"))
+        LabError::Missing(format!(
+            "{error}. Guests' disks need qemu-img and mkfs.ext4 (Debian, Ubuntu: apt install qemu-utils e2fsprogs)"
+        ))
     })?;
     interrupt.check()?;
     if ended.status.is_success() {

@@ -173,7 +173,9 @@ impl RunningGuest {
             let panicked = self.console_text().contains("Kernel panic");
             return Err(match (panicked, ended.signal()) {
                 (true, _) => self.ended("panicked"),
-                (false, Some(signal)) => self.ended(&format!("ended before its task: QEMU was killed by signal {signal}")),
+                (false, Some(signal)) => {
+                    self.ended(&format!("ended before its task: QEMU was killed by signal {signal}"))
+                }
                 (false, None) => {
                     let code = ended.code().unwrap_or(-1);
                     self.ended(&format!("ended before its task: QEMU ended with exit status {code}"))
@@ -253,8 +255,18 @@ fn last_words(console: &str, complaints: &str) -> String {
     let from = lines.iter().position(|line| line.contains("Kernel panic") || line.contains("BUG:"));
     let from = from.map_or(lines.len().saturating_sub(LINES), |at| at.saturating_sub(4));
     let printable = |line: &str| line.chars().filter(|c| !c.is_control()).take(160).collect::<String>();
-    let mut words: Vec<String> = lines[from..].iter().take(LINES).map(|line| format!("\n  | {}", printable(line))).collect();
-    words.extend(complaints.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev().map(|line| format!("\n  QEMU: {}", printable(line))));
+    let mut words: Vec<String> =
+        lines[from..].iter().take(LINES).map(|line| format!("\n  | {}", printable(line))).collect();
+    words.extend(
+        complaints
+            .lines()
+            .rev()
+            .take(3)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .map(|line| format!("\n  QEMU: {}", printable(line))),
+    );
     if words.is_empty() { String::new() } else { format!(". The end of its console:{}", words.concat()) }
 }
 

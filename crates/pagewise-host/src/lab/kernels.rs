@@ -31,10 +31,15 @@ impl FromStr for KernelName {
         };
         if let Some((distribution, release)) = text.split_once(':').filter(|(before, _)| !before.contains('/')) {
             if distribution != "debian" {
-                return usage(format!("'{}' names kernels of '{}', and only Debian's are known", text.escape_debug(), distribution.escape_debug()));
+                return usage(format!(
+                    "'{}' names kernels of '{}', and only Debian's are known",
+                    text.escape_debug(),
+                    distribution.escape_debug()
+                ));
             }
             let is_version = |text: &str| {
-                text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(|c| c.is_ascii_alphanumeric() || ".+~-".contains(c))
+                text.starts_with(|c: char| c.is_ascii_digit())
+                    && text.chars().all(|c| c.is_ascii_alphanumeric() || ".+~-".contains(c))
             };
             if !is_version(release) {
                 return usage(format!("'{}' is no version", release.escape_debug()));
@@ -142,7 +147,9 @@ impl Kernel {
 /// When there is no such kernel.
 pub fn find(name: &KernelName, cache: &Path) -> Result<Option<Kernel>, LabError> {
     match name {
-        KernelName::Debian(release) => Ok(debian::brought(cache).into_iter().rev().find(|kernel| debian::is_of(&kernel.release, release))),
+        KernelName::Debian(release) => {
+            Ok(debian::brought(cache).into_iter().rev().find(|kernel| debian::is_of(&kernel.release, release)))
+        }
         KernelName::Path(path) if path.is_dir() => Kernel::of_build_tree(path).map(Some),
         KernelName::Path(path) => Kernel::of_image(path).map(Some),
         KernelName::Installed(release) => {

@@ -35,7 +35,8 @@ impl Room {
         let lock = path.join("lock");
         let file = File::create(&lock).map_err(LabError::file("create", &lock))?;
         let locked = Locked::now(&file).map_err(LabError::file("lock", &lock))?;
-        let locked = locked.ok_or_else(|| LabError::Step(format!("{} is locked by another process", lock.display())))?;
+        let locked =
+            locked.ok_or_else(|| LabError::Step(format!("{} is locked by another process", lock.display())))?;
         let room = Room { path, _lock: locked };
         let shared = room.shared();
         fs::create_dir(&shared).map_err(LabError::file("create", &shared))?;

@@ -198,7 +198,8 @@ impl Guest {
 fn numa(machine: &Machine) -> Vec<String> {
     let memory = (machine.memory.0 >> 20) / u64::from(machine.nodes);
     let node = |node: u32| {
-        let own: Vec<String> = (0..machine.cpus).filter(|cpu| cpu % machine.nodes == node).map(|cpu| format!("cpus={cpu}")).collect();
+        let own: Vec<String> =
+            (0..machine.cpus).filter(|cpu| cpu % machine.nodes == node).map(|cpu| format!("cpus={cpu}")).collect();
         let cpus: String = own.iter().map(|cpu| format!(",{cpu}")).collect();
         ["--numa".to_owned(), format!("{memory}M{cpus}")]
     };
@@ -230,7 +231,8 @@ fn bring(folder: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Resul
         return Ok(());
     }
     let wanted = partial.path().join("wanted");
-    fs::write(&wanted, format!("virtme-ng=={VERSION} --hash=sha256:{WHEEL}\n")).map_err(LabError::file("write", &wanted))?;
+    fs::write(&wanted, format!("virtme-ng=={VERSION} --hash=sha256:{WHEEL}\n"))
+        .map_err(LabError::file("write", &wanted))?;
     let inner = partial.path().join("virtme-ng");
     let mut argv: Vec<String> =
         ["python3", "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--only-binary", ":all:"]
@@ -240,8 +242,9 @@ fn bring(folder: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Resul
     argv.extend(["--target".to_owned(), text(&inner)?, "--requirement".to_owned(), text(&wanted)?]);
     let what = format!("fetching virtme-ng {VERSION} with pip (1 MB)");
     let command = Command { argv, ..Command::default() };
-    let ended = process::run_step(&command, interrupt, &mut || progress.stage(&what, None))
-        .map_err(|error| LabError::Missing(format!("virtme-ng is not here and cannot be fetched: {error}. {remedy}")))?;
+    let ended = process::run_step(&command, interrupt, &mut || progress.stage(&what, None)).map_err(|error| {
+        LabError::Missing(format!("virtme-ng is not here and cannot be fetched: {error}. {remedy}"))
+    })?;
     interrupt.check()?;
     if !ended.status.is_success() {
         return Err(LabError::Missing(format!(
@@ -271,12 +274,7 @@ mod tests {
 
     #[test]
     fn nodes_share_memory_and_processors() {
-        let machine = Machine {
-            memory: Bytes(2 << 30),
-            cpus: 2,
-            nodes: 2,
-            append: Vec::new(),
-        };
+        let machine = Machine { memory: Bytes(2 << 30), cpus: 2, nodes: 2, append: Vec::new() };
         assert_eq!(numa(&machine), ["--numa", "1024M,cpus=0", "--numa", "1024M,cpus=1"]);
     }
 }

@@ -13,7 +13,7 @@ use pagewise_core::experiment::point::{AppliedSetting, Outcome, PlannedPoint, Po
 use pagewise_core::experiment::stopping::Look;
 use pagewise_core::metric::vmstat_is_level;
 use pagewise_core::report::facts::HostFacts;
-use rusqlite::{OptionalExtension, Connection, OpenFlags, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -35,10 +35,12 @@ enum What {
 
 /// List kernels that can be booted, with what of memory management each has; or bring one of Debian's
 #[derive(Args, Debug)]
-#[command(after_help = "A kernel of Debian is resolved by apt with lists of its own, checked by Debian's signatures, unpacked below the \
+#[command(
+    after_help = "A kernel of Debian is resolved by apt with lists of its own, checked by Debian's signatures, unpacked below the \
                         cache folder and not installed.\n\n\
                         Examples:\n  pagewise lab kernels\n  pagewise lab kernels --get debian:6.12\n  \
-                        pagewise lab kernels ~/linux ./bzImage")]
+                        pagewise lab kernels ~/linux ./bzImage"
+)]
 struct KernelsArgs {
     /// Only these: debian:VERSION, the path of an image or of a build tree, or an installed release
     #[arg(value_name = "KERNEL")]
@@ -138,7 +140,10 @@ fn list(args: &KernelsArgs, global: &Global) -> Result<ExitCode, Failure> {
             let name: KernelName = name.parse().map_err(Failure::from)?;
             match kernels::find(&name, &cache)? {
                 Some(kernel) => Ok((name, kernel)),
-                None => Err(LabError::Usage(format!("{name} is not here yet: pagewise lab kernels --get {name} brings it")).into()),
+                None => {
+                    Err(LabError::Usage(format!("{name} is not here yet: pagewise lab kernels --get {name} brings it"))
+                        .into())
+                }
             }
         };
         args.names.iter().map(named).collect::<Result<Vec<_>, Failure>>()?
@@ -174,7 +179,8 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append };
     machine.check()?;
     let (_, kernel) = find(&args.kernel, args.mirror.as_deref(), &cache, &interrupt)?;
-    let command = if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
+    let command =
+        if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
     let lab = Lab::open(&cache, &interrupt, &StepProgress::new())?;
     let accelerator = lab.accelerator(&kernel, &interrupt)?;
     if accelerator == Accelerator::Emulation && global.verbose > 0 {
@@ -215,7 +221,9 @@ fn follow(running: &mut RunningGuest, until: Option<Instant>, interrupt: &Interr
             }
         }
         if until.is_some_and(|until| Instant::now() > until) {
-            return Err(LabError::Missing("the command did not end within --timeout; the guest was ended".to_owned()).into());
+            return Err(
+                LabError::Missing("the command did not end within --timeout; the guest was ended".to_owned()).into()
+            );
         }
     }
 }

@@ -100,7 +100,11 @@ fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing(
     assert!(lines[0].starts_with("6.12."), "{out}");
     assert_eq!(lines[1..], ["read mechanged", "2", "0-1"], "{out}");
     assert!(error.contains("complaint") && !out.contains("complaint"), "{error}");
-    assert_eq!(fs::read_to_string(folder.path().join("of-the-host")).unwrap(), "read me", "the host's file is as it was");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("of-the-host")).unwrap(),
+        "read me",
+        "the host's file is as it was"
+    );
     assert!(!folder.path().join("new").exists());
     // The superblock of ext4, at 1 KiB; its magic at 0x38 (fs/ext4/ext4.h).
     let written = fs::read(&disk).unwrap();
@@ -141,7 +145,19 @@ fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves
     };
     assert_eq!(left(&cache()), 1, "a kill leaves the room of its guest");
     // The next guest of anybody sweeps it, also one that cannot be started.
-    let _ = runs(&["lab", "boot", KERNEL, "--memory", "512M", "--append", "panic_on_warn=0", "--timeout", "1s", "--", "true"]);
+    let _ = runs(&[
+        "lab",
+        "boot",
+        KERNEL,
+        "--memory",
+        "512M",
+        "--append",
+        "panic_on_warn=0",
+        "--timeout",
+        "1s",
+        "--",
+        "true",
+    ]);
     assert_eq!(left(&cache()), 0, "and the next start removes it");
 }
 
@@ -196,7 +212,8 @@ fn points_run_in_guests_and_a_kill_costs_none_of_them() {
     assert_eq!(indexes, [0, 1, 2, 3, 4, 5], "each point once");
     let boots: BTreeSet<String> = good().into_iter().map(|point| point.boot_id).collect();
     assert!(boots.len() >= 3, "a boot for each block: {boots:?}");
-    let set: BTreeSet<String> = good().iter().flat_map(|point| point.applied.iter().map(|set| set.after.clone())).collect();
+    let set: BTreeSet<String> =
+        good().iter().flat_map(|point| point.applied.iter().map(|set| set.after.clone())).collect();
     assert!(set.contains("10") && set.contains("20"), "the guests' own swappiness was set: {set:?}");
     let report = trial(&["report", "in-guests.trial", "--format", "text"]).output().expect("pagewise starts");
     let text = String::from_utf8_lossy(&report.stdout).into_owned();

@@ -525,13 +525,18 @@ impl Problems {
             return;
         }
         if plan.live.is_some() {
-            self.add(["live".into()], "a live proof switches this host under what runs on it; leave [live] or the guests' kernels out");
+            self.add(
+                ["live".into()],
+                "a live proof switches this host under what runs on it; leave [live] or the guests' kernels out",
+            );
         }
         if plan.data.restore != Restore::None {
             let why = "in a guest every boot begins with the same disk, so nothing has to be restored; leave it out";
             self.add(["data".into(), "restore".into()], why);
         }
-        let lacks_kernel = |cell: &cells::Cell| cells::boot_settings(&cell.policy).iter().all(|setting| setting.tunable.name != KERNEL);
+        let lacks_kernel = |cell: &cells::Cell| {
+            cells::boot_settings(&cell.policy).iter().all(|setting| setting.tunable.name != KERNEL)
+        };
         if cells::cells(plan).unwrap_or_default().iter().any(lacks_kernel) {
             let why = "points run in guests, and not every level says which kernel; write everywhere = \"kernel=debian:6.12\", or a \
                        factor whose levels set kernel";

@@ -148,7 +148,9 @@ mod tests {
 
     #[test]
     fn the_table_says_what_a_guest_is() {
-        let found = plan("[lab]\nmemory = '1G'\nboot = 'block'\n[[factor]]\nname = 'k'\nlevels.a = 'kernel=debian:6.1'\nlevels.b = 'kernel=debian:6.12'\n");
+        let found = plan(
+            "[lab]\nmemory = '1G'\nboot = 'block'\n[[factor]]\nname = 'k'\nlevels.a = 'kernel=debian:6.1'\nlevels.b = 'kernel=debian:6.12'\n",
+        );
         let guests = found.guests().unwrap();
         assert_eq!((guests.memory_bytes().0, guests.cpus), (1 << 30, 1));
         assert!(!found.boots_each_point());

@@ -94,7 +94,7 @@ fn bring_out(from: &Path, to: &Path) {
             .and_then(|()| fs::copy(file.path(), to.join(file.file_name())))
             .and_then(|_| fs::remove_file(file.path()));
         if let Err(error) = brought {
-            eprintln!("{} stays in the guest: {error}", file.path().display());
+            tracing::warn!("{} stays in the guest: {error}", file.path().display());
         }
     }
 }
@@ -104,7 +104,7 @@ struct Nobody;
 
 impl Audience for Nobody {
     fn note(&self, note: Note<'_>) {
-        eprintln!("{note:?}");
+        tracing::debug!("{note:?}");
     }
 
     fn step(&self) -> Box<dyn Progress + '_> {

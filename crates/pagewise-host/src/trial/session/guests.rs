@@ -149,4 +149,3 @@ impl From<LabError> for SessionError {
         SessionError::Trial(TrialError::from(error))
     }
 }
-

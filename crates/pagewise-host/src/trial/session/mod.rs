@@ -197,7 +197,8 @@ impl Session<'_> {
             if budget.is_some() {
                 return Err(SessionError::NoBudgetInGuests);
             }
-            return self.run_in_guests(held, &declared, &lab, |ready| self.freeze(&path, &declared, notes, ready, repeat));
+            return self
+                .run_in_guests(held, &declared, &lab, |ready| self.freeze(&path, &declared, notes, ready, repeat));
         }
         self.run(held, &declared, |host| {
             if let Some(budget) = budget {
