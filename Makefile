@@ -1,12 +1,12 @@
 # The front door. Every target sets up what it needs first; `make help` lists them.
-.PHONY: help demo test test-java test-spark test-long lint bench docs static build install uninstall package setup
+.PHONY: help demo test test-java test-spark test-kernels test-long lint bench docs static build install uninstall package setup
 CARGO ?= cargo
 # Where cargo builds: CARGO_TARGET_DIR and cargo's configuration have their say.
 TARGET = $(shell $(if $(CARGO_TARGET_DIR),CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)") scripts/target-dir)
 BINARY ?= $(TARGET)/release/pagewise
 PREFIX ?= /usr/local
 # Each is run, also after one that is over its bound.
-BENCHES = overhead analyze recording jitter stacks top diagnose page hugepages
+BENCHES = overhead analyze recording jitter stacks top diagnose page hugepages lab
 
 # For each of sixteen parsers: two hours in all.
 FUZZ_SECONDS ?= 450
@@ -16,6 +16,7 @@ help:
 	@echo "make test       every test, or those that NAME=… matches; lists what it skipped and why"
 	@echo "make test-java  of those, what is written in Java"
 	@echo "make test-spark the Spark plugin on every Spark and JDK it is for (a quarter of an hour); results go to bench/results/spark/"
+	@echo "make test-kernels what works on which kernel, tried in virtual machines; the result goes to bench/long/ and docs/reference/kernels.md"
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
 	@echo "make bench      Pagewise's own cost, beside other tools'; results go to bench/results/"
@@ -57,6 +58,12 @@ test-java:
 test-spark:
 	@scripts/setup test
 	@scripts/test-spark
+
+test-kernels:
+	@scripts/setup lab
+	@PAGEWISE_KERNELS=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+		$(CARGO) test --locked -p pagewise --test integration -- --nocapture every_kernel_of_the_table_is_tried
+	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_kernels_in_the_reference
 
 test-long:
 	@scripts/setup test

@@ -4,10 +4,10 @@ pub(crate) mod live;
 
 use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pagewise_core::comparison::words::number;
+use pagewise_core::experiment::analysis::unit_of;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
-use pagewise_core::metric;
-use pagewise_core::unit::{Bytes, Seconds, Unit};
+use pagewise_core::report::with_unit;
+use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::progress::Progress;
 use pagewise_host::record::{Closing, NAMES_AT_MOST, RecordError, Recorder, Summary};
@@ -248,15 +248,8 @@ fn value_of(point: &Point, metric: &str) -> Option<String> {
     let Some(value) = point.measures.get(metric) else {
         return point.absent.get(metric).map(|why| format!("no {metric}: {why}"));
     };
-    let text = match metric::find(metric).map(|measure| measure.unit) {
-        Some(Unit::Seconds) => Seconds(*value).to_string(),
-        Some(Unit::Bytes) => Bytes(value.max(0.0) as u64).to_string(),
-        _ => match point.custom_units.get(metric) {
-            Some(unit) if !unit.is_empty() => format!("{} {unit}", number(*value)),
-            _ => number(*value),
-        },
-    };
-    Some(format!("{metric} {text}"))
+    // As the report has it.
+    Some(format!("{metric} {}", with_unit(*value, &unit_of(metric, std::iter::once(point)))))
 }
 
 impl Running {

@@ -190,7 +190,8 @@ pub fn metric_unit(metric: &Metric, points: &[Point]) -> String {
 }
 
 /// The unit of any measure, likewise.
-fn unit_of<'p>(name: &str, mut points: impl Iterator<Item = &'p Point>) -> String {
+#[must_use]
+pub fn unit_of<'p>(name: &str, mut points: impl Iterator<Item = &'p Point>) -> String {
     match crate::metric::find(name) {
         Some(known) => {
             let unit = serde_json::to_value(known.unit).ok();

@@ -40,6 +40,7 @@ mod words;
 pub use command_line::command_line;
 pub use html::{TemplateError, html};
 pub use markdown::markdown;
+pub use number::with_unit;
 pub use text::{Style, text};
 
 use crate::experiment::analysis::Analysis;

@@ -67,8 +67,9 @@ fn with_separators(number: &str) -> String {
     grouped
 }
 
-/// A value with its unit. `unit` is a word of [`crate::metric::Unit`] or the user's own.
-pub(super) fn with_unit(value: f64, unit: &str) -> String {
+/// A value with its unit. `unit` is a word of [`crate::unit::Unit`] or the user's own; empty for none.
+#[must_use]
+pub fn with_unit(value: f64, unit: &str) -> String {
     match unit {
         "seconds" => seconds(value),
         "bytes" => bytes(value),

@@ -39,7 +39,10 @@ impl Disk {
     /// QEMU's words for it. A comma in a path is doubled, as QEMU wants it.
     pub(super) fn options(&self, number: usize) -> Vec<String> {
         let path = self.path.display().to_string().replace(',', ",,");
-        let drive = format!("if=none,id=pagewise{number},file={path},format={},cache={}", self.format, self.cache());
+        // By default QEMU stops a guest whose disk has no room on the host, which looks like one that hangs.
+        let errors = "werror=report,rerror=report";
+        let drive =
+            format!("if=none,id=pagewise{number},file={path},format={},cache={},{errors}", self.format, self.cache());
         let device = format!("virtio-blk-pci,drive=pagewise{number},serial={}", self.serial);
         vec!["-drive".to_owned(), drive, "-device".to_owned(), device]
     }

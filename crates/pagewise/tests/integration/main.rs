@@ -10,6 +10,7 @@ mod guard;
 mod hugepages;
 mod import;
 mod installed;
+mod kernels;
 mod lab;
 mod latex;
 mod no_recording;

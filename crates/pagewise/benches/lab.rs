@@ -1,0 +1,158 @@
+//! How long a guest of `pagewise lab boot` takes, beside virtme-ng's own start of the same kernel with the same machine: in rounds,
+//! in which they take turns to be first. Of our guests also what its agent takes after init has started it. Writes
+//! `bench/results/lab/<date>-<commit>.json`, prints a table, and fails beyond a bound. Needs `scripts/setup lab`; the kernel is fetched.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod result;
+
+use pagewise_core::stats::contrast::Contrast;
+use pagewise_core::stats::summary::{mean, standard_deviation};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+const ROUNDS: usize = 6;
+const KERNEL: &str = "debian:6.12";
+
+/// Bounds, in seconds: a boot with everything on an emulated processor; what the agent adds to a guest's own boot.
+const BOOT: f64 = 40.0;
+const AGENT: f64 = 1.0;
+
+fn main() -> ExitCode {
+    match measure() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            eprintln!("not measured: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One round, in seconds.
+struct Round {
+    pagewise: f64,
+    virtme: f64,
+    /// From init's "starting script" to the command.
+    agent: f64,
+}
+
+fn measure() -> Result<bool, String> {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache");
+    eprintln!("measuring how long guests take to boot; about {} s", ROUNDS * 40);
+    // Everything that is fetched, and files in the page cache of this host.
+    pagewise(&cache)?;
+    let image = image(&cache)?;
+    let mut rounds = Vec::new();
+    for number in 0..ROUNDS {
+        let (ours, theirs) = if number % 2 == 0 {
+            let ours = pagewise(&cache)?;
+            (ours, virtme(&cache, &image)?)
+        } else {
+            let theirs = virtme(&cache, &image)?;
+            (pagewise(&cache)?, theirs)
+        };
+        rounds.push(Round { pagewise: ours.0, agent: ours.1, virtme: theirs });
+    }
+    let of = |value: fn(&Round) -> f64| rounds.iter().map(value).collect::<Vec<f64>>();
+    let (ours, theirs, agent) = (of(|round| round.pagewise), of(|round| round.virtme), of(|round| round.agent));
+    let differences: Vec<f64> = rounds.iter().map(|round| round.pagewise - round.virtme).collect();
+    let (ours, theirs) = (spread(&ours)?, spread(&theirs)?);
+    let (agent, difference) = (spread(&agent)?, spread(&differences)?);
+    println!("{ROUNDS} boots each of {KERNEL}, 1 GiB, one processor; seconds with the 95 % interval of the mean");
+    for (what, [mean, low, high]) in [
+        ("pagewise lab boot, all of it", ours),
+        ("virtme-run, all of it", theirs),
+        ("pagewise less virtme-run", difference),
+        ("its agent, in the guest", agent),
+    ] {
+        println!("  {what:<30} {mean:6.2} ({low:.2} to {high:.2})");
+    }
+    let one = |round: &Round| json!({"pagewise": round.pagewise, "virtme_run": round.virtme, "agent": round.agent});
+    let found = json!({
+        "schema": "pagewise.bench/1",
+        "bench": "lab",
+        "commit": result::commit(),
+        "cpus": std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        "kernel": fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim(),
+        "guest": KERNEL,
+        "pagewise_seconds": ours,
+        "virtme_run_seconds": theirs,
+        "difference_seconds": difference,
+        "agent_seconds": agent,
+        "bounds": {"pagewise_seconds": BOOT, "agent_seconds": AGENT},
+        "rounds": rounds.iter().map(one).collect::<Vec<Value>>(),
+    });
+    result::save("lab", "json", &(serde_json::to_string_pretty(&found).unwrap_or_default() + "\n"));
+    let is_met = ours[0] <= BOOT && agent[0] <= AGENT;
+    if !is_met {
+        eprintln!("over a bound: {BOOT} s for a boot, {AGENT} s of them for the agent");
+    }
+    Ok(is_met)
+}
+
+/// Mean and its t interval at 95 %.
+fn spread(values: &[f64]) -> Result<[f64; 3], String> {
+    let (middle, sd) = mean(values).zip(standard_deviation(values)).ok_or("too few rounds")?;
+    let n = values.len() as f64;
+    let (low, high) = Contrast::new(middle, sd / n.sqrt(), n - 1.0).interval(0.05);
+    Ok([middle, low, high])
+}
+
+/// Seconds of a whole `lab boot`, and of them those of the agent.
+fn pagewise(cache: &Path) -> Result<(f64, f64), String> {
+    let script = "read up rest < /proc/uptime; echo up $up; dmesg | grep 'starting script' | tail -1";
+    let since = Instant::now();
+    let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
+        .args(["lab", "boot", KERNEL, "--memory", "1G", "--", "sh", "-c", script])
+        .env("PAGEWISE_CACHE_DIR", cache)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let seconds = since.elapsed().as_secs_f64();
+    let out = String::from_utf8_lossy(&run.stdout);
+    if !run.status.success() {
+        return Err(format!("lab boot: {}", String::from_utf8_lossy(&run.stderr)));
+    }
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let up = out.lines().find_map(|line| number(line.strip_prefix("up ")?));
+    let script = out.lines().find_map(|line| number(line.strip_prefix('[')?.split(']').next()?));
+    let agent = up.zip(script).map(|(up, script)| up - script).ok_or(format!("no times in: {out}"))?;
+    Ok((seconds, agent))
+}
+
+/// Seconds of virtme-ng's own start of a guest like ours.
+fn virtme(cache: &Path, image: &Path) -> Result<f64, String> {
+    let installed = Command::new("virtme-run").arg("--help").output().is_ok();
+    let folder = fs::read_dir(cache.join("lab")).map_err(|error| error.to_string())?.filter_map(Result::ok);
+    let library = folder.map(|entry| entry.path()).find(|path| path.is_dir() && path.to_string_lossy().contains("virtme-ng-"));
+    let mut command = match library.filter(|_| !installed) {
+        Some(library) => {
+            let mut command = Command::new("python3");
+            command.arg(library.join("bin/virtme-run")).env("PYTHONPATH", library);
+            command
+        }
+        None => Command::new("virtme-run"),
+    };
+    command.args(["--kimg".as_ref(), image.as_os_str()]);
+    command.args(["--mods", "auto", "--force-9p", "--disable-kvm", "--disable-microvm", "--force-initramfs"]);
+    command.args(["--memory", "1G", "--cpus", "1", "--script-sh", "true"]).stdin(Stdio::null());
+    let since = Instant::now();
+    let run = command.output().map_err(|error| error.to_string())?;
+    if run.status.success() {
+        return Ok(since.elapsed().as_secs_f64());
+    }
+    Err(format!("virtme-run: {}", String::from_utf8_lossy(&run.stderr)))
+}
+
+fn image(cache: &Path) -> Result<PathBuf, String> {
+    let run = Command::new(env!("CARGO_BIN_EXE_pagewise"))
+        .args(["lab", "kernels", KERNEL, "--json"])
+        .env("PAGEWISE_CACHE_DIR", cache)
+        .output()
+        .map_err(|error| error.to_string())?;
+    let report: Value = serde_json::from_slice(&run.stdout).map_err(|error| error.to_string())?;
+    report["kernels"][0]["image"].as_str().map(PathBuf::from).ok_or("no image".to_owned())
+}
