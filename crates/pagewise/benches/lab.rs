@@ -127,7 +127,8 @@ fn pagewise(cache: &Path) -> Result<(f64, f64), String> {
 fn virtme(cache: &Path, image: &Path) -> Result<f64, String> {
     let installed = Command::new("virtme-run").arg("--help").output().is_ok();
     let folder = fs::read_dir(cache.join("lab")).map_err(|error| error.to_string())?.filter_map(Result::ok);
-    let library = folder.map(|entry| entry.path()).find(|path| path.is_dir() && path.to_string_lossy().contains("virtme-ng-"));
+    let library =
+        folder.map(|entry| entry.path()).find(|path| path.is_dir() && path.to_string_lossy().contains("virtme-ng-"));
     let mut command = match library.filter(|_| !installed) {
         Some(library) => {
             let mut command = Command::new("python3");

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,8 @@ pub struct Task {
     pub modules: Option<PathBuf>,
     /// Folders of the data disk and where they belong; `None` where there is no disk.
     pub data: Option<BTreeMap<String, PathBuf>>,
+    /// Folders of the host that the guest may write, by the path that they have there.
+    pub shares: Vec<PathBuf>,
     /// What is then done.
     pub what: What,
 }
@@ -51,7 +53,13 @@ impl Task {
     #[must_use]
     pub fn here(modules: Option<PathBuf>, data: Option<BTreeMap<String, PathBuf>>, what: What) -> Task {
         let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-        Task { env: std::env::vars().collect(), cwd, modules, data, what }
+        Task { env: std::env::vars().collect(), cwd, modules, data, shares: Vec::new(), what }
+    }
+
+    /// With folders of the host that the guest may write.
+    #[must_use]
+    pub fn sharing(self, shares: &[PathBuf]) -> Task {
+        Task { shares: shares.to_vec(), ..self }
     }
 
     /// The words that a guest's init runs to do what lies in the shared folder.
@@ -116,6 +124,9 @@ pub fn arrange(task: &Task) -> Result<(), LabError> {
         fs::create_dir_all(target).map_err(LabError::file("create", target))?;
         mount_bind(&from, target).map_err(|error| LabError::file("mount", target)(error.into()))?;
     }
+    for (number, folder) in task.shares.iter().enumerate() {
+        mount_bind(share(number), folder).map_err(|error| LabError::file("share", folder)(error.into()))?;
+    }
     // A run's own group needs the controller; the first group that has processes of its own may not pass it on.
     let _ = fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
     Ok(())
@@ -154,6 +165,11 @@ fn link_modules(modules: Option<&Path>) {
     let _ = fs::create_dir_all("/lib/modules");
     let _ = fs::remove_file(&usual);
     let _ = std::os::unix::fs::symlink(modules, &usual);
+}
+
+/// Where a shared folder is before it has its own path.
+pub(super) fn share(number: usize) -> String {
+    format!("/run/pagewise/share{number}")
 }
 
 /// Where the data disk is.
@@ -234,15 +250,20 @@ pub fn run_self(task: &Task, words: &[&str]) -> Result<u8, LabError> {
     let program = std::env::current_exe().map_err(LabError::file("find", "/proc/self/exe"))?;
     let mut argv = vec![program.display().to_string()];
     argv.extend(words.iter().map(|word| (*word).to_owned()));
-    Ok(run(task, &argv))
+    Ok(start(task, &argv, Stdio::inherit()))
 }
 
-/// Runs a command with the variables and in the place of its task, and gives its status as a shell has it.
+/// Runs a command with the variables and in the place of its task, and gives its status as a shell has it. Its standard input is empty: the
+/// guest's own never ends.
 #[must_use]
 pub fn run(task: &Task, argv: &[String]) -> u8 {
+    start(task, argv, Stdio::null())
+}
+
+fn start(task: &Task, argv: &[String], input: Stdio) -> u8 {
     let Some((program, arguments)) = argv.split_first() else { return 0 };
     let mut command = Command::new(program);
-    command.args(arguments).env_clear().envs(&task.env);
+    command.args(arguments).env_clear().envs(&task.env).stdin(input);
     if task.cwd.is_dir() {
         command.current_dir(&task.cwd);
     }

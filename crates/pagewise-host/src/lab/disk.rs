@@ -31,6 +31,14 @@ impl Disk {
                 path.display()
             )));
         }
+        use std::os::unix::fs::FileTypeExt;
+        let is_disk = about.file_type().is_block_device() || (about.is_file() && about.len() >= 512);
+        if !is_disk {
+            return Err(LabError::Usage(format!(
+                "{} is neither a block device nor a file of 512 bytes or more",
+                path.display()
+            )));
+        }
         File::options().read(true).write(true).open(path).map_err(LabError::file("open", path))?;
         let path = std::path::absolute(path).map_err(LabError::file("find", path))?;
         Ok(Disk { path, format: "raw", serial: format!("pagewise-{number}") })
@@ -72,6 +80,7 @@ pub fn make_image(
     let tree = image.with_extension("tree");
     let _ = fs::remove_dir_all(&tree);
     fs::create_dir_all(&tree).map_err(LabError::file("create", &tree))?;
+    room_for(image, folders)?;
     let made = lay_out(&tree, folders).and_then(|()| {
         let file = File::create(image).map_err(LabError::file("create", image))?;
         file.set_len(size.0).map_err(LabError::file("size", image))?;
@@ -82,6 +91,32 @@ pub fn make_image(
     });
     let _ = fs::remove_dir_all(&tree);
     made
+}
+
+/// Whether the data, and what guests write at least, have room beside the image. An image itself takes only what is written to it.
+fn room_for(image: &Path, folders: &[(&str, PathBuf)]) -> Result<(), LabError> {
+    const LEAST: u64 = 256 << 20;
+    let needed = folders.iter().map(|(_, folder)| bytes_in(folder)).sum::<u64>() + LEAST;
+    let parent = image.parent().unwrap_or(Path::new("/"));
+    let Ok(about) = rustix::fs::statvfs(parent) else { return Ok(()) };
+    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    if free >= needed {
+        return Ok(());
+    }
+    Err(LabError::Missing(format!(
+        "the guests' disk needs {} in {}, and {} are free there. Make room, or choose another folder with --cache-dir",
+        Bytes(needed),
+        parent.display(),
+        Bytes(free)
+    )))
+}
+
+fn bytes_in(folder: &Path) -> u64 {
+    let Ok(about) = fs::symlink_metadata(folder) else { return 0 };
+    if !about.is_dir() {
+        return about.len();
+    }
+    fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| bytes_in(&entry.path())).sum()
 }
 
 /// A tree of copies that share their blocks where the file system can (`cp --reflink=auto`); `mkfs.ext4 -d` follows no link.

@@ -7,7 +7,7 @@ use crate::sys::child::{self, ChildSetup};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -61,9 +61,25 @@ pub struct RunningGuest {
     /// What the pulse was when it last changed, and when that was.
     last_pulse: Option<(String, Instant)>,
     status_since: Option<Instant>,
+    /// The end of what it said on standard error, where nobody passes that on.
+    complaints: Option<Vec<u8>>,
 }
 
 impl RunningGuest {
+    /// Keeps what is said on standard error for the error that may follow.
+    pub fn keep_complaints(&mut self) {
+        self.complaints = Some(Vec::new());
+    }
+
+    /// What was kept, its last lines in one.
+    #[must_use]
+    pub fn complaint(&self) -> String {
+        let text = String::from_utf8_lossy(self.complaints.as_deref().unwrap_or_default()).into_owned();
+        let mut lines: Vec<&str> = text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
+        lines.reverse();
+        lines.join(" | ")
+    }
+
     /// Starts one, whose task lies in the shared folder already. It dies with the thread that calls this.
     ///
     /// # Errors
@@ -101,6 +117,7 @@ impl RunningGuest {
             started: Instant::now(),
             last_pulse: None,
             status_since: None,
+            complaints: None,
         })
     }
 
@@ -126,7 +143,14 @@ impl RunningGuest {
             interrupt.check()?;
             let left = until.saturating_duration_since(Instant::now());
             match self.said.recv_timeout(LOOK.min(left)) {
-                Ok(said) => return Ok(Some(said)),
+                Ok(said) => {
+                    if let (Said::Err(bytes), Some(kept)) = (&said, &mut self.complaints) {
+                        const KEPT: usize = 4096;
+                        kept.extend_from_slice(bytes);
+                        kept.drain(..kept.len().saturating_sub(KEPT));
+                    }
+                    return Ok(Some(said));
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 // QEMU closes its streams when it ends, and takes a moment to.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK.min(left)),
@@ -139,6 +163,22 @@ impl RunningGuest {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether its agent has shown itself.
+    #[must_use]
+    pub fn is_up(&self) -> bool {
+        self.last_pulse.is_some()
+    }
+
+    /// Waits for its agent, so long at most. What it says meanwhile stays for [`RunningGuest::next`].
+    ///
+    /// # Errors
+    /// As [`RunningGuest::next`].
+    pub fn wait_for_it(&mut self, at_most: Duration, interrupt: &Interrupt) -> Result<(), LabError> {
+        interrupt.check()?;
+        interrupt.wait(at_most);
+        self.look_after()
     }
 
     /// How its task ended, once it has and all that it said was taken; `None` before.
@@ -207,7 +247,7 @@ impl RunningGuest {
 
     /// An end that nobody wanted, with what QEMU complained of and the last words of the kernel.
     fn ended(&self, what: &str) -> LabError {
-        let complaints: Vec<u8> = self
+        let late: Vec<u8> = self
             .said
             .try_iter()
             .flat_map(|said| match said {
@@ -215,7 +255,11 @@ impl RunningGuest {
                 Said::Out(_) => Vec::new(),
             })
             .collect();
-        let words = last_words(&self.console_text(), &String::from_utf8_lossy(&complaints));
+        let complaints = [self.complaints.clone().unwrap_or_default(), late].concat();
+        let mut words = last_words(&self.console_text(), &String::from_utf8_lossy(&complaints));
+        if let Some(folder) = self.console.parent().filter(|folder| has_no_room(folder)) {
+            words.push_str(&format!("\n  {} is full: no space is left on its file system", folder.display()));
+        }
         LabError::Guest { kernel: self.kernel.clone(), what: what.to_owned(), last_words: words }
     }
 
@@ -243,6 +287,12 @@ fn read_all(mut stream: impl Read + Send + 'static, sender: Sender<Said>, wrap: 
     let _ = thread::Builder::new().name("guest".to_owned()).stack_size(64 << 10).spawn(read);
 }
 
+/// Whether what a guest needs for itself no longer fits: its status, its pulse, its console.
+fn has_no_room(folder: &Path) -> bool {
+    const LEAST: u64 = 1 << 20;
+    rustix::fs::statvfs(folder).is_ok_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < LEAST)
+}
+
 /// How many processes a kernel killed for lack of memory, by its console.
 fn oom_kills(console: &str) -> u32 {
     u32::try_from(console.matches("Out of memory: Killed process").count()).unwrap_or(u32::MAX)
@@ -251,7 +301,19 @@ fn oom_kills(console: &str) -> u32 {
 /// The last lines of the console from the panic on, or the very last; and what QEMU said.
 fn last_words(console: &str, complaints: &str) -> String {
     const LINES: usize = 12;
-    let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    // What every kernel prints while it comes up.
+    const USUAL: [&str; 8] = [
+        "BIOS-",
+        "KASLR",
+        "earlyser",
+        "Command line:",
+        "Linux version",
+        "Invalid ELF header",
+        "reboot: Power down",
+        "not yet initialized",
+    ];
+    let is_told = |line: &&str| !line.is_empty() && !USUAL.iter().any(|usual| line.contains(usual));
+    let lines: Vec<&str> = console.lines().map(str::trim_end).filter(is_told).collect();
     let from = lines.iter().position(|line| line.contains("Kernel panic") || line.contains("BUG:"));
     let from = from.map_or(lines.len().saturating_sub(LINES), |at| at.saturating_sub(4));
     let printable = |line: &str| line.chars().filter(|c| !c.is_control()).take(160).collect::<String>();
@@ -265,9 +327,9 @@ fn last_words(console: &str, complaints: &str) -> String {
             .collect::<Vec<_>>()
             .into_iter()
             .rev()
-            .map(|line| format!("\n  QEMU: {}", printable(line))),
+            .map(|line| format!("\n  stderr: {}", printable(line))),
     );
-    if words.is_empty() { String::new() } else { format!(". The end of its console:{}", words.concat()) }
+    if words.is_empty() { String::new() } else { format!(". What it said last:{}", words.concat()) }
 }
 
 #[cfg(test)]
@@ -281,7 +343,7 @@ mod tests {
         let words = last_words(&console, "");
         assert!(words.contains("line 36") && words.contains("sysrq") && !words.contains("line 35"), "{words}");
         let words = last_words("one\n", "could not open disk\n");
-        assert!(words.contains("| one") && words.contains("QEMU: could not open disk"), "{words}");
+        assert!(words.contains("| one") && words.contains("stderr: could not open disk"), "{words}");
         assert_eq!(last_words("", ""), "");
     }
 

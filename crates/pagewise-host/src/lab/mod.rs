@@ -48,6 +48,7 @@ impl Lab {
     /// When the room cannot be made, or virtme-ng cannot be had.
     pub fn open(cache: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Lab, LabError> {
         let cache = std::path::absolute(cache).map_err(LabError::file("find", cache))?;
+        virtme::can_hold_guests(&cache)?;
         let virtme = Virtme::find(&cache, interrupt, progress)?;
         Ok(Lab { room: Room::make(&cache)?, virtme, cache })
     }

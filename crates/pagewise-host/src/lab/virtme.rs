@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::root::Root;
 use crate::source::meminfo;
 use crate::workload::partial::PartialDir;
+use pagewise_core::experiment::plan::lab;
 use pagewise_core::unit::Bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,10 +29,12 @@ pub struct Machine {
     pub nodes: u32,
     /// Parameters of the kernel, behind those that every guest has.
     pub append: Vec<String>,
+    /// Folders of the host that the guest may write.
+    pub shares: Vec<PathBuf>,
 }
 
 /// Below this a stock kernel does not come up.
-const LEAST_MEMORY: u64 = 192 << 20;
+const LEAST_MEMORY: u64 = lab::LEAST_MEMORY;
 
 impl Machine {
     /// Whether this host can hold it. A guest that swaps its host measures the host.
@@ -41,11 +44,18 @@ impl Machine {
     pub fn check(&self) -> Result<(), LabError> {
         if self.memory.0 / u64::from(self.nodes.max(1)) < LEAST_MEMORY {
             return Err(LabError::Usage(format!(
-                "a guest with {} of memory in {} node(s) does not come up; give each {} or more",
+                "a guest with {} of memory does not come up; give it {} or more",
                 self.memory,
-                self.nodes,
-                Bytes(LEAST_MEMORY)
+                Bytes(LEAST_MEMORY * u64::from(self.nodes.max(1)))
             )));
+        }
+        if let Some(parameter) = self.append.iter().find(|parameter| parameter.contains('"')) {
+            return Err(LabError::Usage(format!(
+                "the parameter {parameter} has a quote in it, which virtme-ng cannot pass on"
+            )));
+        }
+        if let Some(share) = self.shares.iter().find(|share| !share.is_dir()) {
+            return Err(LabError::Usage(format!("{} is no folder that could be shared with a guest", share.display())));
         }
         if self.cpus < self.nodes {
             return Err(LabError::Usage(format!(
@@ -131,6 +141,9 @@ impl Virtme {
         let program = std::env::current_exe().map_err(LabError::file("find", "/proc/self/exe"))?;
         let program = program.parent().unwrap_or(Path::new("/"));
         argv.extend(["--rwdir".to_owned(), format!("{SHARED}={}", shareable(&room.shared())?)]);
+        for (number, share) in machine.shares.iter().enumerate() {
+            argv.extend(["--rwdir".to_owned(), format!("{}={}", super::agent::share(number), shareable(share)?)]);
+        }
         argv.extend(["--rodir".to_owned(), format!("{PROGRAM}={}", shareable(program)?)]);
         // Warnings of the kernel are kept for who asks why a guest ended. Debian's kernels have pressure built in, and off.
         for parameter in ["loglevel=5", "psi=1"].into_iter().map(str::to_owned).chain(machine.append.iter().cloned()) {
@@ -223,6 +236,17 @@ fn shareable(path: &Path) -> Result<String, LabError> {
     }
 }
 
+/// Paths below the cache stand on a kernel's command line, which is cut at spaces.
+pub(super) fn can_hold_guests(cache: &Path) -> Result<(), LabError> {
+    let name = shareable(cache)?;
+    if !name.contains(' ') {
+        return Ok(());
+    }
+    Err(LabError::Missing(format!(
+        "guests cannot be kept in the folder {name}: a kernel's command line is cut at the space in its name. Choose another with --cache-dir"
+    )))
+}
+
 /// Brings virtme-ng with pip, held against its checksum.
 fn bring(folder: &Path, interrupt: &Interrupt, progress: &dyn Progress) -> Result<(), LabError> {
     let remedy = "Install virtme-ng (pip install virtme-ng; Debian 13: apt install virtme-ng)";
@@ -274,7 +298,7 @@ mod tests {
 
     #[test]
     fn nodes_share_memory_and_processors() {
-        let machine = Machine { memory: Bytes(2 << 30), cpus: 2, nodes: 2, append: Vec::new() };
+        let machine = Machine { memory: Bytes(2 << 30), cpus: 2, nodes: 2, append: Vec::new(), shares: Vec::new() };
         assert_eq!(numa(&machine), ["--numa", "1024M,cpus=0", "--numa", "1024M,cpus=1"]);
     }
 }

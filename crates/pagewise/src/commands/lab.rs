@@ -15,6 +15,7 @@ use pagewise_host::lab::guest::{RunningGuest, Said, TaskEnded};
 use pagewise_host::lab::kernels::{self, Kernel, KernelName};
 use pagewise_host::lab::{Lab, LabError, Machine, debian};
 use pagewise_host::process::Interrupt;
+use pagewise_host::progress::Progress;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -56,7 +57,7 @@ struct KernelsArgs {
 /// Boot a kernel in a virtual machine over this host's files, and run a command there
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The guest sees this host's files; what it writes is gone when it ends, but on a --disk. It has no network. Output is \
+    after_help = "The guest sees this host's files; what it writes is gone when it ends, but on a --disk or in a folder that is shared. It has no network. Output is \
                   passed on, and the exit status is the command's; 125 when the guest itself fails, with the last words of its \
                   kernel. Without KVM the processor is emulated, some ten times slower.\n\n\
                   Examples:\n  pagewise lab boot debian:6.12 -- uname -r\n  \
@@ -78,6 +79,9 @@ struct BootArgs {
     /// A raw image or a block device, which the guest may write; it is a virtio disk there, past the host's page cache
     #[arg(long, value_name = "FILE")]
     disk: Vec<PathBuf>,
+    /// A folder of this host that the guest may write, by the same path
+    #[arg(long, value_name = "DIR")]
+    share: Vec<PathBuf>,
     /// Parameters of the kernel
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     append: Vec<String>,
@@ -176,7 +180,8 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let disks = args.disk.iter().enumerate().map(|(number, path)| Disk::named(path, number));
     let disks = disks.collect::<Result<Vec<_>, LabError>>()?;
     let append = args.append.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned).collect();
-    let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append };
+    let shares = args.share.iter().map(|share| std::path::absolute(share).unwrap_or_else(|_| share.clone())).collect();
+    let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append, shares };
     machine.check()?;
     let (_, kernel) = find(&args.kernel, args.mirror.as_deref(), &cache, &interrupt)?;
     let command =
@@ -186,10 +191,20 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     if accelerator == Accelerator::Emulation && global.verbose > 0 {
         output::note("KVM runs no guest here: the processor is emulated");
     }
+    // What a guest prints may be piped on: only a person is told what is waited for.
+    let progress = output::is_watched().then(StepProgress::new);
+    let waits = |what: &str| progress.iter().for_each(|progress| progress.stage(what, None));
+    waits(&format!("making a guest with Linux {} ready", kernel.release));
     let guest = lab.prepare(&kernel, &machine, &disks, &interrupt)?;
-    let task = Task::here(kernel.modules.clone(), None, Todo::Command(command));
+    let task = Task::here(kernel.modules.clone(), None, Todo::Command(command)).sharing(&machine.shares);
     let mut running = lab.start(&guest, &task)?;
     let until = args.timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
+    let is_late = || until.is_some_and(|until| Instant::now() > until);
+    while !running.is_up() && running.task_ended()?.is_none() && !is_late() {
+        waits(&format!("booting Linux {} ({accelerator})", kernel.release));
+        running.wait_for_it(Duration::from_millis(200), &interrupt)?;
+    }
+    drop(progress);
     let ended = follow(&mut running, until, &interrupt)?;
     if ended.oom_kills > 0 {
         output::note(&format!(
@@ -208,8 +223,18 @@ fn follow(running: &mut RunningGuest, until: Option<Instant>, interrupt: &Interr
         match running.next(AT_MOST, interrupt)? {
             Some(Said::Out(bytes)) => {
                 let mut out = io::stdout().lock();
-                if let Err(error) = out.write_all(&bytes).and_then(|()| out.flush()) {
-                    output::not_written(&error);
+                match out.write_all(&bytes).and_then(|()| out.flush()) {
+                    Ok(()) => {}
+                    // As a shell says of a program whose reader went away.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        return Ok(TaskEnded { status: 128 + 13, oom_kills: 0 });
+                    }
+                    Err(error) => {
+                        return Err(LabError::Missing(format!(
+                            "cannot write to standard output: {error}; the guest was ended"
+                        ))
+                        .into());
+                    }
                 }
             }
             // As stderr of any program: one that cannot be written is nobody's loss.

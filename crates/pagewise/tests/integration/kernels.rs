@@ -28,7 +28,10 @@ const STEPS: [(&str, &str); 17] = [
     ("record: stalls", "record --for 3s --stalls -o stalls.pgw"),
     ("diagnose", "diagnose numbers.pgw --json"),
     ("prove", "prove --pairs 4 --warmup 0 --name p --a now --b vm.swappiness=1 -- true"),
-    ("prove with a limit of memory", "prove --pairs 4 --warmup 0 --name l --a now --b cgroup[job].memory.max=64M -- true"),
+    (
+        "prove with a limit of memory",
+        "prove --pairs 4 --warmup 0 --name l --a now --b cgroup[job].memory.max=64M -- true",
+    ),
     ("prove --live", "prove --live --pairs 4 --block 2s --name v --a now --b vm.swappiness=1"),
     ("guard advise", "guard advise --for 3s"),
 ];

@@ -66,6 +66,9 @@ fn what_names_no_kernel_or_cannot_be_booted_is_refused_before_anything_starts() 
         (&["boot", "debian:6.12", "--nodes", "2"], 125, "--cpus 2"),
         (&["boot", "debian:6.12", "--disk", "/no/such.img"], 125, "/no/such.img"),
         (&["boot", "debian:6.12", "--disk", "/tmp"], 125, "is a folder"),
+        (&["boot", "debian:6.12", "--disk", "/dev/null"], 125, "neither a block device"),
+        (&["boot", "debian:6.12", "--append", "a=\"b\""], 125, "quote"),
+        (&["boot", "debian:6.12", "--share", "/no/such"], 125, "no folder"),
     ] {
         let mut words_typed = vec!["lab"];
         words_typed.extend(arguments);
@@ -73,9 +76,9 @@ fn what_names_no_kernel_or_cannot_be_booted_is_refused_before_anything_starts() 
         assert_eq!(status, code, "{arguments:?}: {error}");
         assert!(error.contains(words), "{arguments:?}: {error}");
     }
-    let no_qemu = pagewise(&["lab", "boot", env!("CARGO_BIN_EXE_pagewise")]).output().expect("pagewise starts");
-    let error = String::from_utf8_lossy(&no_qemu.stderr).into_owned();
-    assert!(no_qemu.status.code() == Some(125) && error.contains("bzImage"), "{error}");
+    let no_kernel = pagewise(&["lab", "boot", env!("CARGO_BIN_EXE_pagewise")]).output().expect("pagewise starts");
+    let error = String::from_utf8_lossy(&no_kernel.stderr).into_owned();
+    assert!(no_kernel.status.code() == Some(125) && error.contains("bzImage"), "{error}");
 }
 
 #[test]
@@ -85,7 +88,7 @@ fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing(
     let disk = folder.path().join("disk.raw");
     fs::File::create(&disk).and_then(|file| file.set_len(32 << 20)).expect("a disk");
     fs::write(folder.path().join("of-the-host"), "read me").expect("a file");
-    let script = "uname -r; cat of-the-host; echo complaint >&2; echo changed > of-the-host; rm -f disk-new; touch new; \
+    let script = "uname -r; cat; cat of-the-host; echo complaint >&2; echo changed > of-the-host; rm -f disk-new; touch new; \
                   cat of-the-host; mkfs.ext4 -q /dev/disk/by-id/virtio-pagewise-0 2>/dev/null || mkfs.ext4 -q /dev/vda; \
                   nproc; cat /sys/devices/system/node/online; exit 7";
     let run = pagewise(&["lab", "boot", KERNEL, "--memory", "1G", "--cpus", "2", "--nodes", "2", "--disk"])
@@ -159,6 +162,34 @@ fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves
         "true",
     ]);
     assert_eq!(left(&cache()), 0, "and the next start removes it");
+}
+
+#[test]
+fn a_plan_whose_guests_cannot_be_is_refused_at_its_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let check = |old: &str, new: &str| {
+        fs::write(folder.path().join("plan.toml"), PLAN.replace(old, new)).expect("a plan");
+        let run =
+            pagewise(&["trial", "check", "plan.toml"]).current_dir(folder.path()).output().expect("pagewise starts");
+        let told = String::from_utf8_lossy(&run.stderr).into_owned() + &String::from_utf8_lossy(&run.stdout);
+        (run.status.code().unwrap_or(-1), told)
+    };
+    let (code, told) = check("no change", "");
+    assert_eq!(code, 0, "{told}");
+    for (old, new, words) in [
+        ("\"512M\"", "\"8M\"", "does not come up"),
+        ("\"512M\"", "\"x\"", "not a size"),
+        ("\"1G\"", "\"900T\"", "cannot be made"),
+        ("boot = \"block\"", "boot = \"never\"", "point"),
+        ("boot = \"block\"", "cpus = 1000", "255 processors"),
+        ("kernel=debian:6.12", "vm.overcommit_memory=0", "which kernel"),
+    ] {
+        let (code, told) = check(old, new);
+        assert_eq!(code, 2, "{new}: {told}");
+        assert!(told.contains("plan.toml:") && told.contains(words), "{new}: {told}");
+    }
+    let (_, told) = check("kernel=debian:6.12", "kernel=./nowhere/bzImage");
+    assert!(told.contains("not-possible-here") && told.contains("nowhere/bzImage"), "{told}");
 }
 
 const PLAN: &str = r#"

@@ -26,6 +26,15 @@ pub struct Lab {
     pub append: String,
 }
 
+/// Bytes of memory below which a stock kernel does not come up, in each node.
+pub const LEAST_MEMORY: u64 = 192 << 20;
+
+/// Sizes of a disk that holds a file system with a journal, and that a file can have.
+const DISKS: std::ops::RangeInclusive<u64> = 64 << 20..=8 << 40;
+
+/// More processors than this are not emulated.
+const MOST_CPUS: u32 = 255;
+
 /// What gets a boot of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -77,8 +86,19 @@ impl Lab {
                 found.push((key, error.to_string()));
             }
         }
-        if self.cpus == 0 {
-            found.push(("cpus", "a guest has one processor or more".to_owned()));
+        let least = LEAST_MEMORY * u64::from(self.nodes.max(1));
+        if self.memory.parse::<Bytes>().is_ok_and(|memory| memory.0 < least) {
+            found.push((
+                "memory",
+                format!("a guest with {} of memory does not come up; give it {} or more", self.memory, Bytes(least)),
+            ));
+        }
+        if self.disk.parse::<Bytes>().is_ok_and(|disk| !DISKS.contains(&disk.0)) {
+            let (least, most) = (Bytes(*DISKS.start()), Bytes(*DISKS.end()));
+            found.push(("disk", format!("a disk of {} cannot be made; write {least} to {most}", self.disk)));
+        }
+        if !(1..=MOST_CPUS).contains(&self.cpus) {
+            found.push(("cpus", format!("a guest has 1 to {MOST_CPUS} processors")));
         }
         if self.nodes == 0 || self.nodes > self.cpus {
             found.push(("nodes", format!("{} nodes need as many processors, and there are {}", self.nodes, self.cpus)));

@@ -96,6 +96,7 @@ impl LabRunner<'_> {
         let task = Task::here(modules, Some(self.folders.clone()), What::Other(what));
         let (release, config) = (planned.kernel.release.clone(), planned.kernel.config_hash());
         let mut running = self.lab.start(&planned.prepared, &task)?;
+        running.keep_complaints();
         let accelerator = planned.prepared.accelerator();
         let mut lines = Lines::default();
         let until = Instant::now() + Duration::from_secs_f64(AROUND);
@@ -131,8 +132,11 @@ impl LabRunner<'_> {
                 Some(Said::Err(bytes)) => tracing::debug!("guest: {}", String::from_utf8_lossy(&bytes).trim_end()),
                 None => {
                     if let Some(ended) = running.task_ended()? {
-                        let status = ended.status;
-                        return Err(LabError::Step(format!("Pagewise ended in the guest with exit status {status}")));
+                        let (status, said) = (ended.status, running.complaint());
+                        let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+                        return Err(LabError::Step(format!(
+                            "Pagewise ended in the guest with exit status {status}{said}"
+                        )));
                     }
                 }
             }

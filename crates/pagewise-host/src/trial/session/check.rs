@@ -30,9 +30,9 @@ impl Session<'_> {
             return self.check_live(plan, live, same_on_purpose);
         }
         let job = self.workload(plan)?;
-        if self.runs_in_guests(plan) {
+        if let Some(guests) = plan.guests().filter(|_| self.runs_in_guests(plan)) {
             // What a guest's kernel can be set to is known once it runs.
-            return Ok(Vec::new());
+            return self.check_guests(plan, &guests);
         }
         let mut touches_host = None;
         for cell in cells(plan)? {
@@ -68,11 +68,13 @@ impl Session<'_> {
 
     /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
     pub fn lints(&self, plan: &Plan) -> Vec<Lint> {
-        if self.runs_in_guests(plan) {
-            return Vec::new();
-        }
         let lint = |id: &str, text: String| Lint { id: id.to_owned(), text };
         let impossible = |text: String| lint("not-possible-here", text);
+        if let Some(guests) = plan.guests().filter(|_| self.runs_in_guests(plan)) {
+            let wrong = self.check_guests(plan, &guests).err().map(|error| error.to_string());
+            let wrong = wrong.or_else(|| self.workload(plan).err().map(|error| error.to_string()));
+            return wrong.into_iter().map(impossible).collect();
+        }
         let mut found = Vec::new();
         if let Some(Err(error)) = plan.everywhere.as_deref().map(|text| self.resolve(text)) {
             found.push(impossible(format!("'everywhere' cannot be had on this host: {error}")));

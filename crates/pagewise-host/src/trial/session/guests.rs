@@ -24,6 +24,19 @@ impl Session<'_> {
         !Path::new(crate::lab::SHARED).exists() && plan.guests().is_some()
     }
 
+    /// What of a plan's guests cannot be had here; what is only to be fetched comes back as notes.
+    pub(super) fn check_guests(&self, plan: &Plan, declared: &lab::Lab) -> Result<Vec<String>, SessionError> {
+        machine_of(declared).check()?;
+        let mut notes = Vec::new();
+        let kernels: std::collections::BTreeSet<String> = kernels_of(plan)?.into_values().collect();
+        for name in kernels {
+            if kernels::find(&name.parse()?, &self.places.cache)?.is_none() {
+                notes.push(format!("{name} is not here yet: it is fetched from Debian before the first run"));
+            }
+        }
+        Ok(notes)
+    }
+
     /// Prepares the workload here, once; then every point runs in a guest with the kernel of its cell.
     pub(super) fn run_in_guests(
         &self,
@@ -36,13 +49,7 @@ impl Session<'_> {
         let kernel_of = kernels_of(plan)?;
         let progress = self.audience.step();
         workload.prepare_trial(progress.as_ref())?;
-        let machine = Machine {
-            memory: declared.memory_bytes(),
-            cpus: declared.cpus,
-            nodes: declared.nodes,
-            append: declared.append.split_whitespace().map(str::to_owned).collect(),
-        };
-        machine.check()?;
+        let machine = machine_of(declared);
         let cache = std::path::absolute(&self.places.cache).map_err(LabError::file("find", &self.places.cache))?;
         let state = std::path::absolute(&self.places.state).map_err(LabError::file("find", &self.places.state))?;
         let lab = Lab::open(&cache, &self.interrupt, progress.as_ref())?;
@@ -108,6 +115,16 @@ impl Session<'_> {
             (None, KernelName::Debian(version)) => debian::bring(version, None, cache, &self.interrupt, progress),
             (None, _) => Err(LabError::Usage(format!("there is no kernel {name} here"))),
         }
+    }
+}
+
+fn machine_of(declared: &lab::Lab) -> Machine {
+    Machine {
+        memory: declared.memory_bytes(),
+        cpus: declared.cpus,
+        nodes: declared.nodes,
+        append: declared.append.split_whitespace().map(str::to_owned).collect(),
+        shares: Vec::new(),
     }
 }
 
