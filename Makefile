@@ -61,7 +61,7 @@ test-spark:
 
 test-kernels:
 	@scripts/setup lab
-	@PAGEWISE_KERNELS=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+	@PAGEWISE_KERNELS="$(or $(KERNELS),all)" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test integration -- --nocapture every_kernel_of_the_table_is_tried
 	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_kernels_in_the_reference
 

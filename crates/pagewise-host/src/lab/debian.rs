@@ -109,6 +109,12 @@ pub fn bring(
     if !lib.exists() {
         std::os::unix::fs::symlink("usr/lib", &lib).map_err(LabError::file("link", &lib))?;
     }
+    // Newer packages (7.2) have the image among the modules, from where an installation copies it.
+    let (image, boot) = (tree.join("lib/modules").join(&release).join("vmlinuz"), tree.join("boot"));
+    let usual = boot.join(format!("vmlinuz-{release}"));
+    if image.is_file() && !usual.exists() {
+        fs::create_dir_all(&boot).and_then(|()| fs::copy(&image, &usual)).map_err(LabError::file("copy", &image))?;
+    }
     let argv = ["depmod", "-b", &tree.to_string_lossy(), &release].map(str::to_owned);
     apt.step(argv.to_vec(), &format!("listing the modules of Linux {release}"), None)?;
     partial.keep_inner("tree")?;
