@@ -61,8 +61,10 @@ impl KernelsReport {
         let lines = table.lines().map(|line| line.trim_end().trim_start_matches(' ').to_owned());
         let mut text = lines.collect::<Vec<_>>().join("\n");
         text.push_str(
-            "\n\non · off: there, and off after a boot · –: not in this kernel · ?: no configuration beside it\nDAMON: reclaim by \
-             DAMON · node: a reclaim file for each node · cgroup: memory on version 2\n",
+            "\n\non · off: there, and off after a boot · –: not in this kernel\n\
+             ?: no configuration beside it\n\
+             DAMON: reclaim by DAMON · node: a reclaim file for each node\n\
+             cgroup: memory on version 2\n",
         );
         text
     }

@@ -162,6 +162,11 @@ fn set_up_without_apt_names_the_packages_and_fails_only_for_the_essential_ones()
     // What makes file systems is found in /usr/sbin, too, and so may be there.
     assert!(text.contains("apt-get install -y openjdk-17-jdk-headless chromium r-base-core r-cran-lmertest"), "{text}");
     assert!(text.contains("hyperfine") && text.contains("util-linux"), "{text}");
+    assert!(text.contains("qemu-system-x86") && text.contains("busybox-static"), "{text}");
+
+    let (code, text) = setup(path.path(), "lab", java.path());
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("qemu-system-x86 qemu-utils") && !text.contains("r-base-core"), "{text}");
 
     fs::remove_file(path.path().join("mvn")).unwrap();
     let (code, text) = setup(path.path(), "demo", java.path());

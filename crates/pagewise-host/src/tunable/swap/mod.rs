@@ -80,11 +80,23 @@ fn area_in_use(root: &Root, line: &swaps::Line<'_>) -> Option<(i64, InUse)> {
         ("file", None) => AreaKind::File,
         _ => AreaKind::Partition,
     };
+    let bytes = if kind == AreaKind::File { size_as_made(&path, bytes) } else { bytes };
     let priority = line.priority()?;
     // A negative one was given by the kernel, in the order of switching on.
     let chosen = u16::try_from(priority).ok();
     let used = line.used_kib()?.checked_mul(1024)?;
     Some((priority, InUse { area: Area { kind, bytes, path, priority: chosen }, used }))
+}
+
+/// A file system with blocks smaller than a page may leave blocks that make no whole page in a row; the kernel passes over them
+/// (`generic_swapfile_activate`, `mm/page_io.c`, 6.12), and the area is a little smaller than its file. A file of ours says in its name
+/// what it was made with.
+fn size_as_made(path: &str, bytes: u64) -> u64 {
+    const PASSED_OVER_AT_MOST: u64 = 100;
+    let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let made =
+        name.strip_prefix(FILE_PREFIX).and_then(|rest| rest.strip_suffix(".swap")).and_then(|made| made.parse().ok());
+    made.filter(|made: &u64| (bytes..=bytes.saturating_add(made / PASSED_OVER_AT_MOST)).contains(made)).unwrap_or(bytes)
 }
 
 fn page_size(root: &Root) -> u64 {
@@ -286,6 +298,15 @@ mod tests {
 
     fn wanted(texts: &[&str]) -> Vec<Area> {
         texts.iter().map(|text| area(text)).collect()
+    }
+
+    #[test]
+    fn a_file_of_ours_has_the_size_it_was_made_with_where_the_kernel_passed_over_some_blocks() {
+        let made = |path: &str, bytes| size_as_made(path, bytes);
+        assert_eq!(made("/c/swap/pagewise-67108864.swap", 67_088_384), 67_108_864, "as on ext4 with blocks of 1 KiB");
+        assert_eq!(made("/c/swap/pagewise-67108864.swap", 33_554_432), 33_554_432, "half of it is another area");
+        assert_eq!(made("/c/swap/pagewise-67108864.swap", 67_108_864), 67_108_864);
+        assert_eq!(made("/c/swapfile", 67_088_384), 67_088_384, "whose size nobody told us");
     }
 
     #[test]

@@ -8,8 +8,8 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::comparison::words::p_value;
 use pagewise_core::experiment::next::{Next, next};
-use pagewise_core::experiment::plan::StoppingRule;
 use pagewise_core::experiment::plan::numbers;
+use pagewise_core::experiment::plan::{Plan, StoppingRule};
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_core::experiment::stopping::{self, Look, Looked};
 use pagewise_host::store::bundle::{Bundle, PointState, State};
@@ -197,7 +197,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
         _ => None,
     };
     let open = if next.is_some() { order.points.len() as u32 - done } else { 0 };
-    let seconds = per_point(&points);
+    let seconds = per_point(plan, &points);
     let blocks_complete = stopping::complete_blocks(order, &points);
     let last_look = looks.iter().map(|look| look.blocks).max().unwrap_or(0);
     let to_come = plan.stopping.looks(plan.design.blocks).into_iter().find(|look| *look > last_look);
@@ -231,11 +231,13 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
     })
 }
 
-/// Seconds from the start of one point to that of the next, the median of those that followed each other without a pause.
-fn per_point(points: &[Point]) -> Option<f64> {
+/// Seconds from the start of one point to that of the next, the median of those that followed each other without a pause. Before there is
+/// one, a run says what a point takes, but not where each has a boot of its own.
+fn per_point(plan: &Plan, points: &[Point]) -> Option<f64> {
     let mut gaps: Vec<f64> = gaps(points).into_iter().map(|(gap, _)| gap).collect();
     gaps.sort_by(f64::total_cmp);
     match gaps.len() {
+        0 if plan.boots_each_point() => None,
         0 => points.iter().filter(|point| point.outcome != Outcome::Invalid).find_map(wall),
         count => Some(gaps[count / 2]),
     }
