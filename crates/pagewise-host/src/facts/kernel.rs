@@ -3,6 +3,7 @@
 use super::{programs, selected};
 use crate::cgroup;
 use crate::root::Root;
+use pagewise_core::kernel_text::config::version;
 use pagewise_core::report::facts::HostFacts;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -44,10 +45,7 @@ pub fn release(root: &Root) -> Option<String> {
 /// back, so this only words a reason: whether a feature is there is asked of its file.
 #[must_use]
 pub fn is_older_than(root: &Root, major: u32, minor: u32) -> Option<bool> {
-    let release = release(root)?;
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    let found = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-    Some(found < (major, minor))
+    Some(version(&release(root)?)? < (major, minor))
 }
 
 /// Why a feature of Linux `major.minor` is missing: the kernel is older, or was built without it.

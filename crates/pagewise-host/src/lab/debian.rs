@@ -1,7 +1,7 @@
 //! Kernels of Debian by version: resolved and checked by apt with a state of its own, unpacked and never installed.
 
 use super::LabError;
-use super::kernels::Kernel;
+use super::kernels::{Kernel, in_folder};
 use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
 use crate::workload::partial::PartialDir;
@@ -24,11 +24,7 @@ const ARCHITECTURE: &str = "amd64";
 #[must_use]
 pub fn brought(cache: &Path) -> Vec<Kernel> {
     let folders = fs::read_dir(kernels(cache)).into_iter().flatten().filter_map(Result::ok);
-    let images = folders
-        .flat_map(|folder| fs::read_dir(folder.path().join("boot")).into_iter().flatten().filter_map(Result::ok));
-    let is_image = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-"));
-    let mut found: Vec<Kernel> =
-        images.map(|entry| entry.path()).filter(is_image).filter_map(|path| Kernel::of_image(&path).ok()).collect();
+    let mut found: Vec<Kernel> = folders.flat_map(|folder| in_folder(&folder.path().join("boot"))).collect();
     found.sort_by_key(|kernel| numbers(&kernel.release));
     found
 }
@@ -254,9 +250,7 @@ impl Apt<'_> {
 
     fn run(&self, argv: Vec<String>, what: &str, dir: Option<&Path>) -> Result<Ended, LabError> {
         let mut command = Command { argv, dir: dir.map(Path::to_owned), ..Command::default() };
-        // depmod is where only root looks.
-        let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
-        command.env.insert("PATH".to_owned(), format!("{path}:/usr/sbin:/sbin"));
+        command.env.insert("PATH".to_owned(), super::path_of_root());
         command.env.insert("LC_ALL".to_owned(), "C".to_owned());
         let ended = process::run_step(&command, self.interrupt, &mut || self.progress.stage(what, None))?;
         self.interrupt.check()?;

@@ -119,7 +119,7 @@ fn bytes_in(folder: &Path) -> u64 {
     fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|entry| bytes_in(&entry.path())).sum()
 }
 
-/// A tree of copies that share their blocks where the file system can (`cp --reflink=auto`); `mkfs.ext4 -d` follows no link.
+/// A tree with every folder under its name: `mkfs.ext4 -d` takes one, and follows no symbolic link.
 fn lay_out(tree: &Path, folders: &[(&str, PathBuf)]) -> Result<(), LabError> {
     for (name, folder) in folders {
         let target = tree.join(name);
@@ -169,8 +169,7 @@ impl Progress for Silent {
 
 fn step(argv: Vec<String>, what: &str, interrupt: &Interrupt, progress: &dyn Progress) -> Result<(), LabError> {
     let mut command = Command { argv, ..Command::default() };
-    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
-    command.env.insert("PATH".to_owned(), format!("{path}:/usr/sbin:/sbin"));
+    command.env.insert("PATH".to_owned(), super::path_of_root());
     let ended = process::run_step(&command, interrupt, &mut || progress.stage(what, None)).map_err(|error| {
         LabError::Missing(format!(
             "{error}. Guests' disks need qemu-img and mkfs.ext4 (Debian, Ubuntu: apt install qemu-utils e2fsprogs)"

@@ -1,6 +1,8 @@
 //! Kernels that can be booted here: installed ones, those that were brought from Debian, an image or a build tree by its path.
 
 use super::{LabError, debian};
+use crate::process::Interrupt;
+use crate::progress::Progress;
 use pagewise_core::kernel_text::config::{KernelConfig, MemoryFeatures, version};
 use std::fmt;
 use std::fs::{self, File};
@@ -166,14 +168,37 @@ pub fn find(name: &KernelName, cache: &Path) -> Result<Option<Kernel>, LabError>
     }
 }
 
+/// The kernel of this name; one of Debian that is not here is brought.
+///
+/// # Errors
+/// When there is none, or it cannot be brought.
+pub fn have(
+    name: &KernelName,
+    mirror: Option<&str>,
+    cache: &Path,
+    interrupt: &Interrupt,
+    progress: &dyn Progress,
+) -> Result<Kernel, LabError> {
+    match (find(name, cache)?, name) {
+        (Some(kernel), _) => Ok(kernel),
+        (None, KernelName::Debian(version)) => debian::bring(version, mirror, cache, interrupt, progress),
+        (None, _) => Err(LabError::Usage(format!("there is no kernel {name} here"))),
+    }
+}
+
+/// The kernels whose images lie in a folder such as /boot, by their names.
+pub(super) fn in_folder(boot: &Path) -> Vec<Kernel> {
+    let entries = fs::read_dir(boot).into_iter().flatten().filter_map(Result::ok);
+    let is_image = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-"));
+    let mut images: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_image).collect();
+    images.sort();
+    images.iter().filter_map(|path| Kernel::of_image(path).ok()).collect()
+}
+
 /// Every kernel that is here: what is installed, then what was brought, oldest first, with what to call it by.
 #[must_use]
 pub fn list(cache: &Path) -> Vec<(KernelName, Kernel)> {
-    let mut installed: Vec<PathBuf> =
-        fs::read_dir("/boot").into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path()).collect();
-    installed.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-")));
-    installed.sort();
-    let installed = installed.iter().filter_map(|path| Kernel::of_image(path).ok());
+    let installed = in_folder(Path::new("/boot")).into_iter();
     let installed = installed.map(|kernel| (KernelName::Installed(kernel.release.clone()), kernel));
     let brought = debian::brought(cache).into_iter();
     let brought = brought.map(|kernel| (KernelName::Debian(debian::version_of(&kernel.release).to_owned()), kernel));

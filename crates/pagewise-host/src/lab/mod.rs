@@ -33,6 +33,12 @@ pub const SHARED: &str = "/run/pagewise/shared";
 /// Where the folder of this program is, seen from inside.
 const PROGRAM: &str = "/run/pagewise/bin";
 
+/// The search path with the folders where only root looks: depmod and mkfs.ext4 are there.
+fn path_of_root() -> String {
+    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
+    format!("{path}:/usr/sbin:/sbin")
+}
+
 /// What every guest of an owner shares: its room, virtme-ng, and what runs guests here. Its guests die with it.
 #[derive(Debug)]
 pub struct Lab {

@@ -107,21 +107,6 @@ fn interrupt() -> Result<Interrupt, Failure> {
     Interrupt::on_signals().map_err(|error| Failure::NotPossible(error.into()))
 }
 
-/// The kernel of this name; one of Debian is brought.
-fn find(
-    name: &str,
-    mirror: Option<&str>,
-    cache: &Path,
-    interrupt: &Interrupt,
-) -> Result<(KernelName, Kernel), Failure> {
-    let name: KernelName = name.parse().map_err(Failure::from)?;
-    let kernel = match kernels::find(&name, cache)? {
-        Some(kernel) => kernel,
-        None => bring(&name, mirror, cache, interrupt)?,
-    };
-    Ok((name, kernel))
-}
-
 fn bring(name: &KernelName, mirror: Option<&str>, cache: &Path, interrupt: &Interrupt) -> Result<Kernel, Failure> {
     match name {
         KernelName::Debian(version) => Ok(debian::bring(version, mirror, cache, interrupt, &StepProgress::new())?),
@@ -183,7 +168,8 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let shares = args.share.iter().map(|share| std::path::absolute(share).unwrap_or_else(|_| share.clone())).collect();
     let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append, shares };
     machine.check()?;
-    let (_, kernel) = find(&args.kernel, args.mirror.as_deref(), &cache, &interrupt)?;
+    let mirror = args.mirror.as_deref();
+    let kernel = kernels::have(&args.kernel.parse()?, mirror, &cache, &interrupt, &StepProgress::new())?;
     let command =
         if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
     let lab = Lab::open(&cache, &interrupt, &StepProgress::new())?;

@@ -8,7 +8,8 @@ use pagewise_core::experiment::point::{PlannedPoint, Record};
 use pagewise_core::report::facts::HostFacts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// What a guest is to serve points of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,6 +58,18 @@ enum Answer {
     Record(Box<Record>),
     /// Why points cannot be run in it.
     Failed(String),
+}
+
+/// Moves every file of a folder into another, also over a border of file systems. What cannot be moved costs no point.
+fn move_files(from: &Path, to: &Path) {
+    for file in fs::read_dir(from).into_iter().flatten().filter_map(Result::ok) {
+        let moved = fs::create_dir_all(to)
+            .and_then(|()| fs::copy(file.path(), to.join(file.file_name())))
+            .and_then(|_| fs::remove_file(file.path()));
+        if let Err(error) = moved {
+            tracing::warn!("{} stays where it is: {error}", file.path().display());
+        }
+    }
 }
 
 /// Lines begin with this: whatever else writes to the guest's standard output is not taken for one.

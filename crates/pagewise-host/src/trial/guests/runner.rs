@@ -4,7 +4,8 @@ use super::super::engine::{Booting, PointRunner, Starting, TrialError, Way};
 use super::super::invalid::Invalid;
 use super::super::recordings;
 use super::super::said;
-use super::{Answer, Ask, MARK, Points};
+use super::{Answer, Ask, MARK, Points, move_files};
+use crate::lab::accelerator::Accelerator;
 use crate::lab::agent::{Task, What};
 use crate::lab::guest::{RunningGuest, Said};
 use crate::lab::kernels::Kernel;
@@ -14,7 +15,6 @@ use pagewise_core::experiment::plan::lab::KERNEL;
 use pagewise_core::experiment::point::{Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -53,8 +53,8 @@ pub struct LabRunner<'a> {
     pub interrupt: &'a Interrupt,
     /// Called about ten times a second while a point runs.
     pub tick: Box<dyn FnMut() + 'a>,
-    /// The bundle, which takes what guests bring out; before it is made, nothing is.
-    pub bundle: Option<PathBuf>,
+    /// The bundle, which takes what guests bring out.
+    pub bundle: PathBuf,
     /// The host, for a guest that never said what it is.
     pub this_host: HostFacts,
     /// What was booted last.
@@ -108,7 +108,7 @@ impl LabRunner<'_> {
                         return Err(LabError::Step(format!("Linux {release} was to be booted, and {booted} runs")));
                     }
                     let host = HostFacts {
-                        emulated: Some(accelerator == crate::lab::accelerator::Accelerator::Emulation),
+                        emulated: Some(accelerator == Accelerator::Emulation),
                         kernel_config: config,
                         ..*host
                     };
@@ -172,20 +172,11 @@ impl LabRunner<'_> {
         }
     }
 
-    /// Moves what a point left in the shared folder into the bundle. What cannot be moved costs no point.
+    /// Moves what a point left in the shared folder into the bundle.
     fn take_out(&self) {
-        let Some(bundle) = &self.bundle else { return };
         let shared = self.lab.room().shared();
         for name in [recordings::FOLDER, said::FOLDER] {
-            let to = bundle.join(name);
-            for file in fs::read_dir(shared.join(name)).into_iter().flatten().filter_map(Result::ok) {
-                let moved = fs::create_dir_all(&to)
-                    .and_then(|()| fs::copy(file.path(), to.join(file.file_name())))
-                    .and_then(|_| fs::remove_file(file.path()));
-                if let Err(error) = moved {
-                    tracing::warn!("{} is not kept: {error}", file.path().display());
-                }
-            }
+            move_files(&shared.join(name), &self.bundle.join(name));
         }
     }
 

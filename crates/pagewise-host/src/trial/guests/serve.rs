@@ -5,7 +5,7 @@ use super::super::recordings::{self, Recordings};
 use super::super::said::{self, Said};
 use super::super::session::audience::{self, Audience, Note};
 use super::super::session::{Session, SessionError, Wait, Words};
-use super::{Answer, Ask, MARK, Points};
+use super::{Answer, Ask, MARK, Points, move_files};
 use crate::lab::SHARED;
 use crate::process::Interrupt;
 use crate::progress::Progress;
@@ -74,7 +74,7 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
                 Ok(())
             });
             for name in [recordings::FOLDER, said::FOLDER] {
-                bring_out(&kept.join(name), &Path::new(SHARED).join(name));
+                move_files(&kept.join(name), &Path::new(SHARED).join(name));
             }
             let answer = match ran {
                 Ok(record) => Answer::Record(Box::new(record)),
@@ -84,19 +84,6 @@ fn prepare_and_serve(points: &Points) -> Result<(), SessionError> {
         }
         Ok(())
     })
-}
-
-/// Copies what a point left to where the host sees it. What cannot be copied costs no point.
-fn bring_out(from: &Path, to: &Path) {
-    let Ok(files) = fs::read_dir(from) else { return };
-    for file in files.filter_map(Result::ok) {
-        let brought = fs::create_dir_all(to)
-            .and_then(|()| fs::copy(file.path(), to.join(file.file_name())))
-            .and_then(|_| fs::remove_file(file.path()));
-        if let Err(error) = brought {
-            tracing::warn!("{} stays in the guest: {error}", file.path().display());
-        }
-    }
 }
 
 /// A guest has no reader: what matters of a point is in its record.

@@ -5,8 +5,8 @@ use super::{Held, Ready, Session, SessionError};
 use crate::facts::kernel::host_facts;
 use crate::lab::accelerator::Accelerator;
 use crate::lab::disk::{self, Disk};
-use crate::lab::kernels::{self, Kernel, KernelName};
-use crate::lab::{Lab, LabError, Machine, debian};
+use crate::lab::kernels;
+use crate::lab::{Lab, LabError, Machine};
 use crate::store::bundle::Bundle;
 use crate::trial::engine::{self, TrialError};
 use crate::trial::guests::Points;
@@ -62,7 +62,7 @@ impl Session<'_> {
         for name in kernel_of.values() {
             if !prepared.contains_key(name) {
                 progress.stage(&format!("making guests of {name} ready"), None);
-                let kernel = self.kernel(name, &cache, progress.as_ref())?;
+                let kernel = kernels::have(&name.parse()?, None, &cache, &self.interrupt, progress.as_ref())?;
                 let guest = lab.prepare(&kernel, &machine, std::slice::from_ref(&disk), &self.interrupt)?;
                 prepared.insert(name.clone(), PlannedKernel { kernel, prepared: guest });
             }
@@ -94,7 +94,7 @@ impl Session<'_> {
             timeout: plan.design.timeout_seconds,
             interrupt: &self.interrupt,
             tick: Box::new(|| told.tick()),
-            bundle: Some(bundle.path().to_owned()),
+            bundle: bundle.path().to_owned(),
             this_host: host_facts(&self.root, Some(&cache)),
             up: None,
         };
@@ -105,16 +105,6 @@ impl Session<'_> {
         // Nothing of this host was changed; what was held is given back.
         drop(held);
         self.end(bundle, outcome)
-    }
-
-    /// The kernel of this name; one of Debian is brought.
-    fn kernel(&self, name: &str, cache: &Path, progress: &dyn crate::progress::Progress) -> Result<Kernel, LabError> {
-        let name: KernelName = name.parse()?;
-        match (kernels::find(&name, cache)?, &name) {
-            (Some(kernel), _) => Ok(kernel),
-            (None, KernelName::Debian(version)) => debian::bring(version, None, cache, &self.interrupt, progress),
-            (None, _) => Err(LabError::Usage(format!("there is no kernel {name} here"))),
-        }
     }
 }
 
