@@ -970,7 +970,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__lab__subcmd__boot)
-            opts="-v -h --memory --cpus --nodes --disk --share --append --timeout --mirror --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --memory --cpus --nodes --disk --scratch --share --append --timeout --mirror --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -989,6 +989,10 @@ _pagewise() {
                     return 0
                     ;;
                 --disk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scratch)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

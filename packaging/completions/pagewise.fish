@@ -636,6 +636,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_s
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l cpus -d 'Processors of the guest' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l nodes -d 'NUMA nodes, over which memory and processors are spread' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l disk -d 'A raw image or a block device, which the guest may write; it is a virtio disk there, past the host\'s page cache' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l scratch -d 'An empty disk of this size, gone with the guest, takes what the guest writes; without it that lies in its memory' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l share -d 'A folder of this host that the guest may write, by the same path' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l append -d 'Parameters of the kernel' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l timeout -d 'End the guest after this time' -r

@@ -5,3 +5,11 @@ pub trait Progress {
     /// `what` is being done; `done` of 1 so far, when that can be told.
     fn stage(&self, what: &str, done: Option<f64>);
 }
+
+/// Nobody is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untold;
+
+impl Progress for Untold {
+    fn stage(&self, _: &str, _: Option<f64>) {}
+}

@@ -151,7 +151,7 @@ fn is_below_ceiling(found: &Tunable, to: &str, look: &Look) -> bool {
         }
         _ => 1.0,
     };
-    number * unit <= ceiling.share_of_memory * memory
+    number * unit <= ceiling.of(memory)
 }
 
 #[cfg(test)]

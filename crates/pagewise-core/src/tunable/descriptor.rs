@@ -1,6 +1,7 @@
 //! What is known about a tunable before any host is looked at.
 
 use super::grammar::Grammar;
+use crate::unit::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,8 +95,27 @@ pub enum Key {
 pub struct Ceiling {
     /// The highest value as a share of the host's memory, 0 to 1.
     pub share_of_memory: f64,
+    /// So many bytes of a large host may be left instead, where that is less than the share leaves.
+    pub or_all_but: Option<u64>,
     /// Why not more.
     pub reason: &'static str,
+}
+
+impl Ceiling {
+    /// The highest value in bytes on a host of so many bytes of memory.
+    #[must_use]
+    pub fn of(self, memory: f64) -> f64 {
+        let but = self.or_all_but.map_or(0.0, |left| memory - left as f64);
+        but.max(memory * self.share_of_memory)
+    }
+
+    /// What it is and why, for people.
+    #[must_use]
+    pub fn told(self) -> String {
+        let share = format!("{:.0} % of memory", self.share_of_memory * 100.0);
+        let but = self.or_all_but.map(|left| format!(", or all but {} where that is more", Bytes(left)));
+        format!("{share}{}: {}", but.unwrap_or_default(), self.reason)
+    }
 }
 
 /// One thing that can be set.
@@ -193,7 +213,12 @@ impl Descriptor {
     }
 
     pub(super) const fn at_most(self, share_of_memory: f64, reason: &'static str) -> Self {
-        Descriptor { ceiling: Some(Ceiling { share_of_memory, reason }), ..self }
+        Descriptor { ceiling: Some(Ceiling { share_of_memory, or_all_but: None, reason }), ..self }
+    }
+
+    /// As [`Descriptor::at_most`], but a large host may be left with `left` bytes.
+    pub(super) const fn at_most_or_all_but(self, share_of_memory: f64, left: u64, reason: &'static str) -> Self {
+        Descriptor { ceiling: Some(Ceiling { share_of_memory, or_all_but: Some(left), reason }), ..self }
     }
 
     pub(super) const fn noting(self, note: &'static str) -> Self {

@@ -216,7 +216,7 @@ impl Grammar {
 const ALL_OF_MGLRU: u32 = 0x0007;
 
 /// Digits alone: `u64::from_str` would also take a plus sign.
-fn whole_number(text: &str) -> Option<u64> {
+pub(super) fn whole_number(text: &str) -> Option<u64> {
     if text.starts_with('+') { None } else { text.parse().ok() }
 }
 

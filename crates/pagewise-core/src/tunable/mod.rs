@@ -19,6 +19,7 @@ mod numa;
 mod pair;
 pub mod policy;
 pub mod reference;
+pub mod reserve;
 pub mod swap;
 mod thp;
 mod vm;

@@ -36,8 +36,7 @@ fn section(tunable: &Descriptor) -> String {
         );
     }
     if let Some(ceiling) = tunable.ceiling {
-        let percent = ceiling.share_of_memory * 100.0;
-        row("ceiling", format!("{percent:.0} % of memory: {}", ceiling.reason));
+        row("ceiling", ceiling.told());
     }
     if !tunable.coupled.is_empty() {
         let names: Vec<String> = tunable.coupled.iter().map(|name| format!("`{name}`")).collect();

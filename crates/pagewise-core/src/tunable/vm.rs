@@ -2,6 +2,7 @@
 
 use super::descriptor::Descriptor;
 use super::grammar::Grammar::{self, Integer, Switch, ZeroOr};
+use super::reserve;
 
 macro_rules! vm {
     ($name:literal, $grammar:expr, $source:literal, $summary:literal) => {
@@ -141,13 +142,13 @@ pub(super) const ALL: &[Descriptor] = &[
     .switched(0.0, 10.0, "the next reclaim of a node goes by it"),
     vm!(
         "nr_hugepages",
-        COUNT,
+        Grammar::Form(&reserve::FORM),
         "always; mm/hugetlb.c hugetlb_sysctl_handler",
         "huge pages of the default size set aside for programs that ask for them by name"
     )
     .never_switched("takes memory from page cache and programs, and giving it back does not bring that back; how much is granted depends on fragmentation, so two blocks would not be alike")
-    .at_most(0.8, "memory set aside is lost to everything else, and the host needs the rest to live")
-    .noting("the kernel may grant only a part when memory is fragmented; the value read back counts"),
+    .at_most_or_all_but(0.8, 2 << 30, "memory set aside is lost to everything else, and the host needs the rest to live")
+    .noting("the kernel may grant only a part when memory is fragmented; the value read back counts. all-but(4G) leaves 4 GiB of memory to everything else and becomes a number on the host: to see how a job does with less memory than the host has"),
     vm!(
         "nr_overcommit_hugepages",
         COUNT,

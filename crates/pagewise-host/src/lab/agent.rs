@@ -132,6 +132,11 @@ pub fn arrange(task: &Task) -> Result<(), LabError> {
     Ok(())
 }
 
+/// Folders of Pagewise's cache that must lie on a guest's own disk: an overlay holds neither a swap file nor a file system's image.
+pub fn folders_on_disk(cache: &Path) -> impl Iterator<Item = (String, PathBuf)> {
+    ["runs", "restore", "swap"].into_iter().map(|name| (name.to_owned(), cache.join(name)))
+}
+
 /// Where the host's files are, without anything over them.
 const HOST: &str = "/run/pagewise/host";
 

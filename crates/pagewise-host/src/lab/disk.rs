@@ -2,7 +2,7 @@
 
 use super::LabError;
 use crate::process::{self, Command, Interrupt};
-use crate::progress::Progress;
+use crate::progress::{Progress, Untold};
 use pagewise_core::unit::Bytes;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -93,6 +93,20 @@ pub fn make_image(
     made
 }
 
+/// An empty disk in an owner's room, which the agent of its guest mounts.
+///
+/// # Errors
+/// As [`make_image`].
+pub fn scratch(room: &Path, size: Bytes, interrupt: &Interrupt, progress: &dyn Progress) -> Result<Disk, LabError> {
+    const LEAST: Bytes = Bytes(64 << 20);
+    if size < LEAST {
+        return Err(LabError::Usage(format!("a disk of {size} holds nothing; give --scratch {LEAST} or more")));
+    }
+    let path = room.join("scratch.raw");
+    make_image(&path, size, &[], interrupt, progress)?;
+    Ok(Disk { path, format: "raw", serial: DATA.to_owned() })
+}
+
 /// Whether the data, and what guests write at least, have room beside the image. An image itself takes only what is written to it.
 fn room_for(image: &Path, folders: &[(&str, PathBuf)]) -> Result<(), LabError> {
     const LEAST: u64 = 256 << 20;
@@ -154,18 +168,12 @@ pub fn overlay(image: &Path, at: &Path, interrupt: &Interrupt) -> Result<Disk, L
     let mut argv: Vec<String> =
         ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b"].map(str::to_owned).to_vec();
     argv.extend([image.display().to_string(), at.display().to_string()]);
-    step(argv, "", interrupt, &Silent)?;
+    step(argv, "", interrupt, &Untold)?;
     Ok(Disk { path: at.to_owned(), format: "qcow2", serial: DATA.to_owned() })
 }
 
 /// By what a guest knows the disk that its agent mounts.
 pub const DATA: &str = "pagewise-data";
-
-struct Silent;
-
-impl Progress for Silent {
-    fn stage(&self, _: &str, _: Option<f64>) {}
-}
 
 fn step(argv: Vec<String>, what: &str, interrupt: &Interrupt, progress: &dyn Progress) -> Result<(), LabError> {
     let mut command = Command { argv, ..Command::default() };

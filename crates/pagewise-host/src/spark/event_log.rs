@@ -208,13 +208,8 @@ impl Read for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Untold;
     use std::io::Write;
-
-    struct Quiet;
-
-    impl Progress for Quiet {
-        fn stage(&self, _: &str, _: Option<f64>) {}
-    }
 
     const START: &str = "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"4.1.3\"}\n";
     const END: &str = "{\"Event\":\"SparkListenerApplicationEnd\",\"Timestamp\":7}\n";
@@ -227,7 +222,7 @@ mod tests {
         {
             fs::write(folder.path().join(name), text).unwrap();
         }
-        let log = read(folder.path(), &Quiet).unwrap();
+        let log = read(folder.path(), &Untold).unwrap();
         assert_eq!((log.events, log.unreadable, log.ended), (2, 0, Some(7)));
     }
 
@@ -239,7 +234,7 @@ mod tests {
         encoder.write_all(START.as_bytes()).unwrap();
         encoder.flush().unwrap();
         fs::write(&path, encoder.get_ref()).unwrap();
-        let log = read(&path, &Quiet).unwrap();
+        let log = read(&path, &Untold).unwrap();
         assert_eq!((log.events, log.ended), (1, None));
     }
 
@@ -249,12 +244,12 @@ mod tests {
         let said = |name: &str, bytes: &[u8]| {
             let path = folder.path().join(name);
             fs::write(&path, bytes).unwrap();
-            read(&path, &Quiet).unwrap_err().to_string()
+            read(&path, &Untold).unwrap_err().to_string()
         };
         assert!(said("app.lz4", b"LZ4Block").contains("codec=zstd"));
         assert!(said("app", b"hello\nworld").contains("no line that is an event"));
-        assert!(read(&folder.path().join("none"), &Quiet).unwrap_err().to_string().contains("cannot read"));
+        assert!(read(&folder.path().join("none"), &Untold).unwrap_err().to_string().contains("cannot read"));
         let empty = tempfile::tempdir().unwrap();
-        assert!(read(empty.path(), &Quiet).unwrap_err().to_string().contains("empty"));
+        assert!(read(empty.path(), &Untold).unwrap_err().to_string().contains("empty"));
     }
 }

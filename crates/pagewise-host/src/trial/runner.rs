@@ -9,7 +9,7 @@ use super::said::Said;
 use super::touch;
 use crate::facts::kernel::host_facts;
 use crate::process::{self, Command, Interrupt, JobEnded, Limits, Stopped, Watch};
-use crate::progress::Progress;
+use crate::progress::Untold;
 use crate::record::Recorder;
 use crate::restore::Dataset;
 use crate::root::Root;
@@ -80,13 +80,6 @@ pub struct HostRunner<'a> {
     pub warned_of_absent_jvm: bool,
     /// What is to be told of the point that runs.
     pub told: Vec<Warning>,
-}
-
-/// Restoring between two points says nothing: the trial's own bar shows that time passes.
-struct Quiet;
-
-impl Progress for Quiet {
-    fn stage(&self, _: &str, _: Option<f64>) {}
 }
 
 /// A metric that a regular expression finds in the job's output.
@@ -171,7 +164,7 @@ impl PointRunner for HostRunner<'_> {
         let resolved = tunable::resolve(self.root, self.places, &policy)?;
         let mut context = RunContext::new(self.fresh_scratch(planned, attempt)?, resolved.job.clone());
         if let Some(dataset) = &mut self.dataset {
-            context.data = Some(dataset.restore(&Quiet, self.interrupt)?.folder);
+            context.data = Some(dataset.restore(&Untold, self.interrupt)?.folder);
         }
         let commands = self.workload.prepare_run(&context)?;
         self.settle_page_cache();

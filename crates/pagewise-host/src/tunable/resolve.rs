@@ -141,7 +141,7 @@ fn is_below(root: &Root, tunable: &Tunable, value: &str, ceiling: Ceiling) -> Re
         memory.get(name).copied().ok_or_else(why)
     };
     let unit = if tunable.name.ends_with("hugepages") { get("Hugepagesize")? } else { 1024 };
-    let highest = (get("MemTotal")? as f64 * ceiling.share_of_memory / unit.max(1) as f64) as u64;
+    let highest = (ceiling.of(get("MemTotal")? as f64) / unit.max(1) as f64) as u64;
     if value.parse::<u64>().is_ok_and(|value| value <= highest) {
         return Ok(());
     }

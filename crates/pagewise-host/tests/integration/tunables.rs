@@ -74,7 +74,9 @@ fn another(root: &Root, listed: &Listed, now: &str) -> Option<String> {
         }
         Grammar::Pair(_) => Some(if now.ends_with('%') { "67108864" } else { "15%" }.to_owned()),
         Grammar::ZeroOr { min } => Some(if now == "0" { min } else { 0 }.to_string()),
-        Grammar::Limit | Grammar::Swap | Grammar::Form(_) | Grammar::Text => None,
+        // What of such a form is in force may be a number.
+        Grammar::Form(_) => now.parse().ok().map(|now: u64| near(now, 0, u64::MAX, 1).to_string()),
+        Grammar::Limit | Grammar::Swap | Grammar::Text => None,
     }
     .filter(|other| resolved(root, &format!("{}={other}", listed.name)).is_ok())
 }
@@ -207,6 +209,27 @@ fn a_ceiling_holds_for_a_user_but_not_for_putting_back() {
     assert!(matches!(error, TunableError::Ceiling { ceiling: 816_550, .. }), "{error}");
     write(&host.root(), "vm.min_free_kbytes", "900000").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(value(&host.root(), "vm.min_free_kbytes"), "900000");
+}
+
+#[test]
+fn what_is_to_be_left_of_memory_becomes_a_number_of_huge_pages() {
+    let host = FakeHost::debian11();
+    let root = host.root();
+    let memory = |name: &str| {
+        let all = pagewise_host::source::meminfo::read(&root).expect("a meminfo");
+        all.get(name).copied().unwrap_or_else(|| panic!("no {name}"))
+    };
+    let pages = |left: u64| (memory("MemTotal") - left) / memory("Hugepagesize");
+    let mut settings = resolved(&root, "vm.nr_hugepages=all-but(3G)").unwrap_or_else(|error| panic!("{error}"));
+    let setting = settings.host.remove(0);
+    assert_eq!(setting.value, pages(3 << 30).to_string());
+    write(&root, "vm.nr_hugepages", &setting.value).unwrap_or_else(|error| panic!("{error}"));
+    assert!(setting.is_in_force(&root), "the number is what holds");
+    // A large host may be left with 2 GiB, though that is less than a fifth of it.
+    assert!(memory("MemTotal") > 10 << 30, "the host is a large one");
+    assert!(resolved(&root, "vm.nr_hugepages=all-but(2G)").is_ok());
+    assert!(matches!(refusal(&root, "vm.nr_hugepages=all-but(1G)"), TunableError::Ceiling { .. }));
+    assert!(matches!(refusal(&root, &format!("vm.nr_hugepages={}", pages(1 << 30))), TunableError::Ceiling { .. }));
 }
 
 #[test]

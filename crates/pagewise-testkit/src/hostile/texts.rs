@@ -12,7 +12,7 @@ use pagewise_core::spark::advise;
 use pagewise_core::spark::check::{self, Seen};
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::tunable::{find, listed};
-use pagewise_host::progress::Progress;
+use pagewise_host::progress::Untold;
 use pagewise_host::spark::event_log;
 use std::fs;
 use std::path::Path;
@@ -88,7 +88,7 @@ pub(super) fn event_log(bytes: &[u8]) {
     if fs::write(&path, bytes).is_err() {
         return;
     }
-    match event_log::read(&path, &Quiet) {
+    match event_log::read(&path, &Untold) {
         Ok(log) => {
             let heap = log.heap().unwrap_or(1 << 30);
             let found = check::diagnose(&Seen::of_log("hostile".to_owned(), log.clone()));
@@ -100,12 +100,6 @@ pub(super) fn event_log(bytes: &[u8]) {
         }
         Err(problem) => assert!(!problem.to_string().is_empty()),
     }
-}
-
-struct Quiet;
-
-impl Progress for Quiet {
-    fn stage(&self, _what: &str, _done: Option<f64>) {}
 }
 
 /// Logs of real jobs, compressed as Spark compressed them, and the beginning of one that was not.
@@ -215,7 +209,7 @@ mod tests {
         for log in logs {
             let file = tempfile::NamedTempFile::new().unwrap();
             fs::write(file.path(), log).unwrap();
-            let read = event_log::read(file.path(), &Quiet).unwrap();
+            let read = event_log::read(file.path(), &Untold).unwrap();
             assert!(read.events >= 7 && read.unreadable == 0 && read.heap().is_some(), "{} events", read.events);
         }
         let contrast = Contrast { factor: "kernel".to_owned(), a: "old".to_owned(), b: "new".to_owned() };

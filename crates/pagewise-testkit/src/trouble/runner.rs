@@ -69,6 +69,16 @@ pub struct Label {
     pub proof: Vec<Shown>,
 }
 
+/// Copies a file to its place, where it is whole or not there.
+fn bring(made: &Path, file: &Path) -> std::io::Result<()> {
+    let part = file.with_extension("part");
+    let brought = fs::copy(made, &part).and_then(|_| fs::rename(&part, file));
+    if brought.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    brought
+}
+
 impl Runner {
     /// Makes one and records it to `file`, `seconds` long (as long as its rule asks for, by default). An interrupt ends both
     /// at once.
@@ -87,27 +97,22 @@ impl Runner {
         stage::sweep();
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let says = folder.path().join("says");
-        // Its own name it gets once it is whole and says what it is of.
-        let part = file.with_extension("part");
-        let _ = fs::remove_file(&part);
+        // Its place and name it gets once it is whole and says what it is of: a folder that a guest shares with its host may not do for
+        // recording.
+        let made = folder.path().join("made.pgw");
         let process = self.start(trouble, severity, seconds, &says)?;
         let mut maker = Maker { process, holds: !trouble.dose(severity).policy.is_empty() };
         let ready = maker.wait_until_ready(&says, interrupt);
-        let outcome = ready.and_then(|()| self.look(trouble, seconds, &part, interrupt));
+        let outcome = ready.and_then(|()| self.look(trouble, seconds, &made, interrupt));
         let outcome = outcome.and_then(|proof| maker.end(&says, interrupt).map(|()| proof));
         // One that nobody waits for any longer is stopped.
         drop(maker);
         stage::sweep();
         let label = outcome.map(|proof| self.label(trouble, severity, proof));
-        let labelled = label.and_then(|label| write_label(&part, &label).map(|()| label));
-        let named = |label| fs::rename(&part, file).map(|()| label).map_err(|error| error.to_string());
-        match labelled.and_then(named) {
-            Ok(label) => Ok(label),
-            Err(error) => {
-                let _ = fs::remove_file(&part);
-                Err(error)
-            }
-        }
+        let label = label?;
+        write_label(&made, &label)?;
+        bring(&made, file).map_err(|error| format!("cannot bring the recording to {}: {error}", file.display()))?;
+        Ok(label)
     }
 
     /// Makes one that lasts at least `seconds`, and calls `meanwhile` once it is there. Gives what that gave, and what the

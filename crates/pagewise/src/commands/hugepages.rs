@@ -14,7 +14,7 @@ use pagewise_host::huge_pages::HugePagesError;
 use pagewise_host::huge_pages::process::{Process, Refused};
 use pagewise_host::huge_pages::running::{self, Asked, EndedEarly, Made, Parts};
 use pagewise_host::process::Interrupt;
-use pagewise_host::progress::Progress;
+use pagewise_host::progress::Untold;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -216,13 +216,6 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
     if args.watch { watch(&process, huge_size, &asked, args, &interrupt) } else { Ok(ExitCode::SUCCESS) }
 }
 
-/// What is watched for hours says nothing of each step.
-struct Quiet;
-
-impl Progress for Quiet {
-    fn stage(&self, _: &str, _: Option<f64>) {}
-}
-
 /// Until the process ends or Ctrl-C: both are a good end.
 fn watch(
     process: &Process,
@@ -241,7 +234,7 @@ fn watch(
         let step = running::survey(process, huge_size, asked).and_then(|found| {
             let made = match found.plan.blocks.is_empty() {
                 true => Made::default(),
-                false => running::make(process, &found.plan, huge_size, &mut pace, interrupt, &Quiet)?,
+                false => running::make(process, &found.plan, huge_size, &mut pace, interrupt, &Untold)?,
             };
             Ok((found, made))
         });

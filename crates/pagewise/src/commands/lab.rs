@@ -9,8 +9,8 @@ use clap::{Args, Subcommand};
 use pagewise_core::report::kernels::{KernelView, KernelsReport};
 use pagewise_core::unit::{Bytes, Seconds};
 use pagewise_host::lab::accelerator::Accelerator;
-use pagewise_host::lab::agent::{Task, What as Todo};
-use pagewise_host::lab::disk::Disk;
+use pagewise_host::lab::agent::{self, Task, What as Todo};
+use pagewise_host::lab::disk::{self, Disk};
 use pagewise_host::lab::guest::{RunningGuest, Said, TaskEnded};
 use pagewise_host::lab::kernels::{self, Kernel, KernelName};
 use pagewise_host::lab::{Lab, LabError, Machine, debian};
@@ -57,7 +57,7 @@ struct KernelsArgs {
 /// Boot a kernel in a virtual machine over this host's files, and run a command there
 #[derive(Args, Debug)]
 #[command(
-    after_help = "The guest sees this host's files; what it writes is gone when it ends, but on a --disk or in a folder that is shared. It has no network. Output is \
+    after_help = "The guest sees this host's files; what it writes is gone when it ends, but on a --disk or in a folder that is shared. Swap files and whatever needs room want --scratch. It has no network. Output is \
                   passed on, and the exit status is the command's; 125 when the guest itself fails, with the last words of its \
                   kernel. Without KVM the processor is emulated, some ten times slower.\n\n\
                   Examples:\n  pagewise lab boot debian:6.12 -- uname -r\n  \
@@ -79,6 +79,9 @@ struct BootArgs {
     /// A raw image or a block device, which the guest may write; it is a virtio disk there, past the host's page cache
     #[arg(long, value_name = "FILE")]
     disk: Vec<PathBuf>,
+    /// An empty disk of this size, gone with the guest, takes what the guest writes; without it that lies in its memory
+    #[arg(long, value_name = "SIZE")]
+    scratch: Option<Bytes>,
     /// A folder of this host that the guest may write, by the same path
     #[arg(long, value_name = "DIR")]
     share: Vec<PathBuf>,
@@ -163,7 +166,7 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let cache = Settings::resolve(global)?.cache_dir;
     let interrupt = interrupt()?;
     let disks = args.disk.iter().enumerate().map(|(number, path)| Disk::named(path, number));
-    let disks = disks.collect::<Result<Vec<_>, LabError>>()?;
+    let mut disks = disks.collect::<Result<Vec<_>, LabError>>()?;
     let append = args.append.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned).collect();
     let shares = args.share.iter().map(|share| std::path::absolute(share).unwrap_or_else(|_| share.clone())).collect();
     let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append, shares };
@@ -181,8 +184,15 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let progress = output::is_watched().then(StepProgress::new);
     let waits = |what: &str| progress.iter().for_each(|progress| progress.stage(what, None));
     waits(&format!("making a guest with Linux {} ready", kernel.release));
+    let scratch = args.scratch.map(|size| {
+        disks.push(disk::scratch(lab.room().path(), size, &interrupt, &StepProgress::new())?);
+        Ok::<_, LabError>(
+            agent::folders_on_disk(&cache).chain([("tmp".to_owned(), PathBuf::from("/var/tmp"))]).collect(),
+        )
+    });
     let guest = lab.prepare(&kernel, &machine, &disks, &interrupt)?;
-    let task = Task::here(kernel.modules.clone(), None, Todo::Command(command)).sharing(&machine.shares);
+    let task =
+        Task::here(kernel.modules.clone(), scratch.transpose()?, Todo::Command(command)).sharing(&machine.shares);
     let mut running = lab.start(&guest, &task)?;
     let until = args.timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
     let is_late = || until.is_some_and(|until| Instant::now() > until);

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use pagewise_core::report::tunables::{TunableView, TunablesReport};
-use pagewise_core::tunable::Scope;
+use pagewise_core::tunable::{Ceiling, Scope};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::{Listed, TunableError, list};
 use std::process::ExitCode;
@@ -86,9 +86,6 @@ fn fits(pattern: &str, name: &str) -> bool {
 
 fn view(listed: &Listed) -> TunableView {
     let descriptor = listed.descriptor;
-    let ceiling = |ceiling: pagewise_core::tunable::Ceiling| {
-        format!("{:.0} % of memory: {}", ceiling.share_of_memory * 100.0, ceiling.reason)
-    };
     TunableView {
         name: listed.name.clone(),
         value: listed.value.as_ref().and_then(|value| value.as_ref().ok()).cloned(),
@@ -97,7 +94,7 @@ fn view(listed: &Listed) -> TunableView {
         cost: descriptor.cost,
         scope: if listed.value.is_none() { Scope::Job } else { descriptor.scope },
         coupled: descriptor.coupled.iter().map(|name| (*name).to_owned()).collect(),
-        ceiling: descriptor.ceiling.map(ceiling),
+        ceiling: descriptor.ceiling.map(Ceiling::told),
         summary: descriptor.summary.to_owned(),
         note: (!descriptor.note.is_empty()).then(|| descriptor.note.to_owned()),
         source: descriptor.source.to_owned(),

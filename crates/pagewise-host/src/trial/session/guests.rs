@@ -4,6 +4,7 @@ use super::audience::Told;
 use super::{Held, Ready, Session, SessionError};
 use crate::facts::kernel::host_facts;
 use crate::lab::accelerator::Accelerator;
+use crate::lab::agent;
 use crate::lab::disk::{self, Disk};
 use crate::lab::kernels;
 use crate::lab::{Lab, LabError, Machine};
@@ -68,8 +69,7 @@ impl Session<'_> {
             }
         }
         drop(progress);
-        let mut folders: BTreeMap<String, PathBuf> =
-            ["runs", "restore", "swap"].into_iter().map(|name| (name.to_owned(), cache.join(name))).collect();
+        let mut folders: BTreeMap<String, PathBuf> = agent::folders_on_disk(&cache).collect();
         folders.insert("state".to_owned(), state.clone());
         folders.extend(data.map(|folder| ("data".to_owned(), folder)));
         let mut notes = workload.notes();

@@ -238,14 +238,10 @@ fn step(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Silent;
-    impl Progress for Silent {
-        fn stage(&self, _what: &str, _done: Option<f64>) {}
-    }
+    use crate::progress::Untold;
 
     fn find(home: &Path, version: Option<&str>) -> Result<Distribution, WorkloadError> {
-        Distribution::find(Some(home), Path::new("/nonexistent"), version, &Interrupt::default(), &Silent)
+        Distribution::find(Some(home), Path::new("/nonexistent"), version, &Interrupt::default(), &Untold)
     }
 
     #[test]
@@ -274,9 +270,9 @@ mod tests {
         let jars = home.path().join("jars");
         fs::create_dir_all(jars.join("folder")).unwrap();
         fs::write(jars.join("a.jar"), "a").unwrap();
-        let kept = hash_files(&jars, &Interrupt::default(), &Silent).unwrap();
+        let kept = hash_files(&jars, &Interrupt::default(), &Untold).unwrap();
         fs::write(home.path().join(MANIFEST), serde_json::to_string(&kept).unwrap()).unwrap();
-        let fault = || fault(home.path(), &Interrupt::default(), &Silent).unwrap();
+        let fault = || fault(home.path(), &Interrupt::default(), &Untold).unwrap();
         assert_eq!(fault(), None);
         fs::write(jars.join("a.jar"), "b").unwrap();
         assert!(fault().unwrap().contains("a.jar is not as it was fetched"));
