@@ -90,8 +90,13 @@ fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing(
     fs::write(folder.path().join("of-the-host"), "read me").expect("a file");
     let script = "uname -r; cat; cat of-the-host; echo complaint >&2; echo changed > of-the-host; rm -f disk-new; touch new; \
                   cat of-the-host; mkfs.ext4 -q /dev/disk/by-id/virtio-pagewise-0 2>/dev/null || mkfs.ext4 -q /dev/vda; \
-                  nproc; cat /sys/devices/system/node/online; exit 7";
-    let run = pagewise(&["lab", "boot", KERNEL, "--memory", "1G", "--cpus", "2", "--nodes", "2", "--disk"])
+                  nproc; cat /sys/devices/system/node/online; stat -f -c %T /var/tmp; \
+                  dd if=/dev/zero of=/var/tmp/area bs=1M count=16 2>/dev/null; chmod 600 /var/tmp/area; mkswap /var/tmp/area >/dev/null; \
+                  swapon /var/tmp/area && echo swaps; exit 7";
+    let machine = ["--memory", "1G", "--cpus", "2", "--nodes", "2", "--scratch", "128M"];
+    let run = pagewise(&["lab", "boot", KERNEL])
+        .args(machine)
+        .arg("--disk")
         .arg(&disk)
         .args(["--", "sh", "-c", script])
         .current_dir(folder.path())
@@ -101,7 +106,7 @@ fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing(
     assert_eq!(run.status.code(), Some(7), "{out}{error}");
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[0].starts_with("6.12."), "{out}");
-    assert_eq!(lines[1..], ["read mechanged", "2", "0-1"], "{out}");
+    assert_eq!(lines[1..], ["read mechanged", "2", "0-1", "ext2/ext3", "swaps"], "{out}{error}");
     assert!(error.contains("complaint") && !out.contains("complaint"), "{error}");
     assert_eq!(
         fs::read_to_string(folder.path().join("of-the-host")).unwrap(),
