@@ -14,6 +14,8 @@ pub mod metric;
 
 pub mod kernel_text;
 
+pub mod boot_loader;
+
 pub mod guard;
 
 pub mod huge_pages;

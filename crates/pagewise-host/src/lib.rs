@@ -23,6 +23,8 @@ pub mod facts;
 
 pub mod process;
 
+pub mod boot_loader;
+
 pub mod scope;
 
 pub mod workload;

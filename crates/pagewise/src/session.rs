@@ -1,7 +1,10 @@
 //! Trials as this program's verbs run them: what was typed becomes a library's session, and what that tells becomes words.
 
+mod boots;
 pub(crate) mod dry_run;
 mod told;
+
+pub(crate) use boots::Ended;
 
 use crate::failure::Failure;
 use crate::global::Global;

@@ -5,6 +5,7 @@
 //! only read.
 
 pub mod analysis;
+pub mod boots;
 pub mod data;
 pub mod live;
 pub mod next;

@@ -61,11 +61,12 @@ pub fn cut_pairs(order: &Order, points: &[Point]) -> Vec<(u32, u32)> {
     }
     let results: Vec<&Point> = points.iter().filter(|point| point.outcome != Outcome::Invalid).collect();
     let has_result = |index: u32| results.iter().any(|point| point.planned.index == index);
+    // Where each half has a boot of its own, the boot between them is the design's.
+    let is_adjacent = |point: &PlannedPoint, other: &PlannedPoint| {
+        other.block == point.block && other.index != point.index && other.boot == point.boot
+    };
     let partner_is_open = |point: &Point| {
-        let mut partners = order
-            .points
-            .iter()
-            .filter(|other| other.block == point.planned.block && other.index != point.planned.index);
+        let mut partners = order.points.iter().filter(|other| is_adjacent(&point.planned, other));
         point.planned.block.is_some() && partners.any(|other| !has_result(other.index))
     };
     let cut = results.iter().filter(|point| point.outcome == Outcome::Ok && partner_is_open(point));
@@ -152,5 +153,19 @@ mod tests {
         assert!(cut_pairs(&order(), &failed).is_empty(), "a failure is never run again");
         let whole = [result(2, 1, Outcome::Ok), result(3, 1, Outcome::Timeout)];
         assert!(cut_pairs(&order(), &whole).is_empty());
+    }
+
+    #[test]
+    fn a_pair_whose_halves_have_boots_of_their_own_is_not_cut_by_the_boot_between_them() {
+        let half = result(2, 1, Outcome::Ok);
+        let with_boots = |first: u32, second: u32| {
+            let mut order = order();
+            order.points[2].boot = Some(first);
+            order.points[3].boot = Some(second);
+            let point = Point { planned: order.points[2].clone(), ..half.clone() };
+            cut_pairs(&order, &[point])
+        };
+        assert!(with_boots(0, 1).is_empty());
+        assert_eq!(with_boots(1, 1), vec![(2, 1)], "both in one boot are adjacent");
     }
 }

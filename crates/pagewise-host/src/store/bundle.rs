@@ -5,6 +5,7 @@
 
 use crate::locked::Locked;
 use pagewise_core::comparison::found::Warning;
+use pagewise_core::experiment::boots::Boots;
 use pagewise_core::experiment::live::Ended;
 use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::Plan;
@@ -666,12 +667,36 @@ impl Bundle {
     /// # Errors
     /// When the database cannot be read.
     pub fn ended(&self) -> Result<Option<Ended>, BundleError> {
-        let texts: Vec<String> = self.act("read", |db| {
-            db.prepare("SELECT value FROM meta WHERE key = 'ended'")?.query_map([], |row| row.get(0))?.collect()
+        self.meta("ended")
+    }
+
+    fn meta<T: serde::de::DeserializeOwned>(&self, key: &str) -> Result<Option<T>, BundleError> {
+        let text: Option<String> = self.act("read", |db| {
+            db.query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| row.get(0)).optional()
         })?;
         let damaged =
             |error: serde_json::Error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() };
-        texts.first().map(|text| serde_json::from_str(text).map_err(damaged)).transpose()
+        text.map(|text| serde_json::from_str(&text).map_err(damaged)).transpose()
+    }
+
+    /// Writes down how a trial stands that boots its host by itself.
+    ///
+    /// # Errors
+    /// When that cannot be made durable.
+    pub fn keep_boots(&self, boots: &Boots) -> Result<(), BundleError> {
+        let text = serde_json::to_string(boots)
+            .map_err(|error| BundleError::Damaged { path: self.path.clone(), what: error.to_string() })?;
+        let sql =
+            "INSERT INTO meta (key, value) VALUES ('boots', ?1) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+        self.act("write to", |db| db.execute(sql, [&text]).map(|_| ()))
+    }
+
+    /// How a trial stands that boots its host by itself; `None` of one that never asked for a boot.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn boots(&self) -> Result<Option<Boots>, BundleError> {
+        self.meta("boots")
     }
 
     /// Writes down what was decided at a look, once: a look is never taken again.

@@ -2,8 +2,10 @@
 //!
 //! A point: prepare the workload · apply the policy · wait for the state gate · measure the run · undo the policy ·
 //! verify the output · clean up. [`engine`] is the loop, [`runner`] is one point on this host. In a live proof a point is a
-//! block of time, and [`live`] runs it; where a plan's kernels are booted in virtual machines, [`guests`] does. [`session`] runs a trial from its plan to its bundle; [`recordings`] are what each leaves beside its row, [`stacks`] what is compared of them.
+//! block of time, and [`live`] runs it; where a plan's kernels are booted in virtual machines, [`guests`] does;
+//! where the host itself is booted, [`boots`] asks for it. [`session`] runs a trial from its plan to its bundle; [`recordings`] are what each leaves beside its row, [`stacks`] what is compared of them.
 
+pub mod boots;
 pub mod engine;
 pub mod gate;
 pub mod guests;

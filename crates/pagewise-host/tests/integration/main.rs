@@ -1,5 +1,6 @@
 //! The machine side on a real host and on made-up ones.
 
+mod booted_host;
 mod boots;
 mod change_journal;
 mod guards;

@@ -6,13 +6,13 @@ use crate::global::Global;
 use crate::output;
 use crate::places::PlaceArgs;
 use crate::plans;
-use crate::session::{Seed, Session, Verb};
+use crate::session::{Ended, Seed, Session, Verb};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::{Plan, lint};
 use pagewise_core::unit::Seconds;
-use pagewise_host::trial::session::Start;
+use pagewise_host::trial::session::{Start, bundle_path};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -38,6 +38,9 @@ pub(crate) struct RunArgs {
     /// When another run has this host, wait until it ends, or for this time at most
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     wait: Option<Option<Seconds>>,
+    /// Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot
+    #[arg(long)]
+    boot: bool,
     /// Say what would be run and changed, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -54,6 +57,9 @@ pub(crate) struct ResumeArgs {
     /// When another run has this host, wait until it ends, or for this time at most
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true)]
     wait: Option<Option<Seconds>>,
+    /// Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot
+    #[arg(long)]
+    boot: bool,
     #[command(flatten)]
     named: PlaceArgs,
 }
@@ -87,6 +93,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
         let notes: Vec<String> = session.check(&plan, false)?.into_iter().chain(weaknesses()).collect();
         return session.describe(global, &plan, seed, &notes);
     }
+    let booted = if args.boot { Some(session.booted_host(&plan, &bundle_path(&plan))?) } else { None };
     // First of all: on a host that another run is changing nothing below would be true.
     let held = session.hold_for(&plan)?;
     let mut notes = session.check(&plan, false)?;
@@ -106,10 +113,29 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
         let words: Vec<&str> = words.chain(options.iter().map(String::as_str)).collect();
         shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
     };
-    analyze::conclude(global, &session.start(held, plan, Start { notes, budget: None, repeat: &repeat })?)
+    let start = Start { notes, budget: None, repeat: &repeat };
+    match booted {
+        None => analyze::conclude(global, &session.start(held, plan, start)?),
+        Some(host) => conclude(global, session.start_booting(held, plan, start, host)?),
+    }
 }
 
 pub(super) fn resume(args: &ResumeArgs, global: &Global) -> Result<ExitCode, Failure> {
     let session = Session::open(global, Verb::Trial, &args.named.places)?.with_data(args.data.clone());
-    analyze::conclude(global, &session.waiting(args.wait).resume(&args.bundle)?)
+    let session = session.waiting(args.wait);
+    if args.boot {
+        return conclude(global, session.resume_booting(&args.bundle)?);
+    }
+    analyze::conclude(global, &session.resume(&args.bundle)?)
+}
+
+/// The report of a trial that boots this host, once it is complete; then the boot of the usual kernel.
+fn conclude(global: &Global, ended: Ended) -> Result<ExitCode, Failure> {
+    let Ended::Complete(bundle, home) = ended else { return Ok(ExitCode::SUCCESS) };
+    let concluded = analyze::conclude(global, &bundle);
+    drop(bundle);
+    if let Some(home) = home {
+        home.boot()?;
+    }
+    concluded
 }

@@ -7,6 +7,7 @@ use crate::output;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::comparison::words::p_value;
+use pagewise_core::experiment::boots::{ATTEMPTS, Boots, Over};
 use pagewise_core::experiment::next::{Next, next};
 use pagewise_core::experiment::plan::numbers;
 use pagewise_core::experiment::plan::{Plan, StoppingRule};
@@ -78,6 +79,8 @@ pub(super) struct Status {
     pub(super) invalid_attempts: Vec<InvalidAttempt>,
     /// Numbers the plan asks for that no run had so far, in sentences.
     pub(super) missing: Vec<String>,
+    /// The boots of this host that the trial asks for. `None` of a trial that asks for none.
+    pub(super) boots: Option<Boots>,
 }
 
 /// A point that is under way, or comes next.
@@ -228,6 +231,7 @@ pub(super) fn status(bundle: &Bundle) -> Result<Status, Failure> {
             })
             .collect(),
         missing: numbers::missing(plan, &points),
+        boots: bundle.boots()?,
     })
 }
 
@@ -291,6 +295,7 @@ fn in_words(status: &Status, bundle: &str) -> String {
         lines.extend(shown.iter().map(|attempt| format!("  {}", attempt.in_words())));
     }
     lines.extend(status.missing.iter().cloned());
+    lines.extend(status.boots.as_ref().and_then(boots_in_words));
     match &status.next {
         Some(next) => {
             let place = next.block.map_or("warm-up".to_owned(), |block| format!("block {}", block + 1));
@@ -326,6 +331,28 @@ fn in_words(status: &Status, bundle: &str) -> String {
         lines.push(format!("the plan's rule allows the next look after {look} blocks"));
     }
     lines.join("\n")
+}
+
+/// What a trial that boots its host has asked for, or why it asks no more.
+fn boots_in_words(boots: &Boots) -> Option<String> {
+    match (&boots.over, &boots.asked) {
+        (Some(Over::Complete), _) | (None, None) => None,
+        (Some(Over::Stopped(why)), _) => Some(format!(
+            "it boots this host no more: {}; with --boot, trial resume begins again",
+            why.trim_end_matches('.')
+        )),
+        (None, Some(asked)) => {
+            let came = match &asked.came_up {
+                None => "was asked for".to_owned(),
+                Some(release) if *release == asked.release => "came up".to_owned(),
+                Some(other) => format!("was asked for, and {other} came up"),
+            };
+            Some(format!(
+                "it boots this host by itself: Linux {} {came} (try {} of {ATTEMPTS})",
+                asked.release, asked.attempt
+            ))
+        }
+    }
 }
 
 impl Status {
