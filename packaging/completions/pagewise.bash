@@ -1784,7 +1784,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__trial__subcmd__resume)
-            opts="-v -h --data --wait --hadoop --cluster-dir --spark --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --data --wait --boot --hadoop --cluster-dir --spark --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1834,7 +1834,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__trial__subcmd__run)
-            opts="-v -h --name --seed --data --hadoop --cluster-dir --spark --strict --wait --dry-run --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --name --seed --data --hadoop --cluster-dir --spark --strict --wait --boot --dry-run --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

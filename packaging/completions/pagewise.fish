@@ -205,6 +205,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a plan that has a weakness'
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l boot -d 'Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l dry-run -d 'Say what would be run and changed, and change nothing'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -220,6 +221,7 @@ never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l boot -d 'Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -s h -l help -d 'Print help'

@@ -170,7 +170,12 @@ fn symbols(root: &Root) -> Capability {
         Ok(false) => {
             let level = root.read(KPTR).map_or("unknown".to_owned(), |text| text.trim().to_owned());
             let why = format!("addresses in stacks: /proc/kallsyms hides them (kernel.kptr_restrict is {level})");
-            Capability::no(AREA, id, what, why, "run as root with kernel.kptr_restrict at 0 or 1")
+            // At 0 the kernel shows them to whoever may profile it (kernel/ksyms_common.c kallsyms_show_value, 6.12).
+            let remedy = match level.as_str() {
+                "0" => "run as root; or: sysctl kernel.perf_event_paranoid=1",
+                _ => "run as root with kernel.kptr_restrict at 0 or 1",
+            };
+            Capability::no(AREA, id, what, why, remedy)
         }
         Err(error) => {
             let why = format!("addresses in stacks: /proc/kallsyms cannot be read: {}", super::plain(&error));

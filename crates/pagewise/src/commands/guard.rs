@@ -50,7 +50,8 @@ enum What {
 struct GuardProve(Box<ProveArgs>);
 
 const PROVE_EXAMPLES: &str = "Examples:
-  pagewise guard prove --budget 30m --metric 'regex:step ([0-9.]+):/var/log/job.log'
+  pagewise guard prove --budget 30m \\
+      --metric 'regex:step ([0-9.]+):/var/log/job.log'
   pagewise guard prove --pid 4711 --block 30s --pairs 8
   pagewise guard prove --b 'guard=on(cap=0.25)' -- ./job";
 
@@ -269,7 +270,10 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
     if global.json {
         output::json(&Report { schema: "pagewise.guard/2", domains });
     } else {
-        domains.iter().for_each(|one| output::data(&summary(one)));
+        domains.iter().for_each(|one| output::data(&output::wrapped(&summary(one, acts), 79, 2)));
+        if !acts {
+            output::note("whether it would help a program here: pagewise guard prove --pid PID");
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -315,24 +319,32 @@ impl Said {
     }
 }
 
-fn summary(Guarded { domain, done, .. }: &Guarded) -> String {
+/// What a guard did, or, where it does not act, would have done.
+fn summary(Guarded { domain, done, .. }: &Guarded, acts: bool) -> String {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let met = match domain {
         DomainName::Node(_) => format!(
-            "kswapd woke or an application had to reclaim {} times, applications {} times",
+            "the kernel had to reclaim {} times, and in {} of them an application waited for it",
             done.too_late, done.direct
         ),
         DomainName::Cgroup(_) => format!("its limit was met {} times", done.too_late),
     };
+    let core = 100.0 * done.cpu / done.seconds.max(1e-9);
+    if !acts {
+        return format!(
+            "{domain}: {:.1} s; a guard would have taken memory in {} slices. Looking took {:.2} s of CPU ({core:.1} % of a core). \
+             Meanwhile {met}.",
+            done.seconds, done.slices, done.cpu
+        );
+    }
     format!(
-        "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({:.1} % of a core); the \
+        "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({core:.1} % of a core); the \
          longest slice {:.1} ms, the latest look {:.1} ms late. Meanwhile {met}.",
         done.seconds,
         mib(done.taken),
         mib(done.taken_behind_streams),
         done.slices,
         done.cpu,
-        100.0 * done.cpu / done.seconds.max(1e-9),
         done.longest_slice * 1e3,
         done.latest * 1e3,
     )
@@ -471,7 +483,7 @@ fn table(asked: &SimulateArgs, report: &Simulated) -> String {
 /// What it is doing, in words.
 fn said(mode: Mode, learnt: Option<&Learnt>) -> String {
     match (mode, learnt) {
-        (Mode::Watching, _) => "nothing that calls for it streams".to_owned(),
+        (Mode::Watching, _) => "no stream fills memory so that it would act".to_owned(),
         (Mode::Armed | Mode::Reclaiming, Some(learnt)) => format!(
             "at work, in batches of {:.1} s of fill ({:.0} MiB/s fill memory, freeing a GiB takes {:.0} ms)",
             learnt.seconds_held,

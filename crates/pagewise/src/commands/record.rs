@@ -278,13 +278,13 @@ fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
     let closing = Some(closing.as_secs_f64()).filter(|closing| *closing >= 0.5);
     let closing = closing.map(|closing| format!(", closed in {}", Seconds(closing))).unwrap_or_default();
     output::note(&format!(
-        "{} samples in {}{closing} to {} ({} bytes); {} late, {} gaps; recording took {:.3} % of one core",
+        "{} samples in {}{closing} to {} ({} bytes); {} late, {}; recording took {:.3} % of one core",
         summary.samples,
         Seconds(elapsed),
         args.output.display(),
         summary.bytes,
         summary.late,
-        summary.gaps,
+        if summary.gaps == 1 { "1 gap".to_owned() } else { format!("{} gaps", summary.gaps) },
         fraction * 100.0,
     ));
     let file = args.output.display().to_string();

@@ -82,12 +82,13 @@ enum Format {
                         Examples:\n  pagewise spark check --pid 4711\n  \
                         pagewise spark check --event-log /var/log/spark/eventlog_v2_app-1 --fail-on medium"
 )]
+#[command(group(clap::ArgGroup::new("subject").required(true)))]
 struct CheckArgs {
     /// The event log of a job: a file, or a folder eventlog_v2_…
-    #[arg(long, value_name = "FILE", required_unless_present = "pid")]
+    #[arg(long, value_name = "FILE", group = "subject")]
     event_log: Option<PathBuf>,
     /// A JVM that runs: local mode's driver, or an executor
-    #[arg(long, value_name = "PID", conflicts_with = "event_log")]
+    #[arg(long, value_name = "PID", group = "subject")]
     pid: Option<i32>,
     /// Exit 1 when a finding is at least this severe
     #[arg(long, value_name = "SEVERITY", value_parser = ["low", "medium", "high"])]
@@ -165,7 +166,7 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
         heap,
         enforces: args.mode == "enforce",
         executors: args.executors,
-        jar: args.jar.clone(),
+        jar: jar(&args.jar),
         thp: thp.and_then(mode),
     };
     let configuration = conf::configuration(&asked);
@@ -186,6 +187,27 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
 }
 
 /// Never over a file that is there: it may be somebody's own.
+/// Where the plugin's jar lies, from anywhere: a job seldom starts in the folder that the configuration was written in.
+fn jar(named: &str) -> String {
+    // Where a checkout builds it.
+    let built = Path::new("jvm/spark-plugin/target").join(PLUGIN_JAR);
+    let found = Some(Path::new(named)).filter(|path| path.exists());
+    let found = found.or_else(|| Some(built.as_path()).filter(|built| named == PLUGIN_JAR && built.exists()));
+    match found.and_then(|path| std::path::absolute(path).ok()) {
+        Some(path) => path.display().to_string(),
+        None => {
+            // A jar of the cluster is not seen from here.
+            if !named.contains(':') {
+                output::note(&format!(
+                    "note: there is no {named} here, and Spark starts without the plugin where it finds none: name it with --jar FILE \
+                     (docs/guide/spark-plugin.md says how to build it)"
+                ));
+            }
+            named.to_owned()
+        }
+    }
+}
+
 fn write(folder: &Path, text: &str) -> Result<(), Failure> {
     let path = folder.join("spark-defaults.conf");
     let failed = |error: std::io::Error| match error.kind() {

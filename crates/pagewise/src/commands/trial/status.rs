@@ -328,7 +328,7 @@ fn in_words(status: &Status, bundle: &str) -> String {
         }
     }
     if let Some(look) = status.next_look {
-        lines.push(format!("the plan's rule allows the next look after {look} blocks"));
+        lines.push(format!("it may be looked at next after {look} blocks"));
     }
     lines.join("\n")
 }
