@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// How a session of such a trial ended well.
 pub(crate) enum Ended {
     /// Every point has its result. What is left is the boot of the kernel that ran when the trial began, where another one runs.
-    Complete(Bundle, Option<Home>),
+    Complete(Box<Bundle>, Option<Box<Home>>),
     /// The host boots the next point's kernel.
     GoesDown,
 }
@@ -77,8 +77,8 @@ impl Session {
     fn after(&self, host: BootedHost, path: &Path, outcome: Result<Bundle, SessionError>) -> Result<Ended, Failure> {
         let error = match outcome {
             Ok(bundle) => {
-                let home = host.close(&bundle, Over::Complete)?.map(|release| Home { host, release });
-                return Ok(Ended::Complete(bundle, home));
+                let home = host.close(&bundle, Over::Complete)?.map(|release| Box::new(Home { host, release }));
+                return Ok(Ended::Complete(Box::new(bundle), home));
             }
             // Another process has the trial or the host: nothing of it is ours to end.
             Err(
