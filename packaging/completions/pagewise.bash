@@ -97,6 +97,9 @@ _pagewise() {
             pagewise__subcmd__lab,boot)
                 cmd="pagewise__subcmd__lab__subcmd__boot"
                 ;;
+            pagewise__subcmd__lab,image)
+                cmd="pagewise__subcmd__lab__subcmd__image"
+                ;;
             pagewise__subcmd__lab,kernels)
                 cmd="pagewise__subcmd__lab__subcmd__kernels"
                 ;;
@@ -940,7 +943,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__lab)
-            opts="-v -h --json --verbose --color --root --state-dir --cache-dir --help kernels boot"
+            opts="-v -h --json --verbose --color --root --state-dir --cache-dir --help kernels boot image"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1005,6 +1008,64 @@ _pagewise() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mirror)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        pagewise__subcmd__lab__subcmd__image)
+            opts="-v -h --out --kernel --suite --size --with --java --program --mirror --json --verbose --color --root --state-dir --cache-dir --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kernel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --suite)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --program)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -53,7 +53,7 @@ complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "analyze" -d 'Comp
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "guard" -d 'Keep page reclaim out of the application\'s way'
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "hugepages" -d 'Put the memory of a running process on huge pages'
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "spark" -d 'Configure Spark for huge pages, find what is wrong with its configuration, and say which policy a job should try'
-complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "lab" -d 'Kernels that can be booted here in a virtual machine, and booting one'
+complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "lab" -d 'Kernels that can be booted here in a virtual machine, booting one, and machines with disks of their own'
 complete -c pagewise -n "__fish_pagewise_needs_command" -f -a "workload" -d 'List the built-in workloads, or take the steps of one one by one'
 complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
@@ -612,17 +612,18 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -s h -l help -d 'Print help'
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -l json -d 'Write the result as JSON to stdout'
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -s h -l help -d 'Print help'
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -f -a "kernels" -d 'List kernels that can be booted, with what of memory management each has; or bring one of Debian\'s'
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot" -f -a "boot" -d 'Boot a kernel in a virtual machine over this host\'s files, and run a command there'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l json -d 'Write the result as JSON to stdout'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -s h -l help -d 'Print help'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -f -a "kernels" -d 'List kernels that can be booted, with what of memory management each has; or bring one of Debian\'s'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -f -a "boot" -d 'Boot a kernel in a virtual machine over this host\'s files, and run a command there'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -f -a "image" -d 'Make a disk with Debian, systemd, GRUB, kernels and pagewise, which boots by itself as a host does'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l get -d 'Bring this kernel first, such as debian:6.12' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l mirror -d 'Debian\'s mirror [default: the one of this host\'s own sources]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
@@ -652,6 +653,23 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_s
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l out -d 'Where the disk is written, a raw image; it is never overwritten' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l kernel -d 'A kernel of it, as often as wanted: debian:VERSION or an installed release [default: debian:6.1 and debian:6.12]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l suite -d 'Debian\'s release' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l size -d 'Its size; a file takes only what is written to it' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l with -d 'A further package, as often as wanted' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l program -d 'The program that is put in it [default: this one]; where this system is newer than the image\'s, one of `make static`' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l mirror -d 'Debian\'s mirror [default: the one of this host\'s own sources]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l java -d 'With a JDK\'s runtime, headless'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l json -d 'Write the result as JSON to stdout'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -s h -l help -d 'Print help'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l color -d 'Use colour: auto, always or never (NO_COLOR is respected)' -r -f -a "auto\t''
 always\t''
 never\t''"

@@ -133,7 +133,7 @@ fn needs(program: &str) -> Result<(), LabError> {
 }
 
 /// The numbers of a version, for which is newer.
-fn numbers(version: &str) -> Vec<u64> {
+pub(super) fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
@@ -172,19 +172,7 @@ impl Apt<'_> {
                 "cannot check Debian's signatures: there is no {KEYRING}. Install debian-archive-keyring"
             )));
         }
-        let mirror = match mirror {
-            Some(named) => named.trim_end_matches('/').to_owned(),
-            None => mirror_of_this_host().ok_or_else(|| {
-                LabError::Missing(
-                    "this host has no sources of Debian to take a mirror from; name one with --mirror URL".to_owned(),
-                )
-            })?,
-        };
-        if !["http://", "https://", "file:/"].iter().any(|scheme| mirror.starts_with(scheme))
-            || mirror.contains(char::is_whitespace)
-        {
-            return Err(LabError::Usage(format!("'{}' is no URL of a mirror", mirror.escape_debug())));
-        }
+        let mirror = self::mirror(mirror)?;
         for folder in ["state/lists/partial", "cache/archives/partial"] {
             let folder = self.folder.join(folder);
             fs::create_dir_all(&folder).map_err(LabError::file("create", &folder))?;
@@ -315,6 +303,26 @@ impl Apt<'_> {
         self.step(self.command("apt-get", &words), &what, Some(into))?;
         Ok(())
     }
+}
+
+/// The mirror that was named, else that of this host.
+///
+/// # Errors
+/// When it is no URL, or this host has none.
+pub(super) fn mirror(named: Option<&str>) -> Result<String, LabError> {
+    let mirror = match named {
+        Some(named) => named.trim_end_matches('/').to_owned(),
+        None => mirror_of_this_host().ok_or_else(|| {
+            LabError::Missing(
+                "this host has no sources of Debian to take a mirror from; name one with --mirror URL".to_owned(),
+            )
+        })?,
+    };
+    let is_url = ["http://", "https://", "file:/"].iter().any(|scheme| mirror.starts_with(scheme));
+    if !is_url || mirror.contains(char::is_whitespace) {
+        return Err(LabError::Usage(format!("'{}' is no URL of a mirror", mirror.escape_debug())));
+    }
+    Ok(mirror)
 }
 
 /// The first mirror of Debian that this host's own sources name.

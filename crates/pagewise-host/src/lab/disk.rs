@@ -164,12 +164,26 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
 /// # Errors
 /// When `qemu-img` is missing or fails.
 pub fn overlay(image: &Path, at: &Path, interrupt: &Interrupt) -> Result<Disk, LabError> {
+    overlay_of(image, "raw", at, DATA, interrupt)
+}
+
+/// The same over an image of this format, known by this serial number.
+///
+/// # Errors
+/// When `qemu-img` is missing or fails.
+pub(super) fn overlay_of(
+    image: &Path,
+    format: &str,
+    at: &Path,
+    serial: &str,
+    interrupt: &Interrupt,
+) -> Result<Disk, LabError> {
     let _ = fs::remove_file(at);
     let mut argv: Vec<String> =
-        ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b"].map(str::to_owned).to_vec();
+        ["qemu-img", "create", "-q", "-f", "qcow2", "-F", format, "-b"].map(str::to_owned).to_vec();
     argv.extend([image.display().to_string(), at.display().to_string()]);
     step(argv, "", interrupt, &Untold)?;
-    Ok(Disk { path: at.to_owned(), format: "qcow2", serial: DATA.to_owned() })
+    Ok(Disk { path: at.to_owned(), format: "qcow2", serial: serial.to_owned() })
 }
 
 /// By what a guest knows the disk that its agent mounts.

@@ -46,6 +46,25 @@ pub struct TaskEnded {
     pub oom_kills: u32,
 }
 
+/// What is started, and how it is watched.
+#[derive(Debug)]
+pub(super) struct Watched {
+    /// QEMU and its words.
+    pub(super) argv: Vec<String>,
+    /// Where what its kernel prints goes.
+    pub(super) console: PathBuf,
+    /// Where the exit status of its task is written.
+    pub(super) status: PathBuf,
+    /// A file that changes as long as it is alive.
+    pub(super) pulse: PathBuf,
+    /// What it runs, for an error.
+    pub(super) what: String,
+    /// How long it may take until it shows itself.
+    pub(super) patience: Duration,
+    /// How long it may be silent from then on.
+    pub(super) silence: Duration,
+}
+
 /// A guest. Dropped, it is killed.
 #[derive(Debug)]
 pub struct RunningGuest {
@@ -57,6 +76,7 @@ pub struct RunningGuest {
     status: PathBuf,
     pulse: PathBuf,
     patience: Duration,
+    silence: Duration,
     started: Instant,
     /// What the pulse was when it last changed, and when that was.
     last_pulse: Option<(String, Instant)>,
@@ -90,13 +110,30 @@ impl RunningGuest {
         kernel: &str,
         accelerator: Accelerator,
     ) -> Result<RunningGuest, LabError> {
-        for left in [&guest.console, &guest.status] {
+        RunningGuest::start_watched(Watched {
+            argv: guest.argv.clone(),
+            console: guest.console.clone(),
+            status: guest.status.clone(),
+            pulse: room.shared().join(super::agent::PULSE_FILE),
+            what: format!("Linux {kernel}"),
+            patience: boot_patience(accelerator),
+            silence: SILENCE,
+        })
+    }
+
+    /// Starts QEMU with these words. It dies with the thread that calls this.
+    ///
+    /// # Errors
+    /// When QEMU cannot be started.
+    pub(super) fn start_watched(watched: Watched) -> Result<RunningGuest, LabError> {
+        for left in [&watched.console, &watched.status] {
             let _ = fs::remove_file(left);
         }
-        let mut command = Command::new(&guest.argv[0]);
-        command.args(&guest.argv[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let argv = &watched.argv;
+        let mut command = Command::new(&argv[0]);
+        command.args(&argv[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         child::arrange(&mut command, ChildSetup { cgroup_procs: None, thp: None, parent: std::process::id() });
-        let failed = |source: std::io::Error| LabError::Step(format!("cannot run {}: {source}", guest.argv[0]));
+        let failed = |source: std::io::Error| LabError::Step(format!("cannot run {}: {source}", argv[0]));
         let mut child = command.spawn().map_err(failed)?;
         let (sender, said) = mpsc::channel();
         if let Some(stream) = child.stdout.take() {
@@ -105,15 +142,17 @@ impl RunningGuest {
         if let Some(stream) = child.stderr.take() {
             read_all(stream, sender, Said::Err);
         }
+        let Watched { console, status, pulse, what, patience, silence, .. } = watched;
         Ok(RunningGuest {
             input: child.stdin.take(),
             child,
             said,
-            kernel: format!("Linux {kernel}"),
-            console: guest.console.clone(),
-            status: guest.status.clone(),
-            pulse: room.shared().join(super::agent::PULSE_FILE),
-            patience: boot_patience(accelerator),
+            kernel: what,
+            console,
+            status,
+            pulse,
+            patience,
+            silence,
             started: Instant::now(),
             last_pulse: None,
             status_since: None,
@@ -231,8 +270,8 @@ impl RunningGuest {
             None if self.started.elapsed() > self.patience => {
                 format!("did not come up within {} s", self.patience.as_secs())
             }
-            Some((_, at)) if at.elapsed() > SILENCE => {
-                format!("went silent: nothing was heard of it for {} s", SILENCE.as_secs())
+            Some((_, at)) if at.elapsed() > self.silence => {
+                format!("went silent: nothing was heard of it for {} s", self.silence.as_secs())
             }
             _ => return Ok(()),
         };

@@ -1,7 +1,7 @@
 //! The lab: kernels that can be booted here, and guests that run them over a view of this host's files.
 //!
 //! [`kernels`] finds kernels and [`debian`] brings them; [`virtme`] asks virtme-ng what a guest of one is; [`guest`] starts it and
-//! watches it to its end. Inside, [`agent`] is what runs first. `docs/design/0035-lab.md` has the reasons.
+//! watches it to its end. Inside, [`agent`] is what runs first. [`image`] makes a machine with a disk of its own, and [`own_disk`] starts one. `docs/design/0035-lab.md` has the reasons.
 
 pub mod accelerator;
 pub mod agent;
@@ -9,7 +9,9 @@ pub mod debian;
 pub mod disk;
 mod error;
 pub mod guest;
+pub mod image;
 pub mod kernels;
+pub mod own_disk;
 mod room;
 mod virtme;
 

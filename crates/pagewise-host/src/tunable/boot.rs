@@ -41,4 +41,16 @@ mod tests {
         }
         assert_eq!(missing("kernel=9.99.0").as_deref(), Some("9.99.0"));
     }
+
+    #[test]
+    fn the_kernel_that_runs_is_in_force_and_another_one_is_not() {
+        let root = Root::live();
+        let runs = root.read("/proc/sys/kernel/osrelease").unwrap();
+        let places = Places { state: "/nonexistent".into(), cache: "/nonexistent".into() };
+        let in_force = |release: &str| {
+            let policy = format!("kernel={release}").parse().unwrap();
+            resolve(&root, &places, &policy).unwrap().boot[0].is_in_force(&root)
+        };
+        assert!(in_force(runs.trim()) && !in_force("9.99.0"));
+    }
 }

@@ -47,7 +47,8 @@ impl Kind for OneFile {
 }
 
 fn canonical(root: &Root, tunable: &Tunable, path: &str, text: &str) -> Result<String, TunableError> {
-    tunable.canonical(text).map_err(|error| TunableError::Unreadable {
+    // The line's end is the file's, not the value's: in text every character counts.
+    tunable.canonical(text.strip_suffix('\n').unwrap_or(text)).map_err(|error| TunableError::Unreadable {
         tunable: tunable.name.clone(),
         path: root.path(path),
         found: text.trim().chars().take(80).collect(),

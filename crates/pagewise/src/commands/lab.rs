@@ -1,4 +1,7 @@
-//! `pagewise lab`: kernels that can be booted here, and booting one.
+//! `pagewise lab`: kernels that can be booted here, booting one, and machines with disks of their own.
+
+mod image;
+mod own_disk;
 
 use crate::failure::Failure;
 use crate::global::Global;
@@ -13,6 +16,7 @@ use pagewise_host::lab::agent::{self, Task, What as Todo};
 use pagewise_host::lab::disk::{self, Disk};
 use pagewise_host::lab::guest::{RunningGuest, Said, TaskEnded};
 use pagewise_host::lab::kernels::{self, Kernel, KernelName};
+use pagewise_host::lab::own_disk as disk_of_its_own;
 use pagewise_host::lab::{Lab, LabError, Machine, debian};
 use pagewise_host::process::Interrupt;
 use pagewise_host::progress::Progress;
@@ -21,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Kernels that can be booted here in a virtual machine, and booting one
+/// Kernels that can be booted here in a virtual machine, booting one, and machines with disks of their own
 #[derive(Args, Debug)]
 pub(crate) struct LabArgs {
     #[command(subcommand)]
@@ -32,6 +36,7 @@ pub(crate) struct LabArgs {
 enum What {
     Kernels(KernelsArgs),
     Boot(BootArgs),
+    Image(image::ImageArgs),
 }
 
 /// List kernels that can be booted, with what of memory management each has; or bring one of Debian's
@@ -60,12 +65,14 @@ struct KernelsArgs {
     after_help = "The guest sees this host's files; what it writes is gone when it ends, but on a --disk or in a folder that is shared. Swap files and whatever needs room want --scratch. It has no network. Output is \
                   passed on, and the exit status is the command's; 125 when the guest itself fails, with the last words of its \
                   kernel. Without KVM the processor is emulated, some ten times slower.\n\n\
+                  A disk of `lab image` boots by its own boot loader and sees nothing of this host; what it writes is gone when it ends, and \
+                  stays over reboots of its own. The command runs at each of its boots, as root, until it ends by itself.\n\n\
                   Examples:\n  pagewise lab boot debian:6.12 -- uname -r\n  \
                   pagewise lab boot debian:6.1 --memory 3G -- pagewise doctor\n  \
                   pagewise lab boot ~/linux --nodes 2 --cpus 2 --append numa_balancing=1 -- numactl -H"
 )]
 struct BootArgs {
-    /// debian:VERSION, the path of an image or of a build tree, or an installed release
+    /// debian:VERSION, the path of an image or of a build tree, or an installed release; or a disk that boots by itself
     kernel: String,
     /// Memory of the guest, fixed
     #[arg(long, default_value = "2G", value_name = "SIZE")]
@@ -103,6 +110,7 @@ pub(crate) fn run(args: &LabArgs, global: &Global) -> Result<ExitCode, Failure> 
     match &args.what {
         What::Kernels(args) => list(args, global),
         What::Boot(args) => boot(args, global).map_err(Failure::around_command),
+        What::Image(args) => image::run(args, global),
     }
 }
 
@@ -169,12 +177,15 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let mut disks = disks.collect::<Result<Vec<_>, LabError>>()?;
     let append = args.append.iter().flat_map(|words| words.split_whitespace()).map(str::to_owned).collect();
     let shares = args.share.iter().map(|share| std::path::absolute(share).unwrap_or_else(|_| share.clone())).collect();
+    let command =
+        if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
+    if disk_of_its_own::is_one(Path::new(&args.kernel)) {
+        return own_disk::boot(args, (disks, command), &cache, &interrupt);
+    }
     let machine = Machine { memory: args.memory, cpus: args.cpus, nodes: args.nodes, append, shares };
     machine.check()?;
     let mirror = args.mirror.as_deref();
     let kernel = kernels::have(&args.kernel.parse()?, mirror, &cache, &interrupt, &StepProgress::new())?;
-    let command =
-        if args.command.is_empty() { vec!["uname".to_owned(), "-a".to_owned()] } else { args.command.clone() };
     let lab = Lab::open(&cache, &interrupt, &StepProgress::new())?;
     let accelerator = lab.accelerator(&kernel, &interrupt)?;
     if accelerator == Accelerator::Emulation && global.verbose > 0 {

@@ -82,6 +82,23 @@ fn what_names_no_kernel_or_cannot_be_booted_is_refused_before_anything_starts() 
 }
 
 #[test]
+fn a_disk_that_boots_by_itself_takes_no_option_of_a_guest_over_this_host_and_is_never_overwritten() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let disk = folder.path().join("disk.raw");
+    let mut table = vec![0; 1024];
+    (table[0x1c2], table[0x1fe], table[0x1ff]) = (0x83, 0x55, 0xaa);
+    fs::write(&disk, table).expect("a disk");
+    let disk = disk.to_str().expect("text");
+    for (option, value) in [("--append", "quiet"), ("--share", "/tmp")] {
+        let (status, _, error) = runs(&["lab", "boot", disk, option, value]);
+        assert!(status == 125 && error.contains("its own boot loader") && error.contains(option), "{error}");
+    }
+    let with_kernel = ["lab", "image", "--out", disk, "--kernel", "/etc/passwd"];
+    let (status, _, error) = runs(&with_kernel);
+    assert!(status == 2 && error.contains("bzImage"), "{error}");
+}
+
+#[test]
 fn a_command_runs_under_another_kernel_over_this_hosts_files_and_leaves_nothing() {
     requires!(root, qemu, ext4_tools, pip);
     let folder = tempfile::tempdir().expect("a temporary folder");

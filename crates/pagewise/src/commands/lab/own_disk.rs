@@ -1,0 +1,49 @@
+//! `lab boot DISK`: a machine from its own disk, by its own boot loader.
+
+use super::{BootArgs, follow};
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::StepProgress;
+use pagewise_host::lab::disk::Disk;
+use pagewise_host::lab::own_disk::{self, OwnDisk};
+use pagewise_host::lab::{LabError, Room};
+use pagewise_host::process::Interrupt;
+use pagewise_host::progress::Progress;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+pub(super) fn boot(
+    args: &BootArgs,
+    (disks, command): (Vec<Disk>, Vec<String>),
+    cache: &Path,
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Failure> {
+    for (is_given, option) in
+        [(!args.append.is_empty(), "--append"), (!args.share.is_empty(), "--share"), (args.nodes > 1, "--nodes")]
+    {
+        if is_given {
+            return Err(LabError::Usage(format!(
+                "{} boots by its own boot loader, and knows no {option}",
+                args.kernel
+            ))
+            .into());
+        }
+    }
+    let cache = std::path::absolute(cache).map_err(|error| Failure::NotPossible(error.into()))?;
+    let room = Room::make(&cache)?;
+    let accelerator = own_disk::accelerator(&cache, interrupt)?;
+    let own =
+        OwnDisk { image: Path::new(&args.kernel).to_owned(), memory: args.memory, cpus: args.cpus, disks, command };
+    let progress = output::is_watched().then(StepProgress::new);
+    let mut running = own_disk::start(&own, &room, accelerator, interrupt)?;
+    let until = args.timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
+    let is_late = || until.is_some_and(|until| Instant::now() > until);
+    while !running.is_up() && running.task_ended()?.is_none() && !is_late() {
+        progress.iter().for_each(|progress| progress.stage(&format!("booting {} ({accelerator})", args.kernel), None));
+        running.wait_for_it(Duration::from_millis(200), interrupt)?;
+    }
+    drop(progress);
+    let ended = follow(&mut running, until, interrupt)?;
+    Ok(ExitCode::from(ended.status))
+}
