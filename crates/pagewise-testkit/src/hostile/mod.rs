@@ -123,6 +123,12 @@ pub const TARGETS: &[Target] = &[
         samples: kernel::rings,
     },
     Target {
+        name: "boot_loader",
+        reads: "menus and environment blocks of boot loaders",
+        run: texts::boot_loader,
+        samples: texts::boot_loaders,
+    },
+    Target {
         name: "symbols",
         reads: "programs, perf maps, /proc/kallsyms, /proc/PID/maps, mangled names",
         run: kernel::symbols,

@@ -1,5 +1,7 @@
 //! What users write and what Pagewise wrote: plans, policies, tables, the journal of changes; and what Spark wrote of a job.
 
+use pagewise_core::boot_loader::environment::Environment;
+use pagewise_core::boot_loader::{grub_menu, loader_entry, of_release};
 use pagewise_core::change::line::{Begin, Closing, Lease, Line, Outcome, Owner, Write};
 use pagewise_core::change::replay::{Now, replay};
 use pagewise_core::comparison::analysis::analyze;
@@ -16,6 +18,29 @@ use pagewise_host::progress::Untold;
 use pagewise_host::spark::event_log;
 use std::fs;
 use std::path::Path;
+
+/// As a menu of GRUB, an environment block and an entry in a file of its own.
+pub(super) fn boot_loader(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    for entry in grub_menu::parse(&text).entries.into_iter().chain(loader_entry::parse("x", &text)).take(50) {
+        let found = entry.release.as_deref().and_then(|release| of_release(std::slice::from_ref(&entry), release));
+        assert!(found.is_none() || !entry.is_for_repairs());
+    }
+    if let Ok(environment) = Environment::parse(bytes) {
+        assert_eq!(environment.bytes().len(), bytes.len());
+        if let Ok(armed) = environment.with("next_entry", Some("a>b\\c")) {
+            let read = Environment::parse(&armed.bytes()).map(|read| read.get("next_entry"));
+            assert_eq!(read, Ok(Some("a>b\\c".to_owned())));
+        }
+    }
+}
+
+pub(super) fn boot_loaders() -> Vec<Vec<u8>> {
+    let mut block = b"# GRUB Environment Block\nsaved_entry=a>b\n".to_vec();
+    block.resize(1024, b'#');
+    let entry = b"title x\nversion 6.1.0\nlinux /x/6.1.0/linux\noptions root=/dev/vda1 ro\n".to_vec();
+    vec![include_bytes!("debian-grub.cfg").to_vec(), block, entry]
+}
 
 pub(super) fn plan(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
