@@ -97,7 +97,9 @@ fn json_goes_to_stdout_and_fail_on_sets_the_exit_code() {
     assert_exit(&output, 1);
     let analysis: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(analysis["comparisons"][0]["blocks"], 4);
-    assert_eq!(analysis["points"].as_array().unwrap().len(), 8);
+    // A run that neighbours spoilt is kept and made once more.
+    let points = analysis["points"].as_array().unwrap();
+    assert_eq!(points.iter().filter(|point| point["outcome"] != "invalid").count(), 8, "{points:?}");
 }
 
 #[test]
