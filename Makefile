@@ -1,5 +1,5 @@
 # The front door. Every target sets up what it needs first; `make help` lists them.
-.PHONY: help demo test test-java test-spark test-kernels test-long lint bench docs static build install uninstall package setup
+.PHONY: help demo test test-java test-spark test-kernels test-metal test-long lint bench docs static build install uninstall package setup
 CARGO ?= cargo
 # Where cargo builds: CARGO_TARGET_DIR and cargo's configuration have their say.
 TARGET = $(shell $(if $(CARGO_TARGET_DIR),CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)") scripts/target-dir)
@@ -17,6 +17,7 @@ help:
 	@echo "make test-java  of those, what is written in Java"
 	@echo "make test-spark the Spark plugin on every Spark and JDK it is for (a quarter of an hour); results go to bench/results/spark/"
 	@echo "make test-kernels what works on which kernel, tried in virtual machines; the result goes to bench/long/ and docs/reference/kernels.md"
+	@echo "make test-metal a trial that boots its host, on a virtual machine with GRUB and systemd of its own; the result goes to bench/long/"
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
 	@echo "make bench      Pagewise's own cost, beside other tools'; results go to bench/results/"
@@ -64,6 +65,11 @@ test-kernels:
 	@PAGEWISE_KERNELS="$(or $(KERNELS),all)" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test integration -- --nocapture every_kernel_of_the_table_is_tried
 	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_kernels_in_the_reference
+
+test-metal:
+	@scripts/setup lab
+	@PAGEWISE_METAL=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+		$(CARGO) test --locked -p pagewise --test integration -- --nocapture a_trial_boots_its_host_by_itself
 
 test-long:
 	@scripts/setup test

@@ -13,6 +13,7 @@ mod installed;
 mod kernels;
 mod lab;
 mod latex;
+mod metal;
 mod no_recording;
 mod old_kernels;
 mod open_ended;
