@@ -8,6 +8,7 @@ use pagewise_core::experiment::order::Order;
 use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::{Contrast, Design, Factor, Plan, Workload};
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
+use pagewise_host::store::bundle::Frozen;
 use rand_chacha::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -169,6 +170,21 @@ impl Host<'_> {
         };
         self.is_slow = Some(is_slow);
         if is_slow { modes.gap_in_sd * self.world.sd } else { 0.0 }
+    }
+}
+
+/// What a bundle of such a trial begins with.
+#[must_use]
+pub fn frozen(order: Order) -> Frozen {
+    Frozen {
+        pagewise: "0".to_owned(),
+        created: "2026-01-01T00:00:00Z".to_owned(),
+        order,
+        repeat: Vec::new(),
+        notes: Vec::new(),
+        data: None,
+        data_folder: None,
+        bundle: None,
     }
 }
 

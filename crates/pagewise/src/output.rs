@@ -86,7 +86,8 @@ pub(crate) fn wrapped(text: &str, columns: usize, hang: usize) -> String {
 }
 
 /// `1 block`, `2 blocks`.
-pub(crate) fn counted(count: u32, one: &str) -> String {
+pub(crate) fn counted(count: impl Into<u64>, one: &str) -> String {
+    let count = count.into();
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 

@@ -2,7 +2,7 @@
 
 use super::LabError;
 use super::kernels::{Kernel, in_folder};
-use crate::process::{self, Command, Ended, Interrupt};
+use crate::process::{self, Ended, Interrupt};
 use crate::progress::Progress;
 use crate::workload::partial::PartialDir;
 use std::fs::{self, File, TryLockError};
@@ -237,12 +237,7 @@ impl Apt<'_> {
     }
 
     fn run(&self, argv: Vec<String>, what: &str, dir: Option<&Path>) -> Result<Ended, LabError> {
-        let mut command = Command { argv, dir: dir.map(Path::to_owned), ..Command::default() };
-        command.env.insert("PATH".to_owned(), super::path_of_root());
-        command.env.insert("LC_ALL".to_owned(), "C".to_owned());
-        let ended = process::run_step(&command, self.interrupt, &mut || self.progress.stage(what, None))?;
-        self.interrupt.check()?;
-        Ok(ended)
+        super::run_step(argv, dir, self.interrupt, &mut || self.progress.stage(what, None))
     }
 
     /// A release that the mirror does not have makes apt end with an error after it has read the others.

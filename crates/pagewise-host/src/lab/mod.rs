@@ -19,7 +19,7 @@ pub use error::LabError;
 pub use room::Room;
 pub use virtme::{Guest, Machine};
 
-use crate::process::Interrupt;
+use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
 use accelerator::Accelerator;
 use agent::Task;
@@ -39,6 +39,27 @@ const PROGRAM: &str = "/run/pagewise/bin";
 fn path_of_root() -> String {
     let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".to_owned());
     format!("{path}:/usr/sbin:/sbin")
+}
+
+/// A step of a program that root has, in plain words and without a question.
+fn run_step(
+    argv: Vec<String>,
+    dir: Option<&Path>,
+    interrupt: &Interrupt,
+    tick: &mut dyn FnMut(),
+) -> Result<Ended, LabError> {
+    let mut command = Command { argv, dir: dir.map(Path::to_owned), ..Command::default() };
+    let env = [("PATH", path_of_root()), ("LC_ALL", "C".to_owned()), ("DEBIAN_FRONTEND", "noninteractive".to_owned())];
+    command.env.extend(env.map(|(name, value)| (name.to_owned(), value)));
+    let ended = process::run_step(&command, interrupt, tick)?;
+    interrupt.check()?;
+    Ok(ended)
+}
+
+/// A path as a word for virtme-ng and QEMU.
+fn text(path: &Path) -> Result<String, LabError> {
+    let odd = || LabError::Usage(format!("the path {} is no text, which virtme-ng and QEMU need", path.display()));
+    path.to_str().map(str::to_owned).ok_or_else(odd)
 }
 
 /// What every guest of an owner shares: its room, virtme-ng, and what runs guests here. Its guests die with it.

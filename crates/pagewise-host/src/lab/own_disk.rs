@@ -4,7 +4,7 @@
 use super::accelerator::{self, Accelerator, QEMU};
 use super::disk::{self, Disk};
 use super::guest::{RunningGuest, Watched};
-use super::{LabError, Room, kernels};
+use super::{LabError, Room, kernels, text};
 use crate::process::Interrupt;
 use pagewise_core::unit::Bytes;
 use std::fs::File;
@@ -117,11 +117,6 @@ pub(super) fn machine(accelerator: Accelerator, memory: Bytes, cpus: u32) -> Vec
     let mut argv: Vec<String> = words.map(str::to_owned).to_vec();
     argv.extend(["-nodefaults", "-no-user-config", "-device", "virtio-rng-pci"].map(str::to_owned));
     argv
-}
-
-pub(super) fn text(path: &Path) -> Result<String, LabError> {
-    let odd = || LabError::Usage(format!("the path {} is no text, which QEMU needs", path.display()));
-    path.to_str().map(str::to_owned).ok_or_else(odd)
 }
 
 #[cfg(test)]

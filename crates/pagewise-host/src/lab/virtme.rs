@@ -1,7 +1,7 @@
 //! virtme-ng: found or brought, and asked what it would start for a kernel.
 
 use super::kernels::Kernel;
-use super::{LabError, PROGRAM, Room, SHARED};
+use super::{LabError, PROGRAM, Room, SHARED, text};
 use crate::lab::accelerator::Accelerator;
 use crate::lab::disk::Disk;
 use crate::process::{self, Command, Interrupt};
@@ -217,11 +217,6 @@ fn numa(machine: &Machine) -> Vec<String> {
         ["--numa".to_owned(), format!("{memory}M{cpus}")]
     };
     (0..machine.nodes).flat_map(node).collect()
-}
-
-fn text(path: &Path) -> Result<String, LabError> {
-    let odd = || LabError::Usage(format!("the path {} is no text, which virtme-ng needs", path.display()));
-    path.to_str().map(str::to_owned).ok_or_else(odd)
 }
 
 /// Of a folder that a guest is to see by another name, virtme-ng takes these characters alone (`_SAFE_PATH_PATTERN`).

@@ -5,9 +5,7 @@ use super::kind::Kind;
 use super::resolve::may_write;
 use super::{Places, TunableError, location, shell};
 use crate::root::Root;
-use crate::source::meminfo;
-use pagewise_core::tunable::{Grammar, Tunable, ValueError, listed, reserve};
-use pagewise_core::unit::Bytes;
+use pagewise_core::tunable::{Grammar, Tunable, ValueError, listed};
 
 /// The kind of every tunable that is one file.
 pub(super) struct OneFile;
@@ -35,7 +33,7 @@ impl Kind for OneFile {
     fn resolve(&self, root: &Root, _: &Places, tunable: &Tunable, value: &str) -> Result<String, TunableError> {
         is_offered(root, tunable, value)?;
         may_write(root, tunable, &location::of(root, tunable)?)?;
-        if tunable.name == reserve::NAME { pages_to_reserve(root, tunable, value) } else { Ok(value.to_owned()) }
+        Ok(value.to_owned())
     }
 
     fn shell_lines(&self, root: &Root, tunable: &Tunable, value: &str) -> Vec<String> {
@@ -54,23 +52,6 @@ fn canonical(root: &Root, tunable: &Tunable, path: &str, text: &str) -> Result<S
         found: text.trim().chars().take(80).collect(),
         why: error.why,
     })
-}
-
-/// The number of huge pages that a value of `vm.nr_hugepages` is on this host.
-fn pages_to_reserve(root: &Root, tunable: &Tunable, value: &str) -> Result<String, TunableError> {
-    let asked = reserve::parse(value).map_err(|why| {
-        let allowed = tunable.descriptor.grammar.allowed();
-        TunableError::value(&tunable.name, value, ValueError { why, allowed })
-    })?;
-    let memory = meminfo::read(root).unwrap_or_default();
-    match (asked, memory.get("MemTotal"), memory.get("Hugepagesize")) {
-        (reserve::Reserve::Pages(pages), ..) => Ok(pages.to_string()),
-        (_, Some(memory), Some(page)) => Ok(asked.pages(Bytes(*memory), Bytes(*page)).to_string()),
-        _ => Err(TunableError::Missing {
-            tunable: tunable.name.clone(),
-            why: "/proc/meminfo has no MemTotal or no Hugepagesize".to_owned(),
-        }),
-    }
 }
 
 /// Whether the kernel's own list has the value.

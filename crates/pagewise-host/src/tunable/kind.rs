@@ -3,10 +3,11 @@
 
 use super::held::{Held, Until};
 use super::pair::PairOfFiles;
+use super::reserve::ReservedHugePages;
 use super::swap::HostSwap;
 use super::{Places, TunableError, file::OneFile};
 use crate::root::Root;
-use pagewise_core::tunable::{Grammar, Tunable};
+use pagewise_core::tunable::{Grammar, Tunable, reserve};
 use std::path::PathBuf;
 
 /// How tunables of one kind are read and written. Values are canonical texts.
@@ -55,6 +56,7 @@ pub(super) fn of(tunable: &Tunable) -> &'static dyn Kind {
     match tunable.descriptor.grammar {
         Grammar::Pair(_) => &PairOfFiles,
         Grammar::Swap => &HostSwap,
+        _ if tunable.name == reserve::NAME => &ReservedHugePages,
         _ => &OneFile,
     }
 }

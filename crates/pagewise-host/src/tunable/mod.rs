@@ -15,6 +15,7 @@ mod location;
 pub mod lock;
 mod pair;
 mod reach;
+mod reserve;
 mod resolve;
 mod shell;
 mod swap;

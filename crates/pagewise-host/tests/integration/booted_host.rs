@@ -7,8 +7,9 @@ use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::Boot;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
-use pagewise_host::store::bundle::{Bundle, Frozen};
+use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::boots::{self, Armed, BootedHost, BootsError, GoesOn};
+use pagewise_testkit::scripted;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -93,16 +94,7 @@ fn plan(text: &str) -> Plan {
 
 fn bundle(host: &Host) -> (Bundle, PathBuf) {
     let (plan, path) = (plan(PLAN), host.path("srv/two.trial"));
-    let frozen = Frozen {
-        pagewise: "0".to_owned(),
-        created: "2026-01-01T00:00:00Z".to_owned(),
-        order: draw(&plan).expect("a plan that can be ordered"),
-        repeat: Vec::new(),
-        notes: Vec::new(),
-        data: None,
-        bundle: None,
-        data_folder: None,
-    };
+    let frozen = scripted::frozen(draw(&plan).expect("a plan that can be ordered"));
     (Bundle::create(&path, &plan, frozen).expect("an empty folder"), path)
 }
 

@@ -6,7 +6,7 @@ use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::{Plan, source};
 use pagewise_core::experiment::point::{Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
-use pagewise_host::store::bundle::{Bundle, Frozen, State};
+use pagewise_host::store::bundle::{Bundle, State};
 use pagewise_host::trial::engine::{self, Booting, Observer, PointRunner, Starting, TrialError, Way};
 use pagewise_testkit::scripted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,16 +106,7 @@ impl Trial {
     fn new() -> Trial {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let plan: Plan = source::read(PLAN, "boots.toml").unwrap_or_else(|error| panic!("{error}"));
-        let frozen = Frozen {
-            pagewise: "0".to_owned(),
-            created: "2026-01-01T00:00:00Z".to_owned(),
-            order: draw(&plan).expect("a plan that can be ordered"),
-            repeat: Vec::new(),
-            notes: Vec::new(),
-            data: None,
-            bundle: None,
-            data_folder: None,
-        };
+        let frozen = scripted::frozen(draw(&plan).expect("a plan that can be ordered"));
         let kernel = |policy: &str| if policy.contains(NEW) { NEW.to_owned() } else { OLD.to_owned() };
         let cells = cells(&plan).expect("policies that can be read");
         let kernels = cells.iter().map(|cell| (cell.label.clone(), kernel(&cell.policy.to_string()))).collect();

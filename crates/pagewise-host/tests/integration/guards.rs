@@ -5,7 +5,7 @@ use pagewise_core::experiment::order::draw;
 use pagewise_core::experiment::plan::source;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
-use pagewise_host::store::bundle::{Bundle, Frozen};
+use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::engine::{self, Observer, PointRunner, Starting, TrialError, Way};
 use pagewise_testkit::scripted;
 use std::collections::BTreeMap;
@@ -103,16 +103,7 @@ impl Observer for Nobody {
 fn a_run_that_a_guard_finds_wrong_runs_again_whether_it_guards_a_measure_or_a_counter_of_the_kernel() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let plan = source::read(PLAN, "guards.toml").unwrap_or_else(|error| panic!("{error}"));
-    let frozen = Frozen {
-        pagewise: "0".to_owned(),
-        created: "2026-01-01T00:00:00Z".to_owned(),
-        order: draw(&plan).expect("a plan that can be ordered"),
-        repeat: Vec::new(),
-        notes: Vec::new(),
-        data: None,
-        data_folder: None,
-        bundle: None,
-    };
+    let frozen = scripted::frozen(draw(&plan).expect("a plan that can be ordered"));
     let path = folder.path().join("guarded.trial");
     let mut bundle = Bundle::create(&path, &plan, frozen).expect("an empty folder");
     let mut runner = Scripted { bundle: Some(path.clone()), ..Scripted::default() };

@@ -195,24 +195,17 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
     let progress = output::is_watched().then(StepProgress::new);
     let waits = |what: &str| progress.iter().for_each(|progress| progress.stage(what, None));
     waits(&format!("making a guest with Linux {} ready", kernel.release));
-    let scratch = args.scratch.map(|size| {
+    let mut on_disk = None;
+    if let Some(size) = args.scratch {
         disks.push(disk::scratch(lab.room().path(), size, &interrupt, &StepProgress::new())?);
-        Ok::<_, LabError>(
-            agent::folders_on_disk(&cache).chain([("tmp".to_owned(), PathBuf::from("/var/tmp"))]).collect(),
-        )
-    });
-    let guest = lab.prepare(&kernel, &machine, &disks, &interrupt)?;
-    let task =
-        Task::here(kernel.modules.clone(), scratch.transpose()?, Todo::Command(command)).sharing(&machine.shares);
-    let mut running = lab.start(&guest, &task)?;
-    let until = args.timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
-    let is_late = || until.is_some_and(|until| Instant::now() > until);
-    while !running.is_up() && running.task_ended()?.is_none() && !is_late() {
-        waits(&format!("booting Linux {} ({accelerator})", kernel.release));
-        running.wait_for_it(Duration::from_millis(200), &interrupt)?;
+        let tmp = ("tmp".to_owned(), PathBuf::from("/var/tmp"));
+        on_disk = Some(agent::folders_on_disk(&cache).chain([tmp]).collect());
     }
-    drop(progress);
-    let ended = follow(&mut running, until, &interrupt)?;
+    let guest = lab.prepare(&kernel, &machine, &disks, &interrupt)?;
+    let task = Task::here(kernel.modules.clone(), on_disk, Todo::Command(command)).sharing(&machine.shares);
+    let mut running = lab.start(&guest, &task)?;
+    let booting = format!("booting Linux {} ({accelerator})", kernel.release);
+    let ended = until_it_ends(&mut running, &booting, progress, args.timeout, &interrupt)?;
     if ended.oom_kills > 0 {
         output::note(&format!(
             "the guest's kernel killed {} for lack of memory; it has {} (--memory)",
@@ -221,6 +214,24 @@ fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
         ));
     }
     Ok(ExitCode::from(ended.status))
+}
+
+/// Waits for a guest, with a word of what it does while nothing is heard of it, and passes on what it says until its task has ended.
+fn until_it_ends(
+    running: &mut RunningGuest,
+    booting: &str,
+    progress: Option<StepProgress>,
+    timeout: Option<Seconds>,
+    interrupt: &Interrupt,
+) -> Result<TaskEnded, Failure> {
+    let until = timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
+    let is_late = || until.is_some_and(|until| Instant::now() > until);
+    while !running.is_up() && running.task_ended()?.is_none() && !is_late() {
+        progress.iter().for_each(|progress| progress.stage(booting, None));
+        running.wait_for_it(Duration::from_millis(200), interrupt)?;
+    }
+    drop(progress);
+    follow(running, until, interrupt)
 }
 
 /// Passes on what the guest says until its task has ended.

@@ -284,7 +284,7 @@ fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
         args.output.display(),
         summary.bytes,
         summary.late,
-        if summary.gaps == 1 { "1 gap".to_owned() } else { format!("{} gaps", summary.gaps) },
+        output::counted(summary.gaps, "gap"),
         fraction * 100.0,
     ));
     let file = args.output.display().to_string();

@@ -170,16 +170,12 @@ fn a_trial_boots_its_host_by_itself_and_ends_with_every_run_once() {
     let out = String::from_utf8_lossy(&run.stdout).into_owned();
     eprintln!("{out}");
     assert!(run.status.success(), "{out}");
-    let boots: Vec<(String, String)> = out
-        .lines()
-        .filter_map(|line| line.strip_prefix("BOOT ")?.split_once(' '))
-        .map(|(phase, release)| (phase.to_owned(), release.to_owned()))
-        .collect();
-    let steps: BTreeMap<String, String> = out
-        .lines()
-        .filter_map(|line| line.strip_prefix("STEP ")?.split_once('|'))
-        .map(|(name, said)| (name.to_owned(), said.to_owned()))
-        .collect();
+    let told = |word: &'static str, sign: char| {
+        let parts = out.lines().filter_map(move |line| line.strip_prefix(word)?.split_once(sign));
+        parts.map(|(name, said)| (name.to_owned(), said.to_owned()))
+    };
+    let boots: Vec<(String, String)> = told("BOOT ", ' ').collect();
+    let steps: BTreeMap<String, String> = told("STEP ", '|').collect();
     let status = out.lines().find_map(|line| line.strip_prefix("STATUS ")).expect("a status of the trial");
     let status: serde_json::Value = serde_json::from_str(status).expect("a document");
     let number = |name: &str| u32::try_from(status[name].as_u64().unwrap_or_default()).unwrap_or_default();

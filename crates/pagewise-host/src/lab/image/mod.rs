@@ -4,7 +4,7 @@
 use super::accelerator::{self, QEMU};
 use super::debian;
 use super::kernels::Kernel;
-use super::{LabError, own_disk, path_of_root};
+use super::{LabError, own_disk, text};
 use crate::process::{self, Command, Interrupt, Limits, Watch};
 use crate::progress::Progress;
 use crate::workload::partial::PartialDir;
@@ -157,12 +157,8 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     fn run(&self, argv: &[&str], what: &str) -> Result<String, LabError> {
-        let mut command = Command { argv: argv.iter().map(|word| (*word).to_owned()).collect(), ..Command::default() };
-        command.env.insert("PATH".to_owned(), path_of_root());
-        command.env.insert("LC_ALL".to_owned(), "C".to_owned());
-        command.env.insert("DEBIAN_FRONTEND".to_owned(), "noninteractive".to_owned());
-        let ended = process::run_step(&command, self.interrupt, &mut || self.progress.stage(what, None))?;
-        self.interrupt.check()?;
+        let words = argv.iter().map(|word| (*word).to_owned()).collect();
+        let ended = super::run_step(words, None, self.interrupt, &mut || self.progress.stage(what, None))?;
         if ended.status.is_success() {
             return Ok(ended.stdout);
         }
@@ -203,7 +199,7 @@ impl Steps<'_> {
         let mirror = debian::mirror(recipe.mirror.as_deref())?;
         let packages: Vec<&str> = PACKAGES.into_iter().chain(recipe.packages.iter().map(String::as_str)).collect();
         let include = format!("--include={}", packages.join(","));
-        let tree = own_disk::text(tree)?;
+        let tree = text(tree)?;
         let what = format!("making Debian {}", recipe.suite);
         if process::find_program("mmdebstrap").is_ok() {
             let mut argv = vec!["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", &include];
@@ -231,12 +227,12 @@ impl Steps<'_> {
         let modules = tree.join("usr/lib/modules");
         fs::create_dir_all(&modules).map_err(LabError::file("create", &modules))?;
         if let Some(from) = &kernel.modules {
-            self.run(&["cp", "-a", &own_disk::text(from)?, &own_disk::text(&modules)?], &what)?;
+            self.run(&["cp", "-a", &text(from)?, &text(&modules)?], &what)?;
         }
         for left in ["build", "source"] {
             let _ = fs::remove_file(modules.join(release).join(left));
         }
-        self.run(&["chroot", &own_disk::text(tree)?, "update-initramfs", "-c", "-k", release], &what).map(drop)
+        self.run(&["chroot", &text(tree)?, "update-initramfs", "-c", "-k", release], &what).map(drop)
     }
 
     /// A partition with the tree's files, in a disk with nothing before it.
@@ -246,7 +242,7 @@ impl Steps<'_> {
         let table = disk.with_extension("table");
         fs::write(&table, format!("label: dos\nstart={}, type=83, bootable\n", PARTITION / 512))
             .map_err(LabError::file("write", &table))?;
-        let (disk, tree, table_text) = (own_disk::text(disk)?, own_disk::text(tree)?, own_disk::text(&table)?);
+        let (disk, tree, table_text) = (text(disk)?, text(tree)?, text(&table)?);
         let what = "laying out the disk";
         // sfdisk reads the table from its standard input alone.
         self.run(&["sh", "-c", "exec sfdisk --quiet \"$1\" < \"$2\"", "sh", &disk, &table_text], what)?;
@@ -264,10 +260,9 @@ impl Steps<'_> {
         accelerator: accelerator::Accelerator,
     ) -> Result<(), LabError> {
         let mut argv = own_disk::machine(accelerator, Bytes(1 << 30), 1);
-        let drive =
-            format!("if=none,id=root,file={},format=raw,cache=unsafe", own_disk::text(disk)?.replace(',', ",,"));
-        let kernel = own_disk::text(kernel)?;
-        let initrd = own_disk::text(initrd)?;
+        let drive = format!("if=none,id=root,file={},format=raw,cache=unsafe", text(disk)?.replace(',', ",,"));
+        let kernel = text(kernel)?;
+        let initrd = text(initrd)?;
         let words = [
             "-no-reboot",
             "-serial",
@@ -302,23 +297,24 @@ impl Steps<'_> {
     }
 
     fn copy(&self, base: &Path, out: &Path) -> Result<(), LabError> {
-        let (base, out) = (own_disk::text(base)?, own_disk::text(out)?);
+        let (base, out) = (text(base)?, text(out)?);
         self.run(&["cp", "--sparse=always", "--reflink=auto", &base, &out], "copying the image").map(drop)
     }
 
     /// Writes the program into the file system of a disk, which nothing has mounted.
     fn put(&self, program: &Path, disk: &Path) -> Result<(), LabError> {
-        let from = own_disk::text(program)?;
+        let from = text(program)?;
         if from.contains(['"', '\n']) {
             return Err(LabError::Usage(format!("the path {from} has a quote in it, which debugfs cannot read")));
         }
         let words = disk.with_extension("debugfs");
         let inode = "set_inode_field /usr/bin/pagewise";
-        let text = format!("write \"{from}\" /usr/bin/pagewise\n{inode} mode 0100755\n{inode} uid 0\n{inode} gid 0\n");
-        fs::write(&words, text).map_err(LabError::file("write", &words))?;
+        let commands =
+            format!("write \"{from}\" /usr/bin/pagewise\n{inode} mode 0100755\n{inode} uid 0\n{inode} gid 0\n");
+        fs::write(&words, commands).map_err(LabError::file("write", &words))?;
         let at = at_offset(disk)?;
         let what = "putting pagewise into the image";
-        let put = self.run(&["debugfs", "-w", "-f", &own_disk::text(&words)?, &at], what);
+        let put = self.run(&["debugfs", "-w", "-f", &text(&words)?, &at], what);
         let _ = fs::remove_file(&words);
         put?;
         // debugfs succeeds whatever becomes of its commands.
@@ -336,7 +332,7 @@ impl Steps<'_> {
 
 /// How the tools of ext4 are told where in a disk its file system begins.
 fn at_offset(disk: &Path) -> Result<String, LabError> {
-    Ok(format!("{}?offset={PARTITION}", own_disk::text(disk)?))
+    Ok(format!("{}?offset={PARTITION}", text(disk)?))
 }
 
 /// What makes a tree of Debian a machine of ours.

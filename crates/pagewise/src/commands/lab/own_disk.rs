@@ -1,6 +1,6 @@
 //! `lab boot DISK`: a machine from its own disk, by its own boot loader.
 
-use super::{BootArgs, follow};
+use super::{BootArgs, until_it_ends};
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::StepProgress;
@@ -8,10 +8,8 @@ use pagewise_host::lab::disk::Disk;
 use pagewise_host::lab::own_disk::{self, OwnDisk};
 use pagewise_host::lab::{LabError, Room};
 use pagewise_host::process::Interrupt;
-use pagewise_host::progress::Progress;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 pub(super) fn boot(
     args: &BootArgs,
@@ -19,9 +17,12 @@ pub(super) fn boot(
     cache: &Path,
     interrupt: &Interrupt,
 ) -> Result<ExitCode, Failure> {
-    for (is_given, option) in
-        [(!args.append.is_empty(), "--append"), (!args.share.is_empty(), "--share"), (args.nodes > 1, "--nodes")]
-    {
+    for (is_given, option) in [
+        (!args.append.is_empty(), "--append"),
+        (!args.share.is_empty(), "--share"),
+        (args.nodes > 1, "--nodes"),
+        (args.scratch.is_some(), "--scratch"),
+    ] {
         if is_given {
             return Err(LabError::Usage(format!(
                 "{} boots by its own boot loader, and knows no {option}",
@@ -37,13 +38,7 @@ pub(super) fn boot(
         OwnDisk { image: Path::new(&args.kernel).to_owned(), memory: args.memory, cpus: args.cpus, disks, command };
     let progress = output::is_watched().then(StepProgress::new);
     let mut running = own_disk::start(&own, &room, accelerator, interrupt)?;
-    let until = args.timeout.map(|time| Instant::now() + Duration::from_secs_f64(time.0.max(0.0)));
-    let is_late = || until.is_some_and(|until| Instant::now() > until);
-    while !running.is_up() && running.task_ended()?.is_none() && !is_late() {
-        progress.iter().for_each(|progress| progress.stage(&format!("booting {} ({accelerator})", args.kernel), None));
-        running.wait_for_it(Duration::from_millis(200), interrupt)?;
-    }
-    drop(progress);
-    let ended = follow(&mut running, until, interrupt)?;
+    let booting = format!("booting {} ({accelerator})", args.kernel);
+    let ended = until_it_ends(&mut running, &booting, progress, args.timeout, interrupt)?;
     Ok(ExitCode::from(ended.status))
 }

@@ -8,7 +8,7 @@ use pagewise_core::experiment::order::draw as draw_order;
 use pagewise_core::experiment::plan::source;
 use pagewise_core::experiment::point::{Outcome, Point, Record};
 use pagewise_core::experiment::stopping::Looked;
-use pagewise_host::store::bundle::Frozen;
+use pagewise_testkit::scripted;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::collections::BTreeMap;
@@ -33,16 +33,7 @@ impl Made {
             toml::Value::from(levels[1]),
         );
         let plan = source::read(&text, "x.toml").unwrap();
-        let frozen = Frozen {
-            pagewise: "0".to_owned(),
-            created: "2026-01-01T00:00:00Z".to_owned(),
-            order: draw_order(&plan).unwrap(),
-            repeat: Vec::new(),
-            notes: Vec::new(),
-            data: None,
-            bundle: None,
-            data_folder: None,
-        };
+        let frozen = scripted::frozen(draw_order(&plan).unwrap());
         let folder = tempfile::tempdir().unwrap();
         let bundle = Bundle::create(&folder.path().join("x.trial"), &plan, frozen).unwrap();
         Made { _folder: folder, bundle, clock: 1_798_761_600 }
