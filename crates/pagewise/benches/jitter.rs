@@ -65,6 +65,7 @@ fn measure() -> Result<bool, String> {
         state_dir: Some(folder.path().join("state")),
         host: "bench".to_owned(),
         record_args: Vec::new(),
+        temporary: std::env::temp_dir(),
     };
     let file = folder.path().join("a.pgw");
     let ((ours, bare, times), shown) = runner.during(load, SECONDS + 10, || look(&file))?;

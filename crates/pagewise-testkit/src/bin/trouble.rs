@@ -113,6 +113,7 @@ fn run(cli: Cli) -> Result<bool, String> {
                 state_dir: None,
                 host: host.unwrap_or_else(name_of_this_host),
                 record_args,
+                temporary: std::env::temp_dir(),
             };
             let budget = Duration::from_secs(minutes * 60);
             let session = Session { runner, out, only, severities: severity, seconds, budget, at_once };

@@ -44,7 +44,13 @@ pub struct Runner {
     pub host: String,
     /// More arguments of `pagewise record`.
     pub record_args: Vec<String>,
+    /// Where a recording grows, as [`GROWS`] in a folder of its own, before it is brought to its place: there may be a folder that a guest
+    /// shares with its host, which does not do for recording.
+    pub temporary: PathBuf,
 }
+
+/// Name of a recording that grows.
+pub const GROWS: &str = "made.pgw";
 
 /// What a recording is of: the truth that its findings are held against.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,11 +101,9 @@ impl Runner {
     ) -> Result<Label, String> {
         let seconds = seconds.unwrap_or(trouble.seconds);
         stage::sweep();
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = tempfile::tempdir_in(&self.temporary).map_err(|error| error.to_string())?;
         let says = folder.path().join("says");
-        // Its place and name it gets once it is whole and says what it is of: a folder that a guest shares with its host may not do for
-        // recording.
-        let made = folder.path().join("made.pgw");
+        let made = folder.path().join(GROWS);
         let process = self.start(trouble, severity, seconds, &says)?;
         let mut maker = Maker { process, holds: !trouble.dose(severity).policy.is_empty() };
         let ready = maker.wait_until_ready(&says, interrupt);
@@ -478,6 +482,7 @@ mod tests {
             state_dir: None,
             host: "h1".to_owned(),
             record_args: Vec::new(),
+            temporary: std::env::temp_dir(),
         };
         let (only, severities) = (Vec::new(), Vec::new());
         let (seconds, budget, at_once) = (None, Duration::from_secs(1), false);

@@ -7,9 +7,10 @@
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_host::process::Interrupt;
 use pagewise_host::store::recording::Recording;
-use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, Runner};
+use pagewise_testkit::trouble::runner::{ALL_EVIDENCE, GROWS, Runner};
 use pagewise_testkit::trouble::{HEALTHY, Severity, TROUBLES, Trouble, find, judge, make_what_is_asked};
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -38,6 +39,7 @@ fn runner(state: &Path) -> Runner {
         state_dir: Some(state.to_owned()),
         host: "test".to_owned(),
         record_args: ALL_EVIDENCE.map(str::to_owned).to_vec(),
+        temporary: state.parent().unwrap().to_owned(),
     }
 }
 
@@ -86,6 +88,13 @@ fn the_cheapest_troubles_at_their_severest_are_made_and_found() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Whether a recording that grows in a folder of this one has a sample.
+fn is_recorded(temporary: &Path) -> bool {
+    let folders = fs::read_dir(temporary).into_iter().flatten().flatten();
+    let ticks = |folder: fs::DirEntry| Recording::open(&folder.path().join(GROWS))?.ticks();
+    folders.map(ticks).any(|ticks| ticks.unwrap_or(0) > 0)
+}
+
 /// Trouble under settings and with a child of its own, and trouble without either.
 #[test]
 fn ctrl_c_ends_the_making_at_once_and_puts_everything_back() {
@@ -94,13 +103,14 @@ fn ctrl_c_ends_the_making_at_once_and_puts_everything_back() {
     let _unchanged = HostUnchanged::watch(&lock);
     for id in ["fork-cow-thp", "unexplained-system-time"] {
         let folder = tempfile::tempdir().unwrap();
-        let (file, part) = (folder.path().join("a.pgw"), folder.path().join("a.part"));
-        let runner = runner(&folder.path().join("state"));
+        let file = folder.path().join("a.pgw");
+        let grows = tempfile::tempdir().unwrap();
+        let runner = Runner { temporary: grows.path().to_owned(), ..runner(&folder.path().join("state")) };
         let interrupt = Interrupt::default();
         let (outcome, pressed) = std::thread::scope(|scope| {
             let presser = scope.spawn(|| {
                 let deadline = Instant::now() + Duration::from_secs(60);
-                while Recording::open(&part).and_then(|recording| recording.ticks()).unwrap_or(0) == 0 {
+                while !is_recorded(grows.path()) {
                     assert!(Instant::now() < deadline, "{id} was never recorded");
                     std::thread::sleep(Duration::from_millis(50));
                 }
@@ -113,7 +123,8 @@ fn ctrl_c_ends_the_making_at_once_and_puts_everything_back() {
         let took = pressed.elapsed();
         assert!(outcome.as_ref().is_err_and(|error| error.contains("interrupted")), "{id}: {outcome:?}");
         assert!(took < Duration::from_secs(6), "{id} took {took:?} to end");
-        assert!(!file.exists() && !part.exists(), "{id} left a file");
+        assert!(!file.exists(), "{id} left a recording");
+        assert_eq!(fs::read_dir(grows.path()).unwrap().count(), 0, "{id} left a part of one");
     }
 }
 
