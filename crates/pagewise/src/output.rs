@@ -20,11 +20,25 @@ pub(crate) fn init_logging(verbose: u8) {
     let filter = EnvFilter::try_from_env("PAGEWISE_LOG").unwrap_or_else(|_| EnvFilter::new(default));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(|| LogLines)
         .without_time()
         .with_target(false)
         .with_ansi(false)
         .try_init();
+}
+
+/// Log lines, broken between words as everything else on stderr is. An event comes in one piece.
+struct LogLines;
+
+impl Write for LogLines {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        note(String::from_utf8_lossy(event).trim_end());
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Data, on stdout. What cannot be written there ends us: nobody may take half of it for all.
@@ -69,6 +83,11 @@ pub(crate) fn for_stderr(text: &str) -> String {
 /// How many columns text on stdout may have.
 pub(crate) fn columns() -> usize {
     columns_of(io::stdout())
+}
+
+/// How many columns text on stderr may have.
+pub(crate) fn columns_of_stderr() -> usize {
+    columns_of(io::stderr())
 }
 
 /// Those of the terminal, 100 at most; 80 where there is none, and where it does not say.

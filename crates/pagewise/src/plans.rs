@@ -18,6 +18,7 @@ pub(crate) const SHIPPED: &[(&str, &str)] = &[
     ("terasort-mglru", include_str!("../../../plans/terasort-mglru.toml")),
     ("terasort-mglru-2cpu", include_str!("../../../plans/terasort-mglru-2cpu.toml")),
     ("terasort-mglru-as-published", include_str!("../../../plans/terasort-mglru-as-published.toml")),
+    ("terasort-swap-2cpu", include_str!("../../../plans/terasort-swap-2cpu.toml")),
     ("terasort-thp", include_str!("../../../plans/terasort-thp.toml")),
 ];
 
@@ -27,10 +28,17 @@ pub(crate) struct Loaded {
     /// Whether its text names a seed.
     pub(crate) has_seed: bool,
     text: String,
+    /// As it was given; a plan that ships and was given by its name, with `.toml`.
     file: String,
 }
 
 impl Loaded {
+    /// What it is called in a command that runs it anywhere: its name, where it is the text of a plan that ships, else its file.
+    pub(crate) fn name(&self) -> String {
+        let shipped = SHIPPED.iter().find(|(_, text)| *text == self.text);
+        shipped.map_or_else(|| self.file.clone(), |(name, _)| (*name).to_owned())
+    }
+
     /// Holds the plan to what only this program knows of jobs and kernels: the first thing that can never work is an error at its
     /// line. A word that no kernel up to now has is taken for a slip, unless the plan is for this host and its kernel has it.
     ///

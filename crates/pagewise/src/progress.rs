@@ -16,6 +16,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use unicode_width::UnicodeWidthStr as _;
 
 /// Frames a second on a terminal. More would cost CPU while the user's job is measured.
 const FRAMES_PER_SECOND: u8 = 1;
@@ -134,6 +135,14 @@ pub(crate) fn finish(recorder: Recorder) -> Result<Summary, RecordError> {
     })
 }
 
+/// Columns of the bar of a trial.
+const BAR: usize = 10;
+
+/// Both, or the first alone where both do not fit: half of a number is worse than none.
+fn fitting(first: &str, second: &str, room: usize) -> String {
+    if first.width() + second.width() <= room { format!("{first}{second}") } else { first.to_owned() }
+}
+
 /// The bar of a trial: which point runs, how long it has been running, how long the rest will take.
 pub(crate) struct TrialProgress {
     bar: Option<ProgressBar>,
@@ -172,7 +181,7 @@ impl TrialProgress {
             total: 0,
             last_drawn: None,
         };
-        let bar = new_bar(0, "{bar:20} {pos}/{len} {wide_msg}");
+        let bar = new_bar(0, &format!("{{bar:{BAR}}} {{pos}}/{{len}} {{wide_msg}}"));
         let said = "stopping: ending the job, then putting settings and data back …";
         let on_stop = OnStop::say(said, interrupt, bar.clone());
         TrialProgress { bar, metric: metric.to_owned(), state: RefCell::new(running), _on_stop: on_stop }
@@ -192,7 +201,9 @@ impl Points for TrialProgress {
         // How many points there are is known only once the first of them starts.
         bar.set_length(running.total as u64);
         bar.set_position(running.done as u64);
-        bar.set_message(format!("{} · {elapsed}{left}{}", running.label, running.last));
+        let counts = format!("{}/{}", running.done, running.total);
+        let room = output::columns_of_stderr().saturating_sub(BAR + 2 + counts.width());
+        bar.set_message(fitting(&format!("{} · {elapsed}{left}", running.label), &running.last, room));
     }
 
     fn over(&self) {
@@ -258,5 +269,16 @@ impl Running {
         let ran = self.done.checked_sub(self.done_at_start?)?;
         let mean = self.started.elapsed().as_secs_f64() / ran as f64;
         (ran > 0).then(|| Seconds((mean * (self.total - self.done) as f64).max(0.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_left_out_whole() {
+        assert_eq!(fitting("pair 1 · 3.00 s", " · last: a in 4.00 s", 35), "pair 1 · 3.00 s · last: a in 4.00 s");
+        assert_eq!(fitting("pair 1 · 3.00 s", " · last: a in 4.00 s", 34), "pair 1 · 3.00 s");
     }
 }

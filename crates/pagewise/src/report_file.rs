@@ -1,6 +1,7 @@
 //! A report as a file: whole or not there, and in nobody's place but that of an older page of ours.
 
 use crate::failure::Failure;
+use crate::output;
 use anyhow::anyhow;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -46,10 +47,6 @@ impl ReportFile {
         Ok(ReportFile { path: path.to_owned(), has_page: true })
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Written beside its place, and then given its name.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         let failed = |error: io::Error| cannot_write(&self.path, error);
@@ -60,14 +57,22 @@ impl ReportFile {
         let mut partial = partial.map_err(failed)?;
         partial.write_all(text.as_bytes()).map_err(failed)?;
         let named = if self.has_page { partial.persist(&self.path) } else { partial.persist_noclobber(&self.path) };
-        named.map(drop).map_err(|error| failed(error.error))
+        named.map_err(|error| failed(error.error))?;
+        let head = text.as_bytes().get(..HEAD as usize).unwrap_or(text.as_bytes());
+        let open = if has_mark(head) { "; open it in a browser" } else { "" };
+        output::note(&format!("written to {}{open}", self.path.display()));
+        Ok(())
     }
 }
 
 fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    read.is_ok() && head.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes())
+    read.is_ok() && has_mark(&head)
+}
+
+fn has_mark(head: &[u8]) -> bool {
+    head.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes())
 }
 
 fn cannot_write(file: &Path, error: io::Error) -> Failure {

@@ -33,7 +33,7 @@ impl<'de> serde::Deserialize<'de> for Key {
     }
 }
 
-/// What the rest of the program asks for.
+/// What the rest of the program asks for. Its folders are absolute: guests and other programs are told of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     /// The change journal.
@@ -88,7 +88,11 @@ impl Settings {
                 places = places.with(place.name, found);
             }
         }
-        Ok(Settings { state_dir, cache_dir, places })
+        let absolute = |folder: PathBuf| {
+            let what = || format!("cannot find the folder {}", folder.display());
+            std::path::absolute(&folder).with_context(what).map_err(Failure::NotPossible)
+        };
+        Ok(Settings { state_dir: absolute(state_dir)?, cache_dir: absolute(cache_dir)?, places })
     }
 }
 

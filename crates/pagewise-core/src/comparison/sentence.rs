@@ -159,10 +159,10 @@ fn change(ratio: f64) -> String {
 }
 
 /// From here on a change is said as a multiple, as tables say it.
-const TENFOLD: f64 = 10.0;
+pub(crate) const TENFOLD: f64 = 10.0;
 
 /// `12.0`, `971,883`: three digits, or all whole ones.
-fn multiple(ratio: f64) -> String {
+pub(crate) fn multiple(ratio: f64) -> String {
     if ratio < 0.0005 {
         return "0".to_owned();
     }

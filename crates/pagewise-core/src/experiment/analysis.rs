@@ -24,6 +24,7 @@ pub use crate::comparison::found::{
 };
 pub use crate::comparison::rule::{Conclusion, OutcomeTest};
 pub use compare::{Asked, POWER, asked};
+pub use warnings::ONE_POINT_DECIDES;
 
 use super::live::Ended;
 use super::order::Order;

@@ -433,6 +433,22 @@ impl<'a> Case<'a> {
         self.look.stalls.as_ref().map(|stalls| stalls.of_kind(kind, over, self.windows()))
     }
 
+    /// Time that tasks were held up by a kind where it hits, in seconds a second; all tasks together, so it may be more than one.
+    /// `None` where nobody looked.
+    #[must_use]
+    pub fn held_up(&self, kind: StallKind, over: &Hits) -> Option<f64> {
+        let stalled = self.stalled(kind, over).filter(|stalled| stalled.looked.seconds > 0.0)?;
+        Some(stalled.durations.total() as f64 * 1e-9 / stalled.looked.seconds)
+    }
+
+    /// The part of the time in which some task waited for memory and it can have been for this: pressure is whoever waits for memory, for
+    /// whatever reason, and what was timed of one reason bounds how much of it is that.
+    #[must_use]
+    pub fn waited_for(&self, kind: StallKind, over: &Hits) -> Option<f64> {
+        let pressure = self.look.rate(&signal::PSI_MEMORY_SOME).mean(over, self.windows())?;
+        Some(self.held_up(kind, over).map_or(pressure, |most| pressure.min(most)))
+    }
+
     /// What holds holds; what does not may have been there unseen.
     fn unless_unseen(holds: bool, may_hold: bool) -> Answer {
         match (holds, may_hold) {

@@ -29,6 +29,7 @@ const DECIDES: &[Decides] = &[
     // mm/vmstat.c: compact_* since 2.6.35, thp_* since 2.6.38, both in Red Hat's 2.6.32.
     decides("compaction-storm", PERF, STACKS),
     decides("compaction-storm", ANY, "for i in 1 2; do date; grep -E 'compact|thp' /proc/vmstat; sleep 10; done"),
+    decides("compaction-stalls", PERF, STACKS),
     decides("thp-fault-cost", PERF, STACKS),
     decides(
         "khugepaged-burn",

@@ -116,8 +116,9 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
             changes.push(change);
         }
     }
-    // What can be set comes first; advice alone is better than nothing.
-    let to_try = changes.iter().position(|change| !change.settings.is_empty()).or((!changes.is_empty()).then_some(0));
+    // What a command of ours does comes first; advice alone is better than nothing.
+    let is_done_by_us = |change: &Proposal| !change.settings.is_empty() || change.apply.is_some();
+    let to_try = changes.iter().position(is_done_by_us).or((!changes.is_empty()).then_some(0));
     let change = to_try.map(|at| changes.remove(at));
     // What is sure needs no further look, and a host that can be recorded is better recorded.
     let is_open = look.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;

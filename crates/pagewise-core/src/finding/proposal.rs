@@ -95,6 +95,10 @@ pub enum Command {
     },
     /// Put the memory of a process that runs on huge pages.
     HugePages,
+    /// Keep page reclaim out of the way of what runs, until it is ended.
+    Guard,
+    /// Decide by an experiment on what runs whether that helps.
+    GuardProve,
     /// Write a configuration of Spark into a folder.
     SparkConf {
         /// Which memory is to lie on huge pages.

@@ -24,6 +24,15 @@ fn proposal(step: &Step, look: &Look, hits: &Hits) -> Option<Proposal> {
     if matches!(step.to, To::HugePages) {
         return Some(Proposal { apply: Some(Command::HugePages), ..advice(step.why, false) });
     }
+    if matches!(step.to, To::Guard) {
+        let guard = advice(step.why, false);
+        return Some(Proposal {
+            scope: ActsOn::Host,
+            apply: Some(Command::Guard),
+            verify: vec![Command::GuardProve],
+            ..guard
+        });
+    }
     let from = look.settings.value(step.tunable);
     if from.is_some_and(|from| !step.only_from.is_empty() && !step.only_from.contains(&from)) {
         return None;
@@ -40,7 +49,7 @@ fn value(tunable: &str, to: To, look: &Look) -> Option<String> {
     match to {
         To::First(values) => first(tunable, values, look),
         To::Worked(of, _) => of(look),
-        To::HugePages | To::Advice => None,
+        To::HugePages | To::Guard | To::Advice => None,
     }
 }
 

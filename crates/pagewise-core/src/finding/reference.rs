@@ -74,6 +74,9 @@ fn step_words(step: &Step) -> String {
     if matches!(step.to, To::HugePages) {
         return format!("`pagewise hugepages`: {}.{when}", step.why);
     }
+    if matches!(step.to, To::Guard) {
+        return format!("`pagewise guard run`: {}.{when}", step.why);
+    }
     let Some(to) = value_words(step.to) else { return format!("{}.{when}", capitalised(step.why)) };
     let from =
         if step.only_from.is_empty() { String::new() } else { format!(" (from {})", step.only_from.join(" or ")) };
@@ -90,7 +93,7 @@ fn value_words(to: To) -> Option<String> {
             Some(values.iter().map(|value| format!("`{value}`")).collect::<Vec<String>>().join(" or "))
         }
         To::Worked(_, words) => Some(words.to_owned()),
-        To::HugePages | To::Advice => None,
+        To::HugePages | To::Guard | To::Advice => None,
     }
 }
 

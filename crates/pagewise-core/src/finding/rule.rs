@@ -85,6 +85,8 @@ pub enum To {
     Worked(fn(&Look) -> Option<String>, &'static str),
     /// Huge pages for the memory of a process that runs.
     HugePages,
+    /// A guard beside what runs.
+    Guard,
     /// Nothing that can be set.
     Advice,
 }
@@ -128,6 +130,12 @@ impl Step {
     #[must_use]
     pub const fn huge_pages(why: &'static str) -> Step {
         Step::set("", To::HugePages, why)
+    }
+
+    /// Runs a guard beside what runs.
+    #[must_use]
+    pub const fn guard(why: &'static str) -> Step {
+        Step::set("", To::Guard, why)
     }
 
     /// Something to do that is no setting.

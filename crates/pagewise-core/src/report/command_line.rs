@@ -19,6 +19,8 @@ pub fn command_line(command: &Command) -> String {
         Command::Prove { a, b, live: true } => format!("pagewise prove --live --a {} --b {}", word(a), word(b)),
         Command::Prove { a, b, live: false } => format!("pagewise prove --a {} --b {} -- {JOB}", word(a), word(b)),
         Command::HugePages => format!("pagewise hugepages --pid {PID}"),
+        Command::Guard => "pagewise guard run".to_owned(),
+        Command::GuardProve => "pagewise guard prove".to_owned(),
         Command::SparkConf { placement, spark, jdk, heap, executors, into } => {
             let option = |name: &str, value: &Option<String>| {
                 value.as_ref().map_or_else(String::new, |value| format!(" --{name} {value}"))

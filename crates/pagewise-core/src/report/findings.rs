@@ -452,6 +452,7 @@ impl Page {
     fn change(&mut self, label: &str, change: &Proposal) {
         if change.settings.is_empty() {
             self.labelled(label, &words::sentence(&change.words));
+            self.commands("", change.apply.as_slice());
             return;
         }
         for (place, setting) in change.settings.iter().enumerate() {

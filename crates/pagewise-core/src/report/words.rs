@@ -3,7 +3,7 @@
 use super::number;
 use super::two_arms::TwoArms;
 use crate::comparison::rule::OUTCOMES;
-use crate::experiment::analysis::Conclusion;
+use crate::experiment::analysis::{Conclusion, ONE_POINT_DECIDES};
 use crate::experiment::live::Live;
 use crate::metric::Direction;
 
@@ -19,6 +19,14 @@ pub(super) fn verdict_word(conclusion: Conclusion) -> &'static str {
 
 /// Why the verdict is this one and not another.
 pub(super) fn verdict_meaning(two: &TwoArms<'_>) -> String {
+    let mut text = why_this_verdict(two);
+    if two.analysis.warnings.iter().any(|warning| warning.id == ONE_POINT_DECIDES) {
+        text.push_str(" A single pair decides it (one-point-decides, below): repeat the trial before you act on it.");
+    }
+    text
+}
+
+fn why_this_verdict(two: &TwoArms<'_>) -> String {
     let margin = number::percent(two.metric.margin);
     let confidence = number::percent(1.0 - two.analysis.alpha);
     let equivalence = number::percent(1.0 - 2.0 * two.analysis.alpha);

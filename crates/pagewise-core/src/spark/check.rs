@@ -1,6 +1,6 @@
 //! What is configured wrong about Spark's memory and huge pages, of a JVM that runs or of a finished job.
 
-use super::event_log::EventLog;
+use super::event_log::{EventLog, Plugin};
 use super::java_options::{JavaOptions, NATIVE_ACCESS};
 use super::judged::{
     self, Draft, Rule, Verdict, advice, held, host_setting, lacks, line, look, nothing, seen, spark_setting,
@@ -305,9 +305,24 @@ fn together(diagnosis: &Diagnosis, name: &str) -> Option<String> {
     })
 }
 
-/// What makes a log less than whole.
+/// What came of the plugin's policy, by its own reports.
+fn placed(plugin: &Plugin) -> String {
+    let enforces = plugin.mode.eq_ignore_ascii_case("enforce");
+    let what = if enforces { "was in force" } else { "was looked at and not enforced" };
+    let parts: Vec<String> = plugin
+        .placed()
+        .map(|(part, resident, huge)| format!("{} of {} of {part}", Bytes(huge), Bytes(resident)))
+        .collect();
+    let on_huge_pages = match parts.is_empty() {
+        true => "no memory was seen, so nothing of it on huge pages".to_owned(),
+        false => format!("on huge pages, when each part was largest: {}", parts.join(", ")),
+    };
+    format!("the policy {} {what} ({}): {on_huge_pages}", plugin.policy, counted(plugin.reports, "report"))
+}
+
+/// What the plugin reported, and what makes a log less than whole.
 pub(super) fn log_notes(log: &EventLog) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = log.plugin.iter().map(placed).collect();
     if log.ended.is_none() {
         notes.push(
             "the log has no end: the job was killed, or still runs. What is said holds for the part that is there"

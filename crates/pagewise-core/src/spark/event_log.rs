@@ -133,7 +133,7 @@ pub struct Peaks {
 }
 
 /// Reports of the plugin.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plugin {
     /// `storage` and so on.
     pub policy: String,
@@ -143,6 +143,53 @@ pub struct Plugin {
     pub reports: u64,
     /// What did not go as it should, the most of one executor.
     pub surprises: u64,
+    /// By executor, for each of [`PARTS`] bytes resident and of these on huge pages, from the report in which most were resident.
+    pub fullest: BTreeMap<String, [(u64, u64); PARTS.len()]>,
+}
+
+/// Parts of an executor's memory: the beginning of their names in a report, and words.
+pub const PARTS: [(&str, &str); 4] = [
+    ("heap.old", "the old part of the heaps"),
+    ("heap.young", "the young part of the heaps"),
+    ("blocks", "blocks outside the heaps"),
+    ("tungsten", "Tungsten's memory outside the heaps"),
+];
+
+/// As many executors as are told apart, and the longest name of one: Spark counts them.
+const MOST_REPORTING: usize = 4096;
+const LONGEST_NAME: usize = 64;
+
+impl Plugin {
+    /// Takes a report.
+    fn add(&mut self, report: Report) {
+        let value = |name: &str| report.values.get(name).map_or(0, |value| (*value).max(0) as u64);
+        self.policy = report.policy.chars().take(40).collect();
+        self.mode = report.mode.chars().take(40).collect();
+        self.reports += 1;
+        self.surprises = self.surprises.max(value("surprises"));
+        let is_new = !self.fullest.contains_key(&report.executor);
+        if is_new && (report.executor.len() > LONGEST_NAME || self.fullest.len() >= MOST_REPORTING) {
+            return;
+        }
+        let own =
+            PARTS.map(|(part, _)| (value(&format!("{part}.resident.bytes")), value(&format!("{part}.huge.bytes"))));
+        let fullest = self.fullest.entry(report.executor).or_default();
+        for (fullest, own) in fullest.iter_mut().zip(own) {
+            *fullest = (*fullest).max(own);
+        }
+    }
+
+    /// The parts that were ever resident, in words, with the bytes resident and of these on huge pages of all executors.
+    pub fn placed(&self) -> impl Iterator<Item = (&'static str, u64, u64)> {
+        let sum = |part: usize| {
+            let all = self.fullest.values().map(|parts| parts[part]);
+            all.fold((0u64, 0u64), |sum, own| (sum.0.saturating_add(own.0), sum.1.saturating_add(own.1)))
+        };
+        PARTS.iter().enumerate().filter_map(move |(part, (_, words))| {
+            let (resident, huge) = sum(part);
+            (resident > 0).then_some((*words, resident, huge))
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -347,6 +394,8 @@ struct MetricsUpdate {
 
 #[derive(Deserialize)]
 struct Report {
+    #[serde(rename = "executorId", default)]
+    executor: String,
     #[serde(default)]
     policy: String,
     #[serde(default)]
@@ -447,14 +496,7 @@ impl EventLog {
             }
             "pagewise.spark.Report" => {
                 let report = read::<Report>(line)?;
-                let before = self.plugin.take();
-                let surprises = report.values.get("surprises").map_or(0, |count| (*count).max(0) as u64);
-                self.plugin = Some(Plugin {
-                    policy: report.policy.chars().take(40).collect(),
-                    mode: report.mode.chars().take(40).collect(),
-                    reports: before.as_ref().map_or(0, |plugin| plugin.reports) + 1,
-                    surprises: before.map_or(0, |plugin| plugin.surprises).max(surprises),
-                });
+                self.plugin.get_or_insert_default().add(report);
             }
             _ => {}
         }
@@ -655,6 +697,24 @@ mod tests {
         log.line(br#"{"Event":"SparkListenerUnpersistRDD","RDD ID":2}"#);
         stage(&mut log, &[rdd(3, &[2], false), rdd(2, &[1], true), rdd(1, &[0], true)]);
         assert_eq!((log.cached[&2].made, log.cached[&1].reads), (2, 2), "let go of, it is made again");
+    }
+
+    #[test]
+    fn what_the_plugin_placed_is_told_of_when_each_part_was_fullest() {
+        let mut log = EventLog::default();
+        let mut report = |executor: &str, resident: i64, huge: i64| {
+            let event = serde_json::json!({"Event": "pagewise.spark.Report", "executorId": executor, "time": 1, "policy": "storage",
+                "mode": "enforce", "values": {"surprises": 0, "heap.old.resident.bytes": resident, "heap.old.huge.bytes": huge,
+                "tungsten.resident.bytes": 0, "tungsten.huge.bytes": 0}});
+            log.line(event.to_string().as_bytes());
+        };
+        for (executor, resident, huge) in [("1", 100, 0), ("1", 400, 300), ("1", 50, 50), ("2", 200, 200), ("2", -1, 9)]
+        {
+            report(executor, resident, huge);
+        }
+        let plugin = log.plugin.unwrap();
+        assert_eq!((plugin.reports, plugin.policy.as_str()), (5, "storage"));
+        assert_eq!(plugin.placed().collect::<Vec<_>>(), [("the old part of the heaps", 600, 500)]);
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use super::programs;
 use crate::root::Root;
-use pagewise_core::report::doctor::{Area, Capability};
+use pagewise_core::report::doctor::{Area, Capability, State};
 
 const AREA: Area = Area::Lab;
 
 pub(super) fn probe(root: &Root) -> Vec<Capability> {
     vec![
         program(root, "lab.qemu", "QEMU", "qemu-system-x86_64", "install qemu-system-x86 (Debian)"),
-        program(root, "lab.virtme-ng", "virtme-ng", "vng", "install virtme-ng (pip install virtme-ng)"),
+        virtme(root),
         kvm(root),
     ]
 }
@@ -20,6 +20,16 @@ fn program(root: &Root, id: &str, what: &str, name: &str, remedy: &str) -> Capab
         None if !programs::are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         None => Capability::no(AREA, id, what, format!("no {name} on the search path"), remedy),
     }
+}
+
+/// Installed, or brought by the first guest with Python's pip.
+fn virtme(root: &Root) -> Capability {
+    let (id, what) = ("lab.virtme-ng", "virtme-ng");
+    let installed = program(root, id, what, "virtme-run", "install virtme-ng (pip install virtme-ng), or python3-pip");
+    if installed.state == State::No && programs::find(root, "pip3").is_some() {
+        return Capability::yes(AREA, id, what, "the first guest brings it (pip)");
+    }
+    installed
 }
 
 /// An open device does not mean that a guest runs: some hosts offer one that boots no ordinary kernel.

@@ -1,7 +1,7 @@
 //! Every command that the documents show is one that this binary takes.
 
 use super::Cli;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +71,30 @@ fn every_command_in_the_documents_is_one_that_this_binary_takes() {
         }
     }
     assert!(seen > 60, "only {seen} commands were found");
+}
+
+/// What is said below the options of a command and of all below it.
+fn helps(command: &clap::Command) -> Vec<String> {
+    let own = command.get_after_help().map(ToString::to_string);
+    own.into_iter().chain(command.get_subcommands().flat_map(helps)).collect()
+}
+
+#[test]
+fn every_example_in_the_help_fits_a_terminal_and_is_taken() {
+    let mut seen = 0;
+    for help in helps(&Cli::command()) {
+        let long: Vec<&str> = help.lines().filter(|line| line.starts_with("  ") && line.chars().count() > 80).collect();
+        assert_eq!(long, Vec::<&str>::new(), "a terminal of 80 columns breaks these");
+        for line in commands(&format!("```\n{help}\n```")) {
+            seen += 1;
+            if let Err(error) = Cli::try_parse_from(words(&line))
+                && error.use_stderr()
+            {
+                panic!("{line}\n{error}");
+            }
+        }
+    }
+    assert!(seen > 40, "only {seen} examples were found");
 }
 
 #[test]

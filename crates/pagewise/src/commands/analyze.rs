@@ -84,8 +84,10 @@ fn resamples(text: &str) -> Result<u32, String> {
 
 const EXAMPLES: &str = "Examples:\n  \
     pagewise analyze points.csv --value seconds --compare kernel=baseline,patched\n  \
-    pagewise analyze points.csv --value seconds --compare kernel=baseline,patched --by swap,concurrency --format text72\n  \
-    pagewise analyze points.csv --value seconds --compare kernel=baseline,patched --compare swap=off,on \
+    pagewise analyze points.csv --value seconds \\\n      \
+    --compare kernel=baseline,patched --by swap,concurrency --format text72\n  \
+    pagewise analyze points.csv --value seconds \\\n      \
+    --compare kernel=baseline,patched --compare swap=off,on \\\n      \
     --by kernel,swap,concurrency --json";
 
 /// Whether blocks are used.

@@ -8,6 +8,7 @@ use crate::global::Global;
 use crate::output;
 use crate::progress::StepProgress;
 use crate::settings::Settings;
+use anyhow::anyhow;
 use clap::{Args, Subcommand};
 use pagewise_core::report::kernels::{KernelView, KernelsReport};
 use pagewise_core::unit::{Bytes, Seconds};
@@ -69,7 +70,8 @@ struct KernelsArgs {
                   stays over reboots of its own. The command runs at each of its boots, as root, until it ends by itself.\n\n\
                   Examples:\n  pagewise lab boot debian:6.12 -- uname -r\n  \
                   pagewise lab boot debian:6.1 --memory 3G -- pagewise doctor\n  \
-                  pagewise lab boot ~/linux --nodes 2 --cpus 2 --append numa_balancing=1 -- numactl -H"
+                  pagewise lab boot ~/linux --nodes 2 --cpus 2 \\\n      \
+                  --append numa_balancing=1 -- numactl -H"
 )]
 struct BootArgs {
     /// debian:VERSION, the path of an image or of a build tree, or an installed release; or a disk that boots by itself
@@ -171,6 +173,9 @@ fn view(name: &KernelName, kernel: &Kernel) -> KernelView {
 }
 
 fn boot(args: &BootArgs, global: &Global) -> Result<ExitCode, Failure> {
+    if global.json {
+        return Err(Failure::Usage(anyhow!("lab boot passes on what its command prints; --json is for lab kernels")));
+    }
     let cache = Settings::resolve(global)?.cache_dir;
     let interrupt = interrupt()?;
     let disks = args.disk.iter().enumerate().map(|(number, path)| Disk::named(path, number));

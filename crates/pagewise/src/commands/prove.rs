@@ -138,15 +138,16 @@ const EXAMPLES: &str = "Examples:
   pagewise prove --a now --b vm.swappiness=1 --budget 20m -- spark-submit job.py
   pagewise prove --a thp.enabled=never --b thp.enabled=always \\
       --workload terasort:rows=1000000
-  pagewise prove --a now --b process.thp=never --metric rate --direction higher \\
-      -- ./service     (appends {\"name\":\"rate\",\"value\":12.5} to $PAGEWISE_METRICS)
-  pagewise prove --aa now --pairs 10 -- ./job        (the host's noise floor)
+  pagewise prove --a now --b process.thp=never --metric rate \\
+      --direction higher -- ./service
+  pagewise prove --aa now --pairs 10 -- ./job
   pagewise prove --live --a now --b thp.defrag=madvise --block 30s --pairs 8
   pagewise prove --live --a now --b vm.swappiness=1 --pid 4711 --budget 20m \\
       --metric 'regex:took=([0-9.]+):/var/log/job.log'
 
---pairs takes 4 and more. Below 7 the randomisation test has too few orders to reach
-5 %, and the verdict rests on the t interval alone.";
+The service above appends {\"name\":\"rate\",\"value\":12.5} to $PAGEWISE_METRICS. --aa \
+shows the host's noise floor. --pairs takes 4 and more. Below 7 the randomisation test has too few orders to reach 5 %, \
+and the verdict rests on the t interval alone.";
 
 /// Runs the verb.
 pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure> {

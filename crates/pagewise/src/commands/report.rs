@@ -88,9 +88,6 @@ fn recording_page(args: &ReportArgs, global: &Global) -> Result<ExitCode, Failur
         return Ok(ExitCode::SUCCESS);
     };
     file.write(&page)?;
-    if args.output.is_none() {
-        output::note(&format!("written to {}; open it in a browser", file.path().display()));
-    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -109,7 +109,15 @@ impl Host {
                 )));
             }
         }
-        Ok(tunable::resolve(&self.root, &self.places, policy)?)
+        let resolved = tunable::resolve(&self.root, &self.places, policy)?;
+        if let Some(setting) = resolved.boot.first() {
+            let (name, value) = (&setting.tunable.name, &setting.value);
+            return Err(Failure::Usage(anyhow!(
+                "cannot set {name}: it takes a boot; see it in a virtual machine with: pagewise lab boot {value}; or make it a level \
+                 of a trial, which boots it (docs/guide/lab.md)"
+            )));
+        }
+        Ok(resolved)
     }
 
     /// Parts the settings that stand already from those to write.

@@ -37,7 +37,7 @@ enum What {
 /// Print the configuration that puts a part of Spark's memory on huge pages
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:\n  pagewise spark conf --policy storage --heap 20g --executors\n  \
-                        pagewise spark conf --policy both --format properties >> $SPARK_HOME/conf/spark-defaults.conf")]
+                        pagewise spark conf --policy both --format properties \\\n      >> $SPARK_HOME/conf/spark-defaults.conf")]
 struct ConfArgs {
     /// Which memory is to lie on huge pages; entire: the whole heap, by the JVM's own flag
     #[arg(long, value_name = "POLICY", value_parser = ["none", "storage", "execution", "both", "entire"])]
@@ -80,7 +80,7 @@ enum Format {
     after_help = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that is no event \
                         log · 3 not possible here.\n\n\
                         Examples:\n  pagewise spark check --pid 4711\n  \
-                        pagewise spark check --event-log /var/log/spark/eventlog_v2_app-1 --fail-on medium"
+                        pagewise spark check --event-log /var/log/spark/eventlog_v2_app-1 \\\n      --fail-on medium"
 )]
 #[command(group(clap::ArgGroup::new("subject").required(true)))]
 struct CheckArgs {

@@ -4,7 +4,8 @@
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_testkit::requires;
-use std::collections::BTreeSet;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -38,6 +39,22 @@ fn guests() -> Vec<u32> {
         words.contains("qemu-system") && words.contains(&cache)
     };
     pagewise_host::source::process::pids(&root).into_iter().filter(is_ours).collect()
+}
+
+/// Rooms of guests that a run of the program, living or dead, has left.
+fn rooms_of(pid: u32) -> usize {
+    let rooms = fs::read_dir(cache().join("lab/guests")).into_iter().flatten().filter_map(Result::ok);
+    rooms.filter(|room| room.file_name().to_string_lossy().starts_with(&format!("{pid}-"))).count()
+}
+
+/// Those that this run of the program started.
+fn guests_of(run: &Child) -> Vec<u32> {
+    let (parent, root) = (run.id().to_string(), pagewise_host::root::Root::live());
+    let is_child = |pid: &u32| {
+        let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(parent.as_str()))
+    };
+    guests().into_iter().filter(is_child).collect()
 }
 
 fn within(seconds: u64, mut wanted: impl FnMut() -> bool) -> bool {
@@ -155,24 +172,11 @@ fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves
         .stderr(Stdio::null())
         .spawn()
         .expect("pagewise starts");
-    let own = |run: &Child| -> Vec<u32> {
-        let parent = run.id();
-        let root = pagewise_host::root::Root::live();
-        let is_child = |pid: &u32| {
-            let stat = root.read(&format!("/proc/{pid}/stat")).unwrap_or_default();
-            stat.rsplit_once(')').is_some_and(|(_, rest)| rest.split_whitespace().nth(1) == Some(&parent.to_string()))
-        };
-        guests().into_iter().filter(is_child).collect()
-    };
-    assert!(within(120, || !own(&run).is_empty()), "no guest was started");
-    let started = own(&run);
+    assert!(within(120, || !guests_of(&run).is_empty()), "no guest was started");
+    let started = guests_of(&run);
     run.kill().and_then(|()| run.wait()).expect("our child");
     assert!(within(5, || guests().iter().all(|pid| !started.contains(pid))), "the guest outlived its owner");
-    let left = |cache: &Path| {
-        let rooms = fs::read_dir(cache.join("lab/guests")).unwrap().filter_map(Result::ok);
-        rooms.filter(|room| room.file_name().to_string_lossy().starts_with(&format!("{}-", run.id()))).count()
-    };
-    assert_eq!(left(&cache()), 1, "a kill leaves the room of its guest");
+    assert_eq!(rooms_of(run.id()), 1, "a kill leaves the room of its guest");
     // The next guest of anybody sweeps it, also one that cannot be started.
     let _ = runs(&[
         "lab",
@@ -187,7 +191,7 @@ fn a_guest_that_panics_is_told_with_its_last_words_and_one_that_is_killed_leaves
         "--",
         "true",
     ]);
-    assert_eq!(left(&cache()), 0, "and the next start removes it");
+    assert_eq!(rooms_of(run.id()), 0, "and the next start removes it");
 }
 
 #[test]
@@ -277,4 +281,153 @@ fn points_run_in_guests_and_a_kill_costs_none_of_them() {
     assert!(text.contains("6.12.") && text.contains("boot"), "{text}");
     assert!(fs::read_dir(bundle.join("recordings")).unwrap().count() >= 6, "recordings came out");
     assert_eq!(fs::read_to_string("/proc/sys/vm/swappiness").unwrap(), before, "the host's own was never touched");
+}
+
+/// What came of many kills.
+#[derive(Serialize, Deserialize)]
+struct Killed {
+    schema: String,
+    date: String,
+    seed: u64,
+    /// Kills of the program, and of a guest under a program that lived on.
+    kills_of_the_program: u32,
+    kills_of_a_guest: u32,
+    /// Kernel to how many of its runs are in the bundle, each once.
+    runs: BTreeMap<String, u32>,
+    /// Attempts that a kill cost.
+    invalid_attempts: u32,
+    seconds: u64,
+}
+
+/// As `nothing-leaks` has them on the host.
+const KILLS: u32 = 50;
+
+const OF_THREE_KERNELS: &str = r#"
+name = "three-kernels"
+[workload]
+name = "command"
+run = ["sh", "-c", "uname -r; head -c 3000000 /dev/zero | sha256sum"]
+[lab]
+memory = "512M"
+disk = "1G"
+[design]
+order = "blocks"
+blocks = 8
+warmup = 0
+seed = 5
+[[factor]]
+name = "kernel"
+levels.old = "kernel=debian:5.10"
+levels.middle = "kernel=debian:6.1"
+levels.new = "kernel=debian:6.12"
+[[contrast]]
+factor = "kernel"
+a = "old"
+b = "new"
+primary = true
+"#;
+
+fn kills() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/long/lab-kills.json")
+}
+
+/// A kill of the program at any moment of a guest's life, from its room to its last line; every fifth is one of the guest alone.
+#[test]
+#[allow(clippy::print_stderr, reason = "who waits for half an hour sees how far it is")]
+fn a_trial_of_three_kernels_survives_fifty_kills() {
+    if std::env::var_os("PAGEWISE_LAB_KILLS").is_none() {
+        return;
+    }
+    requires!(root, qemu, ext4_tools, pip);
+    for kernel in ["debian:5.10", "debian:6.1", "debian:6.12"] {
+        let (status, _, error) = runs(&["lab", "boot", kernel, "--memory", "512M", "--", "true"]);
+        assert_eq!(status, 0, "{kernel}: {error}");
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("plan.toml"), OF_THREE_KERNELS).expect("a plan");
+    let trial = |arguments: &[&str]| {
+        let mut command = pagewise(arguments);
+        command.current_dir(folder.path()).env("PAGEWISE_STATE_DIR", folder.path().join("state"));
+        command.stdout(Stdio::null());
+        command
+    };
+    let bundle = folder.path().join("three-kernels.trial");
+    let points = || -> Vec<Point> { Bundle::open(&bundle).and_then(|bundle| bundle.points()).unwrap_or_default() };
+    let good = || points().into_iter().filter(|point| point.outcome == Outcome::Ok).count();
+    let seed = jiff::Timestamp::now().as_second().unsigned_abs();
+    // Weyl's sequence: spread over the life of a guest, which takes some twenty seconds, whatever the seed.
+    let moment = |kill: u32| {
+        let place = (f64::from(kill) + (seed % 1000) as f64 / 1000.0) * 0.618_033_988_749_895;
+        Duration::from_secs_f64(place.fract() * 30.0)
+    };
+    let started = Instant::now();
+    let (mut of_program, mut of_guest) = (0, 0);
+    let mut before: Option<u32> = None;
+    for kill in 0..KILLS {
+        let verb = if bundle.join("points.sqlite").exists() { "resume" } else { "run" };
+        let of = if verb == "run" { "plan.toml" } else { "three-kernels.trial" };
+        let log = fs::File::create(folder.path().join("said")).expect("a log");
+        let mut run = trial(&["trial", verb, of]).stderr(log).spawn().expect("pagewise starts");
+        let has_ended = |run: &mut Child| run.try_wait().expect("our child").is_some();
+        let until = Instant::now() + moment(kill);
+        while Instant::now() < until && !has_ended(&mut run) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let said = || fs::read_to_string(folder.path().join("said")).unwrap_or_default();
+        assert!(!has_ended(&mut run) || good() == 24, "kill {kill} (seed {seed}): it ended by itself: {}", said());
+        let started_guests = guests_of(&run);
+        if kill % 5 == 4 && !started_guests.is_empty() {
+            for pid in &started_guests {
+                let pid = rustix::process::Pid::from_raw(i32::try_from(*pid).expect("a process")).expect("a process");
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+            of_guest += 1;
+            // It goes on with another guest, or says what happened and ends.
+            let goes_on = within(120, || has_ended(&mut run) || !guests_of(&run).is_empty());
+            assert!(goes_on, "kill {kill} (seed {seed}): nothing came after the guest: {}", said());
+        } else {
+            of_program += 1;
+        }
+        let last = guests_of(&run);
+        run.kill().and_then(|()| run.wait()).expect("our child");
+        let outlived = || guests().into_iter().filter(|pid| last.contains(pid)).count();
+        assert!(within(5, || outlived() == 0), "kill {kill} (seed {seed}): a guest outlived its owner");
+        // Those before it were swept by this start, if it got so far as to start a guest.
+        if let Some(before) = before.filter(|_| !last.is_empty()) {
+            assert_eq!(rooms_of(before), 0, "kill {kill} (seed {seed}): rooms of the dead");
+        }
+        before = Some(run.id());
+        eprintln!("kill {} of {KILLS}: {} of 24 runs done, {:.0} s", kill + 1, good(), started.elapsed().as_secs_f64());
+    }
+    let ended = trial(&["trial", "resume", "three-kernels.trial"]).output().expect("pagewise starts");
+    assert!(ended.status.success(), "seed {seed}: {}", String::from_utf8_lossy(&ended.stderr));
+    let mut indexes: Vec<u32> = Vec::new();
+    let mut by_kernel: BTreeMap<String, u32> = BTreeMap::new();
+    let mut invalid = 0;
+    for point in points() {
+        match point.outcome {
+            Outcome::Ok => {
+                indexes.push(point.planned.index);
+                *by_kernel.entry(point.planned.cell.clone()).or_default() += 1;
+            }
+            Outcome::Invalid => invalid += 1,
+            other => panic!("seed {seed}: run {} ended as {other:?}: {:?}", point.planned.index, point.reason),
+        }
+    }
+    indexes.sort_unstable();
+    assert_eq!(indexes, (0..24).collect::<Vec<u32>>(), "seed {seed}: each run once");
+    assert_eq!(before.map(rooms_of), Some(0), "seed {seed}: rooms of the dead");
+    let found = Killed {
+        schema: "pagewise.lab-kills/1".to_owned(),
+        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        seed,
+        kills_of_the_program: of_program,
+        kills_of_a_guest: of_guest,
+        runs: by_kernel,
+        invalid_attempts: invalid,
+        seconds: started.elapsed().as_secs(),
+    };
+    if std::env::var_os("PAGEWISE_RECORD_DIR").is_some() {
+        fs::write(kills(), serde_json::to_string_pretty(&found).unwrap() + "\n").expect("a result");
+    }
 }

@@ -7,6 +7,7 @@ mod doctor;
 mod findings_words;
 mod full_stdout;
 mod guard;
+mod guard_guests;
 mod hugepages;
 mod import;
 mod installed;

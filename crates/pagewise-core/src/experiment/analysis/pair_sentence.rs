@@ -2,6 +2,7 @@
 
 use super::{Comparison, Conclusion, Effect, Interval, JudgedMetric};
 use crate::comparison::rule::Reason;
+use crate::comparison::sentence::{TENFOLD, multiple};
 use crate::comparison::words::of_new_trial;
 pub(super) use crate::comparison::words::p_value;
 use crate::experiment::point::Outcome;
@@ -144,10 +145,10 @@ fn level(alpha: f64) -> f64 {
     ((1.0 - alpha) * 1e6).round() / 1e4
 }
 
-/// A ratio as a person says it: "7.4 % lower", "2.3 times as high".
+/// A ratio as a person says it: "7.4 % lower", "12.3 times as high".
 pub(super) fn change(ratio: f64) -> String {
-    if ratio >= 2.0 {
-        return format!("{ratio:.1} times as high");
+    if ratio >= TENFOLD {
+        return format!("{} times as high", multiple(ratio));
     }
     let (percent, word) = side_of_one(ratio);
     if percent == 0.0 {
@@ -156,10 +157,13 @@ pub(super) fn change(ratio: f64) -> String {
     format!("{percent:.*} % {word}", decimals(&[percent]))
 }
 
-/// An interval of a ratio: "5.1 to 9.6 % lower", or "from 1.2 % lower to 3.4 % higher" when it holds one.
+/// An interval of a ratio: "5.1 to 9.6 % lower", or "from 1.2 % lower to 3.4 % higher" when it holds one. Both ends are in one unit.
 fn range(interval: &Interval, from: &str) -> String {
     let ((low, low_word), (high, high_word)) = (side_of_one(interval.low), side_of_one(interval.high));
-    if low_word == high_word && interval.high < 2.0 {
+    if interval.high >= TENFOLD {
+        return format!("{from}{} to {} times as high", multiple(interval.low), multiple(interval.high));
+    }
+    if low_word == high_word {
         let (near, far) = if low < high { (low, high) } else { (high, low) };
         let digits = decimals(&[near, far]);
         return format!("{from}{near:.digits$} to {far:.digits$} % {low_word}");
@@ -197,7 +201,8 @@ mod tests {
         for (ratio, words) in [
             (0.926, "7.4 % lower"),
             (1.05, "5.0 % higher"),
-            (2.31, "2.3 times as high"),
+            (2.31, "131.0 % higher"),
+            (12.31, "12.3 times as high"),
             (1.0, "the same"),
             (1.0002, "0.02 % higher"),
         ] {
@@ -211,6 +216,8 @@ mod tests {
         assert_eq!(range(&Interval { low: 1.012, high: 1.034 }, ""), "1.2 to 3.4 % higher");
         assert_eq!(range(&Interval { low: 0.988, high: 1.034 }, ""), "1.2 % lower to 3.4 % higher");
         assert_eq!(range(&Interval { low: 0.9, high: 0.9999 }, ""), "0.01 to 10.00 % lower");
+        assert_eq!(range(&Interval { low: 1.063, high: 3.5 }, ""), "6.3 to 250.0 % higher");
+        assert_eq!(range(&Interval { low: 0.5, high: 20.0 }, "from "), "from 0.500 to 20.0 times as high");
     }
 
     #[test]

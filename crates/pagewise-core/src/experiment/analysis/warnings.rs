@@ -19,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// As many comparisons as a warning names.
 const MOST_NAMED: usize = 4;
 
+/// Id of the warning that one block decides a verdict.
+pub const ONE_POINT_DECIDES: &str = "one-point-decides";
+
 /// All that apply, in a fixed order: what was run, then what the runs show, then how far the verdicts carry.
 pub(super) fn all(
     declared: &Declared<'_>,
@@ -257,7 +260,7 @@ impl<'a> Trial<'a, '_> {
         if told.len() > MOST_NAMED {
             text.push(format!("So it is with {} more comparisons.", told.len() - MOST_NAMED));
         }
-        warning("one-point-decides", text.join(" ")).filter(|_| !told.is_empty())
+        warning(ONE_POINT_DECIDES, text.join(" ")).filter(|_| !told.is_empty())
     }
 }
 

@@ -29,7 +29,19 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::CPU_SYSTEM, &signal::CPU_USER, &signal::MEM_AVAILABLE, &signal::COMPACT_STALL],
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["direct-reclaim-stalls", "swap-thrash", "dirty-throttling", "kcompactd-burn", "khugepaged-burn"],
-    changes: &[
+    changes: CHANGES,
+    counterindications: WATCH_OUT,
+    docs: &[
+        "Documentation/admin-guide/mm/transhuge.rst",
+        "mm/huge_memory.c (6.12), vma_thp_gfp_mask",
+        "https://structureddata.org/2012/06/18/linux-6-transparent-huge-pages-and-hadoop-workloads/",
+        "https://github.com/golang/go/issues/61718",
+    ],
+    judge,
+};
+
+/// What keeps page faults from waiting for compaction.
+pub(super) const CHANGES: &[Step] = &[
         Step::set(
             "thp.defrag",
             To::First(&["defer+madvise", "madvise"]),
@@ -96,19 +108,13 @@ pub(super) const RULE: Rule = Rule {
              settings of huge pages do not touch them",
         )
         .when("where most of the time went to sizes that no huge page has", is_for_other_orders),
-    ],
-    counterindications: &[
-        "Huge pages may be worth more than they cost: without them the processor looks up more translations. No counter \
+    ];
+
+/// What speaks against it.
+pub(super) const WATCH_OUT: &[&str] = &[
+    "Huge pages may be worth more than they cost: without them the processor looks up more translations. No counter \
          here shows that, so prove the change on the job.",
-    ],
-    docs: &[
-        "Documentation/admin-guide/mm/transhuge.rst",
-        "mm/huge_memory.c (6.12), vma_thp_gfp_mask",
-        "https://structureddata.org/2012/06/18/linux-6-transparent-huge-pages-and-hadoop-workloads/",
-        "https://github.com/golang/go/issues/61718",
-    ],
-    judge,
-};
+];
 
 /// Compaction that nobody waits for, and moves of pages that are none.
 pub(in super::super) const NOT: &[Family] = &[Family::Kcompactd, Family::Numa];
@@ -156,11 +162,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         let of_all = look.system_share_of_all().mean(&hits, windows);
         draft.evidence.push(said("stat", "system share of all CPU", of_all, Fraction));
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
-        // Pressure is whoever waits for memory, for whatever reason; stalls of all tasks say how much of it can be this.
-        let stalled = case.stalled(StallKind::Compaction, &hits).filter(|stalled| stalled.looked.seconds > 0.0);
-        let most = stalled.map(|stalled| stalled.durations.total() as f64 * 1e-9 / stalled.looked.seconds);
-        let pressure = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
-        draft.cost.stalled_share = pressure.map(|pressure| most.map_or(pressure, |most| pressure.min(most)));
+        draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
         if is_for_other_orders(look, &hits) {
             draft.watch.push(
                 "Most of the time went to allocations of a size that no huge page has: THP is not the (only) cause. See \
@@ -220,7 +222,7 @@ fn summary(case: &Case<'_>, draft: &Draft, share: &Clause, room: &Clause, in_com
 }
 
 /// Which memory the faults that waited can have been on, where the settings of that time say it.
-fn who_asked(look: &Look, hits: &Hits) -> String {
+pub(super) fn who_asked(look: &Look, hits: &Hits) -> String {
     let settings = ["thp.enabled", "thp.defrag"]
         .map(|name| (name, look.settings.during(name, hits, &look.windows)))
         .map(|(name, values)| (!values.is_empty()).then(|| format!("{name}={}", values.join(" and "))));

@@ -2,6 +2,7 @@
 
 use super::super::rule::{Step, To};
 use super::groups;
+use super::guard::GUARD;
 use super::kswapd_saturation::{WIDER, wider};
 use super::prelude::*;
 
@@ -23,8 +24,9 @@ pub(super) const RULE: Rule = Rule {
     may_be_shorter: true,
     needs: &[&signal::ALLOCSTALL, &signal::STEAL_DIRECT, &signal::STEAL_KSWAPD],
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
-    rivals: &["compaction-storm", "swap-thrash", "dirty-throttling", "memcg-limit-thrash"],
+    rivals: &["compaction-storm", "compaction-stalls", "swap-thrash", "dirty-throttling", "memcg-limit-thrash"],
     changes: &[
+        GUARD,
         Step::set(
             "vm.watermark_scale_factor",
             To::Worked(wider, WIDER),
@@ -99,6 +101,16 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
     })
 }
 
+/// What waits for memory may wait for something else most of the time.
+fn more_by_compaction(case: &Case<'_>, hits: &Hits) -> Option<String> {
+    let [reclaim, compaction] = [StallKind::DirectReclaim, StallKind::Compaction].map(|kind| case.held_up(kind, hits));
+    let (reclaim, compaction) = reclaim.zip(compaction).filter(|(reclaim, compaction)| compaction > reclaim)?;
+    let [reclaim, compaction] = [reclaim, compaction].map(words::seconds);
+    Some(format!(
+        " Most of the wait is another: in each second compaction held tasks up for {compaction}, this for {reclaim}."
+    ))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -118,7 +130,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let in_reclaim = stacks.share;
     case.decide(symptom, vec![counters, stacks, stalls]).found(|draft| {
         draft.cost.cpu_share = in_reclaim;
-        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.cost.stalled_share = case.waited_for(StallKind::DirectReclaim, &hits);
         let throttled = case.stalled(StallKind::Throttled, &hits);
         if let Some((reason, share)) = throttled.and_then(|stalled| stalled.outcomes.first().cloned()) {
             let name = format!("put to sleep for {reason}");
@@ -129,8 +141,11 @@ fn judge(case: &Case<'_>) -> Verdict {
             words::number(often.value(&hits, windows).unwrap_or(0.0)),
             part.value(&hits, windows).map_or_else(|| "a part".to_owned(), words::percent),
         );
-        if let Some(share) = draft.cost.stalled_share {
+        if let Some(share) = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows) {
             draft.summary.push_str(&format!(" Some task waited for memory {} of the time.", words::percent(share)));
+        }
+        if let Some(other) = more_by_compaction(case, &hits) {
+            draft.summary.push_str(&other);
         }
     })
 }

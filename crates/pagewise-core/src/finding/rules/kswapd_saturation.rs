@@ -1,6 +1,7 @@
 //! Background reclaim that uses a core and frees little.
 
 use super::super::rule::{Step, To};
+use super::guard::GUARD;
 use super::mglru;
 use super::prelude::*;
 use super::threads;
@@ -24,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["watermark-boost", "swap-thrash"],
     changes: &[
+        GUARD,
         Step::set(
             "vm.watermark_scale_factor",
             To::Worked(wider, WIDER),

@@ -5,6 +5,7 @@
 
 use super::rule::Rule;
 
+mod compaction_stalls;
 mod compaction_storm;
 mod direct_reclaim_stalls;
 mod dirty_throttling;
@@ -13,6 +14,7 @@ mod fault_churn;
 mod fork_cow_thp;
 mod fragmentation;
 mod groups;
+mod guard;
 mod hugetlb_waste;
 mod job_thp;
 mod kcompactd_burn;
@@ -68,6 +70,7 @@ pub(super) use fault_churn::note as growth_note;
 /// Every rule, in the order in which they are asked.
 pub const ALL: &[&Rule] = &[
     &compaction_storm::RULE,
+    &compaction_stalls::RULE,
     &thp_fault_cost::RULE,
     &khugepaged_burn::RULE,
     &thp_bloat::RULE,

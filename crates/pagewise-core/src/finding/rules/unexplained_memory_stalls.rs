@@ -4,8 +4,9 @@ use super::super::rule::Step;
 use super::prelude::*;
 
 /// Findings that explain waiting for memory by themselves.
-const EXPLAIN: [&str; 19] = [
+const EXPLAIN: [&str; 20] = [
     "compaction-storm",
+    "compaction-stalls",
     "kswapd-saturation",
     "direct-reclaim-stalls",
     "memcg-limit-thrash",

@@ -66,12 +66,14 @@ fn finding(finding: &Finding) -> Said {
 fn step(change: &Proposal) -> Item {
     let settings: Vec<String> =
         change.settings.iter().map(|setting| arrow(change.scope, setting)).map(|(from, to)| from + &to).collect();
-    if settings.is_empty() {
-        return Item::words(format!("{}.", sentence(&change.words)));
-    }
-    let (all, why) = (settings.join(" and "), sentence(&change.words));
+    let why = sentence(&change.words);
+    let text = if settings.is_empty() {
+        format!("{why}.")
+    } else {
+        format!("{}. {why}. Takes effect {}.", settings.join(" and "), change.takes_effect.words())
+    };
     Item {
-        text: Some(format!("{all}. {why}. Takes effect {}.", change.takes_effect.words())),
+        text: Some(text),
         command: change.apply.as_ref().map(command_line),
         undo: change.undo.as_ref().map(command_line),
     }

@@ -51,8 +51,7 @@ impl Session<'_> {
         let progress = self.audience.step();
         workload.prepare_trial(progress.as_ref())?;
         let machine = machine_of(declared);
-        let cache = std::path::absolute(&self.places.cache).map_err(LabError::file("find", &self.places.cache))?;
-        let state = std::path::absolute(&self.places.state).map_err(LabError::file("find", &self.places.state))?;
+        let (cache, state) = (self.places.cache.clone(), self.places.state.clone());
         let lab = Lab::open(&cache, &self.interrupt, progress.as_ref())?;
         let (image, overlay) = (lab.room().path().join("data.raw"), lab.room().path().join("data.qcow2"));
         let data = workload.data_source().map(|folder| std::path::absolute(&folder).unwrap_or(folder));

@@ -1,6 +1,7 @@
 //! The other rules, each: it fires on its pathology, is silent on a healthy host, and says what it lacks.
 
 use super::asking::{ask, must_find, must_not_decide, must_not_find, steps};
+use pagewise_core::finding::proposal::Command;
 use pagewise_core::finding::{Confidence, Finding, Severity, Tier};
 use pagewise_core::recording::{Gap, GapReason, StallKind};
 use pagewise_testkit::RecordingBuilder;
@@ -18,6 +19,18 @@ fn busy_kernel() -> RecordingBuilder {
     healthy().cpu(4, 0.5, 0.3)
 }
 
+/// A program that asks for huge pages beside one that fills memory: the kernel has little of the CPU.
+fn compaction_stalls() -> RecordingBuilder {
+    healthy().counter("vmstat", "compact_stall", "", |_| 40.0).stall(
+        StallKind::Compaction,
+        "stencil",
+        7,
+        Some(9),
+        36.0,
+        4_000,
+    )
+}
+
 fn thrash() -> RecordingBuilder {
     healthy()
         .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
@@ -29,7 +42,8 @@ fn thrash() -> RecordingBuilder {
 
 /// A rule, what makes it fire, and what to take away so that it stays open (source, name, labels; none: not possible).
 pub(crate) fn cases() -> Vec<Pathology> {
-    let all: [Pathology; 25] = [
+    let all: [Pathology; 26] = [
+        ("compaction-stalls", compaction_stalls, Some(("vmstat", "compact_stall", ""))),
         (
             "thp-fault-cost",
             || {
@@ -287,6 +301,40 @@ fn two_kinds_of_evidence_agree_on_direct_reclaim() {
     let finding = must_find(&stalls, "direct-reclaim-stalls");
     assert_eq!(finding.confidence, Confidence::High);
     assert_eq!((finding.who[0].name.as_str(), finding.who[0].pid), ("python", Some(77)));
+}
+
+#[test]
+fn direct_reclaim_costs_no_more_than_was_timed_of_it_and_a_larger_wait_is_named() {
+    let made = healthy()
+        .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+        .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+        .counter("psi_memory", "some_total", "", |_| 500_000.0)
+        .counter("vmstat", "compact_stall", "", |_| 40.0)
+        .stall(StallKind::DirectReclaim, "cat", 7, None, 2.667, 900)
+        .stall(StallKind::Compaction, "stencil", 9, Some(9), 12.0, 4_000);
+    let reclaim = must_find(&made, "direct-reclaim-stalls");
+    let cost = reclaim.cost.stalled_share.unwrap();
+    assert!((cost - 0.02).abs() < 0.005, "half of the time some task waited, for this a fiftieth: {cost}");
+    assert!(reclaim.summary.contains("compaction held tasks up"), "{}", reclaim.summary);
+    let compaction = must_find(&made, "compaction-stalls");
+    assert!((compaction.cost.stalled_share.unwrap() - 0.4).abs() < 0.05, "{:?}", compaction.cost);
+    assert!(compaction.severity > reclaim.severity, "{:?} {:?}", compaction.severity, reclaim.severity);
+}
+
+#[test]
+fn a_guard_is_proposed_where_files_stream_through_memory_and_nowhere_else() {
+    let reclaims = healthy()
+        .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+        .counter("vmstat", "pgsteal_direct", "", |_| 5_000.0)
+        .counter("vmstat", "pgsteal_kswapd", "", |_| 9_000.0);
+    let is_first = |made: &RecordingBuilder| {
+        let change = must_find(made, "direct-reclaim-stalls").change.expect("something to try");
+        change.apply == Some(Command::Guard) && change.verify == [Command::GuardProve]
+    };
+    assert!(!is_first(&reclaims), "nothing was read");
+    let streams = reclaims.counter("vmstat", "pgpgin", "", |_| 50_000.0);
+    assert!(is_first(&streams));
+    assert!(!is_first(&streams.counter("vmstat", "pswpout", "", |_| 4_000.0)), "programs go to swap");
 }
 
 #[test]

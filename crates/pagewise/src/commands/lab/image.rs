@@ -19,7 +19,8 @@ use std::process::ExitCode;
 #[command(
     after_help = "The system is made once for its kernels, packages and size, kept below the cache folder, and copied from there; the program is \
                   put into the copy. Needs root, mmdebstrap (or debootstrap), QEMU; no loop device and no mount.\n\n\
-                  Examples:\n  pagewise lab image\n  pagewise lab image --kernel debian:6.1 --kernel debian:6.12 --java --out metal.raw\n  \
+                  Examples:\n  pagewise lab image\n  pagewise lab image --kernel debian:6.1 --kernel debian:6.12 --java \\\n      \
+                  --out metal.raw\n  \
                   pagewise lab boot metal.raw -- systemctl status pagewise-guard"
 )]
 pub(super) struct ImageArgs {

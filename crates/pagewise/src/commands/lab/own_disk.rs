@@ -31,9 +31,8 @@ pub(super) fn boot(
             .into());
         }
     }
-    let cache = std::path::absolute(cache).map_err(|error| Failure::NotPossible(error.into()))?;
-    let room = Room::make(&cache)?;
-    let accelerator = own_disk::accelerator(&cache, interrupt)?;
+    let room = Room::make(cache)?;
+    let accelerator = own_disk::accelerator(cache, interrupt)?;
     let own =
         OwnDisk { image: Path::new(&args.kernel).to_owned(), memory: args.memory, cpus: args.cpus, disks, command };
     let progress = output::is_watched().then(StepProgress::new);

@@ -26,10 +26,12 @@ pub(crate) struct TrialArgs {
 }
 
 const EXAMPLES: &str = "Examples:
-  pagewise trial check terasort-thp             (a plan that ships with Pagewise)
+  pagewise trial check terasort-thp
   pagewise trial run my-plan.toml
-  pagewise trial resume terasort-thp.trial      (after Ctrl-C, a kill, a power loss)
-  pagewise trial analyze terasort-thp.trial --format text72";
+  pagewise trial resume terasort-thp.trial
+  pagewise trial analyze terasort-thp.trial --format text72
+
+terasort-thp is a plan that ships with Pagewise. A trial is resumed after Ctrl-C, a kill or a power loss.";
 
 #[derive(Subcommand, Debug)]
 enum Step {

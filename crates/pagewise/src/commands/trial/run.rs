@@ -70,6 +70,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     let session =
         Session::open(global, Verb::Trial, &args.named.places)?.with_data(args.data.clone()).waiting(args.wait);
     loaded.hold_to(&session, true)?;
+    let file = loaded.name();
     let mut plan = loaded.plan;
     if let Some(name) = &args.name {
         if !can_name_a_trial(name) {
@@ -104,7 +105,6 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     if plan.is_two_arms() {
         notes.extend(weaknesses());
     }
-    let file = args.plan.clone();
     let name = plan.name.clone();
     let options = session.repeat_options();
     let repeat = move |plan: &Plan| {

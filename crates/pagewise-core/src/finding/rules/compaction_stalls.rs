@@ -1,0 +1,52 @@
+//! Page faults that compact memory and wait for it, without the system time of a storm.
+
+use super::compaction_storm::{CHANGES, NOT, WATCH_OUT, who_asked};
+use super::prelude::*;
+
+pub(super) const RULE: Rule = Rule {
+    id: "compaction-stalls",
+    title: "Programs wait for compaction",
+    meaning: "Programs ask for huge pages and wait while the kernel moves memory about to make one. It is no storm: the kernel has no \
+              large part of the CPU. Most of the time of those that ask is lost all the same when memory is short as well, as beside a \
+              program that reads large files.",
+    thresholds: &[
+        Threshold::at_least("direct compactions per CPU", 0.05, PerSecond),
+        Threshold::at_least("samples in compaction", 0.05, Fraction),
+        Threshold::at_least("time a process compacts", 0.05, Fraction),
+    ],
+    lasts: THREE_WINDOWS,
+    may_be_shorter: true,
+    needs: &[&signal::COMPACT_STALL],
+    tiers: &[Tier::Stacks, Tier::Stalls],
+    rivals: &["compaction-storm", "direct-reclaim-stalls", "fragmentation"],
+    changes: CHANGES,
+    counterindications: WATCH_OUT,
+    docs: &["mm/page_alloc.c (6.12), __alloc_pages_slowpath", "Documentation/admin-guide/mm/transhuge.rst"],
+    judge,
+};
+
+fn judge(case: &Case<'_>) -> Verdict {
+    let look = case.look;
+    if case.found.contains(&"compaction-storm") {
+        return Verdict::NotFound(vec![said("findings", "explained by compaction-storm", None, Number)]);
+    }
+    let often = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
+    let symptom = case.lasting(&[&often]);
+    let hits = symptom.hits.clone();
+    let stacks = case.stacks("samples in compaction", Family::Compaction, NOT, &hits);
+    let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
+    let in_compaction = stacks.share;
+    case.decide(symptom, vec![stacks, waits]).found(|draft| {
+        let windows = case.windows();
+        draft.cost.cpu_share =
+            look.system_share_of_all().mean(&hits, windows).zip(in_compaction).map(|(all, part)| all * part.min(1.0));
+        draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
+        let times = look.rate(&signal::COMPACT_STALL).mean(&hits, windows).unwrap_or(0.0);
+        draft.summary = format!("{} allocations a second compacted memory first.", words::number(times));
+        if let Some(held_up) = case.held_up(StallKind::Compaction, &hits) {
+            let of = words::seconds(held_up);
+            draft.summary.push_str(&format!(" In each second tasks were held up by it for {of} in all."));
+        }
+        draft.summary.push_str(&who_asked(look, &hits));
+    })
+}
