@@ -5,7 +5,7 @@
 //! shortage is not of a stream's making, where the fill is faster than it can free, where what it takes comes back, and where the host is worse
 //! off with it than without.
 
-use super::brake::{Brake, Turned};
+use super::brake::{Brake, CameBack, Turned};
 use super::cost::{By, Filling, Freeing};
 use super::inflow::{Cause, Inflow};
 use super::sample::{Domain, Sample};
@@ -388,7 +388,12 @@ impl Law {
             self.brake.forget();
             return;
         }
-        match self.brake.look(sample.at, sample.came_back) {
+        let came_back = CameBack {
+            of_files: sample.came_back_of_files,
+            of_evicted: sample.came_back,
+            evicted: sample.stolen_file.saturating_sub(sample.taken_of_files),
+        };
+        match self.brake.look(sample.at, came_back) {
             Turned::Neither => {}
             Turned::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
             Turned::HurtMuch => self.leave(sample.at, Why::CameBack, STANDS_DOWN),
@@ -561,7 +566,7 @@ impl ControlLaw for Law {
             self.freeing.learn(slice.freed, slice.took, slice.cpu);
         }
         self.slice = self.slice.max(slice.took.min(MOST_LATE) as f64);
-        self.brake.taken(slice.freed);
+        self.brake.taken(slice.freed, slice.of_files);
         self.freed_since += slice.freed;
         self.cpu_left -= slice.cpu as f64;
         self.made_since |= slice.freed > 0;
@@ -698,7 +703,7 @@ mod tests {
             sample.at += 5 * MILLISECOND;
             sample.stolen_file += 3 * MIB;
             if let Decision::Reclaim(asked) = law.decide(&sample) {
-                law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND });
+                law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
                 sample.came_back += asked / 2;
             }
             left |= matches!(law.mode(), Mode::Leaving { because: Why::CameBack });
@@ -715,7 +720,7 @@ mod tests {
             sample.at += 5 * MILLISECOND;
             sample.stolen_file += 3 * MIB;
             if let Decision::Reclaim(asked) = law.decide(&sample) {
-                law.made(Slice { asked, freed: 0, took: MILLISECOND, cpu: MILLISECOND });
+                law.made(Slice { asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
                 asked_for += 1;
             }
         }
@@ -773,6 +778,8 @@ mod tests {
                     anonymous,
                     stolen_file: stolen,
                     came_back: back,
+                    taken_of_files: inactive,
+                    came_back_of_files: dirty,
                     too_late: late,
                     system_cpu: cpu,
                     ..still()
@@ -782,7 +789,7 @@ mod tests {
                     Decision::Reclaim(asked) => {
                         prop_assert!((LEAST_SLICE..=LARGEST_SLICE).contains(&asked), "{}", asked);
                         let freed = (asked as f64 * given) as u64;
-                        law.made(Slice { asked, freed, took: later, cpu: later / 2 });
+                        law.made(Slice { asked, freed, of_files: file.min(freed), took: later, cpu: later / 2 });
                     }
                 }
                 let learnt = law.learnt();

@@ -30,12 +30,14 @@ pub enum Decision {
 }
 
 /// What one call of a back end gave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// Bytes that were asked for.
     pub asked: u64,
-    /// Bytes that the kernel's counters say were taken.
+    /// Bytes that were taken, by the kernel's counters and by what files have left.
     pub freed: u64,
+    /// Of these, bytes that were taken out of streamed files.
+    pub of_files: u64,
     /// Nanoseconds it took.
     pub took: u64,
     /// CPU nanoseconds of them.

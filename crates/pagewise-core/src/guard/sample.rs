@@ -69,10 +69,16 @@ pub struct Sample<'z> {
     pub kernel: u64,
     /// Total bytes of page cache that reclaim took (`pgsteal_file`).
     pub stolen_file: u64,
+    /// Of these, total bytes that were taken out of streamed files, which no counter of the kernel's has.
+    pub taken_of_files: u64,
     /// Total bytes of anonymous memory that reclaim took (`pgsteal_anon`).
     pub stolen_anonymous: u64,
-    /// Total pages that came back soon after they had been taken, in bytes (`workingset_activate_file`, `workingset_restore_file`).
+    /// Total pages that came back soon after the kernel had evicted them, on its own or asked to, in bytes (`workingset_activate_file`,
+    /// `workingset_restore_file`). What was taken out of a file leaves the kernel nothing to know it by (`__remove_mapping` in
+    /// `mm/vmscan.c`, 6.12: no shadow unless reclaimed), and is never among them.
     pub came_back: u64,
+    /// Total bytes taken out of streamed files that came back before the stream can have.
+    pub came_back_of_files: u64,
     /// Total times kswapd was woken or an application had to reclaim by itself (`pageoutrun`, `allocstall`).
     pub too_late: u64,
     /// Total CPU nanoseconds the host spent in the kernel, the guard's among them.
@@ -140,7 +146,9 @@ pub(super) mod tests_only {
             kernel: 1 << 30,
             stolen_file: 0,
             stolen_anonymous: 0,
+            taken_of_files: 0,
             came_back: 0,
+            came_back_of_files: 0,
             too_late: 0,
             system_cpu: 0,
             streams: None,

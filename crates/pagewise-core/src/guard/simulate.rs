@@ -203,7 +203,7 @@ impl<'m> Node<'m> {
         self.stolen += bytes as f64;
         self.ran.guard_cpu += took as f64 / SECOND as f64;
         self.ran.slices += 1;
-        Slice { asked: bytes, freed: bytes, took, cpu: took }
+        Slice { asked: bytes, freed: bytes, of_files: 0, took, cpu: took }
     }
 
     fn show(&self, law: &mut impl ControlLaw) -> Decision {
@@ -222,7 +222,9 @@ impl<'m> Node<'m> {
             kernel: self.model.size / 20,
             stolen_file: self.stolen as u64,
             stolen_anonymous: 0,
+            taken_of_files: 0,
             came_back: 0,
+            came_back_of_files: 0,
             too_late: self.ran.crossings,
             system_cpu: (reclaiming + self.touching) as u64,
             streams: None,

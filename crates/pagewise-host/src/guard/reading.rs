@@ -171,7 +171,7 @@ impl Reading {
         let dirty = bytes(&of_node.dirty);
         let anonymous = bytes(&of_node.anonymous) + shared;
         let kernel = bytes(&of_node.kernel);
-        let came_back = bytes(&of_node.came_back) + self.of_files.came_back;
+        let came_back = bytes(&of_node.came_back);
         let host = &self.vmstat.columns().values;
         let of_host = &self.of_host;
         let system_cpu = of_host.system.of_values(&self.stat.columns().values) * self.tick;
@@ -187,7 +187,9 @@ impl Reading {
             kernel,
             stolen_file: of_host.stolen_file.of_values(host) * page + self.of_files.taken,
             stolen_anonymous: of_host.stolen_anonymous.of_values(host) * page,
+            taken_of_files: self.of_files.taken,
             came_back,
+            came_back_of_files: self.of_files.came_back,
             too_late: of_host.kswapd.of_values(host) + of_host.direct.of_values(host),
             system_cpu,
             streams: self.of_files.streams,

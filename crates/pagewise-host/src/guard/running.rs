@@ -471,7 +471,7 @@ impl AtWork {
 
     fn slice(&mut self, bytes: u64) -> Result<Slice, GuardError> {
         let Guarded { domain, reading, back_ends, .. } = &mut self.guarded;
-        let Some(back_ends) = back_ends else { return Ok(Slice { asked: bytes, freed: 0, took: 0, cpu: 0 }) };
+        let Some(back_ends) = back_ends else { return Ok(Slice { asked: bytes, ..Slice::default() }) };
         let (before, of_files, began, cpu) = (reading.taken(), back_ends.of_files(), now(), own_cpu());
         let granted = back_ends.reclaim(began, bytes);
         let granted =
@@ -487,7 +487,7 @@ impl AtWork {
         done.taken_behind_streams += of_files;
         done.refused += u64::from(!granted);
         done.longest_slice = done.longest_slice.max(took as f64 / SECOND as f64);
-        Ok(Slice { asked: bytes, freed, took, cpu })
+        Ok(Slice { asked: bytes, freed, of_files, took, cpu })
     }
 
     fn ends(mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> (DomainName, Done) {

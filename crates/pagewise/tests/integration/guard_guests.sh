@@ -42,10 +42,12 @@ turn() {
         guard=$!
         sleep 3
     fi
-    # A stream that finds free memory makes nobody reclaim.
-    stream 5 $group
+    # Memory has to be full, and the guard has to know the stream, before anything is counted.
+    stream 20 $group &
+    reader=$!
+    sleep 12
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/before
-    stream 15 $group
+    wait $reader
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/after
     grown "$case" $arm /tmp/before /tmp/after
     if [ $arm = on ]; then

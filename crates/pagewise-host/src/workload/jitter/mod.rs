@@ -39,10 +39,7 @@ pub const BUILT_IN: BuiltIn = BuiltIn {
     measures: MEASURES,
     steps: &[],
     right: "every step was printed",
-    examples: &[
-        "jitter run victim=stencil stream=idle",
-        "jitter run stream=buffered rate=600M available=6G",
-    ],
+    examples: &["jitter run victim=stencil stream=idle", "jitter run stream=buffered rate=600M available=6G"],
     takes_command: true,
     from_plan: |declared, around| Ok(Box::new(Jitter::from_plan(declared, around)?)),
 };
