@@ -73,9 +73,9 @@ test-metal:
 	@PAGEWISE_METAL=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test integration -- --nocapture a_trial_boots_its_host_by_itself
 
-test-guard:
+test-guard: build
 	@scripts/setup lab
-	@PAGEWISE_GUARD_GUESTS=1 PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+	@PAGEWISE_GUARD_GUESTS=1 PAGEWISE_BINARY="$(abspath $(BINARY))" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test integration -- --nocapture the_guard_is_tried_in_guests
 	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_guards_in_guests
 

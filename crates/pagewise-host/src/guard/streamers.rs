@@ -140,7 +140,7 @@ impl Search {
 
     /// Whether it is told to this user what of a file is in memory, whosever it is.
     pub(super) fn can_be_had(root: &Root) -> bool {
-        root.is_live() && File::open("/proc/self/exe").is_ok_and(|file| page_cache::cached(&file).is_ok())
+        root.is_live() && page_cache::can_be_asked()
     }
 
     /// Whether it is to look. Allocates nothing.

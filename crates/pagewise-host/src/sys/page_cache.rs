@@ -37,6 +37,14 @@ pub fn cached(file: &File) -> io::Result<u64> {
     cached_in(file, 0, 0)
 }
 
+/// Whether the kernel tells it of any file at all. A file in memory is asked about: some file systems, where this program may lie, cannot
+/// be mapped as `mincore` needs it (9p without a cache).
+#[must_use]
+pub fn can_be_asked() -> bool {
+    let file = rustix::fs::memfd_create("pagewise", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
+    file.is_ok_and(|file| file.set_len(rustix::param::page_size() as u64).is_ok() && cached(&file).is_ok())
+}
+
 /// The same of so many bytes from there on; 0 stands for all up to the end.
 ///
 /// # Errors
@@ -61,6 +69,9 @@ const PAGES_AT_ONCE: usize = 2048;
 
 /// The same by `mincore`, which every kernel has. It tells the truth only of files that are the caller's, or to who may change any
 /// (`can_do_mincore`, `mm/mincore.c`, since 5.2): of all others it says that they are in memory. Allocates nothing.
+///
+/// It maps without any right: in a process that locks what it will map (`MCL_FUTURE`), as a guard does, the kernel would else read all of the file
+/// in (`populate_vma_page_range`, `mm/gup.c`, 6.1), and find there what it was asked about.
 fn by_mincore(file: &File, offset: u64, length: u64) -> io::Result<u64> {
     let stat = rustix::fs::fstat(file)?;
     let user = rustix::process::geteuid();
@@ -75,7 +86,7 @@ fn by_mincore(file: &File, offset: u64, length: u64) -> io::Result<u64> {
         let piece = (end - from).min(PAGES_AT_ONCE as u64 * page) as usize;
         // SAFETY: needed because no safe library maps a file without touching it. Sound because a null hint makes the kernel choose a
         // range that nothing else uses, nothing is read from it, and it is unmapped below before anything can return.
-        let mapped = unsafe { mmap(std::ptr::null_mut(), piece, ProtFlags::READ, MapFlags::SHARED, file, from)? };
+        let mapped = unsafe { mmap(std::ptr::null_mut(), piece, ProtFlags::empty(), MapFlags::SHARED, file, from)? };
         // SAFETY: needed because no safe library offers mincore. Sound because it writes a byte for each page of the range mapped above,
         // and `pages` has so many.
         let answer = unsafe { libc::mincore(mapped, piece, pages.as_mut_ptr()) };
@@ -122,6 +133,12 @@ mod tests {
         rustix::fs::fadvise(&file, 4 << 20, hole, rustix::fs::Advice::DontNeed).unwrap();
         let Ok(all) = cached(&file) else { return };
         assert!((1..20 << 20).contains(&all), "{all}: a part of it is in memory");
+        let is_locked = rustix::mm::mlockall(rustix::mm::MlockAllFlags::FUTURE).is_ok();
+        let asked = by_mincore(&file, 0, 0);
+        if is_locked {
+            rustix::mm::munlockall().unwrap();
+        }
+        assert_eq!(asked.unwrap(), all, "asking reads nothing in, also where all that is mapped is locked");
         for (offset, length) in
             [(0, 0), (0, 4096), (3 << 20, 4 << 20), (5 << 20, 1 << 20), (20 << 20, 8 << 20), (64 << 20, 4096)]
         {

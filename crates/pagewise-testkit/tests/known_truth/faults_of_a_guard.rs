@@ -86,11 +86,12 @@ const FAULTS: &[Fault] = &[
     fault(
         9,
         "a hot cache of others",
-        "what comes back makes batches smaller, then stands the guard down; a stream's own trail leaves others alone",
+        "what comes back makes batches smaller, then stands the guard down; a stream's own trail leaves others alone; what the kernel evicted for itself is not held against the guard",
         &[
             "what_comes_back_much_is_left_alone",
             "what_comes_back_brakes_and_what_does_not_lets_go",
             "what_another_reader_wants_again_has_come_back",
+            "what_the_kernel_evicts_for_itself_and_needs_again_is_not_held_against_what_was_taken_out_of_files",
         ],
         "its hit ratio: the benchmark",
     ),
