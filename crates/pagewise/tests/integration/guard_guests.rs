@@ -122,7 +122,9 @@ fn holds(found: &Found) {
             let (what, names) = measure(case);
             let [off, on] = ["off", "on"].map(|arm| of_gib(&arms[arm], names));
             assert!(off > 0.0, "{machine}, {case}: {what}: there was nothing to spare");
-            assert!(on < off / 2.0, "{machine}, {case}: {what}: {off:.1} a GiB without, {on:.1} with the guard");
+            // A group keeps away from its limit; of a node's memory the kernel's own first steps stay.
+            let most = if names == ["max"] || names == ["high"] { 0.1 } else { 0.5 };
+            assert!(on <= off * most, "{machine}, {case}: {what}: {off:.1} a GiB without, {on:.1} with the guard");
             assert_eq!(arms["on"].get("oom").copied().unwrap_or_default(), 0, "{machine}, {case}");
         }
     }

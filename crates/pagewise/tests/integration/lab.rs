@@ -431,3 +431,10 @@ fn a_trial_of_three_kernels_survives_fifty_kills() {
         fs::write(kills(), serde_json::to_string_pretty(&found).unwrap() + "\n").expect("a result");
     }
 }
+
+#[test]
+fn the_committed_result_is_of_fifty_kills_that_lost_and_doubled_nothing() {
+    let found: Killed = serde_json::from_slice(&fs::read(kills()).expect("make test-kills writes it")).unwrap();
+    assert_eq!(found.kills_of_the_program + found.kills_of_a_guest, KILLS);
+    assert_eq!(found.runs.values().copied().collect::<Vec<u32>>(), [8, 8, 8], "{:?}", found.runs);
+}
