@@ -24,7 +24,7 @@ fn a_recording_and_this_host_are_diagnosed_and_say_what_they_could_not_decide() 
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["schema"], "pagewise.findings/2");
     let length = |field: &str| document[field].as_array().unwrap().len();
-    assert_eq!(length("findings") + length("not_found") + length("not_decided"), 31);
+    assert_eq!(length("findings") + length("not_found") + length("not_decided"), 32);
 
     let output = pagewise(folder.path(), &["diagnose", "--json", "--", "sleep", "1"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
