@@ -379,7 +379,11 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
         assert_exit(&output, 0);
         let analysis = desk.analysis("x.trial");
         assert_eq!(analysis["comparisons"][0]["blocks"], 5);
-        let points = analysis["points"].as_array().unwrap();
+        // Whoever else is busy here may spoil a run, which then comes once more.
+        let is_spoilt =
+            |point: &Value| point["reason"].as_str().is_some_and(|why| why.contains("got no CPU when the job ended"));
+        let (spoilt, points): (Vec<&Value>, Vec<&Value>) =
+            analysis["points"].as_array().unwrap().iter().partition(|point| is_spoilt(point));
         let of_index = |index: u64, ok: bool| {
             points.iter().filter(|p| p["index"] == index && (p["outcome"] == "ok") == ok).count()
         };
@@ -389,7 +393,7 @@ fn an_interrupted_trial_goes_on_without_losing_or_doubling_a_point() {
         // The fourth run is the second of the first pair: it was cut, and its done partner is run again with it.
         assert_eq!(of_index(3, false), 1, "{how:?}: the cut run is kept and shown");
         assert_eq!(of_index(2, false), 1, "{how:?}: its partner is kept and shown");
-        assert_eq!(lines(&log), 14);
+        assert_eq!(lines(&log), 14 + spoilt.len());
     }
 }
 
