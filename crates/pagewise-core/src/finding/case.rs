@@ -158,6 +158,14 @@ pub struct Says {
     pub share: Option<f64>,
 }
 
+impl Verdict {
+    /// Another finding says it already.
+    #[must_use]
+    pub fn explained_by(id: &str) -> Verdict {
+        Verdict::NotFound(vec![said("findings", &format!("explained by {id}"), None, Quantity::Number)])
+    }
+}
+
 impl<'a> Case<'a> {
     /// The rule's threshold of this name.
     ///

@@ -57,17 +57,21 @@ fn words(line: &str) -> Vec<String> {
     .collect()
 }
 
+fn must_be_taken(line: &str, place: &str) {
+    if let Err(error) = Cli::try_parse_from(words(line))
+        && error.use_stderr()
+    {
+        panic!("{place}: {line}\n{error}");
+    }
+}
+
 #[test]
 fn every_command_in_the_documents_is_one_that_this_binary_takes() {
     let mut seen = 0;
     for path in documents() {
         for line in commands(&fs::read_to_string(&path).unwrap()) {
             seen += 1;
-            if let Err(error) = Cli::try_parse_from(words(&line))
-                && error.use_stderr()
-            {
-                panic!("{}: {line}\n{error}", path.display());
-            }
+            must_be_taken(&line, &path.display().to_string());
         }
     }
     assert!(seen > 60, "only {seen} commands were found");
@@ -87,11 +91,7 @@ fn every_example_in_the_help_fits_a_terminal_and_is_taken() {
         assert_eq!(long, Vec::<&str>::new(), "a terminal of 80 columns breaks these");
         for line in commands(&format!("```\n{help}\n```")) {
             seen += 1;
-            if let Err(error) = Cli::try_parse_from(words(&line))
-                && error.use_stderr()
-            {
-                panic!("{line}\n{error}");
-            }
+            must_be_taken(&line, "the help");
         }
     }
     assert!(seen > 40, "only {seen} examples were found");

@@ -2,6 +2,7 @@
 //! MGLRU, two nodes. `make test-guard` runs it in guests and writes `bench/long/guard-guests.json`; a normal run boots none, and holds
 //! the committed result against what is claimed. A processor is emulated there: what the kernel counts is told, no time.
 
+use super::committed;
 use pagewise_testkit::requires;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+const RESULT: &str = "guard-guests.json";
 
 /// What is counted in one arm of a case: name to the sum of its turns.
 type Counts = BTreeMap<String, u64>;
@@ -30,10 +33,6 @@ const MACHINES: [(&str, &str, u32); 3] =
 
 /// In the guest: each case without and with a guard, with a stream of one process over a file larger than the room it has.
 const SCRIPT: &str = include_str!("guard_guests.sh");
-
-fn committed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/long/guard-guests.json")
-}
 
 fn page_file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/guard-guests.md")
@@ -91,11 +90,9 @@ fn the_guard_is_tried_in_guests() {
         releases.insert(name.to_owned(), release);
         machines.insert(name.to_owned(), cases);
     }
-    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    let date = committed::today();
     let found = Found { schema: "pagewise.guard-guests/1".to_owned(), date, releases, machines };
-    if std::env::var_os("PAGEWISE_RECORD_DIR").is_some() {
-        fs::write(committed(), serde_json::to_string_pretty(&found).unwrap() + "\n").expect("a result");
-    }
+    committed::write(RESULT, &found);
     holds(&found);
 }
 
@@ -132,12 +129,12 @@ fn holds(found: &Found) {
 
 #[test]
 fn the_committed_result_is_of_a_guard_that_spares_reclaim_in_guests() {
-    holds(&serde_json::from_slice(&fs::read(committed()).expect("make test-guard writes it")).unwrap());
+    holds(&committed::read(RESULT, "test-guard"));
 }
 
 #[test]
 fn the_page_of_guards_in_guests_in_the_reference_shows_the_committed_result() {
-    let found: Found = serde_json::from_slice(&fs::read(committed()).expect("make test-guard writes it")).unwrap();
+    let found: Found = committed::read(RESULT, "test-guard");
     let text = page(&found);
     if std::env::var_os("PAGEWISE_BLESS").is_some() {
         fs::write(page_file(), &text).unwrap();

@@ -1,13 +1,16 @@
 //! What works on which kernel: every verb that reads or changes a host, tried inside guests. `make test-kernels` runs it on all
 //! kernels and writes `bench/long/kernels.json`; the page in the reference shows that file. A normal run boots none: the tests of the lab do.
 
+use super::committed;
 use pagewise_testkit::requires;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+const RESULT: &str = "kernels.json";
 
 /// A kernel of each of Debian's releases.
 const KERNELS: [&str; 4] = ["debian:5.10", "debian:6.1", "debian:6.12", "debian:7.2"];
@@ -47,10 +50,6 @@ struct Found {
     kernels: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-fn committed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/long/kernels.json")
-}
-
 /// Tries every step and says on a line each what came of it.
 fn script(program: &str) -> String {
     let mut text = format!(
@@ -74,7 +73,7 @@ fn every_kernel_of_the_table_is_tried() {
     requires!(root, qemu, ext4_tools, pip);
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let before = fs::read(committed()).ok().and_then(|bytes| serde_json::from_slice::<Found>(&bytes).ok());
+    let before = fs::read(committed::file(RESULT)).ok().and_then(|bytes| serde_json::from_slice::<Found>(&bytes).ok());
     let (mut releases, mut kernels) = before.map(|before| (before.releases, before.kernels)).unwrap_or_default();
     for kernel in KERNELS.into_iter().filter(|kernel| asked == "all" || asked.split(',').any(|one| one == *kernel)) {
         let disk = folder.path().join("disk.raw");
@@ -100,16 +99,13 @@ fn every_kernel_of_the_table_is_tried() {
         releases.insert(kernel.to_owned(), release);
         kernels.insert(kernel.to_owned(), steps);
     }
-    if std::env::var_os("PAGEWISE_RECORD_DIR").is_some() {
-        let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
-        let found = Found { schema: "pagewise.kernels-tried/1".to_owned(), date, releases, kernels };
-        fs::write(committed(), serde_json::to_string_pretty(&found).unwrap() + "\n").expect("a result");
-    }
+    let found = Found { schema: "pagewise.kernels-tried/1".to_owned(), date: committed::today(), releases, kernels };
+    committed::write(RESULT, &found);
 }
 
 #[test]
 fn the_page_of_kernels_in_the_reference_shows_the_committed_result() {
-    let found: Found = serde_json::from_slice(&fs::read(committed()).expect("make test-kernels writes it")).unwrap();
+    let found: Found = committed::read(RESULT, "test-kernels");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/kernels.md");
     let text = page(&found);
     if std::env::var_os("PAGEWISE_BLESS").is_some() {

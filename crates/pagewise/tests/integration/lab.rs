@@ -1,6 +1,7 @@
 //! `lab` as a user sees it: kernels named and brought, a guest that passes on what its command says, guests that panic or are
 //! killed, and a trial whose points run in guests. Real kernels under QEMU.
 
+use super::committed;
 use pagewise_core::experiment::point::{Outcome, Point};
 use pagewise_host::store::bundle::Bundle;
 use pagewise_testkit::requires;
@@ -19,6 +20,13 @@ fn cache() -> PathBuf {
 fn pagewise(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagewise"));
     command.args(arguments).env("PAGEWISE_CACHE_DIR", cache()).stdin(Stdio::null());
+    command
+}
+
+/// With its change journal in this folder, too.
+fn in_folder(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = pagewise(arguments);
+    command.current_dir(folder).env("PAGEWISE_STATE_DIR", folder.join("state"));
     command
 }
 
@@ -253,11 +261,7 @@ fn points_run_in_guests_and_a_kill_costs_none_of_them() {
     requires!(root, qemu, ext4_tools, pip);
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("plan.toml"), PLAN).expect("a plan");
-    let trial = |arguments: &[&str]| {
-        let mut command = pagewise(arguments);
-        command.current_dir(folder.path()).env("PAGEWISE_STATE_DIR", folder.path().join("state"));
-        command
-    };
+    let trial = |arguments: &[&str]| in_folder(folder.path(), arguments);
     let before = fs::read_to_string("/proc/sys/vm/swappiness").unwrap();
     let mut run = trial(&["trial", "run", "plan.toml"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let bundle = folder.path().join("in-guests.trial");
@@ -327,9 +331,7 @@ b = "new"
 primary = true
 "#;
 
-fn kills() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/long/lab-kills.json")
-}
+const KILLS_RESULT: &str = "lab-kills.json";
 
 /// A kill of the program at any moment of a guest's life, from its room to its last line; every fifth is one of the guest alone.
 #[test]
@@ -346,8 +348,7 @@ fn a_trial_of_three_kernels_survives_fifty_kills() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("plan.toml"), OF_THREE_KERNELS).expect("a plan");
     let trial = |arguments: &[&str]| {
-        let mut command = pagewise(arguments);
-        command.current_dir(folder.path()).env("PAGEWISE_STATE_DIR", folder.path().join("state"));
+        let mut command = in_folder(folder.path(), arguments);
         command.stdout(Stdio::null());
         command
     };
@@ -419,7 +420,7 @@ fn a_trial_of_three_kernels_survives_fifty_kills() {
     assert_eq!(before.map(rooms_of), Some(0), "seed {seed}: rooms of the dead");
     let found = Killed {
         schema: "pagewise.lab-kills/1".to_owned(),
-        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        date: committed::today(),
         seed,
         kills_of_the_program: of_program,
         kills_of_a_guest: of_guest,
@@ -427,14 +428,12 @@ fn a_trial_of_three_kernels_survives_fifty_kills() {
         invalid_attempts: invalid,
         seconds: started.elapsed().as_secs(),
     };
-    if std::env::var_os("PAGEWISE_RECORD_DIR").is_some() {
-        fs::write(kills(), serde_json::to_string_pretty(&found).unwrap() + "\n").expect("a result");
-    }
+    committed::write(KILLS_RESULT, &found);
 }
 
 #[test]
 fn the_committed_result_is_of_fifty_kills_that_lost_and_doubled_nothing() {
-    let found: Killed = serde_json::from_slice(&fs::read(kills()).expect("make test-kills writes it")).unwrap();
+    let found: Killed = committed::read(KILLS_RESULT, "test-kills");
     assert_eq!(found.kills_of_the_program + found.kills_of_a_guest, KILLS);
     assert_eq!(found.runs.values().copied().collect::<Vec<u32>>(), [8, 8, 8], "{:?}", found.runs);
 }

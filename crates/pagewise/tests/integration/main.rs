@@ -2,6 +2,7 @@
 
 mod analyze;
 mod changes;
+mod committed;
 mod diagnose;
 mod doctor;
 mod findings_words;

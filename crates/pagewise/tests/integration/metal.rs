@@ -2,12 +2,14 @@
 //! `make test-metal` runs it and writes `bench/long/metal.json`; a normal run boots none, and holds the committed result against what is
 //! claimed.
 
+use super::committed;
 use pagewise_testkit::requires;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
+
+const RESULT: &str = "metal.json";
 
 /// What came of it.
 #[derive(Serialize, Deserialize)]
@@ -138,10 +140,6 @@ if [ $phase = broken ]; then
 fi
 "#;
 
-fn committed() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/long/metal.json")
-}
-
 fn pagewise(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagewise"));
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lab-cache");
@@ -182,7 +180,7 @@ fn a_trial_boots_its_host_by_itself_and_ends_with_every_run_once() {
     let said = out.lines().find_map(|line| line.strip_prefix("BROKEN ")).expect("a status of the broken kernel's");
     let found = Found {
         schema: "pagewise.metal/1".to_owned(),
-        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        date: committed::today(),
         machine: "QEMU, 1 processor, 1 GiB, Debian bookworm, GRUB 2.06, systemd 252".to_owned(),
         home: boots[0].1.clone(),
         runs_done: number("done"),
@@ -192,15 +190,13 @@ fn a_trial_boots_its_host_by_itself_and_ends_with_every_run_once() {
         of_the_broken_kernel: said.split_whitespace().collect::<Vec<_>>().join(" "),
         seconds: started.elapsed().as_secs(),
     };
-    if std::env::var_os("PAGEWISE_RECORD_DIR").is_some() {
-        fs::write(committed(), serde_json::to_string_pretty(&found).unwrap() + "\n").expect("a result");
-    }
+    committed::write(RESULT, &found);
     holds(&found);
 }
 
 #[test]
 fn the_committed_result_is_of_a_trial_that_booted_its_host() {
-    holds(&serde_json::from_slice(&fs::read(committed()).expect("make test-metal writes it")).unwrap());
+    holds(&committed::read(RESULT, "test-metal"));
 }
 
 fn holds(found: &Found) {

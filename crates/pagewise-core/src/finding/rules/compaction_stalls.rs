@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     if case.found.contains(&"compaction-storm") {
-        return Verdict::NotFound(vec![said("findings", "explained by compaction-storm", None, Number)]);
+        return Verdict::explained_by("compaction-storm");
     }
     let often = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
     let symptom = case.lasting(&[&often]);

@@ -42,73 +42,73 @@ pub(super) const RULE: Rule = Rule {
 
 /// What keeps page faults from waiting for compaction.
 pub(super) const CHANGES: &[Step] = &[
-        Step::set(
-            "thp.defrag",
-            To::First(&["defer+madvise", "madvise"]),
-            "programs that have huge pages without asking for them no longer wait for one; those that ask by madvise (a JVM \
-             with UseTransparentHugePages, TCMalloc, Go, numpy) wait as before: for them, take the next step",
-        )
+    Step::set(
+        "thp.defrag",
+        To::First(&["defer+madvise", "madvise"]),
+        "programs that have huge pages without asking for them no longer wait for one; those that ask by madvise (a JVM \
+         with UseTransparentHugePages, TCMalloc, Go, numpy) wait as before: for them, take the next step",
+    )
+    .from(&["always"])
+    .when("where memory that nobody asked huge pages for waits", |look, hits| helped(look, hits).others),
+    Step::set(
+        "thp.defrag",
+        To::First(&["defer"]),
+        "no page fault waits for a huge page, whoever asked; kcompactd makes them later",
+    )
+    .when("where page faults wait by it", by_defrag),
+    Step::set(
+        "thp.defrag",
+        To::First(&["never"]),
+        "a page fault takes a huge page only if one is free, whoever asked",
+    )
+    .when("where page faults wait by it", by_defrag),
+    job_thp::NEVER.when("from 4.13, where faults on anonymous memory wait", |look, hits| {
+        let helped = helped(look, hits);
+        (helped.asked || helped.others) && holds_against_madvise(look)
+    }),
+    job_thp::NEVER_BEFORE_4_13
+        .when("before 4.13, where memory that nobody asked huge pages for waits", |look, hits| {
+            helped(look, hits).others && !holds_against_madvise(look)
+        }),
+    Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask by madvise get huge pages")
         .from(&["always"])
-        .when("where memory that nobody asked huge pages for waits", |look, hits| helped(look, hits).others),
-        Step::set(
-            "thp.defrag",
-            To::First(&["defer"]),
-            "no page fault waits for a huge page, whoever asked; kcompactd makes them later",
-        )
-        .when("where page faults wait by it", by_defrag),
-        Step::set(
-            "thp.defrag",
-            To::First(&["never"]),
-            "a page fault takes a huge page only if one is free, whoever asked",
-        )
-        .when("where page faults wait by it", by_defrag),
-        job_thp::NEVER.when("from 4.13, where faults on anonymous memory wait", |look, hits| {
-            let helped = helped(look, hits);
-            (helped.asked || helped.others) && holds_against_madvise(look)
-        }),
-        job_thp::NEVER_BEFORE_4_13
-            .when("before 4.13, where memory that nobody asked huge pages for waits", |look, hits| {
-                helped(look, hits).others && !holds_against_madvise(look)
-            }),
-        Step::set("thp.enabled", To::First(&["madvise"]), "only programs that ask by madvise get huge pages")
-            .from(&["always"])
-            .after_restart()
-            .when("where memory that nobody asked huge pages for waits, and some size follows thp.enabled", |look, hits| {
-                helped(look, hits).others && follows_global(look)
-            }),
-        Step::set(
-            "thp.enabled",
-            To::First(&["never"]),
-            "no huge pages at all, but of sizes with a switch of their own",
-        )
         .after_restart()
-        .when("where anonymous memory waits, and some size follows thp.enabled", |look, hits| {
-            let helped = helped(look, hits);
-            (helped.asked || helped.others) && follows_global(look)
+        .when("where memory that nobody asked huge pages for waits, and some size follows thp.enabled", |look, hits| {
+            helped(look, hits).others && follows_global(look)
         }),
-        Step::set("thp.shmem_enabled", To::First(&["never"]), "shared memory gets no huge pages")
-            .from(&["always", "within_size", "advise", "force"])
-            .after_restart()
-            .when("where shared memory waits", |look, hits| helped(look, hits).shared),
-        Step::advice(
-            "the settings were changed since, and as they are now no page fault waits for a huge page: record again to see \
-             whether it is gone",
-        )
-        .when("where page faults waited and wait no longer", |look, hits| {
-            !is_for_other_orders(look, hits) && waited(look, hits).any() && !helped(look, hits).any()
-        }),
-        Step::advice(
-            "see who compacts before changing anything: under these settings no page fault waits for a huge page, so it is \
-             khugepaged, a program that calls MADV_COLLAPSE, or large allocations of drivers and the network (the order of \
-             the stalls and the callers in the stacks tell which)",
-        )
-        .when("where no page fault waited", |look, hits| !is_for_other_orders(look, hits) && !waited(look, hits).any()),
-        Step::advice(
-            "see who asks for blocks of that size before changing anything (drivers, the network, stacks of threads): \
-             settings of huge pages do not touch them",
-        )
-        .when("where most of the time went to sizes that no huge page has", is_for_other_orders),
-    ];
+    Step::set(
+        "thp.enabled",
+        To::First(&["never"]),
+        "no huge pages at all, but of sizes with a switch of their own",
+    )
+    .after_restart()
+    .when("where anonymous memory waits, and some size follows thp.enabled", |look, hits| {
+        let helped = helped(look, hits);
+        (helped.asked || helped.others) && follows_global(look)
+    }),
+    Step::set("thp.shmem_enabled", To::First(&["never"]), "shared memory gets no huge pages")
+        .from(&["always", "within_size", "advise", "force"])
+        .after_restart()
+        .when("where shared memory waits", |look, hits| helped(look, hits).shared),
+    Step::advice(
+        "the settings were changed since, and as they are now no page fault waits for a huge page: record again to see \
+         whether it is gone",
+    )
+    .when("where page faults waited and wait no longer", |look, hits| {
+        !is_for_other_orders(look, hits) && waited(look, hits).any() && !helped(look, hits).any()
+    }),
+    Step::advice(
+        "see who compacts before changing anything: under these settings no page fault waits for a huge page, so it is \
+         khugepaged, a program that calls MADV_COLLAPSE, or large allocations of drivers and the network (the order of \
+         the stalls and the callers in the stacks tell which)",
+    )
+    .when("where no page fault waited", |look, hits| !is_for_other_orders(look, hits) && !waited(look, hits).any()),
+    Step::advice(
+        "see who asks for blocks of that size before changing anything (drivers, the network, stacks of threads): \
+         settings of huge pages do not touch them",
+    )
+    .when("where most of the time went to sizes that no huge page has", is_for_other_orders),
+];
 
 /// What speaks against it.
 pub(super) const WATCH_OUT: &[&str] = &[

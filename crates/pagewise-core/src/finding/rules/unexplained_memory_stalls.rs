@@ -73,7 +73,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hits = symptom.hits.clone();
     symptom.evidence.push(full.evidence(&hits, windows));
     if let Some(id) = case.found.iter().find(|id| EXPLAIN.contains(id)).filter(|_| symptom.answer != Answer::No) {
-        return Verdict::NotFound(vec![said("findings", &format!("explained by {id}"), None, Number)]);
+        return Verdict::explained_by(id);
     }
     case.decide(symptom, Vec::new()).found(|draft| {
         case.name(draft, By::MajorFaults);

@@ -82,8 +82,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let symptom = case.lasting(&clauses);
     let explained = case.found.iter().find(|id| EXPLAIN.contains(id));
     if let Some(id) = explained.filter(|_| symptom.answer != Answer::No) {
-        let name = format!("explained by {id}");
-        return Verdict::NotFound(vec![said("findings", &name, None, Number)]);
+        return Verdict::explained_by(id);
     }
     if let Some(files) = copies(case, &symptom.hits).filter(|_| symptom.answer == Answer::Yes) {
         return Verdict::NotFound(vec![files]);
