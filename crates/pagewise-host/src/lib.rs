@@ -7,6 +7,8 @@
 
 pub mod sys;
 
+mod clock;
+
 pub mod progress;
 
 pub mod root;

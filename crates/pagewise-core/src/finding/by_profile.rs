@@ -9,7 +9,7 @@ use super::answer::Answer;
 use super::case::{Case, Draft, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
 use super::families::{Family, ProfileSeen};
-use super::look::Hits;
+use super::look::{Hits, Missing};
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
 
@@ -23,6 +23,8 @@ struct Named {
     within: &'static [Family],
     /// From which part of the samples on. Ours: twice what the rule asks for beside other evidence, where that is little.
     least: f64,
+    /// Title and meaning in place of the rule's.
+    other: Option<(&'static str, &'static str)>,
 }
 
 impl Named {
@@ -38,38 +40,85 @@ impl Named {
 }
 
 const NAMED: &[Named] = &[
-    Named { rule: "compaction-storm", family: Family::Compaction, not: rules::NOT_A_STORM, within: &[], least: 0.10 },
-    Named { rule: "thp-fault-cost", family: Family::HugeZero, not: &[Family::Khugepaged], within: &[], least: 0.10 },
-    Named { rule: "khugepaged-burn", family: Family::Khugepaged, not: &[], within: &[], least: 0.10 },
-    Named { rule: "kswapd-saturation", family: Family::Kswapd, not: &[], within: &[], least: 0.10 },
+    Named {
+        rule: "compaction-storm",
+        family: Family::Compaction,
+        not: rules::NOT_A_STORM,
+        within: &[],
+        least: 0.10,
+        other: None,
+    },
+    Named {
+        rule: "thp-fault-cost",
+        family: Family::HugeZero,
+        not: &[Family::Khugepaged],
+        within: &[],
+        least: 0.10,
+        other: None,
+    },
+    Named { rule: "khugepaged-burn", family: Family::Khugepaged, not: &[], within: &[], least: 0.10, other: None },
+    Named { rule: "kswapd-saturation", family: Family::Kswapd, not: &[], within: &[], least: 0.10, other: None },
     Named {
         rule: "direct-reclaim-stalls",
         family: Family::Reclaim,
         not: &[Family::Kswapd, Family::CgroupReclaim, Family::SlabShrink],
         within: &[],
         least: 0.10,
+        other: None,
     },
-    Named { rule: "memcg-limit-thrash", family: Family::CgroupReclaim, not: &[], within: &[], least: 0.10 },
-    Named { rule: "swap-thrash", family: Family::Swap, not: &[Family::Kswapd], within: &[], least: 0.05 },
-    Named { rule: "dirty-throttling", family: Family::DirtyBalance, not: &[], within: &[], least: 0.05 },
-    Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10 },
-    Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05 },
-    Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10 },
-    Named { rule: "dying-cgroups", family: Family::CgroupWalk, not: &[Family::Reclaim], within: &[], least: 0.10 },
-    Named { rule: "fault-churn", family: Family::Churn, not: rules::NOT_CHURN, within: &[], least: 0.20 },
+    Named {
+        rule: "memcg-limit-thrash",
+        family: Family::CgroupReclaim,
+        not: &[],
+        within: &[],
+        least: 0.10,
+        other: None,
+    },
+    Named { rule: "swap-thrash", family: Family::Swap, not: &[Family::Kswapd], within: &[], least: 0.05, other: None },
+    Named { rule: "dirty-throttling", family: Family::DirtyBalance, not: &[], within: &[], least: 0.05, other: None },
+    Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10, other: None },
+    Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05, other: None },
+    Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10, other: None },
+    Named {
+        rule: "dying-cgroups",
+        family: Family::CgroupWalk,
+        not: &[Family::Reclaim],
+        within: &[],
+        least: 0.10,
+        other: None,
+    },
+    Named { rule: "fault-churn", family: Family::Churn, not: rules::NOT_CHURN, within: &[], least: 0.20, other: None },
     Named {
         rule: "tlb-shootdowns",
         family: Family::Shootdown,
         not: &[Family::Reclaim, Family::Compaction, Family::Khugepaged],
         within: &[],
         least: 0.10,
+        other: None,
     },
     Named {
         rule: "mmap-lock-contention",
         family: Family::MmapLock,
         not: &[Family::Khugepaged, Family::SlabShrink],
-        within: &[Family::Memory, Family::ChangeMap],
+        within: rules::OF_MEMORY,
         least: 0.10,
+        other: None,
+    },
+    Named {
+        rule: "mmap-lock-contention",
+        family: Family::ReverseMap,
+        not: rules::NOT_OF_LISTS,
+        within: &[],
+        least: 0.10,
+        other: Some(rules::LISTS),
+    },
+    Named {
+        rule: "fork-cow-thp",
+        family: Family::ForkCopy,
+        not: &[],
+        within: &[],
+        least: 0.10,
+        other: Some(rules::TABLES),
     },
     Named {
         rule: "fork-cow-thp",
@@ -77,6 +126,7 @@ const NAMED: &[Named] = &[
         not: &[Family::Reclaim, Family::Khugepaged, Family::Compaction],
         within: &[],
         least: 0.05,
+        other: None,
     },
 ];
 
@@ -89,37 +139,46 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let denies = evidence.iter().any(|line| line.holds == Some(false) && !line.source.starts_with("stacks"));
     // A look of our own that was too short can be made longer; nobody can do that to a listing.
     let can_wait = needs_seconds.is_some() && !case.look.is_import;
-    let named = NAMED.iter().find(|named| named.rule == case.rule.id).filter(|_| !denies && !can_wait);
-    let Some(named) = named else { return verdict };
+    let named = NAMED.iter().filter(|named| named.rule == case.rule.id && !denies && !can_wait);
+    let drafts = named.filter_map(|named| draft(named, case, evidence, missing));
+    let share = |(share, _): &(f64, Draft)| *share;
+    let largest = drafts.max_by(|a, b| share(a).total_cmp(&share(b)));
+    largest.map_or(verdict.clone(), |(_, draft)| Verdict::Found(Box::new(draft)))
+}
+
+/// What a profile names, and its share of the samples.
+fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
     let all = Hits::always(Answer::Yes, case.windows().count);
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
     let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);
     let of_listed = of_what_is_listed(case, named, &all).filter(|_| says.answer != Answer::Yes);
-    let Some(share) = says.share.filter(|_| says.answer == Answer::Yes).or(of_listed) else { return verdict };
+    let share = says.share.filter(|_| says.answer == Answer::Yes).or(of_listed)?;
     let is_of_it = |profile: &ProfileSeen| profile.is_within(named.family, named.within, &all, case.windows());
     if !named.within.is_empty() && !case.look.profile.as_ref().is_some_and(is_of_it) {
-        return verdict;
+        return None;
     }
     // What the rule had seen of the same is there already.
     let is_new = |line: &&Evidence| line.value.is_some() && says.evidence.iter().all(|seen| seen.source != line.source);
     let mut shown = says.evidence.clone();
     shown.extend(evidence.iter().filter(is_new).cloned());
-    Verdict::Found(Box::new(Draft {
+    let draft = Draft {
         summary: format!(
             "{} of {} samples were in {}. A profile says where CPUs were, and neither for how long nor why.",
             words::percent(share),
             if of_listed.is_some() { "the listed" } else { "all" },
             named.family.words()
         ),
+        other: named.other,
         at_least: (share >= SEVERE && of_listed.is_none()).then_some(Severity::Medium),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stacks],
         hits: all,
         who: says.who,
         evidence: shown,
-        missing: missing.clone(),
+        missing: missing.to_vec(),
         ..Draft::default()
-    }))
+    };
+    Some((share, draft))
 }
 
 /// Where most of a profile is not listed (the first lines of every process, say): the part of what is, where that is nearly all of it.

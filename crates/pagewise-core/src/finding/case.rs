@@ -514,6 +514,34 @@ impl<'a> Case<'a> {
         holds.then(|| self.decide(symptom, Vec::new()).found(draft))
     }
 
+    /// What the kernel counted since the host started, held against thresholds: all there is where a listing is one reading. That it
+    /// holds says that it was so, and not when, nor that it is so now. `None`: it is not known, or does not hold.
+    #[must_use]
+    pub fn since_boot<const N: usize>(
+        &self,
+        source: &str,
+        values: [(&'static str, Option<f64>); N],
+        summary: impl FnOnce([f64; N]) -> String,
+    ) -> Option<Verdict> {
+        let mut known = [0.0; N];
+        let mut symptom = self.lasting_hits(Hits::always(Answer::Yes, self.windows().count));
+        for (place, (name, value)) in known.iter_mut().zip(values) {
+            let (answer, line) = self.whole(name, source, value);
+            *place = value.filter(|_| answer == Answer::Yes)?;
+            symptom.evidence.push(line);
+        }
+        symptom.hits.missing.push(Missing {
+            what: "when it was".to_owned(),
+            why: "one reading says what was counted since the host started: a second one, a minute later, would tell"
+                .to_owned(),
+        });
+        Some(self.decide(symptom, Vec::new()).found(|draft| {
+            draft.confidence = Some(Confidence::Low);
+            draft.at_least = Some(Severity::Medium);
+            draft.summary = format!("Since the host started {}. One reading does not say when.", summary(known));
+        }))
+    }
+
     /// A symptom that lasts and a mechanism that some kind of evidence shows.
     ///
     /// Without any mechanism the symptom is the thing itself, and counters are what shows it. Counters let infer where time
@@ -628,8 +656,9 @@ impl Says {
         Says { tier, answer: Answer::Yes, evidence: Vec::new(), missing: Vec::new(), who: Vec::new(), share: None }
     }
 
-    /// Nobody looked.
-    fn silent(tier: Tier, what: &str, why: &str) -> Says {
+    /// Nobody looked, or what was seen decides nothing.
+    #[must_use]
+    pub fn silent(tier: Tier, what: &str, why: &str) -> Says {
         let missing = Missing { what: what.to_owned(), why: why.to_owned() };
         Says { answer: Answer::Unknown, missing: vec![missing], ..Says::nothing(tier) }
     }

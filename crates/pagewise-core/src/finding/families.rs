@@ -44,7 +44,7 @@ pub struct ProfileSeen {
     /// When nobody looked, or not all was seen.
     gaps: Vec<Gap>,
     /// By stack: the families of its frames.
-    families: Vec<u32>,
+    families: Vec<u64>,
     /// By stack: whether its innermost frame runs in the kernel.
     in_kernel: Vec<bool>,
     /// By stack: whether its innermost frame is where a CPU waits for something to do.
@@ -63,7 +63,7 @@ struct WithCallees {
     function: String,
     /// Of all samples, 0 to 1.
     share: f64,
-    bits: u32,
+    bits: u64,
 }
 
 /// `hundredths of a percent, function, command` in each line: what an import keeps of a report's column of callees.
@@ -76,6 +76,23 @@ fn with_callees(text: &str, is_clock: bool) -> Vec<WithCallees> {
         Some(WithCallees { function, share, bits })
     };
     text.lines().filter_map(one).collect()
+}
+
+/// Mutexes and semaphores share the queue of those that spin for them (`osq_lock`). Without callers, it is of whichever lock's owner is
+/// watched by the first in it, and that has to be one of them only.
+fn is_queue_of_semaphore(profile: &Profile) -> bool {
+    /// Less is one of many locks. Ours.
+    const LEAST: f64 = 0.01;
+    let of = |name: &str| {
+        let is_it = |sample: &&StackSample| {
+            let frame = profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
+            let frame = frame.and_then(|frame| profile.stacks.frames().get(frame));
+            frame.is_some_and(|frame| frame.is_kernel() && frame.name == name)
+        };
+        profile.samples.iter().filter(is_it).fold(0u64, |sum, sample| sum.saturating_add(sample.count))
+    };
+    let least = (LEAST * samples_in_all(profile) as f64).max(1.0);
+    of("rwsem_spin_on_owner") as f64 >= least && of("mutex_spin_on_owner") == 0
 }
 
 fn samples_in_all(profile: &Profile) -> u64 {
@@ -98,7 +115,7 @@ impl ProfileSeen {
     pub fn of(profile: Profile, gaps: &[Gap], callees: Option<&str>) -> ProfileSeen {
         let is_clock = profile.event != Some(SamplingEvent::Cycles);
         let frames = profile.stacks.frames();
-        let of_frame: Vec<u32> =
+        let of_frame: Vec<u64> =
             frames.iter().map(|frame| if frame.is_kernel() { families_of(&frame.name, is_clock) } else { 0 }).collect();
         let count = profile.stacks.len();
         let (mut families, mut in_kernel) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -116,6 +133,14 @@ impl ProfileSeen {
         let has_caller =
             |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
         let is_flat = !profile.samples.iter().any(has_caller);
+        if is_flat && is_queue_of_semaphore(&profile) {
+            for (id, bits) in families.iter_mut().enumerate() {
+                let node = profile.stacks.node(crate::recording::StackId(id as u32));
+                let frame = node.and_then(|(_, frame)| frames.get(frame as usize));
+                let is_queue = frame.is_some_and(|frame| frame.is_kernel() && frame.name == "osq_lock");
+                *bits |= if is_queue { Family::MmapLock.bit() } else { 0 };
+            }
+        }
         let callees = callees.map(|text| with_callees(text, is_clock)).unwrap_or_default();
         let not_listed = not_listed(&profile);
         ProfileSeen { profile, gaps: gaps_of(SOURCE, gaps), families, in_kernel, idle, is_flat, callees, not_listed }
@@ -209,7 +234,7 @@ impl ProfileSeen {
     }
 
     /// By its functions, and by the name of the thread where that is one of the kernel's own.
-    fn bits(&self, sample: &StackSample) -> u32 {
+    fn bits(&self, sample: &StackSample) -> u64 {
         let known = self.families.get(sample.stack.0 as usize).copied().unwrap_or(0);
         if self.is_kernel(sample) { known | families_of_thread(&sample.comm) } else { known }
     }

@@ -105,6 +105,10 @@ pub struct Look {
     folded: Vec<Folded>,
     /// What each quantity of the catalogue is made of: positions among those.
     parts: HashMap<&'static str, Vec<Part>>,
+    /// Counters of a listing that were read once: they give no rate, and tell what was since the host started.
+    read_once: Vec<Folded>,
+    /// What each quantity is made of, among those.
+    parts_read_once: HashMap<&'static str, Vec<Part>>,
 }
 
 impl Look {
@@ -121,7 +125,7 @@ impl Look {
         for block in recorded.blocks() {
             folding.add(&block?);
         }
-        let seen = folding.finish();
+        let mut seen = folding.finish();
         let words = |key: &str| recorded.about(key).map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let allowed = |tunable: &str| words(&format!("allowed.{tunable}"));
         let callees = recorded.about(CALLEES);
@@ -131,6 +135,10 @@ impl Look {
         let profile = profile.map(|profile| ProfileSeen::of(profile, recorded.gaps(), callees));
         let kernel = words("kernel");
         let is_ancient = profile.as_ref().is_some_and(ProfileSeen::is_before_2_6_33);
+        // Text of the kernel's own files has the kernel's names, and a profile has no series at all.
+        let is_import = seen.is_import || words("import.files").is_some();
+        let (read_once, folded): (Vec<Folded>, Vec<Folded>) =
+            std::mem::take(&mut seen.folded).into_iter().partition(|folded| is_import && folded.since_boot().is_some());
         let settings = Settings::of(recorded.settings()?, kernel.as_deref(), is_ancient, allowed);
         Ok(Look {
             windows: seen.windows,
@@ -141,16 +149,17 @@ impl Look {
             kernel,
             page_size: known(number("page_size")).unwrap_or(4096.0),
             hz,
-            // Text of the kernel's own files has the kernel's names, and a profile has no series at all.
-            is_import: seen.is_import || words("import.files").is_some(),
+            is_import,
             tools: words("import.files").map(|files| tools(&files)).unwrap_or_default(),
             settings,
             listed_samples: number("import.samples").filter(|samples| *samples >= 1.0).map(|samples| samples as u64),
             profile,
             stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),
             processes: recorded.walks()?.map(ProcessesSeen::of),
-            parts: parts(&seen.folded),
-            folded: seen.folded,
+            parts: parts(&folded),
+            folded,
+            parts_read_once: parts(&read_once),
+            read_once,
         })
     }
 
@@ -211,6 +220,13 @@ impl Look {
     #[must_use]
     pub fn growth(&self, signal: &Quantity) -> Option<f64> {
         self.added(signal, Folded::growth)
+    }
+
+    /// What the kernel counted since the host started, where a single reading of its own files is all there is.
+    #[must_use]
+    pub fn since_boot(&self, signal: &Quantity) -> Option<f64> {
+        let parts = self.parts_read_once.get(signal.id)?;
+        parts.iter().map(|part| Some(self.read_once[part.at].since_boot()? * part.weight)).sum()
     }
 
     /// The growth of each series of a labelled signal.

@@ -26,7 +26,11 @@ const LEAST_MIB: f64 = 200.0;
 
 pub(super) fn recognises(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    headings(&words).is_some() || is_corrected(&words) || is_row(&words)
+    let of_meminfo: Option<Vec<&str>> = words.iter().map(|word| word.strip_suffix(':')).collect();
+    headings(&words).is_some()
+        || of_meminfo.as_deref().and_then(headings).is_some()
+        || is_corrected(&words)
+        || is_row(&words)
 }
 
 /// `total used free shared buffers cached`.
@@ -200,6 +204,13 @@ impl Parser for Free {
         if let Some(headings) = headings(&words) {
             self.headings = headings.into_iter().map(str::to_owned).collect();
             self.unit = None;
+            return Ok(());
+        }
+        // The head of /proc/meminfo up to 2.6 is such a table in bytes, with a colon behind each heading.
+        let without_colons: Option<Vec<&str>> = words.iter().map(|word| word.strip_suffix(':')).collect();
+        if let Some(headings) = without_colons.as_deref().and_then(headings) {
+            self.headings = headings.into_iter().map(str::to_owned).collect();
+            self.unit = Some(1.0 / 1024.0);
             return Ok(());
         }
         match words.as_slice() {

@@ -311,7 +311,7 @@ fn functions(text: &str) -> Vec<&str> {
 /// What held a task up, by the functions it was in. `None`: nothing of memory management, or a thread of it at its own work,
 /// which holds up nobody by itself.
 fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
-    let sets: Vec<u32> = names.iter().map(|name| families_of(name, false)).collect();
+    let sets: Vec<u64> = names.iter().map(|name| families_of(name, false)).collect();
     let has = |family: Family, not: Family| sets.iter().any(|set| set & family.bit() != 0 && set & not.bit() == 0);
     let is_in = |family: Family| sets.iter().any(|set| set & family.bit() != 0);
     let is_thread = |names: &[&str]| names.iter().any(|name| comm.starts_with(name));
@@ -336,7 +336,7 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
     }
     // Compressed memory may hold a file system, and swapoff brings all back by hand.
     let is_other = |name: &String| ["zram_", "zs_", "lzo1x_", "unuse_"].iter().any(|begin| name.starts_with(begin));
-    let in_swap = |(set, name): (&u32, &String)| set & Family::Swap.bit() != 0 && !is_other(name);
+    let in_swap = |(set, name): (&u64, &String)| set & Family::Swap.bit() != 0 && !is_other(name);
     (sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")))
         .then_some(StallKind::SwapIn)
 }

@@ -73,7 +73,8 @@ impl Graph {
     pub(super) fn line(&mut self, line: &str, is_open: bool) -> bool {
         let strokes = line.len() - line.trim_start_matches(|c: char| c == '|' || c == '│' || c.is_whitespace()).len();
         let has_strokes = line[..strokes].contains(['|', '│']);
-        let (text, column) = (line[strokes..].trim_end(), line[..strokes].chars().map(width).sum::<usize>());
+        let text = without_edge(line[strokes..].trim_end());
+        let column = line[..strokes].chars().map(width).sum::<usize>();
         if text.is_empty() {
             self.is_going_on |= has_strokes;
             return has_strokes;
@@ -249,6 +250,15 @@ impl Graph {
     }
 }
 
+/// Without what a screen draws at its right edge, such as the bar that shows where it is, however a mail program wrote that.
+fn without_edge(text: &str) -> &str {
+    const WIDEST: usize = 5;
+    match text.rsplit_once("   ") {
+        Some((name, edge)) if edge.chars().count() <= WIDEST && name.contains(char::is_alphabetic) => name.trim_end(),
+        _ => text,
+    }
+}
+
 fn width(c: char) -> usize {
     // perf draws with blanks; a tab comes from a mail program.
     if c == '\t' { 8 } else { 1 }
@@ -351,6 +361,18 @@ mod tests {
         assert_eq!(graph(flat).first().collect::<Vec<_>>(), ["a", "a"]);
         let folded = "20.00% a;b\n10.00% a;c\n";
         assert_eq!(ways(&graph(folded), Reading::Absolute, 4000), pairs(&[("a;b", 50), ("a;c", 25)]));
+    }
+
+    #[test]
+    fn the_right_edge_of_a_screen_is_no_part_of_a_name() {
+        assert_eq!(without_edge("- 99.54% anon_vma_lock          \u{2592}"), "- 99.54% anon_vma_lock");
+        assert_eq!(
+            without_edge("- mutex_lock                   a?(R)"),
+            "- mutex_lock",
+            "as a mail program wrote an arrow"
+        );
+        assert_eq!(without_edge("- mutex_lock                   a??"), "- mutex_lock");
+        assert_eq!(without_edge("- 12.30%   main"), "- 12.30%   main", "a short name behind its share");
     }
 
     #[test]

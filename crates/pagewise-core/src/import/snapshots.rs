@@ -219,7 +219,9 @@ impl Snapshots {
             }
         }
         let (twice, once): (Vec<_>, Vec<_>) = readings.iter().partition(|(_, instants)| instants.len() > 1);
-        let use_totals: BTreeSet<u32> = twice.iter().filter(|_| is_known).map(|(column, _)| **column).collect();
+        // What was read once tells what was since the host started.
+        let used = twice.iter().filter(|_| is_known).chain(&once);
+        let use_totals: BTreeSet<u32> = used.map(|(column, _)| **column).collect();
         self.tell(&once.iter().map(|(column, _)| **column).collect::<Vec<_>>(), false);
         if !is_known {
             self.tell(&twice.iter().map(|(column, _)| **column).collect::<Vec<_>>(), true);
@@ -255,7 +257,7 @@ impl Snapshots {
                 ("no_time", detail)
             } else {
                 let detail = format!(
-                    "{totals} of {source} at one instant say nothing of rates and were left out; a second snapshot would"
+                    "{totals} of {source} at one instant are of all the time since the host started and say nothing of rates; a second snapshot would"
                 );
                 ("one_instant", detail)
             };

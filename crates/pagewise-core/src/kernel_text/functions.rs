@@ -6,7 +6,7 @@
 
 /// A group of kernel functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u32)]
+#[repr(u8)]
 pub enum Family {
     /// Waiting for a lock by spinning.
     LockSpin,
@@ -70,6 +70,10 @@ pub enum Family {
     PageZero,
     /// Going through all control groups.
     CgroupWalk,
+    /// Copying the page tables of a process that forks.
+    ForkCopy,
+    /// Keeping, for each page, the list of who has it mapped: trees and locks that all forks of a process and all that map a file share.
+    ReverseMap,
 }
 
 impl Family {
@@ -106,13 +110,15 @@ impl Family {
             Family::Lifetime => "starting and ending processes",
             Family::Migration => "moving pages",
             Family::FileFault => "page faults on files",
+            Family::ForkCopy => "copying page tables at forks",
+            Family::ReverseMap => "lists of who maps what",
         }
     }
 
     /// Its bit in a set of families.
     #[must_use]
-    pub fn bit(self) -> u32 {
-        1 << (self as u32)
+    pub fn bit(self) -> u64 {
+        1 << (self as u8)
     }
 }
 
@@ -264,6 +270,23 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
         &["do_huge_pmd_wp_page*", "split_huge_p*", "__split_huge_p*", "copy_user_huge_page", "copy_user_large_folio"],
     ),
     (Family::SmallCopy, &["do_wp_page", "wp_page_copy", "do_cow_fault", "copy_user_highpage*"]),
+    // Not `dup_mm`, under which all of a fork's work on memory is: what is copied, whoever asks.
+    (
+        Family::ForkCopy,
+        &[
+            "copy_page_range",
+            "copy_p4d_range",
+            "copy_pud_range",
+            "copy_pmd_range",
+            "copy_pte_range",
+            "copy_one_pte",
+            "copy_present_pte*",
+            "copy_present_page",
+            "copy_nonpresent_pte",
+            "copy_huge_pmd",
+            "copy_hugetlb_page_range",
+        ],
+    ),
     (
         Family::Khugepaged,
         &[
@@ -430,6 +453,23 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "mmap_read_lock*",
             "mmap_write_lock*",
             "lock_mm_and_find_vma",
+        ],
+    ),
+    (
+        Family::ReverseMap,
+        &[
+            "anon_vma_*",
+            "__anon_vma_*",
+            "unlink_anon_vmas",
+            "page_lock_anon_vma*",
+            "folio_lock_anon_vma*",
+            "vma_interval_tree_*",
+            "vma_prio_tree_*",
+            "unlink_file_vma*",
+            "i_mmap_lock_*",
+            "i_mmap_unlock_*",
+            "vma_link_file",
+            "__vma_link_file",
         ],
     ),
     (
@@ -705,7 +745,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// Families a kernel function belongs to. Compilers append `.isra.0` and the like, and arm64 puts `__pi_` before what may run from anywhere.
 #[must_use]
-pub fn families_of(name: &str, is_clock: bool) -> u32 {
+pub fn families_of(name: &str, is_clock: bool) -> u64 {
     let name = name.split('.').next().unwrap_or(name);
     let name = name.strip_prefix("__pi_").unwrap_or(name);
     let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
@@ -715,7 +755,7 @@ pub fn families_of(name: &str, is_clock: bool) -> u32 {
 
 /// Families of a kernel thread by its name: `kswapd0`, `kcompactd1`, `kworker/u8:1+flush-8:0`, `kworker/u8:3-writeback`.
 #[must_use]
-pub fn families_of_thread(comm: &str) -> u32 {
+pub fn families_of_thread(comm: &str) -> u64 {
     let bits = |families: &[Family]| families.iter().fold(0, |bits, family| bits | family.bit());
     let known = THREADS.iter().find(|(start, _)| comm.starts_with(start)).map_or(0, |(_, families)| bits(families));
     let writes = comm.starts_with("kworker") && (comm.contains("flush-") || comm.contains("writeback"));

@@ -6,6 +6,7 @@
 
 use super::kernel;
 use crate::cgroup;
+use crate::clock;
 use crate::progress::Progress;
 use crate::root::Root;
 use crate::source::cpu;
@@ -126,8 +127,7 @@ pub fn measure(root: &Root, effort: &Effort, progress: &dyn Progress) -> Result<
 
 /// CPU time of this process so far.
 fn own_cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+    Duration::from_nanos(clock::process_cpu())
 }
 
 /// A quarter of what is available on the host and left in our cgroup, whichever is less.

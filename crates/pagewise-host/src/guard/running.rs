@@ -9,6 +9,7 @@ use super::of_cgroup::CgroupReading;
 use super::reading::{OfFiles, Reading};
 use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
+use crate::clock;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
@@ -18,7 +19,6 @@ use pagewise_core::guard::paper::Paper;
 use pagewise_core::guard::sample::Sample;
 use pagewise_core::guard::{ControlLaw, Decision, SECOND, Slice};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::thread;
@@ -165,7 +165,7 @@ impl Guards {
         interrupt: &Interrupt,
         tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
     ) -> Guarding {
-        let until = for_at_most.map(|most| now() + most);
+        let until = for_at_most.map(|most| clock::awake() + most);
         // Who cannot be asked guards all the same.
         let board = Board::new().ok();
         let place = |position| board.as_ref().and_then(|board| board.place(position).ok());
@@ -198,9 +198,9 @@ fn alone(
     tell: &(dyn Fn(&DomainName, Told<'_>) + Sync),
 ) -> Result<(DomainName, Done), GuardError> {
     let mut work = AtWork::of(guarded);
-    while !interrupt.is_set() && until.is_none_or(|until| now() < until) {
+    while !interrupt.is_set() && until.is_none_or(|until| clock::awake() < until) {
         work.step(tell)?;
-        sleep(work.due.saturating_sub(now()), interrupt);
+        sleep(work.due.saturating_sub(clock::awake()), interrupt);
     }
     Ok(work.ends(tell))
 }
@@ -246,12 +246,12 @@ impl Cgroups {
         let mut works: Vec<AtWork> = Vec::new();
         let mut ended = VecDeque::new();
         let mut looked_for = 0;
-        while !interrupt.is_set() && until.is_none_or(|until| now() < until) {
-            if now() >= looked_for {
-                looked_for = now() + CGROUPS_LOOKED_FOR;
+        while !interrupt.is_set() && until.is_none_or(|until| clock::awake() < until) {
+            if clock::awake() >= looked_for {
+                looked_for = clock::awake() + CGROUPS_LOOKED_FOR;
                 self.take_on(&mut works, board, tell)?;
             }
-            let at = now();
+            let at = clock::awake();
             let mut place = 0;
             while let Some(work) = works.get_mut(place) {
                 // Its files are gone with it.
@@ -267,7 +267,7 @@ impl Cgroups {
                 }
             }
             let due = works.iter().map(|work| work.due).min().unwrap_or(looked_for).min(looked_for);
-            sleep(due.saturating_sub(now()), interrupt);
+            sleep(due.saturating_sub(clock::awake()), interrupt);
         }
         ended.extend(works.into_iter().map(|work| work.ends(tell)));
         Ok(ended.into())
@@ -407,7 +407,7 @@ impl AtWork {
             AskedLaw::Guard(settings) => Box::new(Law::new(settings)),
             AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_LOOKS_EVERY)),
         };
-        let began = now();
+        let began = clock::awake();
         AtWork { guarded, law, began, due: began, done: Done::default(), since: None, told: None, written: began }
     }
 
@@ -416,16 +416,16 @@ impl AtWork {
     /// # Errors
     /// When the domain cannot be read any more, or the back end is refused for good.
     fn step(&mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<(), GuardError> {
-        let cpu = own_cpu();
+        let cpu = clock::thread_cpu();
         let due = self.due;
-        self.done.latest = self.done.latest.max(now().saturating_sub(due) as f64 / SECOND as f64);
-        let at = now();
+        self.done.latest = self.done.latest.max(clock::awake().saturating_sub(due) as f64 / SECOND as f64);
+        let at = clock::awake();
         match self.look(at, tell)? {
             Decision::Wait(nanoseconds) => self.due = at + nanoseconds,
             Decision::Reclaim(bytes) if self.guarded.back_ends.is_some() => {
                 let slice = self.slice(bytes)?;
                 self.law.made(slice);
-                self.due = now();
+                self.due = clock::awake();
             }
             // Decided, and not done: the kernel does it meanwhile.
             Decision::Reclaim(bytes) => {
@@ -433,8 +433,8 @@ impl AtWork {
                 self.due = at + NOT_DONE;
             }
         }
-        self.done.cpu += (own_cpu() - cpu) as f64 / SECOND as f64;
-        self.done.seconds = (now() - self.began) as f64 / SECOND as f64;
+        self.done.cpu += (clock::thread_cpu() - cpu) as f64 / SECOND as f64;
+        self.done.seconds = (clock::awake() - self.began) as f64 / SECOND as f64;
         Ok(())
     }
 
@@ -472,11 +472,12 @@ impl AtWork {
     fn slice(&mut self, bytes: u64) -> Result<Slice, GuardError> {
         let Guarded { domain, reading, back_ends, .. } = &mut self.guarded;
         let Some(back_ends) = back_ends else { return Ok(Slice { asked: bytes, ..Slice::default() }) };
-        let (before, of_files, began, cpu) = (reading.taken(), back_ends.of_files(), now(), own_cpu());
+        let (before, of_files, began, cpu) =
+            (reading.taken(), back_ends.of_files(), clock::awake(), clock::thread_cpu());
         let granted = back_ends.reclaim(began, bytes);
         let granted =
             granted.map_err(|error| GuardError::Lacks(format!("{domain} refuses to be reclaimed from: {error}")))?;
-        let (took, cpu) = (now() - began, own_cpu() - cpu);
+        let (took, cpu) = (clock::awake() - began, clock::thread_cpu() - cpu);
         reading.read_counters()?;
         let of_files = back_ends.of_files() - of_files;
         let freed = reading.taken().saturating_sub(before) + of_files;
@@ -491,7 +492,7 @@ impl AtWork {
     }
 
     fn ends(mut self, tell: &dyn Fn(&DomainName, Told<'_>)) -> (DomainName, Done) {
-        self.done.seconds = (now() - self.began) as f64 / SECOND as f64;
+        self.done.seconds = (clock::awake() - self.began) as f64 / SECOND as f64;
         tell(&self.guarded.domain, Told::Does(self.law.mode(), self.law.learnt()));
         (self.guarded.domain, self.done)
     }
@@ -509,21 +510,6 @@ fn is_news(before: Mode, now: Mode) -> bool {
         (Mode::Armed | Mode::Reclaiming, Mode::Armed | Mode::Reclaiming) | (Mode::Watching, Mode::Watching) => false,
         _ => true,
     }
-}
-
-/// CLOCK_MONOTONIC in nanoseconds.
-fn now() -> u64 {
-    nanoseconds(ClockId::Monotonic)
-}
-
-/// CPU time of this thread, in nanoseconds.
-fn own_cpu() -> u64 {
-    nanoseconds(ClockId::ThreadCPUTime)
-}
-
-fn nanoseconds(clock: ClockId) -> u64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
 /// Asleep for so long, or until a signal comes.

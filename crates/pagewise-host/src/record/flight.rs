@@ -5,7 +5,8 @@
 //! kernel grants without privilege (Documentation/accounting/psi.rst).
 
 use super::look::{SECOND, Signal};
-use super::{Event, RUN, Shared, clock};
+use super::{Event, RUN, Shared};
+use crate::clock;
 use crate::root::Root;
 use crate::source::cpu::{self, CpuTimes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -2,7 +2,7 @@
 //!
 //! Only the files that are asked for are opened, and they stay open.
 
-use super::clock;
+use crate::clock;
 use crate::root::Root;
 use crate::source::polled::{BUFFER, Polled};
 use crate::source::{NUMBER_FILES, NumberFiles, TEXT_FILES, TextFile};

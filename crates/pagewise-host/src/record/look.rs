@@ -1,7 +1,8 @@
 //! What the threads that look at stacks and stalls share: rings of perf events on every CPU, how they wait, and when they
 //! look at all.
 
-use super::{RUN, Shared, clock};
+use super::{RUN, Shared};
+use crate::clock;
 use crate::root::Root;
 use crate::source::cpu;
 use crate::sys::perf_event::Opened;

@@ -6,7 +6,6 @@
 //! seconds, and closes a segment every 300 ticks. None may disturb the job: when the disk is full the recording ends with a
 //! reason, and nothing else does.
 
-mod clock;
 mod flight;
 pub mod kept;
 pub mod live;
@@ -25,6 +24,7 @@ mod writing;
 
 pub use looking::{FLIGHT_HZ, Looking, STACKS};
 
+use crate::clock;
 use crate::root::Root;
 use crate::source::cgroup::Group;
 use crate::source::polled::{NumberFile, Polled};

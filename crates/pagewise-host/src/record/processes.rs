@@ -5,7 +5,8 @@
 //! processes that walks would cost a noticeable part of a CPU, they are further apart.
 
 use super::look::{MOST_WAITING, SECOND};
-use super::{ABANDON, Event, RUN, Shared, clock, open_gap};
+use super::{ABANDON, Event, RUN, Shared, open_gap};
+use crate::clock;
 use crate::root::Root;
 use crate::source::process::{self, Stat};
 use pagewise_core::recording::{Gap, GapReason, Grown, ProcessRow, Used, Walk};

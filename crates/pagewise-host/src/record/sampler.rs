@@ -3,7 +3,8 @@
 use super::ring::Ring;
 use super::schedule::{Due, Schedule};
 use super::settings::{self, Settings};
-use super::{Event, FINISH, Opened, RUN, Shared, clock, open_gap, writing};
+use super::{Event, FINISH, Opened, RUN, Shared, open_gap, writing};
+use crate::clock;
 use crate::source::polled::{BUFFER, Polled};
 use crate::source::{Pace, SourceError};
 use crate::sys::lock_memory;

@@ -3,7 +3,8 @@
 
 use super::look::{Look, Rings, SECOND, WATERMARK};
 use super::looking::Looking;
-use super::{Event, NAMES_AT_MOST, clock};
+use super::{Event, NAMES_AT_MOST};
+use crate::clock;
 use crate::root::Root;
 use crate::source::perf_record::{Layout, Record, Who, records};
 use crate::store::recording::{StackRows, stacks as keys};

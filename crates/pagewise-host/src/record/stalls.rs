@@ -4,9 +4,10 @@
 //! In a storm there are a hundred thousand of them a second. Beyond a cap only one fifth of a second in several is looked at,
 //! and what is seen then counts for the others; the recording says so.
 
+use super::Event;
 use super::look::{Look, Rings, SECOND, WATERMARK};
 use super::stacks::{Names, by_time, turn};
-use super::{Event, clock};
+use crate::clock;
 use crate::root::Root;
 use crate::source::perf_record::{Layout, Record, Who};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};

@@ -3,7 +3,8 @@
 use super::redaction::Redaction;
 use super::ring::Ring;
 use super::sampler::FRAME_HEAD;
-use super::{ABANDON, Event, Shared, clock};
+use super::{ABANDON, Event, Shared};
+use crate::clock;
 use crate::store::recording::{Batch, TickRow, Writer};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;

@@ -1,6 +1,7 @@
 //! What is measured around and during a run: kernel totals at both ends, memory of the run's processes while it runs.
 
-use crate::process::{JobEnded, Watch};
+use crate::clock::thread_cpu;
+use crate::process::{JobEnded, WATCH_PERIOD, Watch};
 use crate::root::Root;
 use crate::scope::Scope;
 use crate::source::cpu::CpuTimes;
@@ -202,9 +203,39 @@ const LONGEST_STATUS: usize = 64 << 10;
 /// As many descriptors are kept at most.
 const MOST_STATUSES: usize = 256;
 
-/// Samples Σ(RssAnon + RssShmem) over the run's processes about ten times a second.
+/// The share of one core that watching a run may take. What it takes beside this thread (the watcher, the waiting thread)
+/// stays below a quarter of it.
+const SHARE_OF_A_CORE: f64 = 0.0015;
+/// However dear a sample is, it is taken as often.
+const LONGEST_PERIOD: Duration = Duration::from_millis(500);
+
+/// How long to wait until the next sample: [`WATCH_PERIOD`], or longer where a sample is dear (many processes, a host
+/// where waking up costs much).
+#[derive(Debug)]
+struct Pace {
+    /// CPU time of this thread at the last sample, in nanoseconds.
+    used: u64,
+    period: Duration,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Pace { used: thread_cpu(), period: WATCH_PERIOD }
+    }
+
+    fn sampled(&mut self, used: u64) {
+        let cost = Duration::from_nanos(used.saturating_sub(self.used));
+        self.used = used;
+        let wanted = cost.div_f64(SHARE_OF_A_CORE).clamp(WATCH_PERIOD, LONGEST_PERIOD);
+        // One dear sample, as when all processes are looked up, must not put off the next for long.
+        self.period = (self.period * 7 + wanted) / 8;
+    }
+}
+
+/// Samples Σ(RssAnon + RssShmem) over the run's processes about ten times a second, more rarely where a sample is dear.
 #[derive(Debug)]
 pub struct MemoryWatch<'a> {
+    pace: Pace,
     root: &'a Root,
     scope: &'a Scope,
     peak: u64,
@@ -227,6 +258,7 @@ impl<'a> MemoryWatch<'a> {
     pub fn new(root: &'a Root, scope: &'a Scope) -> Self {
         let rescan_after = RESCAN_FIRST;
         MemoryWatch {
+            pace: Pace::new(),
             root,
             scope,
             peak: 0,
@@ -316,8 +348,13 @@ impl<'a> MemoryWatch<'a> {
 
 impl Watch for MemoryWatch<'_> {
     fn tick(&mut self, running: &[u32]) -> bool {
+        self.pace.sampled(thread_cpu());
         self.sample(running);
         true
+    }
+
+    fn period(&self) -> Duration {
+        self.pace.period
     }
 }
 
@@ -386,6 +423,23 @@ mod tests {
             assert!(measures.values["anon_integral"] > 32e6, "cgroup {with_cgroup}: {measures:?}");
             assert!(measures.values["minor_faults"] > 100.0);
         }
+    }
+
+    #[test]
+    fn dear_samples_are_taken_more_rarely_and_cheap_ones_ten_times_a_second() {
+        let mut pace = Pace { used: 0, period: WATCH_PERIOD };
+        let mut cost = |nanoseconds: u64, samples: u32| {
+            for _ in 0..samples {
+                pace.sampled(pace.used + nanoseconds);
+            }
+            pace.period.as_secs_f64()
+        };
+        assert_eq!(cost(50_000, 20), WATCH_PERIOD.as_secs_f64());
+        assert!(cost(20_000_000, 1) < 0.15, "one dear sample");
+        let dear = cost(300_000, 60);
+        assert!((0.199..0.201).contains(&dear), "0.3 ms at 0.15 %: {dear} s");
+        assert!(cost(1_000_000_000, 60) > 0.499);
+        assert!(cost(50_000, 60) < 0.1, "and back again");
     }
 
     #[test]

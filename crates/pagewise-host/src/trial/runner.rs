@@ -31,6 +31,7 @@ use regex_lite::Regex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A run whose end was noticed later than this is not counted: a share of its time, and never less than so many seconds. Ours.
 const LATE_LIMIT_SHARE: f64 = 0.01;
@@ -523,6 +524,10 @@ struct PointWatch<'a, 'b> {
 }
 
 impl Watch for PointWatch<'_, '_> {
+    fn period(&self) -> Duration {
+        self.memory.period()
+    }
+
     fn tick(&mut self, running: &[u32]) -> bool {
         self.memory.tick(running);
         if running != self.announced {

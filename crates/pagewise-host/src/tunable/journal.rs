@@ -3,6 +3,7 @@
 //! Only the holder of the host lock writes. Readers need no lock: a line that is being added is torn for them.
 
 use super::lock::{self, HostLock, LockError};
+use crate::clock;
 use crate::root::{FileError, Root};
 use crate::source;
 use pagewise_core::change::line::{Begin, Lease, Line, Owner};
@@ -399,8 +400,7 @@ pub fn owner_lives(owner: Owner) -> bool {
 
 /// Milliseconds of `CLOCK_BOOTTIME`.
 fn boottime_ms() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000
+    clock::boot() / 1_000_000
 }
 
 fn seconds_of(instant: jiff::Timestamp) -> String {

@@ -116,6 +116,12 @@ impl Folded {
         (matches!(self.cells, Cells::Counter(_)) && self.has_grown).then_some(self.total * self.scale)
     }
 
+    /// What a counter that was read once stood at then: all of it since the host started.
+    pub(super) fn since_boot(&self) -> Option<f64> {
+        let is_once = matches!(self.cells, Cells::Counter(_)) && self.first == self.last;
+        self.last.filter(|_| is_once).map(|(_, value)| value as f64 * self.scale)
+    }
+
     pub(super) fn last(&self) -> Option<f64> {
         let (_, value) = self.last.filter(|_| matches!(self.cells, Cells::Level(_)))?;
         Some(value as i64 as f64 * self.scale)

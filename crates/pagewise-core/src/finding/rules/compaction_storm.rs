@@ -21,6 +21,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("direct compactions per CPU", 0.05, PerSecond),
         Threshold::at_least("pages scanned per success", 10_000.0, Number),
         Threshold::at_least("compactions that fail", 0.5, Fraction),
+        Threshold::at_least("direct compactions since the host started", 100_000.0, Number),
+        Threshold::at_least("of these, failed", 0.80, Fraction),
+        Threshold::at_least("pages they looked at", 50e9, Number),
         Threshold::at_least("samples in compaction", 0.20, Fraction),
         Threshold::at_least("time a process compacts", 0.05, Fraction),
     ],
@@ -132,6 +135,9 @@ fn by_defrag(look: &Look, hits: &Hits) -> bool {
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
+    if let Some(verdict) = by_totals(case) {
+        return verdict;
+    }
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     let room = room(case);
     // Where CPUs are hardly busy the kernel may have most of very little.
@@ -171,6 +177,26 @@ fn judge(case: &Case<'_>) -> Verdict {
             );
         }
         draft.summary = summary(case, draft, &share, &room, in_compaction);
+    })
+}
+
+/// Of one reading of `/proc/vmstat`. A page that is looked at takes a nanosecond at least: what is asked for is the best
+/// part of a minute, most likely many.
+fn by_totals(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let stalls = look.since_boot(&signal::COMPACT_STALL)?;
+    let values = [
+        ("direct compactions since the host started", Some(stalls)),
+        ("of these, failed", Some(look.since_boot(&signal::COMPACT_FAIL)? / stalls.max(1.0))),
+        ("pages they looked at", look.since_boot(&signal::COMPACT_SCANNED)),
+    ];
+    case.since_boot("vmstat compact_*", values, |[stalls, failed, scanned]| {
+        format!(
+            "programs compacted memory themselves {} times and looked at {} pages for it; {} of these compactions gave nothing",
+            words::number(stalls),
+            words::number(scanned),
+            words::percent(failed),
+        )
     })
 }
 

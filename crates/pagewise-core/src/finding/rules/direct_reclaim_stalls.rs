@@ -19,6 +19,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("pages programs looked at for something to free", 100.0, PagesPerSecond),
         Threshold::at_least("looked at by programs themselves", 0.10, Fraction),
         Threshold::at_least("allocations of a page that failed and could not wait", 1.0, Number),
+        Threshold::at_least("pages freed since the host started", 2_500_000.0, Number),
+        Threshold::at_least("of these, freed by programs themselves", 0.50, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -101,6 +103,24 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
     })
 }
 
+/// Of one reading of `/proc/vmstat`.
+fn by_totals(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let (direct, kswapd) = (look.since_boot(&signal::STEAL_DIRECT)?, look.since_boot(&signal::STEAL_KSWAPD)?);
+    let all = direct + kswapd;
+    let values = [
+        ("pages freed since the host started", Some(all)),
+        ("of these, freed by programs themselves", Some(direct / all.max(1.0))),
+    ];
+    case.since_boot("vmstat pgsteal_direct, pgsteal_kswapd", values, |[all, part]| {
+        format!(
+            "programs freed {} of the {} that were reclaimed themselves, and waited for it",
+            words::percent(part),
+            words::bytes(all * look.page_size)
+        )
+    })
+}
+
 /// What waits for memory may wait for something else most of the time.
 fn more_by_compaction(case: &Case<'_>, hits: &Hits) -> Option<String> {
     let [reclaim, compaction] = [StallKind::DirectReclaim, StallKind::Compaction].map(|kind| case.held_up(kind, hits));
@@ -114,6 +134,9 @@ fn more_by_compaction(case: &Case<'_>, hits: &Hits) -> Option<String> {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = by_totals(case) {
+        return verdict;
+    }
     if look.is_import && !look.has(&signal::ALLOCSTALL) && !look.has(&signal::STEAL_DIRECT) {
         return by_listing(case);
     }

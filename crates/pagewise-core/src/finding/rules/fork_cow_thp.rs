@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples copying or splitting huge pages", 0.05, Fraction),
         Threshold::at_least("huge pages split", 10.0, PerSecond),
         Threshold::at_least("samples copying pages at writes", 0.05, Fraction),
+        Threshold::at_least("samples copying page tables", 0.10, Fraction),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -32,6 +33,12 @@ pub(super) const RULE: Rule = Rule {
         .after_restart()
         .when("where some size follows it", |look, _| huge(look).others && follows_global(look)),
         Step::advice("let the program that forks ask for no huge pages (Redis: disable-thp yes)").after_restart(),
+        Step::advice(
+            "start programs by posix_spawn or vfork, or from a small process of their own, rather than by fork from the large one; huge \
+             pages have a 512th of the tables to copy",
+        )
+        .after_restart()
+        .when("where page tables are copied", |look, hits| tables(look, hits).is_some_and(|part| part >= 0.10)),
     ],
     counterindications: &["Huge pages that are split in reclaim look alike: see who does it."],
     docs: &[
@@ -41,9 +48,41 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where it is not the pages that are copied.
+pub(in super::super) const TABLES: (&str, &str) = (
+    "Forks copy the page tables of a large process",
+    "Each fork copies the tables of all memory that the process has, and the child tears them down when it ends or starts another \
+     program: eight bytes for each page of 4 KiB. Meanwhile the process stands still (Redis measured some 10 ms for each gigabyte).",
+);
+
+/// The part of the samples in copying page tables.
+fn tables(look: &Look, over: &Hits) -> Option<f64> {
+    let counts = look.profile.as_ref()?.counts(Family::ForkCopy, &[], over, &look.windows);
+    Some(counts.family as f64 / counts.all.max(1) as f64)
+}
+
+/// `None`: no profile shows it.
+fn copies_tables(case: &Case<'_>, all: &Hits) -> Option<Verdict> {
+    let stacks = case.stacks("samples copying page tables", Family::ForkCopy, &[], all);
+    if stacks.answer != Answer::Yes {
+        return None;
+    }
+    let part = stacks.share;
+    let symptom = case.lasting_hits(all.clone());
+    Some(case.decide(symptom, vec![stacks]).found(|draft| {
+        let system = case.look.system_share_of_all().mean_of_all(case.windows());
+        draft.cost.cpu_share = part.zip(system).map(|(part, all)| part.min(all));
+        draft.other = Some(TABLES);
+        draft.summary = format!("{} of the samples copied page tables at forks.", words::percent(part.unwrap_or(0.0)));
+    }))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let all = Hits::always(Answer::Yes, case.windows().count);
+    if let Some(verdict) = copies_tables(case, &all) {
+        return verdict;
+    }
     let not = [Family::Reclaim, Family::Khugepaged, Family::Compaction];
     let whole = case.stacks("samples copying or splitting huge pages", Family::HugeCopy, &not, &all);
     let splits = case.rate("huge pages split", &signal::THP_SPLIT_PMD);

@@ -1,5 +1,6 @@
 //! Threads of one process wait for its map of memory, or CPUs for each other's translations.
 
+use super::super::families::ProfileSeen;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -12,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples waiting for the map of memory", 0.10, Fraction),
         Threshold::at_least("samples interrupting other CPUs", 0.10, Fraction),
         Threshold::at_least("samples changing the map of memory", 0.20, Fraction),
+        Threshold::at_least("samples in the lists of who maps what", 0.10, Fraction),
     ],
     lasts: 10.0,
     may_be_shorter: true,
@@ -20,6 +22,11 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["compaction-storm", "numa-imbalance"],
     changes: &[
         Step::advice("let the allocator keep memory instead of giving it back (decay and trim settings), and map large areas once").after_restart(),
+        Step::advice(
+            "start processes more rarely: workers that stay, posix_spawn or vfork instead of fork, fewer libraries to map at each start",
+        )
+        .after_restart()
+        .when("where processes wait for such lists", |look, hits| lists(look, hits).is_some_and(|part| part >= 0.10)),
         Step::advice("see whether NUMA balancing or khugepaged cause the unmapping (numa-imbalance, khugepaged-burn)"),
     ],
     counterindications: &["No setting of the host cures it; it is reported so that nothing else is blamed."],
@@ -35,21 +42,60 @@ const CHANGES: (&str, &str) = (
      time are the usual reason.",
 );
 
+/// Title and meaning where processes wait for each other rather than threads.
+pub(in super::super) const LISTS: (&str, &str) = (
+    "Processes wait for each other's lists of mappings",
+    "The kernel keeps, for the pages of a file and for those that a process shares with its forks, who has them mapped: one tree under \
+     one lock. Every fork, exit, mapping and unmapping changes it, and where many do so at once they wait for each other.",
+);
+
+/// Reclaim and the thread that makes huge pages go through the same lists and maps: that is no program's doing.
+pub(in super::super) const NOT: &[Family] =
+    &[Family::Khugepaged, Family::Kswapd, Family::Reclaim, Family::Compaction, Family::SlabShrink];
+
+/// What has to be in the same stack for a lock of that name to be of memory: inodes have such locks, too.
+pub(in super::super) const OF_MEMORY: &[Family] =
+    &[Family::Memory, Family::Churn, Family::ChangeMap, Family::ReverseMap, Family::FileFault, Family::Lifetime];
+
+/// The part of the samples in such lists.
+fn lists(look: &Look, over: &Hits) -> Option<f64> {
+    let counts = look.profile.as_ref()?.counts(Family::ReverseMap, NOT, over, &look.windows);
+    Some(counts.family as f64 / counts.all.max(1) as f64)
+}
+
+/// Samples waiting for a lock by whose name it may be a process's map.
+fn waits_for_the_map(case: &Case<'_>, all: &Hits) -> Says {
+    let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], all);
+    let is_of_memory = |profile: &ProfileSeen| profile.is_within(Family::MmapLock, OF_MEMORY, all, case.windows());
+    match &case.look.profile {
+        Some(profile) if lock.answer == Answer::Yes && !is_of_memory(profile) => {
+            if profile.is_flat() {
+                let why = "callers were not recorded, and other things have such locks, too";
+                return Says { share: lock.share, ..Says::silent(Tier::Stacks, "stacks", why) };
+            }
+            Says { answer: Answer::No, ..lock }
+        }
+        _ => lock,
+    }
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let all = Hits::always(Answer::Yes, case.windows().count);
-    let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], &all);
+    let lock = waits_for_the_map(case, &all);
+    let listed = case.stacks("samples in the lists of who maps what", Family::ReverseMap, NOT, &all);
     // Reclaim has to unmap what it frees: that is no program's doing.
     let not = [Family::Khugepaged, Family::Kswapd, Family::Reclaim];
     let shoot = case.stacks("samples interrupting other CPUs", Family::Shootdown, &not, &all);
     // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What maps and
     // unmaps holds it all the while.
     let unmap = case.stacks("samples changing the map of memory", Family::ChangeMap, &[Family::Khugepaged], &all);
-    let parts = [&lock, &unmap, &shoot].map(|says| says.share);
+    let is_of_lists = listed.answer == Answer::Yes;
     let waits = [&lock, &shoot].iter().any(|says| says.answer == Answer::Yes);
-    let answer = Answer::any([&lock, &shoot, &unmap].map(|says| says.answer));
+    let all_of_them = [lock, unmap, shoot, listed];
+    let parts = all_of_them.each_ref().map(|says| says.share);
+    let answer = Answer::any(all_of_them.each_ref().map(|says| says.answer));
     // The one that holds, or the largest of those that do not; what is missing of the others is missing of all.
-    let all_of_them = [lock, shoot, unmap];
     let mut missing: Vec<Missing> = Vec::new();
     for one in all_of_them.iter().flat_map(|says| &says.missing) {
         if !missing.contains(one) {
@@ -68,11 +114,17 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.cost.cpu_share = parts.into_iter().flatten().reduce(f64::max);
         let received = look.rate(&signal::TLB_REMOTE_RECEIVED).mean_of_all(case.windows());
         draft.evidence.push(said("vmstat nr_tlb_remote_flush_received", "shootdowns received", received, PerSecond));
-        if !waits {
+        if is_of_lists {
+            draft.other = Some(LISTS);
+        } else if !waits {
             draft.other = Some(CHANGES);
         }
-        let does =
-            ["waited for a process's map of memory", "changed it", "interrupted other CPUs to shoot down translations"];
+        let does = [
+            "waited for a process's map of memory",
+            "changed it",
+            "interrupted other CPUs to shoot down translations",
+            "were in the lists of who maps what",
+        ];
         let told: Vec<String> = parts
             .iter()
             .zip(does)

@@ -16,6 +16,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("zones with neither free pages nor page cache left", 1.0, Number),
         Threshold::below("memory and swap to be had", 0.05, Fraction),
         Threshold::below("time until nothing is left", 600.0, Seconds),
+        Threshold::below("swap that is left", 0.02, Fraction),
+        Threshold::below("memory to be had, where swap is used up", 0.15, Fraction),
         Threshold::at_least("promised, of the limit", 0.95, Fraction),
     ],
     lasts: THREE_WINDOWS,
@@ -99,6 +101,22 @@ fn empty_zones(look: &Look) -> Option<f64> {
     (!lowest.is_empty()).then(|| lowest.iter().filter(|(labels, min)| is_empty(labels, min)).count() as f64)
 }
 
+/// Swap is used up, and little memory is to be had beside it. Only where swap is more than a token (a tenth of memory): a small one
+/// fills up with what nobody uses, and stays so.
+fn swap_used_up(case: &Case<'_>) -> Option<(Clause, Clause)> {
+    const TOKEN: f64 = 0.1;
+    let look = case.look;
+    let (swap, _) = look.swap()?;
+    if swap < TOKEN * look.memory()? {
+        return None;
+    }
+    let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
+    let left = case.clause("swap that is left", "meminfo SwapFree / SwapTotal", left);
+    let available = look.share_of_memory(&look.available());
+    let short = case.clause("memory to be had, where swap is used up", "meminfo MemAvailable", available);
+    Some((left, short))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -118,8 +136,17 @@ fn judge(case: &Case<'_>) -> Verdict {
     let lasts = case.lasting(&[&little]);
     let seconds = time_left(look, &left);
     let (soon, soon_line) = case.whole("time until nothing is left", "meminfo MemAvailable, SwapFree", seconds);
-    // What does not fall has no end.
-    let soon = if soon == Answer::Unknown && left.ends().is_some() { Answer::No } else { soon };
+    // A listing of one reading shows a state: whether it falls nobody can say.
+    let is_state = look.is_import && look.ticks == 1;
+    let soon = match soon {
+        _ if is_state => Answer::Yes,
+        // What does not fall has no end.
+        Answer::Unknown if left.ends().is_some() => Answer::No,
+        soon => soon,
+    };
+    let used_up = swap_used_up(case);
+    let swap_gone = used_up.as_ref().map(|(left, short)| case.lasting(&[left, short]));
+    let is_used_up = swap_gone.as_ref().map_or(Answer::No, |lasting| lasting.answer);
     let mode = look.settings.value("vm.overcommit_memory");
     let promised = look.level(&signal::COMMITTED).share_of(&look.level(&signal::COMMIT_LIMIT));
     let promised = case.clause("promised, of the limit", "meminfo Committed_AS / CommitLimit", promised);
@@ -130,9 +157,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     let empty = if zones.is_some() { empty } else { Answer::No };
     // Only a log of the kernel tells of them.
     let fails = if failed.is_some() { fails } else { Answer::No };
-    let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(refuses);
+    let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(is_used_up).or(refuses);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
-    let hits = if lasts.answer == Answer::Yes { lasts.hits.clone() } else { symptom.hits.clone() };
+    let hits = match (lasts.answer, &swap_gone) {
+        (Answer::Yes, _) => lasts.hits.clone(),
+        (_, Some(gone)) if gone.answer == Answer::Yes => gone.hits.clone(),
+        _ => symptom.hits.clone(),
+    };
     symptom.hits.missing = lasts.hits.missing.clone();
     if kills.is_none() {
         symptom.hits.missing.push(look.missing(&signal::OOM_KILL));
@@ -140,18 +171,29 @@ fn judge(case: &Case<'_>) -> Verdict {
     symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
     symptom.evidence.extend(zones.is_some().then_some(empty_line));
     symptom.evidence.extend(failed.is_some().then_some(fail_line));
+    if let Some((left, short)) = &used_up {
+        symptom.evidence.extend([left, short].map(|clause| clause.evidence(&hits, windows)));
+    }
     if mode == Some("2") {
         symptom.evidence.push(promised.evidence(&hits, windows));
     }
     // Where that is all there is, memory does not run out.
-    let is_refused = refuses == Answer::Yes && killed.or(fails).or(empty) != Answer::Yes && lasts.answer != Answer::Yes;
+    let is_refused = refuses == Answer::Yes
+        && killed.or(fails).or(empty).or(is_used_up) != Answer::Yes
+        && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
             refused(case, draft, &promised);
             return;
         }
         case.name(draft, By::Growth);
-        draft.at_least = Some(Severity::High);
+        // That somebody was killed or memory falls is known; a state may last.
+        let happened = killed.or(fails).or(empty) == Answer::Yes;
+        let is_certain = happened || (lasts.answer == Answer::Yes && !is_state);
+        draft.at_least = Some(if is_certain { Severity::High } else { Severity::Medium });
+        if is_state && !happened {
+            draft.confidence = Some(Confidence::Low);
+        }
         let mut says = Vec::new();
         if let Some(kills) = kills.filter(|_| killed == Answer::Yes) {
             let processes = if kills == 1.0 { "process was" } else { "processes were" };
@@ -168,6 +210,10 @@ fn judge(case: &Case<'_>) -> Verdict {
         if lasts.answer == Answer::Yes {
             let share = little.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
             says.push(format!("{share} of memory and swap were to be had"));
+        }
+        if let (Answer::Yes, Some((_, short))) = (is_used_up, &used_up) {
+            let share = short.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
+            says.push(format!("swap is used up, and {share} of memory were to be had beside it"));
         }
         if let Some(seconds) = seconds.filter(|_| soon == Answer::Yes) {
             says.push(format!("at this pace nothing is left in {}", words::seconds(seconds)));

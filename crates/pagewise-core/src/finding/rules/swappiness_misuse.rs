@@ -20,11 +20,16 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("free memory", super::room::ROOM, Fraction),
         Threshold::above("written to swap", 10.0, PagesPerSecond),
         Threshold::at_least("processes killed", 1.0, Number),
+        Threshold::at_least("memory in the page cache", 0.25, Fraction),
+        Threshold::at_least("memory that went to swap meanwhile", 0.02, Fraction),
+        Threshold::at_least("memory that goes to swap in an hour", 0.02, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
     needs: &[
         &signal::SWAP_TOTAL,
+        &signal::SWAP_FREE,
+        &signal::PAGE_CACHE,
         &signal::REFAULT_FILE,
         &signal::SCAN_ANON,
         &signal::SCAN_FILE,
@@ -35,7 +40,10 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["swap-thrash"],
     changes: &[Step::set(
         "vm.swappiness",
-        To::Worked(usual, "from 0 to 10, or to 100 where all swap is compressed memory; from above 100 to 60"),
+        To::Worked(
+            usual,
+            "from 0 to 10, or to 100 where all swap is compressed memory; from above 100 to 60; to 10 where files push programs out",
+        ),
         "the kernel weighs anonymous memory against file data again",
     )],
     counterindications: &[
@@ -54,13 +62,69 @@ fn usual(look: &Look) -> Option<String> {
         (now, true) if now < 1.0 => Some("100".to_owned()),
         (now, false) if now < 1.0 => Some("10".to_owned()),
         (now, false) if now > 100.0 => Some("60".to_owned()),
+        // Between the two it is found only where programs go to swap for files.
+        (now, _) if now > 10.0 && now <= 100.0 => Some("10".to_owned()),
         _ => None,
     }
+}
+
+/// Title and meaning where it is the balance between files and programs.
+const FOR_FILES: (&str, &str) = (
+    "Programs go to swap while files fill memory",
+    "The kernel writes memory of programs to swap and keeps file data instead, which nobody may need again: a copy, a backup, a log. \
+     When the programs want theirs back they wait for the disk.",
+);
+
+/// Memory of programs in swap, in bytes.
+fn swapped(look: &Look) -> Track {
+    if look.has(&signal::IMPORTED_SWAP_USED) {
+        return look.level(&signal::IMPORTED_SWAP_USED);
+    }
+    let less = |all: f64, free: f64| Some((all - free).max(0.0));
+    look.level(&signal::SWAP_TOTAL).with(&look.level(&signal::SWAP_FREE), less)
+}
+
+/// `None`: nothing shows it.
+fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let windows = case.windows();
+    let (first, last) = look.share_of_memory(&swapped(look)).ends()?;
+    let hours = windows.seconds() / 3600.0;
+    let (went, went_line) = case.whole("memory that went to swap meanwhile", "meminfo SwapFree", Some(last - first));
+    let an_hour = Some((last - first) / hours).filter(|_| hours > 0.0);
+    let (fast, fast_line) = case.whole("memory that goes to swap in an hour", "meminfo SwapFree", an_hour);
+    if went.and(fast) != Answer::Yes {
+        return None;
+    }
+    let files = look.level(&signal::PAGE_CACHE);
+    let shared = look.level(&signal::SHMEM).or_zero();
+    let files = files.with(&shared, |files, shared| Some((files - shared).max(0.0)));
+    let cached = case.clause("memory in the page cache", "meminfo Cached", look.share_of_memory(&files));
+    let mut symptom = case.lasting(&[&cached]);
+    if symptom.answer != Answer::Yes {
+        return None;
+    }
+    symptom.evidence.extend([went_line, fast_line]);
+    let hits = symptom.hits.clone();
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.other = Some(FOR_FILES);
+        draft.confidence = Some(Confidence::Low);
+        draft.cost.stalled_share = look.rate(&signal::PSI_MEMORY_SOME).mean(&hits, windows);
+        draft.summary = format!(
+            "{} of the memory went to swap in {}, while {} of it held file data.",
+            words::percent(last - first),
+            words::seconds(windows.seconds()),
+            cached.value(&hits, windows).map_or_else(|| "much".to_owned(), words::percent),
+        );
+    }))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = programs_for_files(case) {
+        return verdict;
+    }
     let missing = |what: &str, why: &str| Verdict::NotDecided {
         missing: vec![Missing { what: what.to_owned(), why: why.to_owned() }],
         needs_seconds: None,

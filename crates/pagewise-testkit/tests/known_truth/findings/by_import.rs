@@ -1,7 +1,7 @@
 //! What listings of other tools let the rules decide: rates they print stand in for the kernel's totals, at low confidence.
 
 use super::asking::{ask, found, must_find, must_not_decide, must_not_find};
-use pagewise_core::finding::{Confidence, Diagnosis, Look, signal};
+use pagewise_core::finding::{Confidence, Diagnosis, Look, Severity, signal};
 use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
 use std::fmt::Write;
 
@@ -179,7 +179,7 @@ fn what_a_head_of_a_profile_does_not_list_is_not_denied() {
 
 #[test]
 fn locks_whose_callers_are_not_known_deny_no_lock_of_the_map() {
-    let spins = profile(&[("osq_lock", 60.0), ("filemap_map_pages", 20.0), ("vma_interval_tree_insert", 20.0)]);
+    let spins = profile(&[("osq_lock", 60.0), ("filemap_map_pages", 20.0), ("release_pages", 20.0)]);
     let open = must_not_decide(&spins, "mmap-lock-contention");
     assert!(open.missing.iter().any(|missing| missing.why.contains("callers were not recorded")), "{open:?}");
 }
@@ -335,4 +335,117 @@ fn a_group_that_is_full_of_what_cannot_be_reclaimed_is_told_by_one_reading_and_o
     let full = must_find(&group(139_264), "memcg-limit-thrash");
     assert!(full.confidence == Confidence::Low && full.who.iter().any(|who| who.name == "/job"), "{full:?}");
     assert!(!ids(&ask(&group(900_000_000))).contains(&"memcg-limit-thrash"), "page cache can go");
+}
+
+/// One reading of /proc/meminfo with so many MiB.
+fn meminfo(total: u64, available: u64, swap: u64, swap_free: u64) -> Imported {
+    let line = |name: &str, mib: u64| format!("{name}: {} kB\n", mib << 10);
+    let lines = [
+        line("MemTotal", total),
+        line("MemFree", available / 2),
+        line("MemAvailable", available),
+        line("Buffers", 0),
+        line("Cached", available / 2),
+        line("SwapTotal", swap),
+        line("SwapFree", swap_free),
+    ];
+    imported(Kind::Proc, &format!("$ cat /proc/meminfo\n{}", lines.concat()))
+}
+
+#[test]
+fn one_reading_with_nothing_left_is_a_risk_and_one_with_a_full_token_of_swap_is_none() {
+    let gone = must_find(&meminfo(16_384, 300, 0, 0), "oom-risk");
+    assert_eq!((gone.confidence, gone.severity), (Confidence::Low, Severity::Medium), "a state may last");
+    let full = must_find(&meminfo(16_384, 2_000, 8_192, 40), "oom-risk");
+    assert!(full.summary.contains("wap is used up"), "{}", full.summary);
+    for (available, swap, free, why) in [
+        (2_000, 1_000, 0, "a small one fills with what nobody uses"),
+        (8_000, 8_192, 40, "half of memory is to be had"),
+        (2_000, 8_192, 4_000, "swap is left"),
+    ] {
+        assert!(found(&ask(&meminfo(16_384, available, swap, free)), "oom-risk").is_none(), "{why}");
+    }
+}
+
+#[test]
+fn one_reading_of_the_kernels_counters_tells_what_was_since_the_host_started() {
+    let vmstat = |direct: u64, kswapd: u64, stalls: u64, failed: u64, scanned: u64| {
+        imported(
+            Kind::Proc,
+            &format!(
+                "$ cat /proc/vmstat\nnr_free_pages 100000\npgsteal_kswapd {kswapd}\npgsteal_direct {direct}\ncompact_stall {stalls}\n\
+                 compact_fail {failed}\ncompact_success {}\ncompact_migrate_scanned 1000\ncompact_free_scanned {scanned}\n",
+                stalls - failed
+            ),
+        )
+    };
+    let bad = vmstat(900_000_000, 100_000_000, 300_000, 290_000, 70_000_000_000);
+    let reclaim = must_find(&bad, "direct-reclaim-stalls");
+    assert_eq!(reclaim.confidence, Confidence::Low);
+    assert!(reclaim.summary.contains("Since the host started programs freed 90 %"), "{}", reclaim.summary);
+    assert!(reclaim.missing.iter().any(|missing| missing.what == "when it was"), "{reclaim:?}");
+    must_find(&bad, "compaction-storm");
+    for (calm, why) in [
+        (vmstat(1_000_000, 900_000_000, 300, 290, 70_000_000), "what every host has after a month"),
+        (vmstat(90_000, 10_000, 0, 0, 0), "a few pages"),
+        (vmstat(0, 900_000_000, 300_000, 30_000, 70_000_000_000), "compaction that succeeds"),
+    ] {
+        let asked = ask(&calm);
+        assert!(
+            !ids(&asked).iter().any(|id| ["direct-reclaim-stalls", "compaction-storm"].contains(id)),
+            "{why}: {:?}",
+            ids(&asked)
+        );
+    }
+}
+
+#[test]
+fn what_processes_share_and_what_forks_copy_has_a_name_in_a_profile_alone() {
+    let forks = must_find(
+        &profile(&[("copy_pte_range", 12.0), ("unmap_page_range", 9.0), ("release_pages", 4.0)]),
+        "fork-cow-thp",
+    );
+    assert!(forks.title.contains("page tables") && forks.summary.contains("12 %"), "{forks:?}");
+    let few = profile(&[("copy_pte_range", 2.0), ("do_syscall_64", 90.0), ("vfs_read", 8.0)]);
+    assert!(found(&ask(&few), "fork-cow-thp").is_none(), "every build forks");
+    let lists = profile(&[("vma_interval_tree_insert", 9.0), ("unlink_anon_vmas", 6.0), ("release_pages", 4.0)]);
+    assert!(must_find(&lists, "mmap-lock-contention").title.contains("lists of mappings"));
+}
+
+#[test]
+fn the_queue_of_a_lock_is_of_the_one_whose_owner_is_watched() {
+    let spins = |owner: &str, rest: &str| profile(&[("osq_lock", 60.0), (owner, 5.0), (rest, 30.0)]);
+    must_find(&spins("rwsem_spin_on_owner", "handle_mm_fault"), "mmap-lock-contention");
+    must_not_decide(&spins("mutex_spin_on_owner", "handle_mm_fault"), "mmap-lock-contention");
+    let other = "files have such locks, too";
+    must_not_decide(&spins("rwsem_spin_on_owner", "ext4_file_write_iter"), "mmap-lock-contention")
+        .missing
+        .iter()
+        .find(|missing| missing.why.contains("other things"))
+        .expect(other);
+}
+
+#[test]
+fn programs_that_go_to_swap_for_files_are_told_and_what_stays_there_is_not() {
+    let day = |from: u64, by: u64, cached: u64| {
+        let mut text = "r b swpd free buff cache si so bi bo in cs us sy id wa st\n".to_owned();
+        for row in 0..120 {
+            writeln!(text, "1 1 {} 100000 1024 {cached} 0 5 900 900 900 900 20 5 70 5 0", from + row * by)
+                .expect("text");
+        }
+        let mut assumed = Assumed::default();
+        assumed.about("interval", "30s").expect("an interval");
+        let rows = parse(Kind::Vmstat, &text, &assumed).expect("a listing");
+        let memory = parse(Kind::Proc, "$ cat /proc/meminfo\nMemTotal: 4194304 kB\nMemFree: 100000 kB\n", &assumed)
+            .expect("a listing");
+        merge(vec![("vmstat.txt".to_owned(), rows), ("proc.txt".to_owned(), memory)], &assumed)
+    };
+    let pushed = must_find(&day(0, 2_000, 2_000_000), "swappiness-misuse");
+    assert!(pushed.title.contains("files fill memory"), "{pushed:?}");
+    for (listing, why) in [
+        (day(900_000, 0, 2_000_000), "it lies there and nobody wants it"),
+        (day(0, 2_000, 100_000), "there are hardly any files"),
+    ] {
+        assert!(found(&ask(&listing), "swappiness-misuse").is_none(), "{why}");
+    }
 }

@@ -3,6 +3,7 @@
 //! Most stream from a file of holes: the cache does not know that no disk stands behind it, so no disk decides how fast it is.
 
 use super::spoken::{self, Spoken};
+use crate::clock;
 use crate::root::Root;
 use crate::source::vmstat;
 use crate::sys::file_mapping::FileMapping;
@@ -10,7 +11,6 @@ use crate::sys::mapping::{Mapping, PageAdvice};
 use pagewise_core::counter::STEAL_FILE;
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::ReadWriteFlags;
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, IoSliceMut};
@@ -277,6 +277,5 @@ impl Count {
 
 /// CPU seconds of this process.
 fn own_cpu() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    clock::process_cpu() as f64 * 1e-9
 }

@@ -1,4 +1,4 @@
-//! The clocks of a recording, in nanoseconds.
+//! Clocks, in nanoseconds.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -8,21 +8,26 @@ fn nanoseconds(clock: ClockId) -> u64 {
 }
 
 /// Since boot, suspended time included: never steps.
-pub(super) fn boot() -> u64 {
+pub(crate) fn boot() -> u64 {
     nanoseconds(ClockId::Boottime)
 }
 
 /// Since boot, suspended time not included.
-pub(super) fn awake() -> u64 {
+pub(crate) fn awake() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
 /// What to add to an instant since boot to get nanoseconds since 1970.
-pub(super) fn wall_offset() -> i64 {
+pub(crate) fn wall_offset() -> i64 {
     (nanoseconds(ClockId::Realtime) as i64).wrapping_sub(boot() as i64)
 }
 
 /// CPU time of the calling thread.
-pub(super) fn thread_cpu() -> u64 {
+pub(crate) fn thread_cpu() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime)
+}
+
+/// CPU time of this process.
+pub(crate) fn process_cpu() -> u64 {
+    nanoseconds(ClockId::ProcessCPUTime)
 }
