@@ -29,6 +29,8 @@ pub(super) fn split(line: &str) -> KernelLine<'_> {
         && let Some((head, behind)) = at_tag(rest)
     {
         (before, rest, is_marked) = (head, without_level(behind), true);
+    } else if let Some((head, behind)) = before_printk(rest) {
+        (before, rest) = (head, behind);
     }
     let mut since_boot = None;
     if let Some((inside, behind)) = bracket(rest) {
@@ -78,6 +80,22 @@ fn at_tag(text: &str) -> Option<(&str, &str)> {
     let behind = &text[at + TAG.len()..];
     (is_word && (behind.is_empty() || behind.starts_with([' ', '\t', '[', '<'])))
         .then(|| (text[..at].trim(), behind.trim_start()))
+}
+
+/// What somebody else wrote before the kernel's own time, in no form that is known: `2023-12-04T10:49:30.127Z In(05) vcpu-5 - Guest:
+/// <6>[39291577.009360] text`, as a hypervisor keeps the console of a guest.
+fn before_printk(text: &str) -> Option<(&str, &str)> {
+    if text.starts_with('[') {
+        return None;
+    }
+    let is_time = |at: &usize| bracket(&text[*at..]).is_some_and(|(inside, _)| printk(inside.trim()).is_some());
+    let at = text.match_indices('[').map(|(at, _)| at).take_while(|at| *at <= LONGEST_BEFORE).find(is_time)?;
+    let head = text[..at].trim_end();
+    let head = match head.rsplit_once('<') {
+        Some((before, level)) if level.strip_suffix('>').is_some_and(is_number) => before.trim_end(),
+        _ => head,
+    };
+    Some((head, &text[at..]))
 }
 
 /// Without `<4>`, or `kern  :err   : `.
@@ -141,6 +159,13 @@ mod tests {
             true,
             true,
             "DMA: 1*4kB",
+        );
+        is(
+            "2023-12-04T10:49:30.127Z In(05) vcpu-5 - Guest: <6>[39291577.009360] Mem-Info:",
+            Some(39_291_577.009_36),
+            true,
+            true,
+            "Mem-Info:",
         );
         is("2024-03-02T02:03:21.5+01:00 host kernel: Mem-Info:", None, true, true, "Mem-Info:");
         is(

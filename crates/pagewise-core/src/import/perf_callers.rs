@@ -6,6 +6,7 @@
 use super::kernel_names::{self, is_kernel_thread};
 use super::perf_graph::{Graph, Reading, Way};
 use super::perf_top::Entry;
+use crate::kernel_text::functions::{Family, families_of};
 use crate::recording::Frame;
 use std::collections::{HashMap, HashSet};
 
@@ -77,6 +78,9 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
             (false, _) => callers(entry, reading, entry.row.share),
         };
         add(&mut stacks, entry, ways, count(entry), &modules);
+    }
+    if has_children && order == Order::Caller && !is_of_samples && sum < WHOLE / 2 {
+        add_undrawn(&mut stacks, entries, reading, &modules, WHOLE - sum);
     }
     // The largest share is printed with the smallest relative error.
     let total = match entries.iter().max_by_key(|entry| entry.row.share) {
@@ -254,6 +258,31 @@ fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str
     found
 }
 
+/// Of a table that was cut after its first rows: what its drawings end with has no row, and all that it has is its own, as far as anybody
+/// can see. At most `left` of it.
+fn add_undrawn(
+    stacks: &mut Vec<Stack>,
+    entries: &[Entry],
+    reading: Reading,
+    modules: &HashMap<&str, Option<&str>>,
+    mut left: u64,
+) {
+    let names: HashSet<&str> = entries.iter().map(|entry| entry.row.name.as_str()).collect();
+    for entry in outermost(entries) {
+        let row = &entry.row;
+        for way in entry.graph.ways(reading, whole(entry)).unwrap_or_default() {
+            let count = (way.part * whole(entry) as f64).round() as u64;
+            if count > left || way.names.last().is_none_or(|last| names.contains(last.as_str())) {
+                continue;
+            }
+            left -= count;
+            let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
+            kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
+            stacks.push(Stack { frames, comm: row.comm.clone(), pid: row.pid, count });
+        }
+    }
+}
+
 /// Only shares of functions with all they call: they overlap, and what each has of its own is in the drawings alone.
 fn of_children(
     entries: &[Entry],
@@ -305,5 +334,14 @@ fn order_of_children(entries: &[Entry]) -> Order {
         (all_ends + ends(&entry.graph), all_begins + begins(&entry.graph))
     });
     let is_old = entries.iter().any(|entry| entry.graph.is_old);
-    if begins > ends || (begins == ends && !is_old) { Order::Caller } else { Order::Callee }
+    // Who waits for a lock calls nobody: what is drawn below is who called.
+    let is_wait = |name: &str| families_of(name, false) & Family::LockSpin.bit() != 0;
+    let are_waits = entries.iter().all(|entry| is_wait(&entry.row.name));
+    if are_waits {
+        Order::Callee
+    } else if begins > ends || (begins == ends && !is_old) {
+        Order::Caller
+    } else {
+        Order::Callee
+    }
 }

@@ -152,6 +152,12 @@ impl Graph {
         self.nodes.push(Node { parent, depth, name: cleaned(name), share, column });
     }
 
+    /// What all functions that it begins with have together, in hundredths of a percent.
+    pub(super) fn whole(&self) -> u64 {
+        let roots = self.nodes.iter().filter(|node| node.parent.is_none());
+        roots.filter_map(|node| node.share).fold(0, u64::saturating_add)
+    }
+
     /// How much each function has, as a part of the row's share. `None`: the sums say that the shares are not that, or that the
     /// drawing was bent.
     fn parts(&self, reading: Reading, share: u64) -> Option<(Vec<f64>, Vec<f64>)> {
@@ -251,7 +257,7 @@ impl Graph {
 }
 
 /// Without what a screen draws at its right edge, such as the bar that shows where it is, however a mail program wrote that.
-fn without_edge(text: &str) -> &str {
+pub(super) fn without_edge(text: &str) -> &str {
     const WIDEST: usize = 5;
     match text.rsplit_once("   ") {
         Some((name, edge)) if edge.chars().count() <= WIDEST && name.contains(char::is_alphabetic) => name.trim_end(),

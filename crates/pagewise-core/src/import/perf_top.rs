@@ -6,14 +6,14 @@
 //! the time of CPUs goes.
 
 use super::events::{event_name, shows_cpu_time};
-use super::kernel_names::idle_pid;
+use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock, count};
 use super::perf_callers::{Seen, stacks_of};
-use super::perf_graph::Graph;
+use super::perf_graph::{Graph, without_edge};
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
-use crate::recording::stack::{CALLEES, NOT_LISTED};
+use crate::recording::stack::{CALLEES, KERNEL, NOT_LISTED};
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
 
 const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `perf report --stdio --no-children`";
@@ -51,6 +51,8 @@ struct Table {
     entries: Vec<Entry>,
     /// With `--hierarchy`: the levels above, by their columns.
     levels: Vec<(usize, String)>,
+    /// It is a part of a call graph, cut out below its row.
+    is_part: bool,
 }
 
 #[derive(Debug)]
@@ -258,6 +260,24 @@ impl PerfTop {
         }
     }
 
+    /// A call graph of which only a part was pasted: its first line stands for the row that is above it on the screen.
+    fn begin_part(&mut self, number: usize, line: &str) -> bool {
+        let Some((share, name)) = opens(line.trim()) else { return false };
+        let can_be = self.table().entries.is_empty() || self.table().is_part;
+        let mut graph = Graph::default();
+        if !can_be || self.entries >= MOST_ENTRIES || !graph.line(line, true) {
+            return false;
+        }
+        let module = if kernel_names::is_kernel(name) { KERNEL } else { "" };
+        let row = Row { share, name: name.to_owned(), module: module.to_owned(), is_sure: true, ..Row::default() };
+        self.entries += 1;
+        (self.is_drawing, self.is_opened) = (true, true);
+        let table = self.table();
+        table.is_part = true;
+        table.entries.push(Entry { row, graph, number });
+        true
+    }
+
     /// Gives a line to the drawing below the last row.
     fn draw(&mut self, line: &str, is_open: bool) -> bool {
         let is_full = self.drawn >= MOST_DRAWN;
@@ -297,6 +317,14 @@ impl PerfTop {
     }
 }
 
+/// `- 48.19% function` of a screen on which the function was opened; its share, and its name.
+fn opens(text: &str) -> Option<(u64, &str)> {
+    let (first, name) = without_edge(text).strip_prefix("- ")?.trim_start().split_once(char::is_whitespace)?;
+    let name = name.trim();
+    let is_one = perf_row::is_function(name) && !name.contains(char::is_whitespace);
+    Some((perf_row::share(first)?, name)).filter(|_| is_one && first.ends_with('%'))
+}
+
 /// What perf says beside its tables.
 fn is_chatter(text: &str) -> bool {
     const BEGINNINGS: [&str; 16] = [
@@ -322,7 +350,9 @@ fn is_chatter(text: &str) -> bool {
 
 /// Whether a line is the head of a screen or a report, or names a function with its share.
 pub(super) fn recognises(line: &str) -> bool {
-    line.trim_start().starts_with("PerfTop:") || row(line, None).is_some_and(|row| row.is_sure)
+    let text = line.trim();
+    let is_head = text.starts_with("Samples: ") && text.contains(" of event '");
+    is_head || text.starts_with("PerfTop:") || opens(text).is_some() || row(line, None).is_some_and(|row| row.is_sure)
 }
 
 impl Parser for PerfTop {
@@ -382,6 +412,7 @@ impl Parser for PerfTop {
             // A function of a drawing on a screen, or a path of `-g folded`.
             Some(_) if is_opened && self.draw(line, true) => {}
             Some(row) if self.is_path(&row) && self.draw(line, true) => {}
+            Some(_) if self.begin_part(number, line) => {}
             Some(_) => self.pending = Some((number, line.to_owned())),
             None if is_alone || (is_share && at_privilege(text).is_some()) => {
                 self.pending = Some((number, line.to_owned()))
@@ -390,6 +421,7 @@ impl Parser for PerfTop {
                 self.pending = Some((number, line.to_owned()));
             }
             None if self.draw(line, is_opened) => {}
+            None if self.begin_part(number, line) => {}
             None => self.listing.reject(number, line),
         }
         Ok(())
@@ -415,9 +447,15 @@ impl Parser for PerfTop {
                 None => self.listing.nothing("function of perf top with a share", REMEDY),
             });
         };
-        let table = tables.swap_remove(chosen);
+        let mut table = tables.swap_remove(chosen);
+        if table.is_part {
+            // What begins further left is above the first line, and beside it.
+            table.entries.iter_mut().for_each(|entry| entry.row.share = entry.graph.whole());
+            self.listing.note("perf: a part of a call graph, without the rows of its functions");
+        }
         self.say(&table, chosen, &tables);
-        let seen = stacks_of(&table.entries, table.header.as_ref().is_some_and(Header::has_children_only));
+        let has_children_only = table.is_part || table.header.as_ref().is_some_and(Header::has_children_only);
+        let seen = stacks_of(&table.entries, has_children_only);
         let is_empty = table.entries.iter().all(|entry| entry.row.share == 0 && entry.row.samples.unwrap_or(0) == 0);
         let seen = if is_empty { Err("functions have no share of their own".to_owned()) } else { seen };
         // Shares that overlap make no stacks, and say all the same how much was in a function and in all that it calls.

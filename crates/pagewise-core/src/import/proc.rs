@@ -15,6 +15,17 @@ use crate::kernel_text::{buddyinfo, controllers, meminfo, psi, stat, vmstat, zon
 use crate::recording::{GapReason, RawUnit};
 use std::collections::{BTreeSet, VecDeque};
 
+/// What `numastat` prints a line for, with a number for each node, and the names that `/proc/vmstat` has for it (`mm/vmstat.c`,
+/// 6.12, `vmstat_text`; `drivers/base/node.c`, `node_read_numastat`).
+const NUMASTAT: [(&str, &str); 6] = [
+    ("numa_hit", "numa_hit"),
+    ("numa_miss", "numa_miss"),
+    ("numa_foreign", "numa_foreign"),
+    ("interleave_hit", "numa_interleave"),
+    ("local_node", "numa_local"),
+    ("other_node", "numa_other"),
+];
+
 const REMEDY: &str = "give the text of /proc/vmstat, /proc/meminfo, /proc/stat, /proc/buddyinfo or /proc/pressure/*, best \
                       twice with `date` in front of each";
 
@@ -505,6 +516,15 @@ fn is_comment(line: &str) -> bool {
     ["# HELP ", "# TYPE ", "# UNIT "].iter().any(|beginning| line.starts_with(beginning))
 }
 
+/// A line of `numastat`, as `/proc/vmstat` has the sum of its nodes. In lines of one number they are of that file itself.
+fn of_numastat(words: &[&str]) -> Option<String> {
+    let (own, numbers) = words.split_first().filter(|(_, numbers)| !numbers.is_empty())?;
+    let (printed, name) = NUMASTAT.iter().find(|(printed, _)| printed == own)?;
+    let add = |sum: Option<u64>, word: &&str| sum?.checked_add(word.parse::<u64>().ok()?);
+    let sum = numbers.iter().fold(Some(0), add)?;
+    (numbers.len() > 1 || printed != name).then(|| format!("{name} {sum}"))
+}
+
 /// Whether a line is of such a file, or names one.
 pub(super) fn recognises(line: &str) -> bool {
     if is_comment(line) {
@@ -515,6 +535,7 @@ pub(super) fn recognises(line: &str) -> bool {
     let is_named = is_here || paths(line).iter().any(|path| file_of(path).is_some() || group_file(path).is_some());
     is_named
         || FILES.iter().any(|file| (file.is_only)(&words))
+        || of_numastat(&words).is_some()
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
 }
@@ -533,6 +554,9 @@ impl Parser for Proc {
             return Ok(());
         }
         self.close_zones()?;
+        if let Some((counters, pair)) = file_of("/proc/vmstat").zip(of_numastat(&words)) {
+            return self.take(counters, &pair, number, line);
+        }
         if is_comment(text) {
             self.section = Section::Other;
             self.snapshots.listing.reject(number, line);

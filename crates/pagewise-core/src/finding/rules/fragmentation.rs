@@ -19,6 +19,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("huge pages refused at faults", 0.5, Fraction),
         Threshold::at_least("huge pages refused", 0.1, PerSecond),
         Threshold::at_least("free memory", 0.05, Fraction),
+        Threshold::at_least("free memory, where memory's size is not known", PLENTY, Bytes),
+        Threshold::below("of this, in blocks of 16 pages and more", 0.01, Fraction),
         Threshold::at_least("allocations of a large block that failed", 1.0, Number),
         Threshold::at_least("memory that could be had when they failed", 0.10, Fraction),
     ],
@@ -211,9 +213,50 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
 /// As much as the reserves of a large host. Ours.
 const PLENTY: f64 = 256.0 * 1024.0 * 1024.0;
 
+/// A table of free blocks alone: where it is all there is, somebody looked at it for a reason, and nearly all of much free memory in the
+/// smallest blocks is one. `None`: there is more to judge by, or it is not so.
+fn by_blocks(case: &Case<'_>) -> Option<Verdict> {
+    const MEDIUM: usize = 4;
+    let look = case.look;
+    let windows = case.windows();
+    let zones = zones(look);
+    if !look.is_import || look.memory().is_some() || zones.is_empty() {
+        return None;
+    }
+    let pages_from = |least: usize| {
+        let of = |zone: &Zone| -> Option<f64> {
+            let orders = zone.orders.iter().enumerate().skip(least);
+            orders.map(|(order, track)| Some(track.mean_of_all(windows)? * (1u64 << order.min(40)) as f64)).sum()
+        };
+        zones.iter().map(of).sum::<Option<f64>>()
+    };
+    let (all, medium) = (pages_from(0)?, pages_from(MEDIUM)?);
+    let (is_much, much) =
+        case.whole("free memory, where memory's size is not known", "buddyinfo", Some(all * look.page_size));
+    let part = medium / all.max(1.0);
+    let (are_few, few) = case.whole("of this, in blocks of 16 pages and more", "buddyinfo", Some(part));
+    if is_much.and(are_few) != Answer::Yes {
+        return None;
+    }
+    let mut symptom = case.lasting_hits(Hits::always(Answer::Yes, windows.count));
+    symptom.evidence = vec![much, few];
+    symptom.hits.missing.push(look.missing(&signal::THP_FAULT_FALLBACK));
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "{} was free, and {} of it in blocks of 16 pages and more. Whether anybody wants larger blocks the table does not say.",
+            words::bytes(all * look.page_size),
+            words::percent(part),
+        );
+    }))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = by_blocks(case) {
+        return verdict;
+    }
     let index = case.clause(INDEX, "buddyinfo", worst(look, Zone::index));
     let unusable = case.clause("free memory unusable for a huge page", "buddyinfo", worst(look, Zone::unusable));
     let free = look.share_of_memory(&look.level(&signal::MEM_FREE));

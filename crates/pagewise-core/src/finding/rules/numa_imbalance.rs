@@ -12,6 +12,8 @@ pub(super) const RULE: Rule = Rule {
               is full while another has room. Each access then costs more.",
     thresholds: &[
         Threshold::at_least("allocations that missed their node", 0.05, Fraction),
+        Threshold::at_least("allocations since the host started", 10e6, Number),
+        Threshold::at_least("of these, those that missed their node", 0.05, Fraction),
         Threshold::below("hint faults on the own node", 0.80, Fraction),
         Threshold::at_least("hint faults", 100.0, PerSecond),
         Threshold::at_least("memory moved between nodes", 100e6, BytesPerSecond),
@@ -89,9 +91,25 @@ fn nodes(look: &Look) -> Option<usize> {
     (!nodes.is_empty()).then_some(nodes.len())
 }
 
+/// Of one reading of the kernel's counters, or of `numastat`.
+fn by_totals(case: &Case<'_>) -> Option<Verdict> {
+    let (hit, miss) = (case.look.since_boot(&signal::NUMA_HIT)?, case.look.since_boot(&signal::NUMA_MISS)?);
+    let all = hit + miss;
+    let values = [
+        ("allocations since the host started", Some(all)),
+        ("of these, those that missed their node", Some(miss / all.max(1.0))),
+    ];
+    case.since_boot("vmstat numa_hit, numa_miss", values, |[_, part]| {
+        format!("{} of all allocations got memory of another node than they wanted", words::percent(part))
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = by_totals(case) {
+        return verdict;
+    }
     if nodes(look) == Some(1) {
         return case.absent("NUMA nodes", Some(1.0), Number);
     }

@@ -449,3 +449,59 @@ fn programs_that_go_to_swap_for_files_are_told_and_what_stays_there_is_not() {
         assert!(found(&ask(&listing), "swappiness-misuse").is_none(), "{why}");
     }
 }
+
+#[test]
+fn a_part_of_a_call_graph_without_its_rows_names_what_it_is_in() {
+    // As a screen draws it, with the bar at its right edge.
+    let part = "  - 48.19% make_buffer                                  \u{2592}\n     - 46.89% kvmalloc_node                             \u{2592}\n\
+                \x20       - 45.99% __alloc_pages                          \u{25c6}\n           - 39.39% __alloc_pages_slowpath               \u{2592}\n\
+                \x20             - 38.89% __alloc_pages_direct_compact      \u{2592}\n                   30.31% compact_zone             \u{2592}\n\
+                \x20          6.60% get_page_from_freelist                 \u{2592}\n     1.20% xa_load                                      \u{2592}\n";
+    assert_eq!(pagewise_core::import::kinds_in(part), [Kind::PerfTop]);
+    let found = must_find(&imported(Kind::PerfTop, part), "compaction-storm");
+    assert!(found.summary.starts_with("39 % of all samples"), "of all, and not of the part: {}", found.summary);
+    // Who waits for a lock is drawn above those who called: nothing is known of the whole.
+    let callers = "- 55.80% native_queued_spin_lock_slowpath\n   - 53.10% some_lock\n      - 50.00% compact_zone\n";
+    assert!(found_in(callers, "compaction-storm").is_none());
+}
+
+fn found_in(text: &str, id: &str) -> Option<String> {
+    found(&ask(&imported(Kind::PerfTop, text)), id).map(|finding| finding.summary.clone())
+}
+
+#[test]
+fn a_table_that_was_cut_after_its_first_row_is_read_by_what_is_drawn_below_it() {
+    let text = "Samples: 30K of event 'cycles', Event count (approx.): 1\n  Children      Self  Command   Shared Object     Symbol\n\
+                -   85.95%     0.69%  server    [kernel.vmlinux]  [k] asm_exc_page_fault\n   - 85.25% asm_exc_page_fault\n      - 84.81% do_user_addr_fault\n\
+                \x20        - 82.57% do_swap_page\n            - 61.66% charge_memcg\n               + 60.68% try_to_free_mem_cgroup_pages\n            + 10.00% swap_read_folio\n";
+    assert!(found_in(text, "memcg-limit-thrash").expect("reclaim in a group").starts_with("61 %"));
+    assert!(found_in(text, "swap-thrash").is_some());
+}
+
+#[test]
+fn numastat_tells_what_was_since_the_host_started() {
+    let table = |miss: u64| {
+        imported(
+            Kind::Proc,
+            &format!(
+                "$ numastat\n     node0    node1\nnuma_hit 90000000 80000000\nnuma_miss {miss} 20\nnuma_foreign 20 {miss}\ninterleave_hit 5 5\nlocal_node 9 9\nother_node 1 1\n"
+            ),
+        )
+    };
+    assert!(must_find(&table(90_000_000), "numa-imbalance").summary.contains("35 %"));
+    assert!(found(&ask(&table(20_000)), "numa-imbalance").is_none());
+}
+
+#[test]
+fn a_table_of_free_blocks_alone_is_fragmented_where_nearly_all_of_them_are_small() {
+    let table = |medium: u64| {
+        imported(
+            Kind::Proc,
+            &format!(
+                "$ cat /proc/buddyinfo\nNode 0, zone      DMA      1      1      0      0      0      0      0      0      0      0      3\nNode 0, zone   Normal 130376  36589   3777     94      {medium}      0      0      0      0      0      0\n"
+            ),
+        )
+    };
+    assert_eq!(must_find(&table(1), "fragmentation").confidence, Confidence::Low);
+    assert!(found(&ask(&table(9_000)), "fragmentation").is_none());
+}
