@@ -8,6 +8,7 @@
 //! switch of each size.
 
 use super::look::{Hits, Look};
+use super::signal;
 use crate::recording::StallKind;
 
 /// What a page fault does when no huge page is free.
@@ -135,6 +136,9 @@ pub(super) fn huge(look: &Look) -> Areas {
 
 /// Whether most of the time in compaction went to allocations of a size that no huge page had.
 pub(super) fn is_for_other_orders(look: &Look, hits: &Hits) -> bool {
+    if no_fault_wanted_one(look, hits) {
+        return true;
+    }
     let stalls = look.stalls.as_ref().map(|stalls| stalls.of_kind(StallKind::Compaction, hits, &look.windows));
     let Some(order) = stalls.and_then(|stalled| stalled.order) else { return false };
     let mut sizes = sizes_on(look, hits).peekable();
@@ -144,6 +148,19 @@ pub(super) fn is_for_other_orders(look: &Look, hits: &Hits) -> bool {
     let pages = 1u64.checked_shl(u32::from(order)).unwrap_or(u64::MAX);
     let kib = (pages as f64 * look.page_size / 1024.0) as u64;
     !sizes.any(|size| size == kib)
+}
+
+/// Whether the kernel's counters say that no page fault asked for a huge page: none was given and none refused. They count those of one
+/// size and of anonymous memory alone: where other sizes or shared memory may have them, they say nothing.
+fn no_fault_wanted_one(look: &Look, hits: &Hits) -> bool {
+    let mean = |signal| look.rate(signal).mean(hits, &look.windows);
+    let faults = mean(&signal::THP_FAULT_ALLOC).zip(mean(&signal::THP_FAULT_FALLBACK));
+    let pmd_kib = ((1u64 << PMD_ORDER) as f64 * look.page_size / 1024.0) as u64;
+    let is_shared = |setting: Option<&str>| !matches!(setting, Some("never" | "deny"));
+    let values = Values { look, over: Some(hits) };
+    faults.is_some_and(|(given, refused)| given + refused == 0.0)
+        && sizes_on(look, hits).all(|size| size == pmd_kib)
+        && !values.of("thp.shmem_enabled").into_iter().any(is_shared)
 }
 
 /// Order of a huge page where pages have 4 KiB.

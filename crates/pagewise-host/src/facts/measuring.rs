@@ -169,12 +169,15 @@ fn symbols(root: &Root) -> Capability {
         Ok(true) => Capability::yes(AREA, id, what, "by name in stacks"),
         Ok(false) => {
             let level = root.read(KPTR).map_or("unknown".to_owned(), |text| text.trim().to_owned());
-            let why = format!("addresses in stacks: /proc/kallsyms hides them (kernel.kptr_restrict is {level})");
             // At 0 the kernel shows them to whoever may profile it (kernel/ksyms_common.c kallsyms_show_value, 6.12).
-            let remedy = match level.as_str() {
-                "0" => "run as root; or: sysctl kernel.perf_event_paranoid=1",
-                _ => "run as root with kernel.kptr_restrict at 0 or 1",
+            let (reason, remedy) = match level.as_str() {
+                "0" => (
+                    "with kernel.kptr_restrict at 0 only who may profile the kernel sees them".to_owned(),
+                    "run as root; or: sysctl kernel.perf_event_paranoid=1",
+                ),
+                _ => (format!("kernel.kptr_restrict is {level}"), "run as root with kernel.kptr_restrict at 0 or 1"),
             };
+            let why = format!("addresses in stacks: /proc/kallsyms hides them ({reason})");
             Capability::no(AREA, id, what, why, remedy)
         }
         Err(error) => {

@@ -530,6 +530,15 @@ pub fn stay_in_memory() -> std::io::Result<()> {
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
 }
 
+/// Whether this process may have the kernel take pages from the lists of a node (`/sys/devices/system/node/node*/reclaim`, 6.17).
+#[must_use]
+pub fn takes_from_lists(root: &Root) -> bool {
+    use rustix::fs::{Access, access};
+    let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
+    let file = |node: &String| root.path(&format!("/sys/devices/system/node/{node}/reclaim"));
+    nodes.iter().any(|node| access(file(node), Access::WRITE_OK).is_ok())
+}
+
 /// Whether this process may see which files all others read: without that right only those of its own user, with no more rights than it
 /// has, are followed.
 #[must_use]

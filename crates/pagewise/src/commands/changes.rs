@@ -13,6 +13,7 @@ use pagewise_core::report::changes::{ChangeView, ChangesReport, SCHEMA, SettingV
 use pagewise_host::tunable;
 use pagewise_host::tunable::change::{Journal, UndoReport};
 use pagewise_host::tunable::journal::{Entry, owner_lives};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What was changed here and is not undone yet
@@ -23,11 +24,14 @@ pub(crate) struct ChangesArgs {
     all: bool,
 }
 
+/// Where root's changes are kept.
+const HOST_JOURNAL: &str = "/var/lib/pagewise";
+
 pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::resolve(global)?;
     let state_dir = match (&global.root, &global.state_dir) {
         // Another host's journal is where it keeps it.
-        (Some(_), None) => global.root().path("/var/lib/pagewise"),
+        (Some(_), None) => global.root().path(HOST_JOURNAL),
         _ => settings.state_dir,
     };
     let journal = Journal::open(&state_dir, &global.root())?;
@@ -41,7 +45,12 @@ pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failu
         .collect();
     if changes.is_empty() && !global.json {
         let all = if args.all { "nothing was changed on this host yet" } else { "nothing is changed on this host now" };
-        output::note(&format!("{all} (by the journal in {})", state_dir.display()));
+        // An ordinary user has a journal of its own; what root changed stands in the host's.
+        let of_host = Path::new(HOST_JOURNAL);
+        let is_other = global.root.is_none() && state_dir != of_host && of_host.exists();
+        let other =
+            if is_other { format!("; root's: pagewise changes --state-dir {HOST_JOURNAL}") } else { String::new() };
+        output::note(&format!("{all} (by the journal in {}{other})", state_dir.display()));
     }
     show(&ChangesReport { schema: SCHEMA.to_owned(), dry_run: false, changes }, global);
     if damaged > 0 {

@@ -242,9 +242,12 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         ));
     }
     if acts && !running::sees_all_files() {
-        output::note(
-            "note: without CAP_SYS_PTRACE it does not see the files of every process: streams of those are taken from the kernel's lists",
-        );
+        let rest = if running::takes_from_lists(&root) {
+            "streams of those are taken from the kernel's lists"
+        } else {
+            "and it may not take anything from the kernel's lists: what others stream it leaves to the kernel. Run it as root"
+        };
+        output::note(&format!("note: without CAP_SYS_PTRACE it does not see the files of every process: {rest}"));
     }
     output::note(&format!("{} {}; Ctrl-C ends it", if acts { "guarding" } else { "watching" }, guards.words()));
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);

@@ -95,7 +95,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Continue a bundle that was interrupted
-    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live", "stacks", "stalls"])]
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live", "stacks", "stalls", "dry_run"])]
     resume: Option<PathBuf>,
     /// Record the kernel's memory counters once a second while each run goes on, a file per run
     #[arg(long)]

@@ -199,8 +199,8 @@ fn jar(named: &str) -> String {
             // A jar of the cluster is not seen from here.
             if !named.contains(':') {
                 output::note(&format!(
-                    "note: there is no {named} here, and Spark starts without the plugin where it finds none: name it with --jar FILE \
-                     (docs/guide/spark-plugin.md says how to build it)"
+                    "note: there is no {named} here, and where Spark finds none it does not start (ClassNotFoundException): name it with \
+                     --jar FILE, by its full path (docs/guide/spark-plugin.md says how to build it)"
                 ));
             }
             named.to_owned()

@@ -320,6 +320,8 @@ fn a_bundle_is_not_overwritten() {
     let args = ["--aa", "now", "--pairs", "4", "--warmup", "0", "--name", "x", "--", "true"];
     assert_exit(&desk.run(&args), 0);
     let before = fs::read(desk.path("x.trial/points.sqlite")).unwrap();
+    // Nobody who asks what would be done wants it done.
+    assert_exit(&desk.run(&["--resume", "x.trial", "--dry-run"]), 2);
     let output = desk.run(&args);
     assert_exit(&output, 2);
     assert!(stderr(&output).contains("pagewise prove --resume x.trial"), "{}", stderr(&output));

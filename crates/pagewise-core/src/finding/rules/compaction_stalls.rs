@@ -1,6 +1,7 @@
 //! Page faults that compact memory and wait for it, without the system time of a storm.
 
-use super::compaction_storm::{CHANGES, NOT, WATCH_OUT, who_asked};
+use super::super::huge_faults::is_for_other_orders;
+use super::compaction_storm::{CHANGES, FOR_OTHERS, NOT, WATCH_OUT, who_asked};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -47,6 +48,10 @@ fn judge(case: &Case<'_>) -> Verdict {
             let of = words::seconds(held_up);
             draft.summary.push_str(&format!(" In each second tasks were held up by it for {of} in all."));
         }
-        draft.summary.push_str(&who_asked(look, &hits));
+        if is_for_other_orders(look, &hits) {
+            draft.other = Some(FOR_OTHERS);
+        } else {
+            draft.summary.push_str(&who_asked(look, &hits));
+        }
     })
 }

@@ -4,6 +4,7 @@ use super::super::huge_faults::{
     Areas, follows_defrag, follows_global, holds_against_madvise, is_for_other_orders, waited, waits,
 };
 use super::super::rule::{Step, To};
+use super::guard::is_a_stream;
 use super::job_thp;
 use super::prelude::*;
 
@@ -43,8 +44,22 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where it is not for huge pages.
+pub(super) const FOR_OTHERS: (&str, &str) = (
+    "Compaction for large blocks that are no huge pages",
+    "The kernel moves memory about to get large blocks, and no page fault asked for a huge page: they are for file data that is read \
+     ahead (large folios), for drivers or for the network.",
+);
+
 /// What keeps page faults from waiting for compaction.
 pub(super) const CHANGES: &[Step] = &[
+    Step::guard(
+        "takes page cache back from what streams through it, so that there are large blocks for what is read ahead; it changes no \
+         setting and ends with Ctrl-C (pagewise guard advise says first what it would take, and from whom)",
+    )
+    .when("where files stream through memory and the blocks are of a size that no huge page has", |look, hits| {
+        is_for_other_orders(look, hits) && is_a_stream(look, hits)
+    }),
     Step::set(
         "thp.defrag",
         To::First(&["defer+madvise", "madvise"]),
@@ -107,8 +122,8 @@ pub(super) const CHANGES: &[Step] = &[
     )
     .when("where no page fault waited", |look, hits| !is_for_other_orders(look, hits) && !waited(look, hits).any()),
     Step::advice(
-        "see who asks for blocks of that size before changing anything (drivers, the network, stacks of threads): \
-         settings of huge pages do not touch them",
+        "see who asks for blocks of that size before changing anything (files that are read ahead, drivers, the network, stacks \
+         of threads): settings of huge pages do not touch them",
     )
     .when("where most of the time went to sizes that no huge page has", is_for_other_orders),
 ];
@@ -170,6 +185,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.cost.cpu_share = of_all.map(|share| share * in_compaction.unwrap_or(1.0).min(1.0));
         draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
         if is_for_other_orders(look, &hits) {
+            draft.other = Some(FOR_OTHERS);
             draft.watch.push(
                 "Most of the time went to allocations of a size that no huge page has: THP is not the (only) cause. See \
                  fragmentation and watermark-boost."

@@ -16,7 +16,7 @@ const STREAMED: f64 = 0.5;
 /// Of what is freed, what went to swap. Ours.
 const SWAPPED: f64 = 0.1;
 
-fn is_a_stream(look: &Look, hits: &Hits) -> bool {
+pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
     let freed =
         look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).map(|pages| pages * look.page_size);
     let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT).or_zero());

@@ -1,7 +1,7 @@
 //! What makes the numbers themselves less true than they look.
 
 use super::super::document::CAVEAT;
-use super::super::rule::{Step, To};
+use super::super::rule::Step;
 use super::prelude::*;
 use crate::recording::GapReason;
 
@@ -21,11 +21,12 @@ pub(super) const RULE: Rule = Rule {
     needs: &[&signal::CPU_STEAL, &signal::OWN_CPU],
     tiers: &[Tier::Counters],
     rivals: &[],
-    changes: &[Step::set(
-        "",
-        To::Advice,
-        "record again when the host is quieter, or for longer; see what is said above",
-    )],
+    changes: &[
+        Step::advice("take the same reading again a minute later, and give both")
+            .when("of a listing", |look, _| look.is_import),
+        Step::advice("record again when the host is quieter, or for longer; see what is said above")
+            .when("of a recording", |look, _| !look.is_import),
+    ],
     counterindications: &[],
     docs: &["Documentation/accounting/psi.rst", "docs/reference/recording.md"],
     judge,
@@ -85,7 +86,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         says.push(("settings changed", text));
     }
     if look.ticks > 0 && look.ticks < 3 {
-        says.push(("few samples", format!("{} samples are very few.", look.ticks)));
+        let few = match look.ticks {
+            1 => "One reading says nothing of rates, and nothing of how long it is so.".to_owned(),
+            ticks => format!("{ticks} samples are very few."),
+        };
+        says.push(("few samples", few));
     }
     if says.is_empty() {
         return if look.ticks == 0 {

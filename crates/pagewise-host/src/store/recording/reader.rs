@@ -34,7 +34,9 @@ impl Recording {
         let length = check_file(path)?;
         let not = |why: &str| RecordingError::NotARecording { path: path.to_owned(), why: why.to_owned() };
         let database_error = |source: rusqlite::Error| match source.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::NotADatabase) => not("it is no SQLite database"),
+            Some(rusqlite::ErrorCode::NotADatabase) => {
+                not("it is no SQLite database; the listing of another tool is read with --import FILE")
+            }
             _ => unreadable(path, source),
         };
         let database = open_database(path).map_err(database_error)?;

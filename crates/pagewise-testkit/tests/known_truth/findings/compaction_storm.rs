@@ -184,3 +184,31 @@ fn what_is_proposed_exists_on_that_kernel() {
     let listed = storm(60).about("kernel", "4.4.0").about("allowed.thp.defrag", "[always] never");
     assert_eq!(steps(&must_find(&listed, "compaction-storm"))[0], "thp.defrag=never");
 }
+
+#[test]
+fn where_no_fault_wanted_a_huge_page_it_is_for_other_blocks_and_a_stream_leads_to_the_guard() {
+    let other = |faults: f64| {
+        storm(60)
+            .counter("vmstat", "thp_fault_alloc", "", move |_| faults)
+            .counter("vmstat", "thp_fault_fallback", "", |_| 0.0)
+            .counter("vmstat", "pgsteal_kswapd", "", |_| 100_000.0)
+            .counter("vmstat", "pgsteal_direct", "", |_| 0.0)
+            .counter("vmstat", "pgpgin", "", |_| 400_000.0)
+            .setting("mthp[2048k].enabled", "inherit")
+            .setting("mthp[64k].enabled", "never")
+            .setting("thp.shmem_enabled", "never")
+    };
+    let streamed = must_find(&other(0.0), "compaction-storm");
+    assert!(streamed.title.contains("no huge pages"), "{}", streamed.title);
+    assert_eq!(steps(&streamed), Vec::<String>::new(), "settings of huge pages do not touch it");
+    assert!(
+        streamed.change.as_ref().is_some_and(|step| format!("{step:?}").contains("Guard")),
+        "{:?}",
+        streamed.change
+    );
+    let of_huge_pages = must_find(&other(3.0), "compaction-storm");
+    assert!(!of_huge_pages.title.contains("no huge pages") && !steps(&of_huge_pages).is_empty());
+    // A size that the counters do not count may be what was wanted.
+    let sizes = must_find(&other(0.0).setting("mthp[64k].enabled", "always"), "compaction-storm");
+    assert!(!sizes.title.contains("no huge pages"), "{}", sizes.title);
+}
