@@ -6,7 +6,7 @@
 //! keeps it undecided.
 
 use super::answer::Answer;
-use super::case::{Case, Draft, Verdict};
+use super::case::{Case, Draft, LOCKS_OF_UNKNOWN, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
 use super::families::{Family, ProfileSeen};
 use super::look::{Hits, Missing};
@@ -161,12 +161,14 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
     let is_new = |line: &&Evidence| line.value.is_some() && says.evidence.iter().all(|seen| seen.source != line.source);
     let mut shown = says.evidence.clone();
     shown.extend(evidence.iter().filter(is_new).cloned());
+    let by_locks = says.evidence.iter().any(|line| line.name == LOCKS_OF_UNKNOWN);
     let draft = Draft {
         summary: format!(
-            "{} of {} samples were in {}. A profile says where CPUs were, and neither for how long nor why.",
+            "{} of {} samples were in {}{}. A profile says where CPUs were, and neither for how long nor why.",
             words::percent(share),
             if of_listed.is_some() { "the listed" } else { "all" },
-            named.family.words()
+            named.family.words(),
+            if by_locks { ", or waited for locks, of whom was not recorded" } else { "" },
         ),
         other: named.other,
         at_least: (share >= SEVERE && of_listed.is_none()).then_some(Severity::Medium),

@@ -333,12 +333,7 @@ impl<'a> Case<'a> {
                 holds = true;
                 shown = lock_share + share;
                 evidence.clear();
-                evidence.push(said(
-                    "stacks",
-                    "waiting for locks, callers not recorded",
-                    Some(lock_share),
-                    Quantity::Fraction,
-                ));
+                evidence.push(said("stacks", LOCKS_OF_UNKNOWN, Some(lock_share), Quantity::Fraction));
                 let name = format!("{}, of what the kernel does beside waiting", family.words());
                 evidence.push(Evidence { threshold: Some(MOST_BESIDE_LOCKS), ..of_beside(&name, part) });
             }
@@ -613,6 +608,9 @@ impl<'a> Case<'a> {
         }
     }
 }
+
+/// Where locks are taken for those of what the kernel does beside waiting.
+pub(super) const LOCKS_OF_UNKNOWN: &str = "waiting for locks, callers not recorded";
 
 /// Fewer rows of a listing show nothing that lasts: the first has no rates.
 const FEWEST_ROWS: u64 = 3;

@@ -21,6 +21,9 @@ const MOST_KIB: f64 = (1u64 << 46) as f64;
 const HEADINGS: [&str; 9] =
     ["total", "used", "free", "shared", "buffers", "cached", "buff/cache", "cache", "available"];
 
+/// The headings of that layout.
+const FOREIGN: [&str; 6] = ["total", "used", "free", "shared", "buff/cache", "available"];
+
 /// Below so many MiB a total without a unit may be GiB as well.
 const LEAST_MIB: f64 = 200.0;
 
@@ -31,6 +34,7 @@ pub(super) fn recognises(line: &str) -> bool {
         || of_meminfo.as_deref().and_then(headings).is_some()
         || is_corrected(&words)
         || is_row(&words)
+        || is_foreign_row(&words)
 }
 
 /// `total used free shared buffers cached`.
@@ -47,6 +51,18 @@ fn is_corrected(words: &[&str]) -> bool {
 /// `Mem: 25598 2670 861 1 22065 22601`.
 fn is_row(words: &[&str]) -> bool {
     matches!(words, ["Mem:", sizes @ ..] if (3..=7).contains(&sizes.len()) && sizes.iter().all(|word| size(word).is_some()))
+}
+
+/// `Speicher: 16305456 4823412 812344 345672 10669700 11012936`: the layout since procps-ng 3.3.10 in whatever language, told by what adds
+/// up to its first number: what is used, free, and in buffers and caches; or, since 4.0, what is used and available.
+fn is_foreign_row(words: &[&str]) -> bool {
+    let [name, sizes @ ..] = words else { return false };
+    let kib: Option<Vec<f64>> =
+        sizes.iter().map(|word| size(word).map(|(size, unit)| size * unit.unwrap_or(1.0))).collect();
+    let Some(&[total, used, free, _, cached, available]) = kib.as_deref() else { return false };
+    let adds_up = |sum: f64| (sum - total).abs() <= total * 0.01;
+    let is_name = name.ends_with(':') && name.chars().next().is_some_and(char::is_alphabetic) && *name != "Mem:";
+    is_name && total > 0.0 && (adds_up(used + free + cached) || adds_up(used + available))
 }
 
 /// A number, and its unit in KiB where it has one. procps writes `3.8G` or `3.8Gi` for powers of 1024.
@@ -101,13 +117,15 @@ pub(super) struct Free {
     asked: Option<f64>,
     /// KiB of a number without a unit, once it is known.
     unit: Option<f64>,
+    /// The row above was one of memory in another language.
+    is_foreign: bool,
     left_out: usize,
 }
 
 impl Free {
     pub(super) fn new(assumed: &Assumed) -> Free {
         let snapshots = Snapshots::new(Kind::Free, assumed.interval);
-        Free { snapshots, headings: Vec::new(), asked: None, unit: None, left_out: 0 }
+        Free { snapshots, headings: Vec::new(), asked: None, unit: None, is_foreign: false, left_out: 0 }
     }
 
     /// The unit of a row of numbers without one. `None`: it cannot be told.
@@ -212,6 +230,15 @@ impl Parser for Free {
             self.headings = headings.into_iter().map(str::to_owned).collect();
             self.unit = Some(1.0 / 1024.0);
             return Ok(());
+        }
+        if is_foreign_row(&words) {
+            self.headings = FOREIGN.iter().map(|heading| (*heading).to_owned()).collect();
+            self.is_foreign = true;
+            return self.row(number, false, &words[1..], line);
+        }
+        let was_foreign = std::mem::take(&mut self.is_foreign);
+        if was_foreign && words.len() == 4 && words[0].ends_with(':') {
+            return self.row(number, true, &words[1..], line);
         }
         match words.as_slice() {
             [] => Ok(()),

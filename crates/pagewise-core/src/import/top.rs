@@ -75,7 +75,12 @@ pub(super) struct Top {
 
 /// Headings of a process's share of a CPU, and of its command: of top, and of htop (1 to 3), which has the same table.
 const SHARES: &[&str] = &["%CPU", "CPU%"];
-const COMMANDS: &[&str] = &["COMMAND", "Command", "CMD"];
+const COMMANDS: &[&str] = &["COMMAND", "Command", "CMD", "BEFEHL", "COMANDO", "ORDEN", "COM."];
+
+/// What procps prints of CPU time, of memory and of swap in this order, whatever the language of its words.
+const IN_ORDER: [&str; 8] = ["us", "sy", "ni", "id", "wa", "hi", "si", "st"];
+const OF_MEMORY: [&str; 4] = ["total", "free", "used", "buff/cache"];
+const OF_SWAP: [&str; 4] = ["total", "free", "used", "avail"];
 
 /// Without the arrow by which htop shows what it sorts by: `▽Command`.
 fn heading(word: &str) -> &str {
@@ -154,9 +159,28 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
+/// `KiB Spch :  8054520 gesamt,  4054520 frei, …`: which line it is, told by what adds up to its first number. Its labels become those of
+/// procps.
+fn in_words_of_another_language(pairs: &mut [(&str, &str)]) -> Option<&'static str> {
+    let sizes: Vec<f64> = pairs.iter().map(|(word, _)| decimal(word)).collect::<Option<_>>()?;
+    let &[total, free, used, last] = sizes.as_slice() else { return None };
+    let adds_up = |sum: f64| total > 0.0 && (sum - total).abs() <= total * 0.01;
+    let (what, labels) = match () {
+        () if adds_up(free + used) => ("Swap", OF_SWAP),
+        () if adds_up(free + used + last) => ("Mem", OF_MEMORY),
+        () => return None,
+    };
+    pairs.iter_mut().zip(labels).for_each(|(pair, label)| pair.1 = label);
+    Some(what)
+}
+
 /// Numbers of a line of CPU shares.
 fn of_cpu(text: &str) -> Values {
-    let pairs = numbers(text);
+    let mut pairs = numbers(text);
+    let is_foreign = pairs.iter().any(|(_, label)| tools::of_top("Cpu", label).is_none());
+    if is_foreign && pairs.len() == IN_ORDER.len() {
+        pairs.iter_mut().zip(IN_ORDER).for_each(|(pair, label)| pair.1 = label);
+    }
     let known = pairs.iter().filter_map(|(word, label)| Some((tools::of_top("Cpu", label)?, decimal(word)?)));
     let mut values: Values = known.collect();
     // On hosts with several CPUs the top of 2.4 counts lowered priority twice.
@@ -229,13 +253,19 @@ impl Top {
             "TiB" => 1_073_741_824.0,
             _ => return Ok(false),
         };
-        if !matches!(what, "Mem" | "Swap") || words.next().is_some() {
-            return Ok(false);
-        }
         // procps-ng ends one list with a point: `0 used.  800000 avail Mem`.
         let rest = rest.replace("used.", "used,");
+        let mut pairs = numbers(&rest);
+        let what = match what {
+            _ if words.next().is_some() => return Ok(false),
+            "Mem" | "Swap" if pairs.iter().any(|(_, label)| tools::of_top(what, label).is_some()) => what,
+            _ => match in_words_of_another_language(&mut pairs) {
+                Some(what) => what,
+                None => return Ok(false),
+            },
+        };
         let screen = self.screen(number, |_| false)?;
-        for (word, label) in numbers(&rest) {
+        for (word, label) in pairs {
             let Some(column) = tools::of_top(what, label).filter(|column| column.counts == Counts::Size) else {
                 continue;
             };

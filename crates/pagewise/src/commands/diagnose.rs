@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::finding::{self, Diagnosis, Look, Severity};
 use pagewise_core::report::findings;
+use pagewise_core::spelling::nearest;
 use pagewise_core::unit::Seconds;
 use pagewise_host::import::{self, KindFile};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
@@ -84,8 +85,12 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
 /// The id of a rule.
 fn rule_id(text: &str) -> Result<String, String> {
     let is_one = finding::rules::ALL.iter().any(|rule| rule.id == text);
-    let ids = || finding::rules::ALL.iter().map(|rule| rule.id).collect::<Vec<_>>().join(", ");
-    if is_one { Ok(text.to_owned()) } else { Err(format!("there is no such finding; ids are {}", ids())) }
+    let ids = || finding::rules::ALL.iter().map(|rule| rule.id);
+    match nearest(text, ids()) {
+        _ if is_one => Ok(text.to_owned()),
+        Some(meant) => Err(format!("there is no such finding; did you mean {meant}?")),
+        None => Err(format!("there is no such finding; ids are {}", ids().collect::<Vec<_>>().join(", "))),
+    }
 }
 
 fn of_file(file: &Path) -> Result<Diagnosis, Failure> {

@@ -18,6 +18,7 @@ use pagewise_host::guard::running::{self, Done, Guards, Told};
 use pagewise_host::guard::status::{self, OfDomain, Running};
 use pagewise_host::guard::{DomainName, Streamer};
 use pagewise_host::process::Interrupt;
+use pagewise_host::root::Root;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -227,6 +228,14 @@ impl RunArgs {
     }
 }
 
+/// Another guard that acts on one of these domains, by pid.
+fn beside(root: &Root, domains: &str) -> Option<u32> {
+    let is_one = |of: &OfDomain| of.acts && domains.split(", ").any(|own| own == of.domain.to_string());
+    let guards = status::running(root);
+    let there = guards.iter().find(|other| other.domains.as_ref().is_some_and(|all| all.iter().any(is_one)));
+    there.map(|other| other.pid)
+}
+
 fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Failure> {
     let asked = args.asked()?;
     let root = global.root();
@@ -248,6 +257,12 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             "and it may not take anything from the kernel's lists: what others stream it leaves to the kernel. Run it as root"
         };
         output::note(&format!("note: without CAP_SYS_PTRACE it does not see the files of every process: {rest}"));
+    }
+    if acts && let Some(other) = beside(&root, &guards.words()) {
+        output::note(&format!(
+            "note: a guard is at work there already (pid {other}): two take from each other's batches, and neither learns what it does; end one \
+             (pagewise guard status)"
+        ));
     }
     output::note(&format!("{} {}; Ctrl-C ends it", if acts { "guarding" } else { "watching" }, guards.words()));
     let at_most = args.at_most.map(|time| (time.0 * SECOND as f64) as u64);

@@ -49,6 +49,7 @@ pub(super) fn in_words(plan: &Plan, preview: &Preview, seed: Seed, notes: &[Stri
             }
         }
         lines.extend(cell.boot.iter().map(|(tunable, value)| format!("  boot: {tunable} {value}")));
+        lines.extend(cell.job.iter().map(|(name, value)| format!("  of the job alone: {name}={value}")));
         if cell.host.is_empty() {
             lines.push("  this host's settings stay as they are".to_owned());
         }

@@ -490,7 +490,8 @@ fn dry_run_says_what_would_happen_and_does_nothing() {
     let desk = Desk::new();
     let output = desk.run(&["--a", "now", "--b", "env.X=1", "--dry-run", "--", "touch", "ran"]);
     assert_exit(&output, 0);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("order"));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("order") && said.contains("of the job alone: env.X=1"), "{said}");
     assert!(!desk.path("ran").exists() && !desk.path("state").exists());
     let output = desk.run(&["--a", "now", "--b", "env.X=1", "--dry-run", "--json", "--", "touch", "ran"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -63,7 +63,7 @@ fn usual(look: &Look) -> Option<String> {
         (now, false) if now < 1.0 => Some("10".to_owned()),
         (now, false) if now > 100.0 => Some("60".to_owned()),
         // Between the two it is found only where programs go to swap for files.
-        (now, _) if now > 10.0 && now <= 100.0 => Some("10".to_owned()),
+        (now, false) if now > 10.0 && now <= 100.0 => Some("10".to_owned()),
         _ => None,
     }
 }

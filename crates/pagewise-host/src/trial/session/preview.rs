@@ -26,6 +26,8 @@ pub struct PreviewedCell {
     pub host: Vec<PreviewedSetting>,
     /// What must be booted for it: tunable and value.
     pub boot: Vec<(String, String)>,
+    /// What it asks of the job alone, such as a JVM's flag: name and value.
+    pub job: Vec<(String, String)>,
 }
 
 /// A setting of the host.
@@ -50,6 +52,8 @@ impl Session<'_> {
         let order = order::draw(plan)?;
         let job = if plan.live.is_some() { None } else { Some(self.workload(plan)?.describe()) };
         let cells = cells(plan)?.into_iter().map(|cell| {
+            let of_job = cell.policy.settings.iter().filter(|setting| setting.tunable.is_for_job());
+            let job = of_job.map(|setting| (setting.name.clone(), setting.value.clone())).collect();
             let resolved = tunable::resolve(&self.root, &self.places, &cell.policy)?;
             let host = resolved.host.into_iter().map(|setting| {
                 let now = tunable::read(&self.root, &setting.tunable)?;
@@ -58,7 +62,7 @@ impl Session<'_> {
             });
             let host = host.collect::<Result<_, SessionError>>()?;
             let boot = resolved.boot.into_iter().map(|setting| (setting.tunable.name, setting.value)).collect();
-            Ok(PreviewedCell { label: cell.label, host, boot })
+            Ok(PreviewedCell { label: cell.label, host, boot, job })
         });
         let cells = cells.collect::<Result<_, SessionError>>()?;
         Ok(Preview { order, job, cells })

@@ -505,3 +505,39 @@ fn a_table_of_free_blocks_alone_is_fragmented_where_nearly_all_of_them_are_small
     assert_eq!(must_find(&table(1), "fragmentation").confidence, Confidence::Low);
     assert!(found(&ask(&table(9_000)), "fragmentation").is_none());
 }
+
+#[test]
+fn a_screen_of_top_in_another_language_is_read_by_the_order_of_its_numbers() {
+    let text = "top - 10:00:00 up 3 Tage,  1:00,  1 Benutzer,  Durchschnittslast: 9,00, 8,00, 7,00\nAufgaben: 100 gesamt\n\
+                %CPU(s): 11,2 be, 71,4 sy,  0,0 ni, 10,0 un,  7,4 wa,  0,0 hi,  0,0 si,  0,0 st\n\
+                MiB Spch :  15923,0 gesamt,    180,0 frei,  14023,0 belegt,   1720,0 Puff/Cache\n\
+                MiB Swap:   2048,0 gesamt,   2000,0 frei,     48,0 belegt.    900,0 verf\u{fc}gb Spch\n\n  \
+                PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM    ZEIT+ BEFEHL\n   \
+                49 root      20   0       0      0      0 R  99,3   0,0   2:23.56 kswapd0\n";
+    assert_eq!(pagewise_core::import::kinds_in(text), [Kind::Top]);
+    let screen = imported(Kind::Top, text);
+    assert!(must_find(&screen, "kswapd-saturation").summary.contains("99 % of a core"));
+    let look = Look::of(&screen).unwrap();
+    let share = look.system_share_of_all().values()[0].expect("the system's share");
+    assert!((share - 0.714).abs() < 0.001, "{share}");
+    assert!((look.memory().expect("memory") / f64::from(1 << 20) - 15_923.0).abs() < 1.0);
+    let available = look.available().values()[0].expect("what is available");
+    assert!((available / f64::from(1 << 20) - 900.0).abs() < 1.0, "{available}");
+}
+
+#[test]
+fn free_in_another_language_is_read_by_what_adds_up() {
+    let text = "               gesamt     benutzt       frei      gemns.  Puffer/Cache verf\u{fc}gbar\n\
+                Speicher:   16305456    14823412     212344      345672     1269700     300936\nAuslager:    2097148     2090000       7148\n";
+    assert_eq!(pagewise_core::import::kinds_in(text), [Kind::Free]);
+    let gone = must_find(&imported(Kind::Free, text), "oom-risk");
+    assert!(gone.summary.contains("wap is used up"), "{}", gone.summary);
+}
+
+#[test]
+fn locks_that_are_taken_for_those_of_what_is_listed_are_told_as_such() {
+    let spins = must_find(&profile(&[("_raw_spin_lock", 85.0), ("shrink_lruvec", 6.0)]), "direct-reclaim-stalls");
+    assert!(spins.summary.contains("or waited for locks, of whom was not recorded"), "{}", spins.summary);
+    let none = must_find(&profile(&[("shrink_lruvec", 60.0)]), "direct-reclaim-stalls");
+    assert!(!none.summary.contains("locks"), "{}", none.summary);
+}
