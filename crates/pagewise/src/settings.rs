@@ -12,6 +12,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The state folder of root, and of the host.
+pub(crate) const HOST_STATE: &str = "/var/lib/pagewise";
+
 /// A config file: `/etc/pagewise/config.toml` or `$XDG_CONFIG_HOME/pagewise/config.toml`.
 type ConfigFile = BTreeMap<Key, String>;
 
@@ -75,7 +78,7 @@ impl Settings {
         };
         let state_dir = match global.state_dir.clone().or_else(|| said(STATE).map(PathBuf::from)) {
             Some(folder) => folder,
-            None => default("XDG_STATE_HOME", ".local/state", "/var/lib/pagewise")?,
+            None => default("XDG_STATE_HOME", ".local/state", HOST_STATE)?,
         };
         let cache_dir = match global.cache_dir.clone().or_else(|| said(CACHE).map(PathBuf::from)) {
             Some(folder) => folder,

@@ -28,6 +28,22 @@ struct Named {
 }
 
 impl Named {
+    const fn of(rule: &'static str, family: Family, least: f64) -> Named {
+        Named { rule, family, not: &[], within: &[], least, other: None }
+    }
+
+    const fn not(self, not: &'static [Family]) -> Named {
+        Named { not, ..self }
+    }
+
+    const fn within(self, within: &'static [Family]) -> Named {
+        Named { within, ..self }
+    }
+
+    const fn called(self, other: (&'static str, &'static str)) -> Named {
+        Named { other: Some(other), ..self }
+    }
+
     /// Without callers some functions of a mechanism stand for all of it.
     fn in_a_profile(&self, case: &Case<'_>) -> Family {
         let Some(profile) = &case.look.profile else { return self.family };
@@ -40,94 +56,34 @@ impl Named {
 }
 
 const NAMED: &[Named] = &[
-    Named {
-        rule: "compaction-storm",
-        family: Family::Compaction,
-        not: rules::NOT_A_STORM,
-        within: &[],
-        least: 0.10,
-        other: None,
-    },
-    Named {
-        rule: "thp-fault-cost",
-        family: Family::HugeZero,
-        not: &[Family::Khugepaged],
-        within: &[],
-        least: 0.10,
-        other: None,
-    },
-    Named { rule: "khugepaged-burn", family: Family::Khugepaged, not: &[], within: &[], least: 0.10, other: None },
-    Named { rule: "kswapd-saturation", family: Family::Kswapd, not: &[], within: &[], least: 0.10, other: None },
-    Named {
-        rule: "direct-reclaim-stalls",
-        family: Family::Reclaim,
-        not: &[Family::Kswapd, Family::CgroupReclaim, Family::SlabShrink],
-        within: &[],
-        least: 0.10,
-        other: None,
-    },
-    Named {
-        rule: "memcg-limit-thrash",
-        family: Family::CgroupReclaim,
-        not: &[],
-        within: &[],
-        least: 0.10,
-        other: None,
-    },
-    Named { rule: "swap-thrash", family: Family::Swap, not: &[Family::Kswapd], within: &[], least: 0.05, other: None },
-    Named { rule: "dirty-throttling", family: Family::DirtyBalance, not: &[], within: &[], least: 0.05, other: None },
-    Named { rule: "slab-bloat", family: Family::SlabShrink, not: &[], within: &[], least: 0.10, other: None },
-    Named { rule: "numa-imbalance", family: Family::Numa, not: &[], within: &[], least: 0.05, other: None },
-    Named { rule: "kcompactd-burn", family: Family::Kcompactd, not: &[], within: &[], least: 0.10, other: None },
-    Named {
-        rule: "dying-cgroups",
-        family: Family::CgroupWalk,
-        not: &[Family::Reclaim],
-        within: &[],
-        least: 0.10,
-        other: None,
-    },
-    Named { rule: "fault-churn", family: Family::Churn, not: rules::NOT_CHURN, within: &[], least: 0.20, other: None },
-    Named {
-        rule: "tlb-shootdowns",
-        family: Family::Shootdown,
-        not: &[Family::Reclaim, Family::Compaction, Family::Khugepaged],
-        within: &[],
-        least: 0.10,
-        other: None,
-    },
-    Named {
-        rule: "mmap-lock-contention",
-        family: Family::MmapLock,
-        not: &[Family::Khugepaged, Family::SlabShrink],
-        within: rules::OF_MEMORY,
-        least: 0.10,
-        other: None,
-    },
-    Named {
-        rule: "mmap-lock-contention",
-        family: Family::ReverseMap,
-        not: rules::NOT_OF_LISTS,
-        within: &[],
-        least: 0.10,
-        other: Some(rules::LISTS),
-    },
-    Named {
-        rule: "fork-cow-thp",
-        family: Family::ForkCopy,
-        not: &[],
-        within: &[],
-        least: 0.10,
-        other: Some(rules::TABLES),
-    },
-    Named {
-        rule: "fork-cow-thp",
-        family: Family::HugeCopy,
-        not: &[Family::Reclaim, Family::Khugepaged, Family::Compaction],
-        within: &[],
-        least: 0.05,
-        other: None,
-    },
+    Named::of("compaction-storm", Family::Compaction, 0.10).not(rules::NOT_A_STORM),
+    Named::of("thp-fault-cost", Family::HugeZero, 0.10).not(&[Family::Khugepaged]),
+    Named::of("khugepaged-burn", Family::Khugepaged, 0.10),
+    Named::of("kswapd-saturation", Family::Kswapd, 0.10),
+    Named::of("direct-reclaim-stalls", Family::Reclaim, 0.10).not(&[
+        Family::Kswapd,
+        Family::CgroupReclaim,
+        Family::SlabShrink,
+    ]),
+    Named::of("memcg-limit-thrash", Family::CgroupReclaim, 0.10),
+    Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd]),
+    Named::of("dirty-throttling", Family::DirtyBalance, 0.05),
+    Named::of("slab-bloat", Family::SlabShrink, 0.10),
+    Named::of("numa-imbalance", Family::Numa, 0.05),
+    Named::of("kcompactd-burn", Family::Kcompactd, 0.10),
+    Named::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),
+    Named::of("fault-churn", Family::Churn, 0.20).not(rules::NOT_CHURN),
+    Named::of("tlb-shootdowns", Family::Shootdown, 0.10).not(&[
+        Family::Reclaim,
+        Family::Compaction,
+        Family::Khugepaged,
+    ]),
+    Named::of("mmap-lock-contention", Family::MmapLock, 0.10)
+        .not(&[Family::Khugepaged, Family::SlabShrink])
+        .within(rules::OF_MEMORY),
+    Named::of("mmap-lock-contention", Family::ReverseMap, 0.10).not(rules::NOT_OF_LISTS).called(rules::LISTS),
+    Named::of("fork-cow-thp", Family::ForkCopy, 0.10).called(rules::TABLES),
+    Named::of("fork-cow-thp", Family::HugeCopy, 0.05).not(&[Family::Reclaim, Family::Khugepaged, Family::Compaction]),
 ];
 
 /// The threshold, as evidence names it.
@@ -143,7 +99,10 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let drafts = named.filter_map(|named| draft(named, case, evidence, missing));
     let share = |(share, _): &(f64, Draft)| *share;
     let largest = drafts.max_by(|a, b| share(a).total_cmp(&share(b)));
-    largest.map_or(verdict.clone(), |(_, draft)| Verdict::Found(Box::new(draft)))
+    match largest {
+        Some((_, draft)) => Verdict::Found(Box::new(draft)),
+        None => verdict,
+    }
 }
 
 /// What a profile names, and its share of the samples.
@@ -195,7 +154,7 @@ fn of_what_is_listed(case: &Case<'_>, named: &Named, all: &Hits) -> Option<f64> 
     let unlisted = profile.not_listed();
     let counts = profile.counts(named.in_a_profile(case), named.not, all, case.windows());
     let listed = 1.0 - unlisted;
-    let part = counts.family as f64 / counts.all.max(1) as f64 / listed.max(1e-9);
+    let part = counts.share() / listed.max(1e-9);
     (unlisted >= MOSTLY_LEFT_OUT && listed >= FEWEST && part >= MOST).then_some(part.min(1.0))
 }
 

@@ -284,7 +284,7 @@ impl<'a> Case<'a> {
             return Says::silent(Tier::Stacks, "stacks", "nobody looked where CPUs were");
         };
         let counts = profile.counts(family, not, over, self.windows());
-        let share = counts.family as f64 / counts.all.max(1) as f64;
+        let share = counts.share();
         let is_few = counts.all < ENOUGH_SAMPLES;
         let too_few = || {
             let why = format!("{} samples are too few to tell; {ENOUGH_SAMPLES} would do", counts.all);
@@ -315,7 +315,7 @@ impl<'a> Case<'a> {
         }
         if !holds && profile.is_flat() {
             let locks = profile.counts(Family::LockSpin, &[], over, self.windows());
-            let lock_share = locks.family as f64 / locks.all.max(1) as f64;
+            let lock_share = locks.share();
             let beside = profile.beside_locks(family, over, self.windows());
             let part = beside.family as f64 / beside.kernel.max(1) as f64;
             let is_enough = beside.kernel >= ENOUGH_SAMPLES;

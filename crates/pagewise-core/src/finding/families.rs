@@ -34,6 +34,14 @@ pub struct Counts {
     pub family: u64,
 }
 
+impl Counts {
+    /// The family's part of all, 0 to 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.family as f64 / self.all.max(1) as f64
+    }
+}
+
 /// The source of gaps in stacks.
 const SOURCE: &str = "stacks";
 
@@ -114,9 +122,17 @@ impl ProfileSeen {
     #[must_use]
     pub fn of(profile: Profile, gaps: &[Gap], callees: Option<&str>) -> ProfileSeen {
         let is_clock = profile.event != Some(SamplingEvent::Cycles);
+        let has_caller =
+            |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
+        let is_flat = !profile.samples.iter().any(has_caller);
+        let is_queue_for_map = is_flat && is_queue_of_semaphore(&profile);
         let frames = profile.stacks.frames();
-        let of_frame: Vec<u64> =
-            frames.iter().map(|frame| if frame.is_kernel() { families_of(&frame.name, is_clock) } else { 0 }).collect();
+        let of_frame = |frame: &Frame| match frame.name.as_str() {
+            _ if !frame.is_kernel() => 0,
+            "osq_lock" if is_queue_for_map => families_of(&frame.name, is_clock) | Family::MmapLock.bit(),
+            name => families_of(name, is_clock),
+        };
+        let of_frame: Vec<u64> = frames.iter().map(of_frame).collect();
         let count = profile.stacks.len();
         let (mut families, mut in_kernel) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut idle = Vec::with_capacity(count);
@@ -129,17 +145,6 @@ impl ProfileSeen {
             let innermost = frame.and_then(|frame| frames.get(frame)).filter(|frame| frame.is_kernel());
             in_kernel.push(innermost.is_some());
             idle.push(innermost.is_some_and(|frame| is_idle(&frame.name)));
-        }
-        let has_caller =
-            |sample: &StackSample| profile.stacks.node(sample.stack).is_some_and(|(parent, _)| parent.is_some());
-        let is_flat = !profile.samples.iter().any(has_caller);
-        if is_flat && is_queue_of_semaphore(&profile) {
-            for (id, bits) in families.iter_mut().enumerate() {
-                let node = profile.stacks.node(crate::recording::StackId(id as u32));
-                let frame = node.and_then(|(_, frame)| frames.get(frame as usize));
-                let is_queue = frame.is_some_and(|frame| frame.is_kernel() && frame.name == "osq_lock");
-                *bits |= if is_queue { Family::MmapLock.bit() } else { 0 };
-            }
         }
         let callees = callees.map(|text| with_callees(text, is_clock)).unwrap_or_default();
         let not_listed = not_listed(&profile);

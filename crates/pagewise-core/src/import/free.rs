@@ -21,7 +21,7 @@ const MOST_KIB: f64 = (1u64 << 46) as f64;
 const HEADINGS: [&str; 9] =
     ["total", "used", "free", "shared", "buffers", "cached", "buff/cache", "cache", "available"];
 
-/// The headings of that layout.
+/// The headings since procps-ng 3.3.10, in this order in every language.
 const FOREIGN: [&str; 6] = ["total", "used", "free", "shared", "buff/cache", "available"];
 
 /// Below so many MiB a total without a unit may be GiB as well.
@@ -29,18 +29,17 @@ const LEAST_MIB: f64 = 200.0;
 
 pub(super) fn recognises(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let of_meminfo: Option<Vec<&str>> = words.iter().map(|word| word.strip_suffix(':')).collect();
-    headings(&words).is_some()
-        || of_meminfo.as_deref().and_then(headings).is_some()
-        || is_corrected(&words)
-        || is_row(&words)
-        || is_foreign_row(&words)
+    headings(&words).is_some() || is_corrected(&words) || is_row(&words) || is_foreign_row(&words)
 }
 
-/// `total used free shared buffers cached`.
-fn headings<'l>(words: &[&'l str]) -> Option<Vec<&'l str>> {
-    let is_one = words.len() >= 3 && words[..3] == HEADINGS[..3] && words.iter().all(|word| HEADINGS.contains(word));
-    is_one.then(|| words.to_vec())
+/// `total used free shared buffers cached`, and the unit in KiB where it is known: `total: used: free: …`, the head of /proc/meminfo up to
+/// 2.6, is in bytes.
+fn headings<'l>(words: &[&'l str]) -> Option<(Vec<&'l str>, Option<f64>)> {
+    let without_colons: Option<Vec<&str>> = words.iter().map(|word| word.strip_suffix(':')).collect();
+    let unit = without_colons.is_some().then_some(1.0 / 1024.0);
+    let names = without_colons.unwrap_or_else(|| words.to_vec());
+    let is_one = names.len() >= 3 && names[..3] == HEADINGS[..3] && names.iter().all(|word| HEADINGS.contains(word));
+    is_one.then_some((names, unit))
 }
 
 /// `-/+ buffers/cache:`, which only the old layout has.
@@ -219,16 +218,9 @@ impl Free {
 impl Parser for Free {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let Some(headings) = headings(&words) {
+        if let Some((headings, unit)) = headings(&words) {
             self.headings = headings.into_iter().map(str::to_owned).collect();
-            self.unit = None;
-            return Ok(());
-        }
-        // The head of /proc/meminfo up to 2.6 is such a table in bytes, with a colon behind each heading.
-        let without_colons: Option<Vec<&str>> = words.iter().map(|word| word.strip_suffix(':')).collect();
-        if let Some(headings) = without_colons.as_deref().and_then(headings) {
-            self.headings = headings.into_iter().map(str::to_owned).collect();
-            self.unit = Some(1.0 / 1024.0);
+            self.unit = unit;
             return Ok(());
         }
         if is_foreign_row(&words) {

@@ -258,6 +258,14 @@ fn ways_from_outside(entries: &[Entry], reading: Reading) -> HashMap<(&str, &str
     found
 }
 
+/// The stack of a way that begins with the outermost function. `in_kernel`: it is known to end in the kernel.
+fn inwards(entry: &Entry, way: &Way, count: u64, in_kernel: bool, modules: &HashMap<&str, Option<&str>>) -> Stack {
+    let row = &entry.row;
+    let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
+    kernel_names::mark(&mut frames, in_kernel || is_kernel_thread(&row.comm));
+    Stack { frames, comm: row.comm.clone(), pid: row.pid, count }
+}
+
 /// Of a table that was cut after its first rows: what its drawings end with has no row, and all that it has is its own, as far as anybody
 /// can see. At most `left` of it.
 fn add_undrawn(
@@ -269,16 +277,13 @@ fn add_undrawn(
 ) {
     let names: HashSet<&str> = entries.iter().map(|entry| entry.row.name.as_str()).collect();
     for entry in outermost(entries) {
-        let row = &entry.row;
         for way in entry.graph.ways(reading, whole(entry)).unwrap_or_default() {
             let count = (way.part * whole(entry) as f64).round() as u64;
             if count > left || way.names.last().is_none_or(|last| names.contains(last.as_str())) {
                 continue;
             }
             left -= count;
-            let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
-            kernel_names::mark(&mut frames, row.frame().is_kernel() || is_kernel_thread(&row.comm));
-            stacks.push(Stack { frames, comm: row.comm.clone(), pid: row.pid, count });
+            stacks.push(inwards(entry, &way, count, entry.row.frame().is_kernel(), modules));
         }
     }
 }
@@ -298,11 +303,9 @@ fn of_children(
             let row = &entry.row;
             let Some(ways) = entry.graph.ways(reading, row.share) else { continue };
             for way in ways {
-                let mut frames: Vec<Frame> = way.names.iter().rev().map(|name| frame(name, modules)).collect();
-                let in_kernel = frames.first().is_some_and(Frame::is_kernel) || is_kernel_thread(&row.comm);
-                kernel_names::mark(&mut frames, in_kernel);
                 let count = (way.part * row.share as f64).round() as u64;
-                seen.stacks.push(Stack { frames, comm: row.comm.clone(), pid: row.pid, count });
+                let in_kernel = way.names.last().is_some_and(|last| frame(last, modules).is_kernel());
+                seen.stacks.push(inwards(entry, &way, count, in_kernel, modules));
             }
         }
     }

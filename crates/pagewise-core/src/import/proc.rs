@@ -554,7 +554,7 @@ impl Parser for Proc {
             return Ok(());
         }
         self.close_zones()?;
-        if let Some((counters, pair)) = file_of("/proc/vmstat").zip(of_numastat(&words)) {
+        if let Some((pair, counters)) = of_numastat(&words).zip(file_of("/proc/vmstat")) {
             return self.take(counters, &pair, number, line);
         }
         if is_comment(text) {

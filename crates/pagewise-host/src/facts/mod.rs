@@ -110,7 +110,7 @@ fn limited_if_read_only(capability: Capability, root: &Root, path: &str) -> Capa
 }
 
 /// Why `path` cannot be written, and what would help.
-fn write_refusal(root: &Root, path: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) fn write_refusal(root: &Root, path: &str) -> Option<(&'static str, &'static str)> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     if !root.is_live() {
         return None;

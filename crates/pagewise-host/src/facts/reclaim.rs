@@ -118,12 +118,18 @@ fn mglru(root: &Root) -> Capability {
     })
 }
 
+/// The file of each node that has one.
+pub(crate) fn node_files(root: &Root) -> Vec<String> {
+    let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
+    let file = |node: &String| format!("/sys/devices/system/node/{node}/reclaim");
+    nodes.iter().map(file).filter(|path| root.exists(path)).collect()
+}
+
 /// Write-only files; 6.17 and later (kernel commit b980077899ea).
 fn node_reclaim(root: &Root) -> Capability {
     let (id, what) = ("reclaim.node", "reclaim of a node");
     let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
-    let file = |node: &str| format!("/sys/devices/system/node/{node}/reclaim");
-    let with: Vec<String> = nodes.iter().map(|node| file(node)).filter(|path| root.exists(path)).collect();
+    let with = node_files(root);
     match with.first() {
         Some(path) => {
             let value = if with.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", with.len()) };

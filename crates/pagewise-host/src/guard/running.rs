@@ -10,6 +10,7 @@ use super::reading::{OfFiles, Reading};
 use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
 use crate::clock;
+use crate::facts;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
@@ -152,6 +153,12 @@ impl Guards {
             Some(cgroups) => format!("cgroups {}", cgroups.pattern),
             None => self.nodes.iter().map(|node| node.domain.to_string()).collect::<Vec<_>>().join(", "),
         }
+    }
+
+    /// Whether it guards this node. Cgroups come and go: of those nobody can say.
+    #[must_use]
+    pub fn guards(&self, domain: &DomainName) -> bool {
+        self.nodes.iter().any(|node| node.domain == *domain)
     }
 
     /// Guards, a thread for each node and one for all cgroups, until `interrupt` is set or the time is over. `tell` is called where a
@@ -533,10 +540,7 @@ pub fn stay_in_memory() -> std::io::Result<()> {
 /// Whether this process may have the kernel take pages from the lists of a node (`/sys/devices/system/node/node*/reclaim`, 6.17).
 #[must_use]
 pub fn takes_from_lists(root: &Root) -> bool {
-    use rustix::fs::{Access, access};
-    let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
-    let file = |node: &String| root.path(&format!("/sys/devices/system/node/{node}/reclaim"));
-    nodes.iter().any(|node| access(file(node), Access::WRITE_OK).is_ok())
+    facts::reclaim::node_files(root).iter().any(|path| facts::write_refusal(root, path).is_none())
 }
 
 /// Whether this process may see which files all others read: without that right only those of its own user, with no more rights than it

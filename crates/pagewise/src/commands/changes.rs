@@ -4,7 +4,7 @@ use super::set::show;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
-use crate::settings::Settings;
+use crate::settings::{HOST_STATE, Settings};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::change::line::{Closing, Lease};
@@ -24,14 +24,11 @@ pub(crate) struct ChangesArgs {
     all: bool,
 }
 
-/// Where root's changes are kept.
-const HOST_JOURNAL: &str = "/var/lib/pagewise";
-
 pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::resolve(global)?;
     let state_dir = match (&global.root, &global.state_dir) {
         // Another host's journal is where it keeps it.
-        (Some(_), None) => global.root().path(HOST_JOURNAL),
+        (Some(_), None) => global.root().path(HOST_STATE),
         _ => settings.state_dir,
     };
     let journal = Journal::open(&state_dir, &global.root())?;
@@ -46,10 +43,10 @@ pub(crate) fn run(args: &ChangesArgs, global: &Global) -> Result<ExitCode, Failu
     if changes.is_empty() && !global.json {
         let all = if args.all { "nothing was changed on this host yet" } else { "nothing is changed on this host now" };
         // An ordinary user has a journal of its own; what root changed stands in the host's.
-        let of_host = Path::new(HOST_JOURNAL);
+        let of_host = Path::new(HOST_STATE);
         let is_other = global.root.is_none() && state_dir != of_host && of_host.exists();
         let other =
-            if is_other { format!("; root's: pagewise changes --state-dir {HOST_JOURNAL}") } else { String::new() };
+            if is_other { format!("; root's: pagewise changes --state-dir {HOST_STATE}") } else { String::new() };
         output::note(&format!("{all} (by the journal in {}{other})", state_dir.display()));
     }
     show(&ChangesReport { schema: SCHEMA.to_owned(), dry_run: false, changes }, global);

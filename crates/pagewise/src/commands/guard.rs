@@ -228,9 +228,9 @@ impl RunArgs {
     }
 }
 
-/// Another guard that acts on one of these domains, by pid.
-fn beside(root: &Root, domains: &str) -> Option<u32> {
-    let is_one = |of: &OfDomain| of.acts && domains.split(", ").any(|own| own == of.domain.to_string());
+/// Another guard that acts on one of these nodes, by pid.
+fn beside(root: &Root, guarded: &Guards) -> Option<u32> {
+    let is_one = |of: &OfDomain| of.acts && guarded.guards(&of.domain);
     let guards = status::running(root);
     let there = guards.iter().find(|other| other.domains.as_ref().is_some_and(|all| all.iter().any(is_one)));
     there.map(|other| other.pid)
@@ -258,7 +258,7 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         };
         output::note(&format!("note: without CAP_SYS_PTRACE it does not see the files of every process: {rest}"));
     }
-    if acts && let Some(other) = beside(&root, &guards.words()) {
+    if acts && let Some(other) = beside(&root, &guards) {
         output::note(&format!(
             "note: a guard is at work there already (pid {other}): two take from each other's batches, and neither learns what it does; end one \
              (pagewise guard status)"

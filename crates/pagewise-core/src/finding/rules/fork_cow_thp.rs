@@ -57,8 +57,7 @@ pub(in super::super) const TABLES: (&str, &str) = (
 
 /// The part of the samples in copying page tables.
 fn tables(look: &Look, over: &Hits) -> Option<f64> {
-    let counts = look.profile.as_ref()?.counts(Family::ForkCopy, &[], over, &look.windows);
-    Some(counts.family as f64 / counts.all.max(1) as f64)
+    Some(look.profile.as_ref()?.counts(Family::ForkCopy, &[], over, &look.windows).share())
 }
 
 /// `None`: no profile shows it.

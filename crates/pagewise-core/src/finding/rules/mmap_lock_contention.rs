@@ -59,8 +59,7 @@ pub(in super::super) const OF_MEMORY: &[Family] =
 
 /// The part of the samples in such lists.
 fn lists(look: &Look, over: &Hits) -> Option<f64> {
-    let counts = look.profile.as_ref()?.counts(Family::ReverseMap, NOT, over, &look.windows);
-    Some(counts.family as f64 / counts.all.max(1) as f64)
+    Some(look.profile.as_ref()?.counts(Family::ReverseMap, NOT, over, &look.windows).share())
 }
 
 /// Samples waiting for a lock by whose name it may be a process's map.
