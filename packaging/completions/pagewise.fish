@@ -546,7 +546,7 @@ never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l dry-run -d 'Say what would be done, and do nothing'
+complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l dry-run -d 'Say what would be done, and how much of what is huge already is zero, and do nothing'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l watch -d 'Go on: look again every five seconds, until the process ends or Ctrl-C'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l split -d 'The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l json -d 'Write the result as JSON to stdout'

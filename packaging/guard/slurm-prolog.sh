@@ -5,8 +5,8 @@
 # not get; name these in PAGEWISE_CPUS. A prolog that fails drains its node, so this one never does.
 set -u
 : "${PAGEWISE_CPUS:=}"
-pid_file=/run/pagewise-guard-${SLURM_JOB_ID:-none}.pid
+here=/run/pagewise-guard-${SLURM_JOB_ID:-none}
 setsid /usr/bin/pagewise guard run ${PAGEWISE_CPUS:+--cpus "$PAGEWISE_CPUS"} \
-    </dev/null >"/var/log/pagewise-guard-${SLURM_JOB_ID:-none}.log" 2>&1 &
-echo $! >"$pid_file"
+    </dev/null >"$here.log" 2>&1 &
+echo $! >"$here.pid"
 exit 0

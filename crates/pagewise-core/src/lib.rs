@@ -18,8 +18,6 @@ pub mod boot_loader;
 
 pub mod guard;
 
-pub mod huge_pages;
-
 pub mod tunable;
 
 pub mod spelling;
@@ -33,6 +31,8 @@ pub mod export;
 pub mod change;
 
 pub mod stats;
+
+pub mod huge_pages;
 
 pub mod finding;
 

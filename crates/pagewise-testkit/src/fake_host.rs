@@ -79,6 +79,39 @@ impl FakeHost {
         FakeHost { folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
+    /// A tree of files as `scripts/capture-host` printed them on a host.
+    ///
+    /// # Panics
+    /// When the text has something before the first path.
+    #[must_use]
+    pub fn captured(text: &str) -> Self {
+        let host = FakeHost::empty();
+        let mut path = None;
+        let mut file = String::new();
+        let end = |path: Option<&str>, file: &mut String| {
+            // A line of its own divides a file from the next path.
+            let text = std::mem::take(file);
+            match path {
+                Some(path) => host.write(path, text.strip_suffix('\n').unwrap_or(&text)),
+                None => assert!(text.is_empty(), "this is of no file: {text}"),
+            }
+        };
+        for line in text.lines() {
+            match line.strip_prefix("==> /").and_then(|rest| rest.strip_suffix(" <==")) {
+                Some(next) => {
+                    end(path.as_deref(), &mut file);
+                    path = Some(format!("/{next}"));
+                }
+                None => {
+                    file.push_str(line);
+                    file.push('\n');
+                }
+            }
+        }
+        end(path.as_deref(), &mut file);
+        host
+    }
+
     /// The tree, as the code under test takes it. Unit tests inside pagewise-host itself write `Root::at(fake.path())`:
     /// they are compiled against another copy of the type.
     #[must_use]

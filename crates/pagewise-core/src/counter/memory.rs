@@ -108,4 +108,6 @@ catalogue! {
     IMPORTED_MEM_TOTAL = Quantity::level(IMPORT, &[Is("memory_total")], KiB);
     /// Swap in use, as another tool wrote it down.
     IMPORTED_SWAP_USED = Quantity::level(IMPORT, &[Is("swap_used")], KiB);
+    /// What was promised, of memory and swap together, as another tool wrote it down; more than all of it where more was promised than there is.
+    IMPORTED_COMMIT = Quantity::level(IMPORT, &[Is("commit_percent")], PercentHundredths);
 }

@@ -18,7 +18,7 @@ use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::recording::stack::CALLEES;
-use crate::recording::{Gap, Profile, Recorded, SamplingEvent};
+use crate::recording::{CACHED_FILES, CachedFile, Gap, Profile, Recorded, SamplingEvent, cached};
 use crate::tunable::swap;
 use std::collections::HashMap;
 
@@ -102,13 +102,33 @@ pub struct Look {
     pub stalls: Option<StallsSeen>,
     /// Which processes used most. `None`: nobody looked.
     pub processes: Option<ProcessesSeen>,
-    folded: Vec<Folded>,
-    /// What each quantity of the catalogue is made of: positions among those.
-    parts: HashMap<&'static str, Vec<Part>>,
+    /// Open files that took most of the page cache at the end; empty where nobody looked.
+    pub cached_files: Vec<CachedFile>,
+    seen: SeriesSeen,
     /// Counters of a listing that were read once: they give no rate, and tell what was since the host started.
-    read_once: Vec<Folded>,
-    /// What each quantity is made of, among those.
-    parts_read_once: HashMap<&'static str, Vec<Part>>,
+    read_once: SeriesSeen,
+}
+
+/// Series folded into windows, and what each quantity of the catalogue is made of among them.
+#[derive(Debug, Default)]
+struct SeriesSeen {
+    folded: Vec<Folded>,
+    /// Positions among those.
+    parts: HashMap<&'static str, Vec<Part>>,
+}
+
+impl SeriesSeen {
+    fn of(folded: Vec<Folded>) -> SeriesSeen {
+        let of = |quantity: &'static Quantity| (quantity.id, quantity.parts(folded.iter().map(Folded::name)));
+        let parts = signal::ALL.iter().map(of).filter(|(_, parts)| !parts.is_empty()).collect();
+        SeriesSeen { folded, parts }
+    }
+
+    /// What a quantity is made of, and how often each counts.
+    fn parts(&self, signal: &Quantity) -> impl Iterator<Item = (&Folded, f64)> {
+        let parts = self.parts.get(signal.id).map_or(&[][..], Vec::as_slice);
+        parts.iter().map(|part| (&self.folded[part.at], part.weight))
+    }
 }
 
 impl Look {
@@ -137,7 +157,7 @@ impl Look {
         let is_ancient = profile.as_ref().is_some_and(ProfileSeen::is_before_2_6_33);
         // Text of the kernel's own files has the kernel's names, and a profile has no series at all.
         let is_import = seen.is_import || words("import.files").is_some();
-        let (read_once, folded): (Vec<Folded>, Vec<Folded>) =
+        let (read_once, folded) =
             std::mem::take(&mut seen.folded).into_iter().partition(|folded| is_import && folded.since_boot().is_some());
         let settings = Settings::of(recorded.settings()?, kernel.as_deref(), is_ancient, allowed);
         Ok(Look {
@@ -156,10 +176,9 @@ impl Look {
             profile,
             stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),
             processes: recorded.walks()?.map(ProcessesSeen::of),
-            parts: parts(&folded),
-            folded,
-            parts_read_once: parts(&read_once),
-            read_once,
+            cached_files: recorded.about(CACHED_FILES).map(cached::of_text).unwrap_or_default(),
+            seen: SeriesSeen::of(folded),
+            read_once: SeriesSeen::of(read_once),
         })
     }
 
@@ -225,8 +244,8 @@ impl Look {
     /// What the kernel counted since the host started, where a single reading of its own files is all there is.
     #[must_use]
     pub fn since_boot(&self, signal: &Quantity) -> Option<f64> {
-        let parts = self.parts_read_once.get(signal.id)?;
-        parts.iter().map(|part| Some(self.read_once[part.at].since_boot()? * part.weight)).sum()
+        self.read_once.parts.contains_key(signal.id).then_some(())?;
+        self.read_once.parts(signal).map(|(folded, weight)| Some(folded.since_boot()? * weight)).sum()
     }
 
     /// The growth of each series of a labelled signal.
@@ -378,8 +397,7 @@ impl Look {
 
     /// What it is made of, and how often each counts.
     fn parts(&self, signal: &Quantity) -> impl Iterator<Item = (&Folded, f64)> {
-        let parts = self.parts.get(signal.id).map_or(&[][..], Vec::as_slice);
-        parts.iter().map(|part| (&self.folded[part.at], part.weight))
+        self.seen.parts(signal)
     }
 
     /// One number of all of it: what is known of a sum, and of a difference only where both halves are.
@@ -423,12 +441,6 @@ impl Look {
         let own: Vec<(&str, Track)> = self.parts(signal).map(|(part, _)| (part.labels(), track(part))).collect();
         if own.is_empty() && signal.kind == signal::Kind::Counter { self.each_printed(signal) } else { own }
     }
-}
-
-/// Of every quantity that is there, what it is made of.
-fn parts(folded: &[Folded]) -> HashMap<&'static str, Vec<Part>> {
-    let of = |quantity: &'static Quantity| (quantity.id, quantity.parts(folded.iter().map(Folded::name)));
-    signal::ALL.iter().map(of).filter(|(_, parts)| !parts.is_empty()).collect()
 }
 
 /// The kinds in `vmstat:a.txt, sar:b.txt`, once each. A name of a file can have a comma and a colon in it; a kind is one word.

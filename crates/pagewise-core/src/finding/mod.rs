@@ -86,15 +86,21 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     findings.sort_by_key(order);
     relations::relate(&mut findings, &judged);
     let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
-    Diagnosis { schema, look: look_view, findings, not_found, not_decided, notes: notes(look) }
+    let notes = notes(look, &findings);
+    Diagnosis { schema, look: look_view, findings, not_found, not_decided, notes }
 }
 
 /// A guest without processor counters has only the timer: that is so on every healthy one, and no finding.
-fn notes(look: &Look) -> Vec<String> {
+fn notes(look: &Look, findings: &[Finding]) -> Vec<String> {
     let by_timer = look.profile.as_ref().is_some_and(|profile| profile.event() == Some(&SamplingEvent::CpuClock));
     let note = "Stacks were sampled by a timer (cpu-clock), as where the processor's counters are not to be had: code that \
                 runs with interrupts off is charged to where they are allowed again.";
-    by_timer.then(|| note.to_owned()).into_iter().chain(rules::growth_note(look)).collect()
+    let is_guarded = findings
+        .iter()
+        .flat_map(|finding| finding.change.iter().chain(&finding.alternatives))
+        .any(|change| change.apply == Some(proposal::Command::Guard));
+    let of_a_stream = if is_guarded { None } else { rules::stream_note(look) };
+    by_timer.then(|| note.to_owned()).into_iter().chain(rules::growth_note(look)).chain(of_a_stream).collect()
 }
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look) -> Finding {

@@ -3,6 +3,7 @@
 //! Instants of a recording count from a zero: here midnight of the first day, so that they can be read as times of day.
 
 use super::listing::{Listing, ListingClock, count};
+use super::readings;
 use super::times::{DAY, SECOND, day, time_of_day};
 use super::vmstat::unit_of;
 use crate::recording::block::Tick;
@@ -164,6 +165,7 @@ struct Placed {
 #[must_use]
 pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     let mut imported = Imported::default();
+    let listings = readings::join(listings, assumed.interval);
     let (placed, is_dated, notes) = place(listings, assumed);
     let ends = placed.iter().filter_map(|one| {
         let (from, to) = one.listing.stretch()?;

@@ -29,6 +29,7 @@ mod perf_row;
 mod perf_script;
 mod perf_top;
 mod proc;
+mod readings;
 mod sar;
 mod shares;
 mod slab;
@@ -42,6 +43,7 @@ mod words;
 pub(crate) use held_up::SEEN;
 pub use listing::{Listing, ListingClock};
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};
+pub(crate) use snapshots::NO_TIME;
 pub use times::utc_instant;
 
 use std::fmt;

@@ -7,7 +7,7 @@
 use super::listing::Listing;
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
-use super::times::Stamp;
+use super::times::{SECOND, Stamp};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::{Kind as Moves, describe, tools};
 use crate::kernel_text::visit::{Each, Number, Parse, node_and_zone};
@@ -309,6 +309,8 @@ pub(super) struct Proc {
     zones_from: usize,
     in_zone: bool,
     files_left: BTreeSet<String>,
+    /// When the file was written whose line is being taken, where its name says it.
+    at: Option<i64>,
 }
 
 impl Proc {
@@ -323,6 +325,7 @@ impl Proc {
             zones_from: 0,
             in_zone: false,
             files_left: BTreeSet::new(),
+            at: None,
         }
     }
 
@@ -433,7 +436,7 @@ impl Proc {
             let labels = if file.source.starts_with("cgroup_") { format!("cgroup={group}") } else { labels };
             let (unit, moves) = describe(file.source, &name, says_kib);
             let taken = Taken { source: file.source, name: &name, labels: &labels, unit, moves, value };
-            self.snapshots.put(&taken, None, number)?;
+            self.snapshots.put(&taken, self.at, number)?;
         }
         Ok(())
     }
@@ -504,6 +507,21 @@ fn with_path(line: &str) -> Option<(&str, &str)> {
     (!behind.trim().is_empty()).then_some((&line[..end], behind.trim()))
 }
 
+/// `vmstat.1365194085:pgscan_kswapd_normal 10444`, as grep prints it of files that a loop wrote: of which file it is, when that was written, and the
+/// line.
+fn of_series(line: &str) -> Option<(&'static KernelFile, i64, &str)> {
+    let (file, rest) = line.split_once(':').filter(|(file, _)| !file.contains(char::is_whitespace))?;
+    let name = file.rsplit('/').next().unwrap_or(file);
+    // Seconds since 1970 have ten digits from 2001 to 2286.
+    let seconds =
+        name.split(|c: char| !c.is_ascii_digit()).find(|digits| digits.len() == 10 && digits.starts_with('1'))?;
+    let of = FILES.iter().find(|one| one.path.rsplit('/').next().is_some_and(|stem| name.contains(stem)))?;
+    let rest = rest.trim();
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let at = seconds.parse::<i64>().ok()?.checked_mul(SECOND)?;
+    ((of.fits)(&words) && !of.source.starts_with("psi_")).then_some((of, at, rest))
+}
+
 /// A prompt of a shell with a command behind it.
 fn is_prompt(line: &str) -> bool {
     let line = line.trim_start();
@@ -538,6 +556,7 @@ pub(super) fn recognises(line: &str) -> bool {
         || of_numastat(&words).is_some()
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
+        || of_series(line).is_some()
 }
 
 impl Parser for Proc {
@@ -561,6 +580,12 @@ impl Parser for Proc {
             self.section = Section::Other;
             self.snapshots.listing.reject(number, line);
             return Ok(());
+        }
+        if let Some((file, at, behind)) = of_series(text) {
+            self.at = Some(at);
+            let taken = self.take(file, behind, number, line);
+            self.at = None;
+            return taken;
         }
         if let Some((path, behind)) = with_path(text) {
             let behind_words: Vec<&str> = behind.split_whitespace().collect();
@@ -706,6 +731,18 @@ mod tests {
         assert_eq!(values(&imported, "vmstat", "nr_free_pages").len(), 1);
         assert_eq!(values(&imported, "vmstat", "compact_stall"), [5.0]);
         assert!(gap(&imported, "one_instant").contains("2 totals of vmstat at one instant"));
+    }
+
+    #[test]
+    fn files_of_a_loop_that_were_grepped_have_their_time_in_their_names() {
+        let text = "meminfo.1365194085:MemFree:  664920 kB\nvmstat.1365194085:pgscan_kswapd_normal 10444\n\
+                    vmstat.1365194089:pgscan_kswapd_normal 80621\nmeminfo.1365194089:MemFree:  822968 kB\n";
+        let imported = read(text);
+        let scanned = timed(&imported, "vmstat", "pgscan_kswapd_normal", "");
+        assert_eq!(scanned[1].0 - scanned[0].0, 4_000_000_000);
+        assert_eq!(scanned.iter().map(|(_, value)| *value).collect::<Vec<_>>(), [10_444.0, 80_621.0]);
+        assert_eq!(values(&imported, "meminfo", "MemFree").len(), 2);
+        assert!(!recognises("error.log:1365194085 something") && !recognises("at 10:1365194085"));
     }
 
     #[test]

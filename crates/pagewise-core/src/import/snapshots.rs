@@ -8,6 +8,10 @@ use crate::counter::Kind as Moves;
 use crate::recording::{GapReason, RawUnit};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+/// Reasons of gaps: numbers whose time is not known, and totals of one instant.
+pub(crate) const NO_TIME: &str = "no_time";
+pub(super) const ONE_INSTANT: &str = "one_instant";
+
 /// No text has more numbers.
 const MOST_NUMBERS: usize = 1 << 24;
 
@@ -181,7 +185,7 @@ impl Snapshots {
                 count(bare.len(), "snapshot"),
                 first.line
             );
-            self.listing.gap(Some(SOURCE), GapReason::Other("no_time".to_owned()), detail);
+            self.listing.gap(Some(SOURCE), GapReason::Other(NO_TIME.to_owned()), detail);
         }
         let clocks = || stamped.iter().filter_map(|one| Some(one.stamp?.clock));
         let has_date = clocks().any(|clock| clock != ListingClock::TimeOfDay);
@@ -254,12 +258,12 @@ impl Snapshots {
                     "{totals} of {source} were left out: the time between their snapshots is not known; say it with \
                      --about interval=60s, or put a line with the date above each"
                 );
-                ("no_time", detail)
+                (NO_TIME, detail)
             } else {
                 let detail = format!(
                     "{totals} of {source} at one instant are of all the time since the host started and say nothing of rates; a second snapshot would"
                 );
-                ("one_instant", detail)
+                (ONE_INSTANT, detail)
             };
             self.listing.gap(Some(source), GapReason::Other(reason.to_owned()), detail);
         }

@@ -3,10 +3,12 @@
 //! The way of a sample: the host reads kernel files into a row of numbers per source ([`series`] says what each number
 //! is), [`tick`] turns the row into a few hundred bytes against the row before, [`segment`] packs 300 rows column by
 //! column, and [`block`] is what analysis sees of either. [`stack`] and [`stall`] say where CPUs were and what held tasks
-//! up, where that was recorded, too, and [`process`] which processes used most; [`part`] is a stretch of it all. Whatever is
+//! up, where that was recorded, too, [`process`] which processes used most, and [`cached`] which files
+//! took the page cache; [`part`] is a stretch of it all. Whatever is
 //! missing is a [`gap`] with its reason, never a zero.
 
 pub mod block;
+pub mod cached;
 pub mod gap;
 pub mod note;
 pub mod part;
@@ -19,6 +21,7 @@ pub mod tick;
 mod varint;
 
 pub use block::{Block, Recorded, SourceBlock};
+pub use cached::{CACHED_FILES, CachedFile};
 pub use gap::{Gap, GapReason};
 pub use note::{Mark, Setting};
 pub use part::Part;

@@ -7,8 +7,8 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Activity, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView, Quantity,
-    RuledOut, Severity, Tier, Who,
+    Activity, Compare, Diagnosis, Evidence, FileInCache, Finding, Link, LookView, MissingView, NotDecided, OriginView,
+    Quantity, RuledOut, Severity, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -48,7 +48,7 @@ fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     }
     for note in &diagnosis.notes {
         page.line("");
-        page.paragraph(&format!("Read with care: {note}"), 0);
+        page.paragraph(&format!("Note: {note}"), 0);
     }
     if is_brief {
         page.undecided_of_tools(diagnosis);
@@ -109,6 +109,14 @@ pub(super) fn when(finding: &Finding) -> Option<String> {
     }
     said.push(end);
     Some(said.join(", "))
+}
+
+/// As many open files in the page cache are named; JSON has all.
+const MOST_FILES: usize = 4;
+
+/// `6.2 GiB of /data/part-0 (java 4711)`.
+fn in_cache(file: &FileInCache) -> String {
+    format!("{} of {} ({} {})", Bytes(file.bytes), printable(&file.path), printable(&file.process), file.pid)
 }
 
 /// An instant without its date, where that is the other's.
@@ -348,7 +356,7 @@ impl Page {
         if is_mostly_kernel && diagnosis.findings.is_empty() {
             said.push_str(". None of it counts as trouble with memory");
         }
-        let Activity { free_bytes, page_cache_bytes, scanned_pages, .. } = &diagnosis.look.activity;
+        let Activity { free_bytes, page_cache_bytes, scanned_pages, cached_files, .. } = &diagnosis.look.activity;
         let mut memory: Vec<String> = Vec::new();
         memory.extend(free_bytes.map(|bytes| format!("{} free", words::bytes(bytes))));
         memory.extend(page_cache_bytes.map(|bytes| format!("{} in the page cache", words::bytes(bytes))));
@@ -357,7 +365,14 @@ impl Page {
         if !said.is_empty() || !memory.is_empty() || !programs.is_empty() {
             self.line("");
         }
-        for (label, text) in [("CPUs", said), ("Busiest", who(programs)), ("Memory", memory.join(", "))] {
+        let files: Vec<String> = cached_files.iter().take(MOST_FILES).map(in_cache).collect();
+        let lines = [
+            ("CPUs", said),
+            ("Busiest", who(programs)),
+            ("Memory", memory.join(", ")),
+            ("Cached files", files.join(", ")),
+        ];
+        for (label, text) in lines {
             if !text.is_empty() {
                 self.labelled(label, &text);
             }

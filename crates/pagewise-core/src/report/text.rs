@@ -6,7 +6,7 @@ use super::figure::interval_drawing;
 use super::functions::Functions;
 use super::printable::ascii;
 use super::two_arms::TwoArms;
-use comfy_table::{CellAlignment, ContentArrangement};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How the terminal wants it.
@@ -159,6 +159,12 @@ impl Page {
         }
         if let Some(first) = drawn.column_mut(0) {
             first.set_padding((2, 1));
+            // Names stay whole as long as they leave room for what is said of them.
+            let cells = table.rows.iter().filter_map(|row| row.first()).chain(table.head.first());
+            let longest = cells.flat_map(|cell| cell.split_whitespace()).map(|word| word.width()).max().unwrap_or(0);
+            if longest <= self.style.columns() / 2 {
+                first.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest as u16 + 3)));
+            }
         }
         for (number, line) in drawn.lines().enumerate() {
             let line = line.trim_end();

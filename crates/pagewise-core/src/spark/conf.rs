@@ -115,6 +115,25 @@ pub fn configuration(asked: &Asked) -> Configuration {
     Configuration { settings, notes: notes(asked) }
 }
 
+/// Why a policy cannot be had with this Spark and Java; `None` where it can, as far as their versions are known.
+#[must_use]
+pub fn out_of_reach(asked: &Asked) -> Option<String> {
+    let spark = asked.spark.filter(|spark| *spark < FIRST_SPARK).map(|spark| format!("Spark {spark}"));
+    let java = asked.java.filter(|java| java.major < FIRST_JAVA).map(|java| format!("Java {java}"));
+    let here = [spark, java].into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    (asked.placement.is_of_plugin() && !here.is_empty()).then(|| {
+        format!(
+            "the plugin is for Spark {}.{} and later on Java {FIRST_JAVA} and later, and this is {here}. The policies none and entire need \
+             no plugin",
+            FIRST_SPARK.major, FIRST_SPARK.minor
+        )
+    })
+}
+
+/// What the plugin is built for.
+const FIRST_SPARK: Version = Version::of(3, 5, 0);
+const FIRST_JAVA: u32 = 17;
+
 /// What young memory may take, in whole MiB.
 #[must_use]
 pub fn max_young(heap: u64) -> u64 {
@@ -132,12 +151,6 @@ fn notes(asked: &Asked) -> Vec<String> {
         (_, None) => {
             notes.push("Java's version is not known: name it with --jdk 25.0.3, or --jdk and its folder".to_owned())
         }
-    }
-    if placement.is_of_plugin() && asked.java.is_some_and(|java| java.major < 17) {
-        notes.push("the plugin needs Java 17 or later".to_owned());
-    }
-    if placement.is_of_plugin() && asked.spark.is_some_and(|spark| spark < Version::of(3, 5, 0)) {
-        notes.push("the plugin is for Spark 3.5 and later".to_owned());
     }
     if placement == Placement::Entire && asked.java.is_some_and(version::has_broken_huge_pages) {
         notes.push(
@@ -299,5 +312,14 @@ mod tests {
         assert!(said(Asked { thp: None, ..entire.clone() }).contains("cannot be read"));
         assert!(said(Asked { spark: None, ..entire.clone() }).contains("--spark"));
         assert_eq!(said(entire), "");
+    }
+
+    #[test]
+    fn what_the_plugin_is_not_built_for_is_out_of_reach() {
+        let (old, ancient) = (Some(Version::of(2, 4, 0)), Some(Version::of(8, 0, 0)));
+        let why = out_of_reach(&Asked { spark: old, java: ancient, ..asked(Placement::Storage) }).unwrap();
+        assert!(why.contains("Spark 3.5 and later") && why.contains("this is Spark 2.4.0 and Java 8.0.0"), "{why}");
+        assert_eq!(out_of_reach(&Asked { spark: old, java: ancient, ..asked(Placement::Entire) }), None);
+        assert_eq!(out_of_reach(&Asked { spark: None, java: None, ..asked(Placement::Both) }), None);
     }
 }

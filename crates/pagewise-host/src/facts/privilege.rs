@@ -10,7 +10,7 @@ pub const CAPABILITIES: [(&str, u32, &str); 8] = [
     ("CAP_SYS_RESOURCE", 24, "pressure triggers with windows that are not multiples of 2 s"),
     ("CAP_PERFMON", 38, "events of other processes and of the whole host"),
     ("CAP_BPF", 39, "nothing by default; other tools' BPF programs"),
-    ("CAP_SYS_PTRACE", 19, "memory maps of other users' processes"),
+    ("CAP_SYS_PTRACE", 19, "memory maps and open files of other users' processes"),
     ("CAP_IPC_LOCK", 14, "locking the guard's own memory so that it never waits for reclaim"),
     ("CAP_SYS_NICE", 23, "advice on another process's memory, and priority of the guard"),
     ("CAP_DAC_OVERRIDE", 1, "files under /proc/sys and /sys that only their owner may write"),

@@ -1,9 +1,10 @@
 //! Page reclaim and compaction: watermarks, dirty limits, MGLRU, DAMON, reclaim on demand, read-ahead.
 
+use super::privilege::Privilege;
 use super::{Setting, kernel};
 use crate::cgroup;
 use crate::root::Root;
-use pagewise_core::report::doctor::{Area, Capability};
+use pagewise_core::report::doctor::{Area, Capability, State};
 
 const AREA: Area = Area::Reclaim;
 const OTHER_KERNEL: &str = "boot a kernel that has it, such as Debian's latest";
@@ -19,6 +20,7 @@ pub(super) fn probe(root: &Root) -> Vec<Capability> {
         mglru(root).compares("MGLRU"),
         node_reclaim(root),
         cgroup_reclaim(root),
+        guard(root).compares("the guard"),
         damon(root),
         damon_reclaim(root),
     ]
@@ -123,6 +125,25 @@ pub(crate) fn node_files(root: &Root) -> Vec<String> {
     let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
     let file = |node: &String| format!("/sys/devices/system/node/{node}/reclaim");
     nodes.iter().map(file).filter(|path| root.exists(path)).collect()
+}
+
+/// Whether this process may have the kernel take pages from the lists of a node.
+pub(crate) fn takes_from_lists(root: &Root) -> bool {
+    node_files(root).iter().any(|path| super::write_refusal(root, path).is_none())
+}
+
+/// What `pagewise guard run` can take page cache back by.
+fn guard(root: &Root) -> Capability {
+    let (id, what) = ("guard", "guard (pagewise guard)");
+    if !root.is_live() {
+        return Capability::unknown(AREA, id, what, super::ANOTHER_HOST, "");
+    }
+    let takes = if takes_from_lists(root) { ", and from a node's lists" } else { "" };
+    let found = Capability::yes(AREA, id, what, format!("takes page cache behind streams{takes}"));
+    if Privilege::of_self(root).is_some_and(|held| held.has("CAP_SYS_PTRACE")) {
+        return found;
+    }
+    found.with(State::Limited, "it does not see which files other users' processes read", "run as root")
 }
 
 /// Write-only files; 6.17 and later (kernel commit b980077899ea).

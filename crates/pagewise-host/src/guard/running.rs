@@ -11,6 +11,7 @@ use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
 use crate::clock;
 use crate::facts;
+use crate::facts::privilege::Privilege;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
@@ -131,14 +132,15 @@ impl Guards {
     /// When a node cannot be read, nothing can take page cache back from it, or there are no cgroups.
     pub fn open(root: &Root, asked: &Asked, nodes: &[u32], acts: bool) -> Result<Guards, GuardError> {
         if let Some(pattern) = &asked.cgroups {
-            let mut cgroups = Cgroups {
+            let cgroups = Cgroups {
                 root: root.clone(),
                 pattern: pattern.clone(),
                 asked: asked.clone(),
                 acts,
+                at_start: 0,
                 refused: Vec::new(),
             };
-            cgroups.check()?;
+            let cgroups = Cgroups { at_start: cgroups.check()?, ..cgroups };
             return Ok(Guards { nodes: Vec::new(), cgroups: Some(cgroups) });
         }
         let nodes = if nodes.is_empty() { super::reading::nodes(root) } else { nodes.to_vec() };
@@ -150,7 +152,10 @@ impl Guards {
     #[must_use]
     pub fn words(&self) -> String {
         match &self.cgroups {
-            Some(cgroups) => format!("cgroups {}", cgroups.pattern),
+            Some(Cgroups { pattern, at_start: 0, .. }) => {
+                format!("cgroups {pattern}, of which none has a limit now; those that come are guarded")
+            }
+            Some(Cgroups { pattern, at_start, .. }) => format!("cgroups {pattern} ({at_start} with a limit now)"),
             None => self.nodes.iter().map(|node| node.domain.to_string()).collect::<Vec<_>>().join(", "),
         }
     }
@@ -219,6 +224,8 @@ struct Cgroups {
     pattern: String,
     asked: Asked,
     acts: bool,
+    /// How many there are at the start.
+    at_start: usize,
     /// Those that cannot be guarded: they are told of once.
     refused: Vec<String>,
 }
@@ -234,12 +241,13 @@ impl Cgroups {
         limited(&self.root, &self.pattern).map_err(GuardError::Lacks)
     }
 
-    /// That the pattern is one, and that those there are now can be guarded.
-    fn check(&mut self) -> Result<(), GuardError> {
-        for group in self.listed()? {
-            Guarded::cgroup(&self.root, &group, &self.asked, self.acts)?;
+    /// How many there are now, all of which can be guarded.
+    fn check(&self) -> Result<usize, GuardError> {
+        let groups = self.listed()?;
+        for group in &groups {
+            Guarded::cgroup(&self.root, group, &self.asked, self.acts)?;
         }
-        Ok(())
+        Ok(groups.len())
     }
 
     /// All of them in one thread: each is looked at when its own law wants that.
@@ -540,15 +548,14 @@ pub fn stay_in_memory() -> std::io::Result<()> {
 /// Whether this process may have the kernel take pages from the lists of a node (`/sys/devices/system/node/node*/reclaim`, 6.17).
 #[must_use]
 pub fn takes_from_lists(root: &Root) -> bool {
-    facts::reclaim::node_files(root).iter().any(|path| facts::write_refusal(root, path).is_none())
+    facts::reclaim::takes_from_lists(root)
 }
 
 /// Whether this process may see which files all others read: without that right only those of its own user, with no more rights than it
 /// has, are followed.
 #[must_use]
 pub fn sees_all_files() -> bool {
-    use rustix::thread::{CapabilitySet, capabilities};
-    capabilities(None).is_ok_and(|has| has.effective.contains(CapabilitySet::SYS_PTRACE))
+    Privilege::of_self(&Root::live()).is_some_and(|held| held.has("CAP_SYS_PTRACE"))
 }
 
 /// Keeps this thread, and those it starts from now on, on these CPUs: `0,8-11`.

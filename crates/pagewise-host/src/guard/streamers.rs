@@ -7,17 +7,16 @@
 
 use super::of_cgroup;
 use crate::root::Root;
+use crate::source::open_files::{self, Key, key_of};
 use crate::source::polled::NumberFile;
 use crate::source::{guard_threads, kernel_threads, process};
 use crate::sys::page_cache;
 use pagewise_core::guard::SECOND;
 use pagewise_core::guard::sample::Streams;
 use pagewise_core::guard::trail::Trail;
-use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
@@ -41,16 +40,9 @@ const LEAST_READ: f64 = (32 << 20) as f64;
 /// No shorter file is a stream that fills memory.
 const LEAST_FILE: u64 = 64 << 20;
 
-/// No more processes, descriptors of one, and files are looked at.
+/// No more processes and files are looked at.
 const MOST_PROCESSES: usize = 4;
-const MOST_DESCRIPTORS: usize = 512;
 pub(super) const MOST_FILES: usize = 8;
-
-/// File systems that keep their files in memory only (`include/uapi/linux/magic.h`): nothing there can be had back.
-const IN_MEMORY: [rustix::fs::FsWord; 3] = [0x0102_1994, 0x8584_58f6, 0x9584_58f6];
-
-/// Tells a file from all others.
-type Key = (u64, u64);
 
 /// A file that a process reads.
 #[derive(Debug)]
@@ -301,43 +293,20 @@ fn readers(now: &HashMap<u32, u64>, before: &HashMap<u32, u64>, seconds: f64) ->
 
 /// Puts down every file that a process has open and that may be its stream.
 fn look_through(root: &Root, pid: u32, shared: &Shared) {
-    let folder = format!("/proc/{pid}/fd");
-    for descriptor in root.list(&folder).unwrap_or_default().into_iter().take(MOST_DESCRIPTORS) {
-        let link = format!("{folder}/{descriptor}");
-        // A link to no regular file is none to a stream, and opening it could wait for ever or do harm.
-        let Some(path) = fs::read_link(&link).ok().filter(|path| path.is_absolute()) else { continue };
-        let Some(there) = fs::metadata(&link).ok().filter(|there| there.is_file() && there.len() >= LEAST_FILE) else {
-            continue;
-        };
-        let key = (there.dev(), there.ino());
+    for open in open_files::of_process(root, pid, LEAST_FILE) {
         {
             let files = shared.files();
-            if files.held.len() >= MOST_FILES || files.held.iter().any(|held| held.key == key) {
+            if files.held.len() >= MOST_FILES || files.held.iter().any(|held| held.key == open.key) {
                 continue;
             }
         }
-        let mut options = File::options();
-        options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
-        let Ok(file) = options.open(&link) else { continue };
-        let is_same = file.metadata().is_ok_and(|there| (there.dev(), there.ino()) == key);
-        if !is_same || is_in_memory(&file) || page_cache::cached_in(&file, 0, 4096).is_err() {
-            continue;
-        }
-        let command = root.read(&format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
-        let who = Streamer { pid, command, path: path.to_string_lossy().into_owned() };
+        let Some(file) = open.open().filter(|file| page_cache::cached_in(file, 0, 4096).is_ok()) else { continue };
+        let command = open_files::command(root, pid);
+        let who = Streamer { pid, command, path: open.path.to_string_lossy().into_owned() };
         let mut files = shared.files();
-        files.held.push(Held { key, pid, link, quiet: 0 });
-        files.found.push(Streamed { who, file, trail: Trail::of(there.len()), key });
+        files.held.push(Held { key: open.key, pid, link: open.link, quiet: 0 });
+        files.found.push(Streamed { who, file, trail: Trail::of(open.length), key: open.key });
     }
-}
-
-/// Which file a descriptor stands for now.
-fn key_of(link: &str) -> Option<Key> {
-    fs::metadata(link).ok().map(|there| (there.dev(), there.ino()))
-}
-
-fn is_in_memory(file: &File) -> bool {
-    rustix::fs::fstatfs(file).is_ok_and(|of| IN_MEMORY.contains(&of.f_type))
 }
 
 #[cfg(test)]

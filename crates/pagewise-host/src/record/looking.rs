@@ -44,6 +44,8 @@ pub struct Looking {
     /// Of a stack the kernel's part, or where a program runs the one function it is in. Rules ask for no more, and the names
     /// of a program's callers are the dearest to read.
     pub innermost_only: bool,
+    /// In the end, which open files took most of the page cache. Never in a redacted recording.
+    pub files: bool,
 }
 
 /// The threads.

@@ -6,6 +6,7 @@
 //! seconds, and closes a segment every 300 ticks. None may disturb the job: when the disk is full the recording ends with a
 //! reason, and nothing else does.
 
+mod cached_files;
 mod flight;
 pub mod kept;
 pub mod live;
@@ -32,7 +33,7 @@ use crate::source::{NUMBER_FILES, NumberFiles, Pace, TEXT_FILES, TextFile, boot_
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
 use looking::Lookers;
 use pagewise_core::counter::describe;
-use pagewise_core::recording::{Gap, GapReason, Series, StallRow, Walk};
+use pagewise_core::recording::{CACHED_FILES, Gap, GapReason, Series, StallRow, Walk, cached};
 use pagewise_core::unit::Bytes;
 use redaction::Redaction;
 use ring::Ring;
@@ -210,6 +211,8 @@ pub struct Recorder {
     lookers: Lookers,
     writer: Option<JoinHandle<writing::Outcome>>,
     start_cpu: u64,
+    /// The host whose files are looked at in the end.
+    files_of: Option<Root>,
 }
 
 impl Recorder {
@@ -279,7 +282,10 @@ impl Recorder {
         let to_wake = writer.thread().clone();
         let sampler = thread::Builder::new().name("record-sample".to_owned()).spawn(move || sampler.run(&to_wake));
         let lookers = Lookers::default();
-        let mut recorder = Recorder { shared, events, sampler: None, lookers, writer: Some(writer), start_cpu };
+        // Paths are what a recording that is handed on must not tell.
+        let files_of = (options.looking.files && !options.looking.is_redacted).then(|| root.clone());
+        let mut recorder =
+            Recorder { shared, events, sampler: None, lookers, writer: Some(writer), start_cpu, files_of };
         // Dropped on an error, the recorder ends the writer.
         recorder.sampler = Some(sampler.map_err(RecordError::Thread)?);
         let before = clock::thread_cpu();
@@ -337,6 +343,12 @@ impl Recorder {
             }
             None => Ok(Counts::default()),
         };
+        let mut files_cpu = 0;
+        if let Some(root) = self.files_of.take().filter(|_| how == FINISH) {
+            let (files, cpu) = cached_files::largest(&root);
+            files_cpu = cpu;
+            let _ = self.events.send(Event::Meta(CACHED_FILES, cached::to_text(&files)));
+        }
         if let Some(tell) = &mut tell {
             self.lookers.wake();
             wait_until(|| self.lookers.have_ended(), || tell(Closing::Names));
@@ -354,7 +366,7 @@ impl Recorder {
         let counts = if all_ended { counts? } else { return Err(RecordError::Panicked) };
         let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
         let own = [&self.shared.sampler_cpu, &self.shared.writer_cpu, &self.shared.lookers_cpu];
-        let own = self.start_cpu + own.into_iter().map(cpu).sum::<u64>();
+        let own = self.start_cpu + files_cpu + own.into_iter().map(cpu).sum::<u64>();
         Ok(Summary {
             samples: counts.samples,
             late: counts.late,

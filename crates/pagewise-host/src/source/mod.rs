@@ -16,6 +16,7 @@ pub mod diskstats;
 pub mod guard_threads;
 pub mod kernel_threads;
 pub mod meminfo;
+pub(crate) mod open_files;
 pub mod perf_record;
 pub mod polled;
 pub mod process;

@@ -54,6 +54,11 @@ pub fn look(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
     let is_executor = rest.first().is_some_and(|class| class.contains("ExecutorBackend"));
     let java = java(root, pid);
     let class_path = words.join(":");
+    let who = match (is_executor, is_of_spark(&class_path, &threads)) {
+        (true, _) => "a Spark executor",
+        (false, true) => "a JVM",
+        (false, false) => "a JVM in which nothing of Spark is seen",
+    };
     let (limit, quota) = cgroup::limits_of(root, pid);
     let mode = |name: &str| {
         let text = root.read(&format!("/sys/kernel/mm/transparent_hugepage/{name}")).ok()?;
@@ -72,7 +77,7 @@ pub fn look(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
         has_plugin: threads.iter().any(|name| name.starts_with("pagewise")),
     };
     Ok(Seen {
-        subject: format!("process {pid} ({})", if is_executor { "a Spark executor" } else { "a JVM" }),
+        subject: format!("process {pid} ({who})"),
         spark: spark_version(&class_path),
         java,
         conf: (!is_executor).then(|| conf(&rest)).flatten(),
@@ -82,6 +87,15 @@ pub fn look(root: &Root, pid: i32) -> Result<Seen, ProcessError> {
         live: Some(live),
         log: None,
     })
+}
+
+/// By what it was started with, or by the names of Spark's threads, of which the kernel keeps 15 bytes: a program can bring Spark in a jar
+/// of its own.
+fn is_of_spark(words: &str, threads: &[String]) -> bool {
+    const THREADS: [&str; 4] = ["Spark Context C", "driver-heartbea", "executor-heartb", "dispatcher-Bloc"];
+    words.contains("org.apache.spark")
+        || words.contains("spark-core_")
+        || threads.iter().any(|name| THREADS.contains(&name.as_str()))
 }
 
 fn split(bytes: &[u8]) -> Vec<String> {
@@ -201,5 +215,13 @@ mod tests {
     fn versions_come_from_names_of_jars() {
         assert_eq!(spark_version("/x/spark-core_2.13-4.1.3.jar:/y"), Some(Version::of(4, 1, 3)));
         assert_eq!(spark_version("/x/y.jar"), None);
+    }
+
+    #[test]
+    fn spark_is_told_from_another_jvm_by_its_classes_or_its_threads() {
+        let threads = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+        assert!(is_of_spark("java:-cp:/x/jars/*:org.apache.spark.deploy.SparkSubmit", &[]));
+        assert!(is_of_spark("java:-jar:job.jar", &threads(&["main", "Spark Context C"])));
+        assert!(!is_of_spark("java:-jar:kafka.jar", &threads(&["main", "G1 Conc#0"])));
     }
 }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Name what memory management costs here, with evidence, and the smallest change to try first
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, override_usage = USAGE)]
 pub(crate) struct DiagnoseArgs {
     /// A recording; without one this host is looked at
     #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command", "imports"])]
@@ -46,6 +46,11 @@ pub(crate) struct DiagnoseArgs {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
+
+const USAGE: &str = "pagewise diagnose [OPTIONS] [--for TIME]
+       pagewise diagnose [OPTIONS] -- COMMAND...
+       pagewise diagnose [OPTIONS] FILE.pgw
+       pagewise diagnose [OPTIONS] --import [KIND:]FILE...";
 
 const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that \
                           is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
@@ -125,8 +130,13 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     if let Some(program) = args.command.first() {
         process::find_program(program)?;
     }
-    let looking =
-        Looking { stacks: Some(STACKS_HZ), stalls: true, with_command: !args.command.is_empty(), ..Looking::default() };
+    let looking = Looking {
+        stacks: Some(STACKS_HZ),
+        stalls: true,
+        files: true,
+        with_command: !args.command.is_empty(),
+        ..Looking::default()
+    };
     let root = global.root();
     // A control group's own limit is the first thing to suspect of a job that runs in one.
     let groups = cgroup::own(&root).into_iter().collect();

@@ -285,6 +285,9 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         Guarded { domain, done, mode, learnt }
     };
     let domains: Vec<Guarded> = done.into_iter().map(domain).collect();
+    if let Some(pattern) = args.cgroup.as_ref().filter(|_| domains.is_empty()) {
+        output::note(&format!("no cgroup of the pattern {pattern} had a limit meanwhile: nothing was guarded"));
+    }
     if global.json {
         output::json(&Report { schema: "pagewise.guard/2", domains });
     } else {
@@ -501,7 +504,7 @@ fn table(asked: &SimulateArgs, report: &Simulated) -> String {
 /// What it is doing, in words.
 fn said(mode: Mode, learnt: Option<&Learnt>) -> String {
     match (mode, learnt) {
-        (Mode::Watching, _) => "no stream fills memory so that it would act".to_owned(),
+        (Mode::Watching, _) => "watches: nothing fills memory so fast that it would act".to_owned(),
         (Mode::Armed | Mode::Reclaiming, Some(learnt)) => format!(
             "at work, in batches of {:.1} s of fill ({:.0} MiB/s fill memory, freeing a GiB takes {:.0} ms)",
             learnt.seconds_held,

@@ -9,6 +9,7 @@ use clap::Args;
 use pagewise_core::huge_pages::block::{Held, LeftOut, PassedOver, Plan};
 use pagewise_core::huge_pages::mapping::Unfit;
 use pagewise_core::huge_pages::pace::{FASTEST, Pace};
+use pagewise_core::huge_pages::zero::ZeroInHuge;
 use pagewise_core::unit::{Bytes, share};
 use pagewise_host::huge_pages::HugePagesError;
 use pagewise_host::huge_pages::process::{Process, Refused};
@@ -45,7 +46,7 @@ pub(crate) struct HugepagesArgs {
     /// Stop where all processes of the host together hold so much on huge pages
     #[arg(long, value_name = "SIZE")]
     budget: Option<Bytes>,
-    /// Say what would be done, and do nothing
+    /// Say what would be done, and how much of what is huge already is zero, and do nothing
     #[arg(long)]
     dry_run: bool,
     /// Go on: look again every five seconds, until the process ends or Ctrl-C
@@ -137,6 +138,8 @@ struct Report {
     /// Null where nothing was done.
     after: Option<Held>,
     made: Option<Made>,
+    /// How much of what lies on huge pages is zero; null where that was not asked or cannot be told.
+    zero: Option<ZeroInHuge>,
     passed_over: PassedOver,
 }
 
@@ -186,8 +189,15 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
         planned: planned(&before.plan, huge_size),
         after: None,
         made: None,
+        zero: None,
         passed_over: before.passed_over.clone(),
     };
+    if args.dry_run {
+        report.zero = running::zero(&process, &before.blocks).unwrap_or_else(|error| {
+            output::note(&format!("note: how much of what is huge is zero cannot be read: {error}"));
+            None
+        });
+    }
     if args.split {
         report.planned = Planned { blocks: before.held.huge / huge_size, adds: 0, left_out: Vec::new() };
         if !args.dry_run {
@@ -320,6 +330,18 @@ fn shown(report: &Report, splits: bool) -> String {
                 say(format!("Refused by the kernel: {}: {}.", size(*blocks), refused(*why)));
             }
         }
+    }
+    if let Some(zero) = &report.zero {
+        let [share, low, high] = [zero.share, zero.low, zero.high].map(|part| format!("{:.0}", part * 100.0));
+        let interval = if zero.read == zero.of {
+            String::new()
+        } else {
+            format!(" ({low} to {high}, from {} of {} huge pages)", zero.read, zero.of)
+        };
+        say(format!(
+            "Of what lies on huge pages {share} %{interval} is zero: {} that on small pages might not be held.",
+            Bytes((zero.share * report.before.huge as f64) as u64)
+        ));
     }
     for row in &report.planned.left_out {
         say(format!(

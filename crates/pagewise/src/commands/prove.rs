@@ -17,6 +17,7 @@ use pagewise_core::experiment::live::{Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
+use pagewise_core::experiment::plan::lint;
 use pagewise_core::experiment::plan::{
     Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, STEAL_LIMIT, Workload as PlannedWorkload,
 };
@@ -167,16 +168,23 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     let same_on_purpose = args.aa.is_some();
     if args.dry_run {
         let seed = if args.seed.is_some() { Seed::Given } else { Seed::Drawn };
-        let notes = session.check(&plan, same_on_purpose)?;
+        let notes: Vec<String> =
+            session.check(&plan, same_on_purpose)?.into_iter().chain(too_few_pairs(&plan)).collect();
         return session.describe(global, &plan, seed, &notes);
     }
     // First of all: on a host that another run is changing nothing below would be true.
     let held = session.hold_for(&plan)?;
     let notes = session.check(&plan, same_on_purpose)?;
-    notes.iter().for_each(|note| output::note(&format!("note: {note}")));
+    // Its report says it by what was run.
+    notes.iter().cloned().chain(too_few_pairs(&plan)).for_each(|note| output::note(&format!("note: {note}")));
     let repeat = |plan: &Plan| repeat_line(plan, if args.live.live { plan.design.warmup } else { args.warmup() });
     let budget = args.budget.filter(|_| !args.live.live);
     conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
+}
+
+/// The weakness of a plan of two policies that its number of pairs has, whatever the values will be.
+fn too_few_pairs(plan: &Plan) -> Option<String> {
+    lint::lints(plan).into_iter().find(|lint| lint.id == lint::CANNOT_REACH_ALPHA).map(|lint| lint.text)
 }
 
 /// A size as it was written, which a plan keeps.

@@ -123,6 +123,7 @@ fn start(args: &RecordArgs, global: &Global) -> Result<(Recorder, Instant), Fail
         stalls: args.stalls,
         flight: args.flight,
         is_redacted: args.redact,
+        files: true,
         with_command: !args.command.is_empty(),
         ..Looking::default()
     };

@@ -169,6 +169,9 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
         jar: jar(&args.jar),
         thp: thp.and_then(mode),
     };
+    if let Some(why) = conf::out_of_reach(&asked) {
+        return Err(Failure::Usage(anyhow!("--policy {}: {why}", args.policy)));
+    }
     let configuration = conf::configuration(&asked);
     if let Some(folder) = &args.into {
         write(folder, &configuration.properties())?;

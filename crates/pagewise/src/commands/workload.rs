@@ -201,9 +201,9 @@ fn list(json: bool, all: &[&BuiltIn]) {
         let workloads = all.iter().map(|workload| ListedWorkload::of(workload)).collect();
         return output::json(&Listed { schema: "pagewise.workloads/1", workloads });
     }
-    let mut text: String = all.iter().map(|workload| format!("{:<12} {}\n", workload.name, workload.about)).collect();
+    let mut text: String = all.iter().map(|workload| row(workload.name, workload.about)).collect();
     text.push_str(
-        "\npagewise workload NAME says what one takes and measures; a job of your own: pagewise prove -- COMMAND",
+        "\npagewise workload NAME says what one takes and measures;\na job of your own: pagewise prove -- COMMAND",
     );
     output::data(&text);
 }

@@ -1,6 +1,7 @@
 //! The binary as its users see it: what they type, what comes back, what is left on the host.
 
 mod analyze;
+mod captured_hosts;
 mod changes;
 mod committed;
 mod diagnose;

@@ -5,6 +5,7 @@ use super::cells::{Cell, canonical_name, cells};
 use super::check::cost_of;
 use super::{Contrast, Factor, OrderKind, Plan, StoppingRule};
 use crate::comparison::words::p_value;
+use crate::stats::randomisation;
 use crate::tunable::CostClass;
 use crate::tunable::policy::{Policy, Setting};
 use schemars::JsonSchema;
@@ -21,6 +22,9 @@ pub struct Lint {
     /// What it means here and what would be better.
     pub text: String,
 }
+
+/// So few blocks that the randomisation test has no say.
+pub const CANNOT_REACH_ALPHA: &str = "cannot-reach-alpha";
 
 fn lint(id: &str, text: String) -> Lint {
     Lint { id: id.to_owned(), text }
@@ -193,15 +197,16 @@ fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     let primaries = plan.claims();
     let needed = plan.design.alpha / primaries.max(1) as f64;
     // Each block may be mirrored: 2 in 2^n. For pairs the orders are balanced, and fewer.
-    let smallest = if cells.len() == 2 {
-        crate::stats::randomisation::smallest_attainable_p(blocks as usize)
+    let (what, smallest, fewest) = if cells.len() == 2 {
+        ("pairs", randomisation::smallest_attainable_p(blocks as usize), randomisation::fewest_pairs(needed))
     } else {
-        2.0 / libm::exp2(f64::from(blocks))
+        let fewest = libm::ceil(1.0 - libm::log2(needed)) as usize;
+        ("blocks", 2.0 / libm::exp2(f64::from(blocks)), fewest)
     };
     (smallest > needed).then(|| {
         let text = format!(
-            "with {blocks} blocks the randomisation test cannot go below p = {}, and {} at alpha = {}: the \
-             verdict rests on the t interval alone, which assumes normal noise. Declare more blocks",
+            "with {blocks} {what} the randomisation test cannot go below p = {}, and {} at alpha = {}: the \
+             verdict rests on the t interval alone, which assumes normal noise. From {fewest} {what} on it has a say",
             p_value(smallest),
             if primaries > 1 {
                 format!("{primaries} primary comparisons share alpha, the first of them needs {}", p_value(needed))
@@ -210,7 +215,7 @@ fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
             },
             plan.design.alpha
         );
-        lint("cannot-reach-alpha", text)
+        lint(CANNOT_REACH_ALPHA, text)
     })
 }
 

@@ -30,7 +30,7 @@ impl Look {
     }
 
     fn listed(&self, of: (&str, &str)) -> Option<&Folded> {
-        self.folded.iter().find(|folded| folded.name() == (of.0, of.1, ""))
+        self.seen.folded.iter().find(|folded| folded.name() == (of.0, of.1, ""))
     }
 
     /// Each series with labels that a tool printed in place of a labelled quantity.
@@ -45,7 +45,7 @@ impl Look {
             let missing = || self.missing_from(folded.name().0, signal.label(), true);
             Track::new(values.clone(), values.iter().any(Option::is_none).then(missing))
         };
-        self.folded.iter().filter(is_it).map(|folded| (folded.labels(), track(folded))).collect()
+        self.seen.folded.iter().filter(is_it).map(|folded| (folded.labels(), track(folded))).collect()
     }
 
     fn as_printed(&self, signal: &Quantity, of: fn(&Folded, usize) -> Option<f64>) -> Option<Track> {

@@ -56,7 +56,7 @@ fn twice_free(look: &Look) -> Option<String> {
     (to >= now * 1.1).then(|| format!("{to:.0}"))
 }
 
-/// sar counts the pages that were looked at, not how often a program had to.
+/// sar counts the pages that were looked at, not how often a program had to; and of the kernel's own counters somebody may have listed these alone.
 fn by_listing(case: &Case<'_>) -> Verdict {
     let look = case.look;
     if let Some(failed) = look.growth(&signal::FAILED_ATOMIC).filter(|_| !look.has(&signal::SCAN_DIRECT)) {
@@ -137,7 +137,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(verdict) = by_totals(case) {
         return verdict;
     }
-    if look.is_import && !look.has(&signal::ALLOCSTALL) && !look.has(&signal::STEAL_DIRECT) {
+    let is_of_pages = look.has(&signal::SCAN_DIRECT) || !look.has(&signal::STEAL_DIRECT);
+    if look.is_import && !look.has(&signal::ALLOCSTALL) && is_of_pages {
         return by_listing(case);
     }
     let often = case.rate("allocations that had to reclaim", &signal::ALLOCSTALL);

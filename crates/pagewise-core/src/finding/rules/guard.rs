@@ -2,6 +2,7 @@
 
 use super::super::rule::Step;
 use super::prelude::*;
+use super::threads;
 
 /// Where what is freed is file data that streams through memory.
 pub(super) const GUARD: Step = Step::guard(
@@ -23,4 +24,25 @@ pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
     let swapped = look.rate(&signal::SWAP_OUT).map(|pages| pages * look.page_size).or_zero();
     let of_freed = |what: &Track| what.per(&freed).mean(hits, &look.windows);
     of_freed(&moved).is_some_and(|part| part >= STREAMED) && of_freed(&swapped).is_none_or(|part| part < SWAPPED)
+}
+
+/// Bytes freed a second from which a stream is told of although nothing shows that anybody waits for it. Ours.
+const TOLD_FROM: f64 = 50e6;
+
+/// That files stream through memory, where that is no finding: kswapd has its work, and whether a job beside it pays is not in its counters.
+pub(in super::super) fn note(look: &Look) -> Option<String> {
+    let always = Hits::always(Answer::Yes, look.windows.count);
+    let freed = look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).mean(&always, &look.windows);
+    let freed = freed.map(|pages| pages * look.page_size).filter(|bytes| *bytes >= TOLD_FROM)?;
+    if look.is_import || !is_a_stream(look, &always) {
+        return None;
+    }
+    let of_core = threads::busiest(look, "kswapd").mean(&always, &look.windows);
+    Some(format!(
+        "Files stream through memory: for what they read the kernel took back {} of page cache a second{}. That is its work, and whether a \
+         job beside the stream pays for it none of these numbers says. While the job runs, pagewise guard advise names the stream, and \
+         pagewise guard prove --pid PID says by how much the job would be faster without it.",
+        words::bytes(freed),
+        of_core.map_or_else(String::new, |part| format!(", and kswapd used {} of a core", words::percent(part))),
+    ))
 }

@@ -65,17 +65,25 @@ pub(super) fn wider(look: &Look) -> Option<String> {
 const AT_WORK: f64 = 1_000.0;
 
 fn unprinted() -> Missing {
-    let why = "sar does not print the CPU time of kernel threads".to_owned();
+    let why = "neither sar nor the kernel's counters have the CPU time of its threads".to_owned();
     Missing { what: "CPU time of kswapd".to_owned(), why }
 }
 
-/// sar has no CPU time of kernel threads, but how many pages kswapd looked at and which part of that was freed.
+/// The part of what kswapd looked at that was freed: as sar prints it, or by the kernel's own counters.
+fn freed(look: &Look) -> (String, Track) {
+    if look.has(&signal::IMPORTED_EFFICIENCY) {
+        return (look.source_of(&signal::IMPORTED_EFFICIENCY), look.level(&signal::IMPORTED_EFFICIENCY));
+    }
+    ("vmstat pgsteal/pgscan_kswapd".to_owned(), look.rate(&signal::STEAL_KSWAPD).per(&look.rate(&signal::SCAN_KSWAPD)))
+}
+
+/// sar and the kernel's counters have no CPU time of kernel threads, but how many pages kswapd looked at and which part of that was freed.
 fn by_listing(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
     let looked = case.rate("pages kswapd looked at, in vain", &signal::SCAN_KSWAPD);
-    let source = look.source_of(&signal::IMPORTED_EFFICIENCY);
-    let freed = case.clause("freed, of what kswapd looked at", &source, look.level(&signal::IMPORTED_EFFICIENCY));
+    let (source, freed) = freed(look);
+    let freed = case.clause("freed, of what kswapd looked at", &source, freed);
     let mut symptom = case.lasting(&[&looked, &freed]);
     // One that frees what it looks at can use a whole core, too: how much it used is not in the listing.
     let is_at_work = looked.value(&symptom.hits, windows).is_some_and(|pages| pages >= AT_WORK);
@@ -107,7 +115,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     if look.is_import
         && !look.has(&signal::KERNEL_THREAD_CPU)
         && look.profile.is_none()
-        && look.has(&signal::IMPORTED_EFFICIENCY)
+        && (look.has(&signal::IMPORTED_EFFICIENCY)
+            || (look.has(&signal::STEAL_KSWAPD) && look.has(&signal::SCAN_KSWAPD)))
     {
         return by_listing(case);
     }
@@ -116,8 +125,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let burn = threads::cpu(case, of_core, "kswapd", "samples in kswapd", Family::Kswapd);
     let cores = burn.cores;
     let hits = burn.hits().clone();
-    let freed = look.rate(&signal::STEAL_KSWAPD).per(&look.rate(&signal::SCAN_KSWAPD));
-    let freed = case.clause("freed, of what kswapd looked at", "vmstat pgsteal/pgscan_kswapd", freed);
+    let (source, freed) = freed(look);
+    let freed = case.clause("freed, of what kswapd looked at", &source, freed);
     let woken = case.rate("woken again at once", &signal::LOW_HIT_QUICKLY);
     burn.decide(case).found(|draft| {
         draft.evidence.extend([&freed, &woken].map(|clause| clause.evidence(&hits, windows)));

@@ -3,7 +3,8 @@
 use super::super::document::CAVEAT;
 use super::super::rule::Step;
 use super::prelude::*;
-use crate::recording::GapReason;
+use crate::import::NO_TIME;
+use crate::recording::{Gap, GapReason};
 
 pub(super) const RULE: Rule = Rule {
     id: CAVEAT,
@@ -22,8 +23,16 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters],
     rivals: &[],
     changes: &[
-        Step::advice("take the same reading again a minute later, and give both")
-            .when("of a listing", |look, _| look.is_import),
+        Step::advice(
+            "take the reading twice, a minute apart, with the date above each: for i in 1 2; do date; cat /proc/vmstat /proc/meminfo; sleep \
+             60; done > readings.txt",
+        )
+        .when("of a listing of fewer than three rows, or whose time is not known", |look, _| {
+            look.is_import && (look.ticks < FEW_SAMPLES || without_time(look).is_some())
+        }),
+        Step::advice("take it for longer, and with less between the rows").when("of another listing", |look, _| {
+            look.is_import && look.ticks >= FEW_SAMPLES && without_time(look).is_none()
+        }),
         Step::advice("record again when the host is quieter, or for longer; see what is said above")
             .when("of a recording", |look, _| !look.is_import),
     ],
@@ -31,6 +40,9 @@ pub(super) const RULE: Rule = Rule {
     docs: &["Documentation/accounting/psi.rst", "docs/reference/recording.md"],
     judge,
 };
+
+/// Fewer samples than this show nothing of how long it is so.
+const FEW_SAMPLES: u64 = 3;
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -72,7 +84,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     weigh("time without samples", "gaps", Some(unseen), "gaps", &|share| {
         format!("{} of the time was not seen (suspended, late, or not written).", words::percent(share))
     });
-    let is_off = |gap: &crate::recording::Gap| {
+    let is_off = |gap: &Gap| {
         gap.source.as_deref().is_some_and(|source| source.starts_with("psi_")) && gap.reason == GapReason::Missing
     };
     if look.gaps.iter().any(is_off) && !look.has(&signal::PSI_MEMORY_SOME) {
@@ -85,7 +97,10 @@ fn judge(case: &Case<'_>) -> Verdict {
         let text = format!("Settings changed while this was recorded: {}.", changed.join(", "));
         says.push(("settings changed", text));
     }
-    if look.ticks > 0 && look.ticks < 3 {
+    if let Some(gap) = without_time(look) {
+        says.push(("time unknown", words::sentence(&gap.detail)));
+    }
+    if look.ticks > 0 && look.ticks < FEW_SAMPLES {
         let few = match look.ticks {
             1 => "One reading says nothing of rates, and nothing of how long it is so.".to_owned(),
             ticks => format!("{ticks} samples are very few."),
@@ -112,10 +127,15 @@ fn judge(case: &Case<'_>) -> Verdict {
     }))
 }
 
+/// Numbers of a listing that were not taken because nothing says when they were read.
+fn without_time(look: &Look) -> Option<&Gap> {
+    look.gaps.iter().find(|gap| gap.reason.word() == NO_TIME)
+}
+
 /// The part of the look in which nothing at all was seen.
 fn unseen(look: &Look) -> f64 {
     let windows = &look.windows;
-    let length = |gap: &crate::recording::Gap| {
+    let length = |gap: &Gap| {
         let to = gap.to.unwrap_or(windows.end).min(windows.end);
         to.saturating_sub(gap.from.max(windows.start)) as f64 * 1e-9
     };

@@ -19,6 +19,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("swap that is left", 0.02, Fraction),
         Threshold::below("memory to be had, where swap is used up", 0.15, Fraction),
         Threshold::at_least("promised, of the limit", 0.95, Fraction),
+        Threshold::at_least("promised, of memory and swap", 1.0, Fraction),
+        Threshold::below("memory to be had, where more is promised than there is", 0.02, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -117,6 +119,22 @@ fn swap_used_up(case: &Case<'_>) -> Option<(Clause, Clause)> {
     Some((left, short))
 }
 
+/// More is promised than there is, and next to nothing is left, as a listing prints it: programs need what they were promised. However short, it
+/// is a host at its end.
+fn overdrawn(case: &Case<'_>) -> Option<Clause> {
+    let look = case.look;
+    if !look.has(&signal::IMPORTED_COMMIT) {
+        return None;
+    }
+    let promised =
+        case.clause("promised, of memory and swap", "import commit_percent", look.level(&signal::IMPORTED_COMMIT));
+    let available = look.share_of_memory(&look.available());
+    let mut left =
+        case.clause("memory to be had, where more is promised than there is", "meminfo MemAvailable", available);
+    left.hits = left.hits.and(&promised.hits);
+    Some(left)
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -157,12 +175,14 @@ fn judge(case: &Case<'_>) -> Verdict {
     let empty = if zones.is_some() { empty } else { Answer::No };
     // Only a log of the kernel tells of them.
     let fails = if failed.is_some() { fails } else { Answer::No };
-    let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(is_used_up).or(refuses);
+    let overdrawn = overdrawn(case).filter(|left| left.hits.answers.contains(&Answer::Yes));
+    let is_overdrawn = if overdrawn.is_some() { Answer::Yes } else { Answer::No };
+    let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(is_used_up).or(is_overdrawn).or(refuses);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
     let hits = match (lasts.answer, &swap_gone) {
         (Answer::Yes, _) => lasts.hits.clone(),
         (_, Some(gone)) if gone.answer == Answer::Yes => gone.hits.clone(),
-        _ => symptom.hits.clone(),
+        _ => overdrawn.as_ref().map_or_else(|| symptom.hits.clone(), |left| left.hits.clone()),
     };
     symptom.hits.missing = lasts.hits.missing.clone();
     if kills.is_none() {
@@ -174,12 +194,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some((left, short)) = &used_up {
         symptom.evidence.extend([left, short].map(|clause| clause.evidence(&hits, windows)));
     }
+    symptom.evidence.extend(overdrawn.as_ref().map(|left| left.evidence(&hits, windows)));
     if mode == Some("2") {
         symptom.evidence.push(promised.evidence(&hits, windows));
     }
     // Where that is all there is, memory does not run out.
     let is_refused = refuses == Answer::Yes
-        && killed.or(fails).or(empty).or(is_used_up) != Answer::Yes
+        && killed.or(fails).or(empty).or(is_used_up).or(is_overdrawn) != Answer::Yes
         && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
@@ -214,6 +235,12 @@ fn judge(case: &Case<'_>) -> Verdict {
         if let (Answer::Yes, Some((_, short))) = (is_used_up, &used_up) {
             let share = short.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
             says.push(format!("swap is used up, and {share} of memory were to be had beside it"));
+        }
+        if let Some(share) = overdrawn.as_ref().and_then(|left| left.value(&hits, windows)) {
+            says.push(format!(
+                "more is promised than there is, and {} of memory were to be had",
+                words::percent(share)
+            ));
         }
         if let Some(seconds) = seconds.filter(|_| soon == Answer::Yes) {
             says.push(format!("at this pace nothing is left in {}", words::seconds(seconds)));

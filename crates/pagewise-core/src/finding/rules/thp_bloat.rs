@@ -111,7 +111,8 @@ fn judge(case: &Case<'_>) -> Verdict {
             }),
         );
         draft.watch.push(
-            "Whether the program uses what it holds cannot be seen from outside: compare its own count of live memory."
+            "Whether the program uses what it holds no counter shows: pagewise hugepages --pid PID --dry-run reads how much of its huge pages \
+             is zero (as root, Linux 6.7); what is not zero may be dead, too: compare the program's own count of live memory."
                 .to_owned(),
         );
     })

@@ -23,7 +23,7 @@ impl Burn {
 }
 
 /// The busiest of the threads whose name begins so, window by window. `kswapd` has one for each node.
-fn busiest(look: &Look, start: &str) -> Track {
+pub(super) fn busiest(look: &Look, start: &str) -> Track {
     let all = look.each_rate(&signal::KERNEL_THREAD_CPU);
     let name = |labels: &str| label(labels, "thread").or_else(|| label(labels, "comm")).unwrap_or(labels).to_owned();
     let mine: Vec<Track> =

@@ -18,7 +18,7 @@ pub fn said(diagnosis: &Diagnosis) -> Vec<Said> {
         said.push(nothing(diagnosis));
     }
     let notes = diagnosis.notes.iter();
-    said.extend(notes.map(|note| Said::note("read-with-care", "Read with care", note.clone())));
+    said.extend(notes.map(|note| Said::note("note", "Note", note.clone())));
     said
 }
 

@@ -123,7 +123,7 @@ fn stacks_by_a_timer_are_a_note_and_a_healthy_guest_has_nothing() {
     assert!(diagnosis.notes.len() == 1 && diagnosis.notes[0].contains("cpu-clock"), "{:?}", diagnosis.notes);
     let text = findings::text(&diagnosis, Style::default());
     assert!(text.starts_with("Nothing found in what could be decided.\n"), "{text}");
-    assert!(text.contains("Read with care: Stacks were sampled by a timer"), "{text}");
+    assert!(text.contains("Note: Stacks were sampled by a timer"), "{text}");
     assert_eq!(ask(&healthy()).notes, Vec::<String>::new());
 }
 

@@ -338,6 +338,34 @@ fn a_guard_is_proposed_where_files_stream_through_memory_and_nowhere_else() {
 }
 
 #[test]
+fn a_stream_that_nobody_waits_for_is_told_of_and_no_finding() {
+    let said = |made: &RecordingBuilder| ask(made).notes.join(" ");
+    let stream = |read: f64| {
+        healthy()
+            .counter("vmstat", "pgsteal_kswapd", "", |_| 100_000.0)
+            .counter("vmstat", "pgscan_kswapd", "", |_| 100_000.0)
+            .counter("vmstat", "pgpgin", "", move |_| read)
+            .counter("threads", "cpu", "thread=kswapd0", |_| 14.0)
+    };
+    let streams = stream(400_000.0);
+    assert!(ask(&streams).findings.is_empty());
+    let note = said(&streams);
+    assert!(note.contains("Files stream through memory") && note.contains("14 % of a core"), "{note}");
+    assert!(note.contains("pagewise guard prove"), "{note}");
+    assert_eq!(said(&stream(0.0)), "", "nothing is read from a disk: what was freed was no file that streams");
+    let little =
+        healthy().counter("vmstat", "pgsteal_kswapd", "", |_| 1_000.0).counter("vmstat", "pgpgin", "", |_| 4_000.0);
+    assert_eq!(said(&little), "");
+    // A finding that proposes the guard says it.
+    let waits =
+        streams
+            .counter("vmstat", "allocstall_normal", "", |_| 20.0)
+            .counter("vmstat", "pgsteal_direct", "", |_| 95_000.0);
+    must_find(&waits, "direct-reclaim-stalls");
+    assert_eq!(said(&waits), "");
+}
+
+#[test]
 fn too_much_swappiness_matters_on_a_disk_and_not_on_compressed_memory() {
     let swaps = |area: &str| {
         let made = healthy().counter("vmstat", "pswpout", "", |_| 500.0).setting("vm.swappiness", "150");

@@ -172,6 +172,12 @@ fn in_words(plan: &Plan, (order, seed): (&order::Order, Seed), forecast: &Foreca
     match (&forecast.hours, &forecast.no_hours_because) {
         (Some(hours), because) => {
             let (about, around) = match forecast.is_least {
+                true if forecast.boots > 0 => (
+                    "at least",
+                    Some(
+                        "boots are not counted, and around each run only a second: give [cost] around, or --pilot BUNDLE",
+                    ),
+                ),
                 true => (
                     "at least",
                     Some("around each run only a second is counted: give [cost] around, or --pilot BUNDLE"),
