@@ -100,6 +100,8 @@ catalogue! {
     ZONE_RECLAIM_SUCCESS = Quantity::total("vmstat", &[Is("zone_reclaim_success")], Count);
     /// Reclaim of a node's own memory before another's was used, that did not help.
     ZONE_RECLAIM_FAILED = Quantity::total("vmstat", &[Is("zone_reclaim_failed")], Count);
+    /// Pages freed a second by whoever reclaims, as another tool wrote it down.
+    IMPORTED_STEAL = Quantity::level(IMPORT, &[Is("pgsteal_per_second")], PageHundredths);
     /// The part of the pages looked at that was freed, as another tool worked it out.
     IMPORTED_EFFICIENCY = Quantity::level(IMPORT, &[Is("reclaim_efficiency_percent")], PercentHundredths);
     /// Unlocked pages left on the list of unevictable ones.

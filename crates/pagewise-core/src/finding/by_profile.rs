@@ -83,6 +83,8 @@ const NAMED: &[Named] = &[
         .within(rules::OF_MEMORY),
     Named::of("mmap-lock-contention", Family::ReverseMap, 0.10).not(rules::NOT_OF_LISTS).called(rules::LISTS),
     Named::of("fork-cow-thp", Family::ForkCopy, 0.10).called(rules::TABLES),
+    // Any shell has a little of it.
+    Named::of("fork-cow-thp", Family::ExecTeardown, 0.30).called(rules::TABLES),
     Named::of("fork-cow-thp", Family::HugeCopy, 0.05).not(&[Family::Reclaim, Family::Khugepaged, Family::Compaction]),
 ];
 
@@ -116,6 +118,9 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
     if !named.within.is_empty() && !case.look.profile.as_ref().is_some_and(is_of_it) {
         return None;
     }
+    if named.in_a_profile(case) == Family::FlatChurn && is_of_other_faults(case, &all) {
+        return None;
+    }
     // What the rule had seen of the same is there already.
     let is_new = |line: &&Evidence| line.value.is_some() && says.evidence.iter().all(|seen| seen.source != line.source);
     let mut shown = says.evidence.clone();
@@ -140,6 +145,15 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
         ..Draft::default()
     };
     Some((share, draft))
+}
+
+/// Page faults that take no memory: an emulated system call, a guard page. Where memory is taken its functions have a part of their own.
+fn is_of_other_faults(case: &Case<'_>, all: &Hits) -> bool {
+    /// Of what both together have. Ours.
+    const ENTRY_ALONE: f64 = 0.9;
+    let Some(profile) = &case.look.profile else { return false };
+    let of = |family| profile.counts(family, &[], all, case.windows()).family as f64;
+    of(Family::FaultEntry) >= ENTRY_ALONE * of(Family::FlatChurn)
 }
 
 /// Where most of a profile is not listed (the first lines of every process, say): the part of what is, where that is nearly all of it.

@@ -407,9 +407,10 @@ fn without_privilege(mut row: Row, rest: &str) -> Option<Row> {
                 }
                 [module, name] => {
                     row.name = symbol(name);
-                    // A command and a function of the kernel, or a program and its own.
-                    if kernel_names::is_kernel(name) {
+                    // A command and a function of the kernel, or a program and its own. What a thread of the kernel is in is the kernel's.
+                    if kernel_names::is_kernel(name) || kernel_names::is_kernel_thread(module) {
                         row.comm = (*module).to_owned();
+                        row.is_sure = true;
                         ""
                     } else {
                         module
@@ -460,6 +461,8 @@ mod tests {
     #[test]
     fn rows_are_known_by_the_form_of_their_words() {
         is("12.3% clear_page_c_e", 1230, "", KERNEL, "clear_page_c_e");
+        is("    43.99%  kswapd1  page_vma_mapped_walk", 4399, "kswapd1", KERNEL, "page_vma_mapped_walk");
+        is("     0.95%  kswapd0  of_no_list_we_have", 95, "kswapd0", KERNEL, "of_no_list_we_have");
         is("  59.2% [k] _spin_lock_irqsave", 5920, "", KERNEL, "_spin_lock_irqsave");
         is(" 8.47%     8.47%           802  [k] clear_page_erms      -      -", 847, "", KERNEL, "clear_page_erms");
         is("+    9.58%  [kernel]           [k] clear_page_erms", 958, "", KERNEL, "clear_page_erms");

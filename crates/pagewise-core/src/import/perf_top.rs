@@ -453,6 +453,12 @@ impl Parser for PerfTop {
             table.entries.iter_mut().for_each(|entry| entry.row.share = entry.graph.whole());
             self.listing.note("perf: a part of a call graph, without the rows of its functions");
         }
+        // One row that was cut out with its callers: all of it, with what it calls, came from them.
+        if let [Entry { row, graph, .. }] = table.entries.as_mut_slice()
+            && let Some(children) = row.children.filter(|_| !graph.is_empty())
+        {
+            row.share = row.share.max(children);
+        }
         self.say(&table, chosen, &tables);
         let has_children_only = table.is_part || table.header.as_ref().is_some_and(Header::has_children_only);
         let seen = stacks_of(&table.entries, has_children_only);

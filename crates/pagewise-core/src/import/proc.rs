@@ -543,6 +543,17 @@ fn of_numastat(words: &[&str]) -> Option<String> {
     (numbers.len() > 1 || printed != name).then(|| format!("{name} {sum}"))
 }
 
+/// `allocstall_normal  263210  190763  -72447  -28.00`, `*pswpin  1486615  512238`: two totals of one counter side by side, of two kernels or before and
+/// after a change. The first, as a line of `/proc/vmstat`: which of the two is the host that is asked about nobody can tell from the table.
+fn of_two_columns(words: &[&str]) -> Option<String> {
+    let [name, one, other, rest @ ..] = words else { return None };
+    let name = name.trim_start_matches('*');
+    let are_numbers = [one, other].iter().all(|word| is_number(word));
+    // Behind them stand their difference and their ratio.
+    let is_table = are_numbers && rest.len() <= 2 && rest.iter().all(|word| word.parse::<f64>().is_ok());
+    (is_table && is_vmstat(name) && !name.ends_with("_total")).then(|| format!("{name} {one}"))
+}
+
 /// Whether a line is of such a file, or names one.
 pub(super) fn recognises(line: &str) -> bool {
     if is_comment(line) {
@@ -554,6 +565,7 @@ pub(super) fn recognises(line: &str) -> bool {
     is_named
         || FILES.iter().any(|file| (file.is_only)(&words))
         || of_numastat(&words).is_some()
+        || of_two_columns(&words).is_some()
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
         || of_series(line).is_some()
@@ -573,7 +585,8 @@ impl Parser for Proc {
             return Ok(());
         }
         self.close_zones()?;
-        if let Some((pair, counters)) = of_numastat(&words).zip(file_of("/proc/vmstat")) {
+        let pair = of_numastat(&words).or_else(|| of_two_columns(&words));
+        if let Some((pair, counters)) = pair.zip(file_of("/proc/vmstat")) {
             return self.take(counters, &pair, number, line);
         }
         if is_comment(text) {
@@ -731,6 +744,17 @@ mod tests {
         assert_eq!(values(&imported, "vmstat", "nr_free_pages").len(), 1);
         assert_eq!(values(&imported, "vmstat", "compact_stall"), [5.0]);
         assert!(gap(&imported, "one_instant").contains("2 totals of vmstat at one instant"));
+    }
+
+    #[test]
+    fn of_two_totals_side_by_side_the_first_is_a_reading() {
+        let text = "                 A          B      delta   ratio(%)\n allocstall_normal     263210     190763     -72447     -28.00\n\
+                    *pswpin                     1486615   512238\n allocstall_total  264674 191220 -73454 -28.00\n";
+        let imported = read(text);
+        assert_eq!(values(&imported, "vmstat", "allocstall_normal"), [263_210.0]);
+        assert_eq!(values(&imported, "vmstat", "pswpin"), [1_486_615.0]);
+        assert!(values(&imported, "vmstat", "allocstall_total").is_empty());
+        assert!(!recognises("nr_free_pages 1 2 3 4 5"));
     }
 
     #[test]

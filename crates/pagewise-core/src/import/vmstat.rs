@@ -685,15 +685,31 @@ pub(super) fn unit_of(letter: &str) -> Option<f64> {
     }
 }
 
+/// `1341306582.6713   1.8109   1.8109 --  0  0  0 16050784 …`, as monitors of mmtests write it: when, how long since the start and since the row
+/// before, and the row. Without the two in the middle.
+fn without_elapsed<'l>(words: Vec<&'l str>) -> Vec<&'l str> {
+    let is_time = |word: &str| {
+        word.split_once('.').is_some_and(|(whole, part)| {
+            !whole.is_empty() && [whole, part].iter().all(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    };
+    match words.as_slice() {
+        [at, since, between, "--", row @ ..] if [at, since, between].iter().all(|word| is_time(word)) => {
+            [at].into_iter().chain(row).copied().collect()
+        }
+        _ => words,
+    }
+}
+
 /// Whether a line is one of vmstat and of nothing else.
 pub(super) fn recognises(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().collect();
+    let words = without_elapsed(line.split_whitespace().collect());
     header_at(&words).is_some() || is_of_another_system(&words) || bare(&words, 0).is_some()
 }
 
 impl Parser for Vmstat {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let words = without_elapsed(line.split_whitespace().collect());
         let is_below_header = std::mem::take(&mut self.is_below_header);
         if words.is_empty() {
             self.is_apart = true;
@@ -919,6 +935,21 @@ mod tests {
         assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [78.0]);
         assert_eq!(values(&imported, SOURCE, "cpu_iowait_percent"), [0.10]);
         assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+    }
+
+    #[test]
+    fn rows_of_a_monitor_that_writes_how_long_it_runs_are_rows() {
+        let row = |at: u32, us: u32| {
+            format!(
+                " 13413065{at}.6713   1.8109   2.0003 --  1  0  0 16050784  11448 104056  0  0  376  0  209  526  {us}  0  {}  1  0\n",
+                99 - us
+            )
+        };
+        let text: String = [82, 84, 86].iter().map(|at| row(*at, 5)).collect();
+        assert!(recognises(&row(82, 5)) && !recognises("1.0 2.0 3.0 -- and so on"));
+        let imported = read(&text);
+        assert_eq!(imported.about("import.interval_seconds"), Some("2"));
+        assert_eq!(values(&imported, SOURCE, "cpu_user_percent"), [0.05, 0.05]);
     }
 
     #[test]

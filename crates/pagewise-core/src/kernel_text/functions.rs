@@ -72,6 +72,10 @@ pub enum Family {
     CgroupWalk,
     /// Copying the page tables of a process that forks.
     ForkCopy,
+    /// Entering and leaving page faults, whatever they are for.
+    FaultEntry,
+    /// Taking down the memory that a process had before it started another program.
+    ExecTeardown,
     /// Keeping, for each page, the list of who has it mapped: trees and locks that all forks of a process and all that map a file share.
     ReverseMap,
 }
@@ -111,6 +115,8 @@ impl Family {
             Family::Migration => "moving pages",
             Family::FileFault => "page faults on files",
             Family::ForkCopy => "copying page tables at forks",
+            Family::FaultEntry => "entering page faults",
+            Family::ExecTeardown => "taking down what a fork copied, at exec",
             Family::ReverseMap => "lists of who maps what",
         }
     }
@@ -243,16 +249,12 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
     ),
     (Family::Kswapd, &["kswapd*", "balance_pgdat", "kscand", "kreclaimd"]),
     (
+        // Not `try_charge*`: counting what a group uses is no limit, and what is reclaimed for one has a name of its own.
         Family::CgroupReclaim,
         &[
             "try_to_free_mem_cgroup_pages",
             "mem_cgroup_handle_over_high",
             "__mem_cgroup_handle_over_high",
-            "try_charge",
-            "try_charge_memcg",
-            "mem_cgroup_try_charge*",
-            "__mem_cgroup_try_charge*",
-            "mem_cgroup_do_charge",
             "mem_cgroup_reclaim",
             "mem_cgroup_hierarchical_reclaim",
             "mem_cgroup_soft_limit_reclaim",
@@ -270,6 +272,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
         &["do_huge_pmd_wp_page*", "split_huge_p*", "__split_huge_p*", "copy_user_huge_page", "copy_user_large_folio"],
     ),
     (Family::SmallCopy, &["do_wp_page", "wp_page_copy", "do_cow_fault", "copy_user_highpage*"]),
+    (Family::ExecTeardown, &["exec_mmap", "flush_old_exec", "begin_new_exec"]),
     // Not `dup_mm`, under which all of a fork's work on memory is: what is copied, whoever asks.
     (
         Family::ForkCopy,
@@ -627,6 +630,18 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "free_pages_and_swap_cache",
             "folio_remove_rmap_*",
             "page_remove_rmap",
+        ],
+    ),
+    (
+        Family::FaultEntry,
+        &[
+            "asm_exc_page_fault",
+            "exc_page_fault",
+            "page_fault",
+            "do_page_fault",
+            "__do_page_fault",
+            "do_user_addr_fault",
+            "native_irq_return_iret",
         ],
     ),
     (

@@ -83,8 +83,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let all = Hits::always(Answer::Yes, case.windows().count);
     let lock = waits_for_the_map(case, &all);
     let listed = case.stacks("samples in the lists of who maps what", Family::ReverseMap, NOT, &all);
-    // Reclaim has to unmap what it frees: that is no program's doing.
-    let not = [Family::Khugepaged, Family::Kswapd, Family::Reclaim];
+    // Reclaim has to unmap what it frees, and who moves pages what it moves: that is no program's doing.
+    let not = [Family::Khugepaged, Family::Kswapd, Family::Reclaim, Family::Compaction, Family::Numa];
     let shoot = case.stacks("samples interrupting other CPUs", Family::Shootdown, &not, &all);
     // Who waits for the lock sleeps, and is in no sample; with a lock for each area (6.4) faults need not wait. What maps and
     // unmaps holds it all the while.

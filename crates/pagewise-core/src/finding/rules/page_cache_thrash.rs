@@ -16,6 +16,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
         Threshold::at_least("of those that came back, in use before", 0.5, Fraction),
         Threshold::at_least("samples waiting for page cache", 0.05, Fraction),
+        Threshold::at_least("page faults that waited for a disk, in a listing", 100.0, PerSecond),
+        Threshold::at_least("pages freed meanwhile, in a listing", 10_000.0, PagesPerSecond),
+        Threshold::below("of these faults, pages from swap", 0.10, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -58,7 +61,42 @@ pub(super) fn thrashes(case: &Case<'_>) -> ([Clause; 3], Hits) {
     ([again, often, free], hits)
 }
 
+/// sar does not count what comes back, but page faults that read a file and what is freed meanwhile. `None`: it does not print these, or they
+/// are few.
+fn by_listing(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let is_printed = look.has(&signal::IMPORTED_STEAL) && !look.has(&signal::REFAULT_FILE);
+    if !look.is_import || !is_printed {
+        return None;
+    }
+    let faults = case.rate("page faults that waited for a disk, in a listing", &signal::MAJOR_FAULTS);
+    let freed = look.level(&signal::IMPORTED_STEAL);
+    let freed = case.clause("pages freed meanwhile, in a listing", "import pgsteal_per_second", freed);
+    let swapped = look.rate(&signal::SWAP_IN).or_zero().per(&faults.track);
+    let swapped = case.clause("of these faults, pages from swap", &look.source_of(&signal::SWAP_IN), swapped);
+    let symptom = case.lasting(&[&faults, &freed, &swapped]);
+    if symptom.answer != Answer::Yes {
+        return None;
+    }
+    let (hits, windows) = (symptom.hits.clone(), case.windows());
+    case.where_it_holds(symptom, |draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.missing.push(look.missing(&signal::REFAULT_FILE));
+        let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time()).mean(&hits, windows);
+        draft.cost.stalled_share = waits;
+        draft.summary = format!(
+            "{} page faults a second waited for a disk while {} of memory a second was reclaimed: programs read back what they have mapped, or \
+             read in what does not fit.",
+            words::number(faults.value(&hits, windows).unwrap_or(0.0)),
+            words::bytes(freed.value(&hits, windows).unwrap_or(0.0) * look.page_size),
+        );
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
+    if let Some(verdict) = by_listing(case) {
+        return verdict;
+    }
     let look = case.look;
     let windows = case.windows();
     let ([again, often, free], hits) = thrashes(case);

@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("unreclaimable slab", 0.10, Fraction),
         Threshold::at_least("unreclaimable slab, growth per hour", 0.01, Fraction),
         Threshold::at_least("reclaimable slab", 0.25, Fraction),
+        Threshold::below("available memory beside reclaimable slab, in a listing", 0.25, Fraction),
         Threshold::at_least("slab of either kind", 0.25, Fraction),
         Threshold::at_least(
             "a cache that nothing reclaims, where memory's size is not known",
@@ -235,7 +236,15 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hard = look.share_of_memory(&unreclaimable(look));
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
-    let cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
+    let mut cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
+    if look.is_import {
+        // Nobody may have wanted that memory: where much is to be had, what can be reclaimed is a use of it like another.
+        let name = "available memory beside reclaimable slab, in a listing";
+        let less = case.clause(name, "meminfo MemAvailable", look.share_of_memory(&look.available()));
+        let is_wanted = less.hits.answers.iter().any(|answer| *answer != Answer::No);
+        let is_wanted = Hits::always(if is_wanted { Answer::Yes } else { Answer::No }, windows.count);
+        cached.hits = cached.hits.and(&is_wanted);
+    }
     // slabtop adds both kinds up.
     let both = look.level(&signal::SLAB);
     let both = if look.has(&signal::SLAB) { both } else { look.level(&signal::IMPORTED_SLAB) };

@@ -541,3 +541,93 @@ fn locks_that_are_taken_for_those_of_what_is_listed_are_told_as_such() {
     let none = must_find(&profile(&[("shrink_lruvec", 60.0)]), "direct-reclaim-stalls");
     assert!(!none.summary.contains("locks"), "{}", none.summary);
 }
+
+/// A profile that somebody pasted.
+fn of_pasted(text: &str) -> Diagnosis {
+    ask(&imported(Kind::PerfTop, text))
+}
+
+#[test]
+fn counting_what_a_group_uses_is_no_limit() {
+    let charges = "16.77%  [kernel]  [k] page_counter_try_charge\n16.56%  [kernel]  [k] page_counter_cancel\n\
+                   15.65%  [kernel]  [k] try_charge_memcg\n";
+    assert!(!ids(&of_pasted(charges)).contains(&"memcg-limit-thrash"));
+    let reclaims = "46.77%  [kernel]  [k] try_to_free_mem_cgroup_pages\n";
+    assert!(ids(&of_pasted(reclaims)).contains(&"memcg-limit-thrash"));
+}
+
+#[test]
+fn page_faults_that_take_no_memory_are_no_churn() {
+    let emulated = "32.01%  [kernel]  [k] page_fault\n 6.54%  [kernel]  [k] emulate_vsyscall\n 2.22%  [kernel]  [k] __do_page_fault\n";
+    assert!(!ids(&of_pasted(emulated)).contains(&"fault-churn"));
+    let taken = "22.01%  [kernel]  [k] page_fault\n12.54%  [kernel]  [k] clear_page_erms\n 8.00%  [kernel]  [k] get_page_from_freelist\n";
+    assert!(ids(&of_pasted(taken)).contains(&"fault-churn"));
+}
+
+#[test]
+fn a_row_that_was_cut_out_with_its_callers_stands_for_all_it_calls() {
+    let row = "-   43.73%     0.05%  [kernel]            [k] native_flush_tlb_others\n   - native_flush_tlb_others\n      \
+               - 99.87% flush_tlb_page\n           ptep_clear_flush\n           try_to_unmap_one\n           migrate_pages\n           \
+               migrate_misplaced_page\n         - handle_mm_fault\n              __do_page_fault\n";
+    let found = of_pasted(row);
+    assert!(ids(&found).contains(&"numa-imbalance"), "{:?}", ids(&found));
+    assert!(!ids(&found).contains(&"mmap-lock-contention"), "{:?}", ids(&found));
+}
+
+#[test]
+fn what_a_fork_copied_and_exec_takes_down_is_the_tables() {
+    let graph = "    68.75%           suexec  [kernel.kallsyms]  [k] unmap_vmas\n                     |\n                     \
+                 --- unmap_vmas\n                     exit_mmap\n                     mmput\n                     flush_old_exec\n                     \
+                 load_elf_binary\n                     do_execve\n";
+    assert!(ids(&of_pasted(graph)).contains(&"fork-cow-thp"), "{:?}", ids(&of_pasted(graph)));
+}
+
+#[test]
+fn faults_that_wait_for_a_disk_while_memory_is_reclaimed_are_a_cache_that_is_too_small() {
+    let sar = |faults: &str, freed: &str| {
+        let mut text = "Linux 4.9.25 (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n\n\
+                        12:00:00 pgpgin/s pgpgout/s fault/s majflt/s pgfree/s pgscank/s pgscand/s pgsteal/s %vmeff\n"
+            .to_owned();
+        for minute in 1..10 {
+            writeln!(text, "12:0{minute}:00 268547.64 1223.73 5266.73 {faults} 71836.18 0.00 0.00 {freed} 0.00")
+                .expect("text");
+        }
+        imported(Kind::Sar, &text)
+    };
+    let finding = must_find(&sar("503.12", "67170.50"), "page-cache-thrash");
+    assert_eq!(finding.confidence, Confidence::Low);
+    assert!(finding.summary.contains("503 page faults a second waited for a disk"), "{}", finding.summary);
+    must_not_decide(&sar("3.12", "67170.50"), "page-cache-thrash");
+    must_not_decide(&sar("503.12", "0.00"), "page-cache-thrash");
+}
+
+#[test]
+fn more_that_is_promised_than_there_is_while_nothing_is_left_is_the_end() {
+    let sar = |commit: &str| {
+        let mut text = "Linux 3.10.0 (host) \t2026-11-21 \t_x86_64_\t(8 CPU)\n\n\
+                        12:00:00 kbmemfree kbmemused %memused kbbuffers kbcached kbcommit %commit\n"
+            .to_owned();
+        for (minute, free) in [(1, 8_105_716), (2, 5_739_620), (3, 1_240_400), (4, 131_848), (5, 11_321_528)] {
+            let used = 16_260_760 - free;
+            let part = 100.0 * f64::from(used) / 16_260_760.0;
+            writeln!(text, "12:0{minute}:00 {free} {used} {part:.2} 1948 46292 20004200 {commit}").expect("text");
+        }
+        imported(Kind::Sar, &text)
+    };
+    let finding = must_find(&sar("116.98"), "oom-risk");
+    assert!(finding.summary.contains("more is promised than there is"), "{}", finding.summary);
+    assert!(found(&ask(&sar("60.00")), "oom-risk").is_none());
+}
+
+#[test]
+fn reclaimable_slab_beside_much_memory_that_can_be_had_is_left_alone_in_a_listing() {
+    let meminfo = |available: u64| {
+        let text = format!(
+            "MemTotal: 16000000 kB\nMemFree: 1000000 kB\nMemAvailable: {available} kB\nCached: 1000000 kB\nSlab: 7500000 kB\n\
+             SReclaimable: 7000000 kB\nSUnreclaim: 500000 kB\n"
+        );
+        imported(Kind::Proc, &text)
+    };
+    assert!(found(&ask(&meminfo(8_000_000)), "slab-bloat").is_none());
+    must_find(&meminfo(1_000_000), "slab-bloat");
+}
