@@ -687,7 +687,7 @@ pub(super) fn unit_of(letter: &str) -> Option<f64> {
 
 /// `1341306582.6713   1.8109   1.8109 --  0  0  0 16050784 …`, as monitors of mmtests write it: when, how long since the start and since the row
 /// before, and the row. Without the two in the middle.
-fn without_elapsed<'l>(words: Vec<&'l str>) -> Vec<&'l str> {
+fn without_elapsed(words: Vec<&str>) -> Vec<&str> {
     let is_time = |word: &str| {
         word.split_once('.').is_some_and(|(whole, part)| {
             !whole.is_empty() && [whole, part].iter().all(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))

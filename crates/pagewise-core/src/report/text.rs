@@ -160,8 +160,9 @@ impl Page {
         if let Some(first) = drawn.column_mut(0) {
             first.set_padding((2, 1));
             // Names stay whole as long as they leave room for what is said of them.
-            let cells = table.rows.iter().filter_map(|row| row.first()).chain(table.head.first());
-            let longest = cells.flat_map(|cell| cell.split_whitespace()).map(|word| word.width()).max().unwrap_or(0);
+            let words = table.rows.iter().filter_map(|row| row.first()).flat_map(|cell| cell.split_whitespace());
+            let head = table.head.first().map(|head| head.width());
+            let longest = words.map(|word| word.width()).chain(head).max().unwrap_or(0);
             if longest <= self.style.columns() / 2 {
                 first.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest as u16 + 3)));
             }

@@ -292,6 +292,11 @@ fn a_missing_command_and_a_failing_one_end_the_trial_at_once() {
     let output = desk.run(&["--aa", "now", "--", "no-such-command-here"]);
     assert_exit(&output, 3);
     assert!(stderr(&output).contains("no-such-command-here"), "{}", stderr(&output));
+    let output = desk.run(&["--aa", "now", "--dry-run", "--", "no-such-command-here"]);
+    assert_exit(&output, 3);
+    let output = desk.run(&["--aa", "now", "--dry-run", "--pairs", "4", "--", "true"]);
+    let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("with 4 pairs the randomisation test cannot go below"), "{said}");
     let started = Instant::now();
     let breaks = "for line in 1 2 3 why; do echo it broke $line >&2; done; echo bye >&2; exit 9";
     let output = desk.run(&["--aa", "now", "--name", "broken", "--", "sh", "-c", breaks]);

@@ -128,7 +128,9 @@ fn overdrawn(case: &Case<'_>) -> Option<Clause> {
     }
     let promised =
         case.clause("promised, of memory and swap", "import commit_percent", look.level(&signal::IMPORTED_COMMIT));
-    let available = look.share_of_memory(&look.available());
+    // At the worst row of a window: a mean of two hides the one in which nothing was left.
+    let rest = look.available().with(&look.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
+    let available = look.share_of_memory(&rest.plus(&look.least(&signal::MEM_FREE)));
     let mut left =
         case.clause("memory to be had, where more is promised than there is", "meminfo MemAvailable", available);
     left.hits = left.hits.and(&promised.hits);

@@ -42,14 +42,14 @@ impl Session<'_> {
                 touches_host = Some(cell.label);
             }
         }
-        for (_, argv) in commands(plan) {
-            argv.first().map(|program| find_program(program)).transpose()?;
-        }
         let read = |path: &Path| fs::read_to_string(path).ok();
         let env: BTreeMap<String, String> = env::vars().collect();
         let elsewhere = job.runs_elsewhere().or_else(|| runs_elsewhere(&plan.workload.run, &env, &read));
         if let (Some(reason), Some(cell)) = (elsewhere, touches_host) {
             return Err(SessionError::Elsewhere { cell, reason });
+        }
+        for (_, argv) in commands(plan) {
+            argv.first().map(|program| find_program(program)).transpose()?;
         }
         let mut notes = self.kernels_not_here(plan);
         notes.extend(self.guards_beside());
