@@ -159,11 +159,12 @@ impl Page {
         }
         if let Some(first) = drawn.column_mut(0) {
             first.set_padding((2, 1));
-            // Names stay whole as long as they leave room for what is said of them.
-            let words = table.rows.iter().filter_map(|row| row.first()).flat_map(|cell| cell.split_whitespace());
-            let head = table.head.first().map(|head| head.width());
-            let longest = words.map(|word| word.width()).chain(head).max().unwrap_or(0);
-            if longest <= self.style.columns() / 2 {
+            // Names that are a word each stay whole, as long as they leave room for what is said of them.
+            let mut names = table.rows.iter().filter_map(|row| row.first());
+            let are_words = names.all(|name| !name.contains(char::is_whitespace));
+            let cells = table.rows.iter().filter_map(|row| row.first()).chain(table.head.first());
+            let longest = cells.map(|cell| cell.width()).max().unwrap_or(0);
+            if are_words && longest <= self.style.columns() / 2 {
                 first.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(longest as u16 + 3)));
             }
         }

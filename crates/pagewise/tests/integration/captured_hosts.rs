@@ -37,7 +37,7 @@ fn what_each_kernel_has_is_what_its_files_show() {
                 (one["id"].as_str().unwrap(), format!("{}: {said}", one["state"].as_str().unwrap()))
             })
             .collect();
-        insta::assert_debug_snapshot!(format!("doctor on {kernel}"), found);
+        insta::assert_debug_snapshot!(format!("doctor-on-{kernel}"), found);
     }
 }
 
@@ -55,6 +55,6 @@ fn tunables_have_the_values_and_choices_of_their_kernel() {
                 Some((one["name"].as_str()?, format!("{value}; allowed: {allowed}")))
             })
             .collect();
-        insta::assert_debug_snapshot!(format!("tunables on {kernel}"), known);
+        insta::assert_debug_snapshot!(format!("tunables-on-{kernel}"), known);
     }
 }
