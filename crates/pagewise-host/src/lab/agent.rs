@@ -111,7 +111,7 @@ pub fn arrange(task: &Task) -> Result<(), LabError> {
     fs::create_dir_all(HOST).map_err(LabError::file("create", HOST))?;
     // Without what init has mounted over it: the host's own /tmp and /var.
     mount_bind("/", HOST).map_err(|error| LabError::file("mount", HOST)(error.into()))?;
-    load_modules(task.modules.as_deref());
+    load_modules(task.modules.as_deref(), task.data.is_some());
     let writes = match &task.data {
         Some(_) => mount_data()?,
         None => PathBuf::from("/run/pagewise/writes"),
@@ -145,9 +145,18 @@ fn below_host(modules: Option<&Path>) -> Option<PathBuf> {
     Some(Path::new(HOST).join(modules?.strip_prefix("/").ok()?))
 }
 
-/// Loads what the agent itself needs, from where the modules really lie: the guest's own link to them leads through folders that init
+/// Whether the guest has a disk, by the number of such devices (`VIRTIO_ID_BLOCK` of `include/uapi/linux/virtio_ids.h`).
+fn has_disk() -> bool {
+    let devices = fs::read_dir("/sys/bus/virtio/devices").into_iter().flatten().filter_map(Result::ok);
+    let is_disk = |device: fs::DirEntry| {
+        fs::read_to_string(device.path().join("device")).is_ok_and(|number| number.trim() == "0x0002")
+    };
+    devices.into_iter().any(is_disk)
+}
+
+/// Loads what the agent itself needs and no more, since each module takes an emulated processor some tenths of a second: from where the modules really lie: the guest's own link to them leads through folders that init
 /// has covered, or could not be made at all in a root without `/lib/modules`.
-fn load_modules(modules: Option<&Path>) {
+fn load_modules(modules: Option<&Path>, mounts_data: bool) {
     let mut command = Command::new("modprobe");
     command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").arg("--all");
     // Above lib/modules/RELEASE.
@@ -155,7 +164,8 @@ fn load_modules(modules: Option<&Path>) {
         command.arg("--dirname").arg(tree);
     }
     // Built in, or missed where it matters.
-    let _ = command.args(["overlay", "virtio_blk", "ext4"]).output();
+    command.arg("overlay").args(has_disk().then_some("virtio_blk")).args(mounts_data.then_some("ext4"));
+    let _ = command.output();
 }
 
 /// Has the modules found where every kernel's are looked for.
