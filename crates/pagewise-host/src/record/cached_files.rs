@@ -47,7 +47,9 @@ fn look(root: &Root) -> Vec<CachedFile> {
     let began = Instant::now();
     let mut seen = HashSet::new();
     let mut files: Vec<CachedFile> = Vec::new();
-    for pid in kernel_threads::programs(root) {
+    // What we have open ourselves (the programs whose names are looked up) others have as well.
+    let others = kernel_threads::programs(root).into_iter().filter(|pid| *pid != std::process::id());
+    for pid in others {
         for open in open_files::of_process(root, pid, LEAST) {
             if !seen.insert(open.key) {
                 continue;
@@ -71,6 +73,16 @@ fn look(root: &Root) -> Vec<CachedFile> {
 mod tests {
     use super::*;
     use std::io::Write as _;
+    use std::process::{Child, Command};
+
+    struct Holder(Child);
+
+    impl Drop for Holder {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
 
     #[test]
     fn a_file_that_is_open_and_in_memory_is_found_with_who_has_it() {
@@ -78,12 +90,14 @@ mod tests {
         let path = folder.path().join("cached");
         let mut file = std::fs::File::options().create_new(true).read(true).write(true).open(&path).unwrap();
         file.write_all(&vec![7; 80 << 20]).unwrap();
+        let mut holder = Holder(Command::new("sleep").arg("60").stdin(file).spawn().unwrap());
         let (files, _) = largest(&Root::live());
         let Some(found) = files.iter().find(|one| one.path.ends_with("/cached")) else {
             assert!(!page_cache::can_be_asked(), "{files:?}");
             return;
         };
-        assert_eq!(found.pid, std::process::id());
+        assert_eq!((found.pid, found.comm.as_str()), (holder.0.id(), "sleep"));
+        assert!(holder.0.try_wait().unwrap().is_none());
         assert!((64 << 20..=80 << 20).contains(&found.bytes), "{found:?}");
         assert!(largest(&Root::at("/nonexistent")).0.is_empty(), "another host's files are not ours");
     }

@@ -34,3 +34,29 @@ fn the_check_sees_an_import_that_looks_ahead() {
     assert_eq!(named("fn f(x: crate::stats::T) {}\n#[cfg(test)]\nuse crate::report;"), vec!["stats"]);
     assert_eq!(modules("pub mod unit;\n\nmod symbol;\npub use symbol::x;\n"), vec!["unit", "symbol"]);
 }
+
+/// Of a package of ours in a lock file, the names of what it depends on.
+fn locked(lock: &toml::Table, name: &str) -> Vec<String> {
+    let packages = lock["package"].as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"].as_str() == Some(name)).unwrap();
+    let listed = package.get("dependencies").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    listed.iter().filter_map(|one| one.as_str()?.split(' ').next().map(str::to_owned)).collect()
+}
+
+#[test]
+fn the_fuzzers_are_locked_to_what_the_parsers_depend_on() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read =
+        |path: &str| -> toml::Table { std::fs::read_to_string(format!("{root}/{path}")).unwrap().parse().unwrap() };
+    let lock = read("fuzz/Cargo.lock");
+    for name in ["pagewise-core", "pagewise-host", "pagewise-testkit"] {
+        let manifest = read(&format!("crates/{name}/Cargo.toml"));
+        let wanted: Vec<&String> = manifest["dependencies"].as_table().unwrap().keys().collect();
+        let has = locked(&lock, name);
+        let lacks: Vec<&&String> = wanted.iter().filter(|one| !has.contains(**one)).collect();
+        assert!(
+            lacks.is_empty(),
+            "fuzz/Cargo.lock lacks {lacks:?} of {name}: cargo metadata --manifest-path fuzz/Cargo.toml"
+        );
+    }
+}

@@ -166,13 +166,13 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
         heap,
         enforces: args.mode == "enforce",
         executors: args.executors,
-        jar: jar(&args.jar),
+        jar: args.jar.clone(),
         thp: thp.and_then(mode),
     };
     if let Some(why) = conf::out_of_reach(&asked) {
         return Err(Failure::Usage(anyhow!("--policy {}: {why}", args.policy)));
     }
-    let configuration = conf::configuration(&asked);
+    let configuration = conf::configuration(&Asked { jar: jar(&args.jar), ..asked });
     if let Some(folder) = &args.into {
         write(folder, &configuration.properties())?;
         output::note(&format!("written: {}", folder.join("spark-defaults.conf").display()));
@@ -189,7 +189,6 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-/// Never over a file that is there: it may be somebody's own.
 /// Where the plugin's jar lies, from anywhere: a job seldom starts in the folder that the configuration was written in.
 fn jar(named: &str) -> String {
     // Where a checkout builds it.
@@ -211,6 +210,7 @@ fn jar(named: &str) -> String {
     }
 }
 
+/// Never over a file that is there: it may be somebody's own.
 fn write(folder: &Path, text: &str) -> Result<(), Failure> {
     let path = folder.join("spark-defaults.conf");
     let failed = |error: std::io::Error| match error.kind() {
