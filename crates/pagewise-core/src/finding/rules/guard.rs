@@ -41,7 +41,7 @@ pub(in super::super) fn note(look: &Look) -> Option<String> {
     Some(format!(
         "Files stream through memory: for what they read the kernel took back {} of page cache a second{}. That is its work, and whether a \
          job beside the stream pays for it none of these numbers says. While the job runs, pagewise guard advise names the stream, and \
-         pagewise guard prove --pid PID says by how much the job would be faster without it.",
+         pagewise guard prove --pid PID says how much of that a guard would spare it.",
         words::bytes(freed),
         of_core.map_or_else(String::new, |part| format!(", and kswapd used {} of a core", words::percent(part))),
     ))
