@@ -202,8 +202,7 @@ pub(crate) fn few_sequences(design: Design, smallest_p: f64, level: f64, named: 
     };
     let (what, fewest) = match design {
         Design::Pairs => ("pairs", randomisation::fewest_pairs(level)),
-        // The sign of each block's difference is a coin: p cannot go below 2 / 2ⁿ.
-        _ => ("blocks", libm::ceil(1.0 - libm::log2(level)) as usize),
+        _ => ("blocks", randomisation::fewest_blocks(level)),
     };
     let text = format!(
         "So few complete {what} allow {how_few}{named}. The verdict rests on the t interval alone, which assumes normal noise. \

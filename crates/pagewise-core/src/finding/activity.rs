@@ -1,12 +1,11 @@
 //! What a host did over a look, whatever was found: a host whose CPUs are all busy is told with what, also where none of it is
 //! trouble with memory.
 
-use super::document::{Activity, FileInCache, Who, Work};
+use super::document::{Activity, Who, Work};
 use super::families::ENOUGH_SAMPLES;
 use super::look::{Hits, Look};
 use super::processes::By;
 use super::signal;
-use crate::recording::CachedFile;
 
 /// Work of the kernel below this part of the samples is not listed.
 const LEAST_SHARE: f64 = 0.02;
@@ -25,7 +24,7 @@ pub(super) fn of(look: &Look) -> Activity {
         programs: programs(look),
         free_bytes: look.level(&signal::MEM_FREE).mean_of_all(windows),
         page_cache_bytes: look.level(&signal::PAGE_CACHE).mean_of_all(windows),
-        cached_files: cached_files(look),
+        cached_files: look.cached_files.clone(),
         scanned_pages: look.rate(&signal::SCANNED).mean_of_all(windows),
     }
 }
@@ -40,16 +39,6 @@ fn kernel_work(look: &Look) -> Vec<Work> {
         share,
     };
     known.map(words).take(MOST_WORK).collect()
-}
-
-fn cached_files(look: &Look) -> Vec<FileInCache> {
-    let one = |file: &CachedFile| FileInCache {
-        path: file.path.clone(),
-        bytes: file.bytes,
-        process: file.comm.clone(),
-        pid: file.pid,
-    };
-    look.cached_files.iter().map(one).collect()
 }
 
 fn programs(look: &Look) -> Vec<Who> {

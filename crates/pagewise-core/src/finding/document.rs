@@ -2,6 +2,7 @@
 
 use super::answer::Answer;
 use super::proposal::Proposal;
+use crate::recording::CachedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -82,22 +83,9 @@ pub struct Activity {
     pub page_cache_bytes: Option<f64>,
     /// Open files that took most of the page cache at the end, the largest first; empty where nobody looked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cached_files: Vec<FileInCache>,
+    pub cached_files: Vec<CachedFile>,
     /// Pages a second that were looked at to free memory.
     pub scanned_pages: Option<f64>,
-}
-
-/// An open file with much of it in the page cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FileInCache {
-    /// Its path.
-    pub path: String,
-    /// Bytes of it in memory.
-    pub bytes: u64,
-    /// A process that has it open.
-    pub process: String,
-    /// Its number.
-    pub pid: u32,
 }
 
 impl Activity {

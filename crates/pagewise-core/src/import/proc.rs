@@ -309,8 +309,6 @@ pub(super) struct Proc {
     zones_from: usize,
     in_zone: bool,
     files_left: BTreeSet<String>,
-    /// When the file was written whose line is being taken, where its name says it.
-    at: Option<i64>,
 }
 
 impl Proc {
@@ -325,7 +323,6 @@ impl Proc {
             zones_from: 0,
             in_zone: false,
             files_left: BTreeSet::new(),
-            at: None,
         }
     }
 
@@ -413,6 +410,18 @@ impl Proc {
     }
 
     fn take(&mut self, file: &'static KernelFile, text: &str, number: usize, line: &str) -> Result<(), Problem> {
+        self.take_at(None, file, text, number, line)
+    }
+
+    /// The same, where it is known when the file was written.
+    fn take_at(
+        &mut self,
+        at: Option<i64>,
+        file: &'static KernelFile,
+        text: &str,
+        number: usize,
+        line: &str,
+    ) -> Result<(), Problem> {
         // Where it was pasted, blanks stand for its tabs.
         let tabbed = (file.path == CGROUPS).then(|| text.split_whitespace().collect::<Vec<&str>>().join("\t") + "\n");
         let text = tabbed.as_deref().unwrap_or(text);
@@ -436,7 +445,7 @@ impl Proc {
             let labels = if file.source.starts_with("cgroup_") { format!("cgroup={group}") } else { labels };
             let (unit, moves) = describe(file.source, &name, says_kib);
             let taken = Taken { source: file.source, name: &name, labels: &labels, unit, moves, value };
-            self.snapshots.put(&taken, self.at, number)?;
+            self.snapshots.put(&taken, at, number)?;
         }
         Ok(())
     }
@@ -595,10 +604,7 @@ impl Parser for Proc {
             return Ok(());
         }
         if let Some((file, at, behind)) = of_series(text) {
-            self.at = Some(at);
-            let taken = self.take(file, behind, number, line);
-            self.at = None;
-            return taken;
+            return self.take_at(Some(at), file, behind, number, line);
         }
         if let Some((path, behind)) = with_path(text) {
             let behind_words: Vec<&str> = behind.split_whitespace().collect();

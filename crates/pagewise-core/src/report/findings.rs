@@ -7,11 +7,12 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Activity, Compare, Diagnosis, Evidence, FileInCache, Finding, Link, LookView, MissingView, NotDecided, OriginView,
-    Quantity, RuledOut, Severity, Tier, Who,
+    Activity, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView, Quantity,
+    RuledOut, Severity, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
+use crate::recording::CachedFile;
 use crate::spark::conf::argument;
 use crate::unit::Bytes;
 use unicode_width::UnicodeWidthStr;
@@ -115,7 +116,7 @@ pub(super) fn when(finding: &Finding) -> Option<String> {
 const MOST_FILES: usize = 4;
 
 /// `6.2 GiB of /data/part-0 (java 4711)`.
-fn in_cache(file: &FileInCache) -> String {
+fn in_cache(file: &CachedFile) -> String {
     format!("{} of {} ({} {})", Bytes(file.bytes), printable(&file.path), printable(&file.process), file.pid)
 }
 

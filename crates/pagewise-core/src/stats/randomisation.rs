@@ -164,6 +164,19 @@ pub fn fewest_pairs(alpha: f64) -> usize {
     (2..ENOUGH).find(|pairs| smallest_p(*pairs, *pairs) <= alpha).unwrap_or(ENOUGH)
 }
 
+/// The smallest p that so many blocks can reach, all of them complete: the sign of each block's difference is a coin, and the mirror image of
+/// all is as extreme.
+#[must_use]
+pub fn smallest_p_of_blocks(blocks: u32) -> f64 {
+    2.0 / libm::exp2(f64::from(blocks))
+}
+
+/// The fewest blocks with which that reaches `alpha`.
+#[must_use]
+pub fn fewest_blocks(alpha: f64) -> usize {
+    libm::ceil(1.0 - libm::log2(alpha)) as usize
+}
+
 /// The smallest p that a design of so many pairs can reach, all of them complete. 1 below two pairs.
 #[must_use]
 pub fn smallest_attainable_p(pairs: usize) -> f64 {

@@ -121,14 +121,22 @@ fn mglru(root: &Root) -> Capability {
 }
 
 /// The file of each node that has one.
-pub(crate) fn node_files(root: &Root) -> Vec<String> {
+fn node_files(root: &Root) -> Vec<String> {
     let nodes = root.list("/sys/devices/system/node").unwrap_or_default();
     let file = |node: &String| format!("/sys/devices/system/node/{node}/reclaim");
     nodes.iter().map(file).filter(|path| root.exists(path)).collect()
 }
 
-/// Whether this process may have the kernel take pages from the lists of a node.
-pub(crate) fn takes_from_lists(root: &Root) -> bool {
+/// Whether this process may see which files all others read: without that right only those of its own user, with no more rights than it
+/// has, are followed.
+#[must_use]
+pub fn sees_all_files(root: &Root) -> bool {
+    Privilege::of_self(root).is_some_and(|held| held.has("CAP_SYS_PTRACE"))
+}
+
+/// Whether this process may have the kernel take pages from the lists of a node (`/sys/devices/system/node/node*/reclaim`, 6.17).
+#[must_use]
+pub fn takes_from_lists(root: &Root) -> bool {
     node_files(root).iter().any(|path| super::write_refusal(root, path).is_none())
 }
 
@@ -140,7 +148,7 @@ fn guard(root: &Root) -> Capability {
     }
     let takes = if takes_from_lists(root) { ", and from a node's lists" } else { "" };
     let found = Capability::yes(AREA, id, what, format!("takes page cache behind streams{takes}"));
-    if Privilege::of_self(root).is_some_and(|held| held.has("CAP_SYS_PTRACE")) {
+    if sees_all_files(root) {
         return found;
     }
     found.with(State::Limited, "it does not see which files other users' processes read", "run as root")

@@ -10,8 +10,6 @@ use super::reading::{OfFiles, Reading};
 use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
 use crate::clock;
-use crate::facts;
-use crate::facts::privilege::Privilege;
 use crate::process::Interrupt;
 use crate::root::Root;
 use crate::source::guard_threads;
@@ -543,19 +541,6 @@ fn sleep(nanoseconds: u64, interrupt: &Interrupt) {
 pub fn stay_in_memory() -> std::io::Result<()> {
     use rustix::mm::{MlockAllFlags, mlockall};
     Ok(mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE)?)
-}
-
-/// Whether this process may have the kernel take pages from the lists of a node (`/sys/devices/system/node/node*/reclaim`, 6.17).
-#[must_use]
-pub fn takes_from_lists(root: &Root) -> bool {
-    facts::reclaim::takes_from_lists(root)
-}
-
-/// Whether this process may see which files all others read: without that right only those of its own user, with no more rights than it
-/// has, are followed.
-#[must_use]
-pub fn sees_all_files() -> bool {
-    Privilege::of_self(&Root::live()).is_some_and(|held| held.has("CAP_SYS_PTRACE"))
 }
 
 /// Keeps this thread, and those it starts from now on, on these CPUs: `0,8-11`.

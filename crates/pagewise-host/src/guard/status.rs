@@ -175,17 +175,14 @@ pub fn running(root: &Root) -> Vec<Running> {
     let named = format!("/memfd:{NAME} (deleted)");
     let guard = |pid: u32| {
         let folder = format!("/proc/{pid}/fd");
-        let comm = root.read(&format!("/proc/{pid}/comm")).unwrap_or_default();
-        if !comm.starts_with("pagewise") {
+        if !process::name(root, &format!("/proc/{pid}")).starts_with("pagewise") {
             return None;
         }
         let command =
             root.read(&format!("/proc/{pid}/cmdline")).unwrap_or_default().replace('\0', " ").trim_end().to_owned();
         let Ok(listed) = root.list(&folder) else {
             let tasks = root.list(&format!("/proc/{pid}/task")).unwrap_or_default();
-            let guards = |task: &String| {
-                root.read(&format!("/proc/{pid}/task/{task}/comm")).unwrap_or_default().trim_end() == NAME
-            };
+            let guards = |task: &String| process::name(root, &format!("/proc/{pid}/task/{task}")) == NAME;
             return tasks.iter().any(guards).then_some(Running { pid, command, domains: None });
         };
         let is_board = |link: &String| fs::read_link(root.path(link)).is_ok_and(|to| to.to_string_lossy() == named);

@@ -301,7 +301,7 @@ fn look_through(root: &Root, pid: u32, shared: &Shared) {
             }
         }
         let Some(file) = open.open().filter(|file| page_cache::cached_in(file, 0, 4096).is_ok()) else { continue };
-        let command = open_files::command(root, pid);
+        let command = process::name(root, &format!("/proc/{pid}"));
         let who = Streamer { pid, command, path: open.path.to_string_lossy().into_owned() };
         let mut files = shared.files();
         files.held.push(Held { key: open.key, pid, link: open.link, quiet: 0 });

@@ -169,30 +169,35 @@ impl Process {
         Ok(Block { start, present: having(ENTRY_PRESENT), swapped: having(ENTRY_SWAPPED), is_huge: false })
     }
 
-    /// The part of a huge page whose small pages are zero throughout, from 0 to 1. `None` where it was given back meanwhile.
+    /// Of each huge page that begins at one of these addresses the part whose small pages are zero throughout, from 0 to 1. What was given back
+    /// meanwhile is left out.
     ///
     /// # Errors
     /// When the process is gone, runs another program, or its memory may not be read.
-    pub fn zero_in(&self, start: u64, page: &mut Vec<u8>) -> Result<Option<f64>, HugePagesError> {
+    pub fn zero_in(&self, starts: impl Iterator<Item = u64>) -> Result<Vec<f64>, HugePagesError> {
         let path = format!("/proc/{}/mem", self.pid);
         let failed = |error: io::Error| match error.raw_os_error() {
             Some(libc::ESRCH | libc::ENOENT) => self.changed(),
             _ => HugePagesError::Io { what: path.clone(), error },
         };
         let memory = File::open(&path).map_err(failed)?;
-        // Whose memory it is was settled when the page map was opened; `mem` is of whatever runs now.
-        self.is_as_it_was(start)?;
-        page.resize(self.huge_size as usize, 0);
-        match memory.read_exact_at(page, start) {
-            Ok(()) => {
-                let small = page.chunks(self.page_size as usize);
-                let (all, zero) = (small.len(), small.filter(|small| small.iter().all(|byte| *byte == 0)).count());
-                Ok(Some(zero as f64 / all.max(1) as f64))
+        let mut page = vec![0; self.huge_size as usize];
+        let mut shares = Vec::new();
+        for start in starts {
+            // Once opened it belongs to one memory, as the page map does: that this is the same is asked after that.
+            self.is_as_it_was(start)?;
+            match memory.read_exact_at(&mut page, start) {
+                Ok(()) => {
+                    let small = page.chunks(self.page_size as usize);
+                    let (all, zero) = (small.len(), small.filter(|small| small.iter().all(|byte| *byte == 0)).count());
+                    shares.push(zero as f64 / all.max(1) as f64);
+                }
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EIO | libc::EFAULT)) => {}
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {}
+                Err(error) => return Err(failed(error)),
             }
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EIO | libc::EFAULT)) => Ok(None),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(failed(error)),
         }
+        Ok(shares)
     }
 
     /// First and last address between which whole huge pages fit.

@@ -166,7 +166,7 @@ fn within(mapping: &Mapping, ranges: &[(u64, u64)]) -> Vec<Mapping> {
     ranges.iter().filter_map(part).collect()
 }
 
-/// So many huge pages are read to tell how much of all is zero: half a GiB, a fifth of a second.
+/// So many huge pages are read to tell how much of all is zero: half a GiB.
 const MOST_READ: usize = 256;
 
 /// How much of the memory that lies on huge pages is zero, from some of them. What is read is compared with zero, and kept nowhere. `None`: there
@@ -176,11 +176,10 @@ const MOST_READ: usize = 256;
 /// When the process is gone, or its memory may not be read.
 pub fn zero(process: &Process, blocks: &[Block]) -> Result<Option<ZeroInHuge>, HugePagesError> {
     let huge: Vec<u64> = blocks.iter().filter(|block| block.is_huge).map(|block| block.start).collect();
-    let mut page = Vec::new();
-    let mut shares = Vec::with_capacity(MOST_READ);
-    for place in zero::chosen(huge.len(), MOST_READ) {
-        shares.extend(process.zero_in(huge[place], &mut page)?);
+    if huge.is_empty() {
+        return Ok(None);
     }
+    let shares = process.zero_in(zero::chosen(huge.len(), MOST_READ).map(|place| huge[place]))?;
     Ok(zero::estimate(&shares, huge.len() as u64))
 }
 

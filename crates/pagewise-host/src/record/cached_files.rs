@@ -5,7 +5,7 @@
 
 use crate::clock;
 use crate::root::Root;
-use crate::source::{kernel_threads, open_files};
+use crate::source::{kernel_threads, open_files, process};
 use crate::sys::page_cache;
 use pagewise_core::recording::CachedFile;
 use std::cmp::Reverse;
@@ -57,7 +57,7 @@ fn look(root: &Root) -> Vec<CachedFile> {
             let bytes = open.open().and_then(|file| page_cache::cached(&file).ok());
             if let Some(bytes) = bytes.filter(|bytes| *bytes >= LEAST) {
                 let path = open.path.to_string_lossy().into_owned();
-                files.push(CachedFile { bytes, pid, comm: open_files::command(root, pid), path });
+                files.push(CachedFile { path, bytes, process: process::name(root, &format!("/proc/{pid}")), pid });
             }
         }
         if began.elapsed() >= LOOKS_FOR {
@@ -96,7 +96,7 @@ mod tests {
             assert!(!page_cache::can_be_asked(), "{files:?}");
             return;
         };
-        assert_eq!((found.pid, found.comm.as_str()), (holder.0.id(), "sleep"));
+        assert_eq!((found.pid, found.process.as_str()), (holder.0.id(), "sleep"));
         assert!(holder.0.try_wait().unwrap().is_none());
         assert!((64 << 20..=80 << 20).contains(&found.bytes), "{found:?}");
         assert!(largest(&Root::at("/nonexistent")).0.is_empty(), "another host's files are not ours");

@@ -12,7 +12,7 @@ const OURS: &str = "pagewise";
 /// CPU seconds of every such thread since it began.
 #[must_use]
 pub fn cpu(root: &Root) -> f64 {
-    let is_ours = |pid: &u32| called(root, &format!("/proc/{pid}")).starts_with(OURS);
+    let is_ours = |pid: &u32| process::name(root, &format!("/proc/{pid}")).starts_with(OURS);
     kernel_threads::programs(root).into_iter().filter(is_ours).map(|pid| cpu_of(root, pid)).sum()
 }
 
@@ -21,12 +21,8 @@ pub fn cpu(root: &Root) -> f64 {
 pub fn cpu_of(root: &Root, pid: u32) -> f64 {
     let folder = format!("/proc/{pid}/task");
     let threads = root.list(&folder).unwrap_or_default().into_iter().map(|task| format!("{folder}/{task}"));
-    let guards = threads.filter(|path| called(root, path) == NAME);
+    let guards = threads.filter(|path| process::name(root, path) == NAME);
     guards.filter_map(|path| process::ran(root, &format!("{path}/schedstat"))).sum()
-}
-
-fn called(root: &Root, path: &str) -> String {
-    root.read(&format!("{path}/comm")).unwrap_or_default().trim_end().to_owned()
 }
 
 #[cfg(test)]

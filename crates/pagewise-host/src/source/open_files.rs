@@ -2,7 +2,7 @@
 
 use crate::root::Root;
 use rustix::fs::OFlags;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
@@ -34,13 +34,17 @@ pub(crate) fn of_process(root: &Root, pid: u32, least: u64) -> impl Iterator<Ite
         // A link to no regular file is none to what can be cached, and opening it could wait for ever or do harm.
         let path = fs::read_link(&link).ok().filter(|path| path.is_absolute())?;
         let there = fs::metadata(&link).ok().filter(|there| there.is_file() && there.len() >= least)?;
-        Some(OpenFile { key: (there.dev(), there.ino()), link, path, length: there.len() })
+        Some(OpenFile { key: key(&there), link, path, length: there.len() })
     })
 }
 
 /// Which file a descriptor stands for now.
 pub(crate) fn key_of(link: &str) -> Option<Key> {
-    fs::metadata(link).ok().map(|there| (there.dev(), there.ino()))
+    fs::metadata(link).ok().map(|there| key(&there))
+}
+
+fn key(there: &Metadata) -> Key {
+    (there.dev(), there.ino())
 }
 
 impl OpenFile {
@@ -49,16 +53,11 @@ impl OpenFile {
         let mut options = File::options();
         options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
         let file = options.open(&self.link).ok()?;
-        let is_same = file.metadata().is_ok_and(|there| (there.dev(), there.ino()) == self.key);
+        let is_same = file.metadata().is_ok_and(|there| key(&there) == self.key);
         (is_same && !is_in_memory(&file)).then_some(file)
     }
 }
 
 fn is_in_memory(file: &File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|of| IN_MEMORY.contains(&of.f_type))
-}
-
-/// The name of a process, as it stands in `comm`.
-pub(crate) fn command(root: &Root, pid: u32) -> String {
-    root.read(&format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned()
 }

@@ -44,6 +44,12 @@ pub fn parse_status(text: &str) -> Option<AnonymousMemory> {
     Some(AnonymousMemory { anon, shmem, mapped, parent })
 }
 
+/// The name of a process or a thread, by its folder (`/proc/PID`, `/proc/PID/task/TID`). Empty when it is gone.
+#[must_use]
+pub fn name(root: &Root, folder: &str) -> String {
+    root.read(&format!("{folder}/comm")).unwrap_or_default().trim_end().to_owned()
+}
+
 /// The session a process belongs to. `None` when it is gone.
 #[must_use]
 pub fn session(root: &Root, pid: u32) -> Option<u32> {

@@ -14,6 +14,7 @@ use pagewise_core::guard::paper::Paper;
 use pagewise_core::guard::simulate::{self, Model, Nobody, Ran};
 use pagewise_core::tunable::guard;
 use pagewise_core::unit::{Bytes, Seconds};
+use pagewise_host::facts::reclaim;
 use pagewise_host::guard::running::{self, Done, Guards, Told};
 use pagewise_host::guard::status::{self, OfDomain, Running};
 use pagewise_host::guard::{DomainName, Streamer};
@@ -250,8 +251,8 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
             "note: its memory cannot be locked ({error}): where memory is short it may have to wait itself"
         ));
     }
-    if acts && !running::sees_all_files() {
-        let rest = if running::takes_from_lists(&root) {
+    if acts && !reclaim::sees_all_files(&root) {
+        let rest = if reclaim::takes_from_lists(&root) {
             "streams of those are taken from the kernel's lists"
         } else {
             "and it may not take anything from the kernel's lists: what others stream it leaves to the kernel. Run it as root"

@@ -16,6 +16,7 @@ use pagewise_core::experiment::analysis::{Comparison, Conclusion};
 use pagewise_core::experiment::live::{Live, WHATEVER_RUNS};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
+use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::lint;
 use pagewise_core::experiment::plan::{
@@ -184,7 +185,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
 
 /// The weakness of a plan of two policies that its number of pairs has, whatever the values will be.
 fn too_few_pairs(plan: &Plan) -> Option<String> {
-    lint::lints(plan).into_iter().find(|lint| lint.id == lint::CANNOT_REACH_ALPHA).map(|lint| lint.text)
+    lint::cannot_reach_alpha(plan, &cells(plan).ok()?).map(|lint| lint.text)
 }
 
 /// A size as it was written, which a plan keeps.

@@ -23,9 +23,6 @@ pub struct Lint {
     pub text: String,
 }
 
-/// So few blocks that the randomisation test has no say.
-pub const CANNOT_REACH_ALPHA: &str = "cannot-reach-alpha";
-
 fn lint(id: &str, text: String) -> Lint {
     Lint { id: id.to_owned(), text }
 }
@@ -188,7 +185,9 @@ fn too_few_boots(plan: &Plan) -> Option<Lint> {
 }
 
 /// The smallest p that the randomisation test over the design can reach, against what a primary comparison must reach.
-fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
+/// So few blocks that the randomisation test has no say, whatever their values will be.
+#[must_use]
+pub fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     let blocks = plan.design.blocks;
     // An open-ended trial has no randomisation test: none allows for a look after every block.
     if plan.stopping.rule == StoppingRule::OpenEnded {
@@ -196,12 +195,11 @@ fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
     }
     let primaries = plan.claims();
     let needed = plan.design.alpha / primaries.max(1) as f64;
-    // Each block may be mirrored: 2 in 2^n. For pairs the orders are balanced, and fewer.
+    // For pairs the orders are balanced, and fewer.
     let (what, smallest, fewest) = if cells.len() == 2 {
         ("pairs", randomisation::smallest_attainable_p(blocks as usize), randomisation::fewest_pairs(needed))
     } else {
-        let fewest = libm::ceil(1.0 - libm::log2(needed)) as usize;
-        ("blocks", 2.0 / libm::exp2(f64::from(blocks)), fewest)
+        ("blocks", randomisation::smallest_p_of_blocks(blocks), randomisation::fewest_blocks(needed))
     };
     (smallest > needed).then(|| {
         let text = format!(
@@ -215,7 +213,7 @@ fn cannot_reach_alpha(plan: &Plan, cells: &[Cell]) -> Option<Lint> {
             },
             plan.design.alpha
         );
-        lint(CANNOT_REACH_ALPHA, text)
+        lint("cannot-reach-alpha", text)
     })
 }
 

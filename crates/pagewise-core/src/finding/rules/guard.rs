@@ -17,9 +17,13 @@ const STREAMED: f64 = 0.5;
 /// Of what is freed, what went to swap. Ours.
 const SWAPPED: f64 = 0.1;
 
+/// Bytes freed a second, by whomever.
+fn freed(look: &Look) -> Track {
+    look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).map(|pages| pages * look.page_size)
+}
+
 pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
-    let freed =
-        look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).map(|pages| pages * look.page_size);
+    let freed = freed(look);
     let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT).or_zero());
     let swapped = look.rate(&signal::SWAP_OUT).map(|pages| pages * look.page_size).or_zero();
     let of_freed = |what: &Track| what.per(&freed).mean(hits, &look.windows);
@@ -32,8 +36,7 @@ const TOLD_FROM: f64 = 50e6;
 /// That files stream through memory, where that is no finding: kswapd has its work, and whether a job beside it pays is not in its counters.
 pub(in super::super) fn note(look: &Look) -> Option<String> {
     let always = Hits::always(Answer::Yes, look.windows.count);
-    let freed = look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).mean(&always, &look.windows);
-    let freed = freed.map(|pages| pages * look.page_size).filter(|bytes| *bytes >= TOLD_FROM)?;
+    let freed = freed(look).mean(&always, &look.windows).filter(|bytes| *bytes >= TOLD_FROM)?;
     if look.is_import || !is_a_stream(look, &always) {
         return None;
     }

@@ -48,9 +48,7 @@ impl Session<'_> {
         if let (Some(reason), Some(cell)) = (elsewhere, touches_host) {
             return Err(SessionError::Elsewhere { cell, reason });
         }
-        for (_, argv) in commands(plan) {
-            argv.first().map(|program| find_program(program)).transpose()?;
-        }
+        find_programs(plan)?;
         let mut notes = self.kernels_not_here(plan);
         notes.extend(self.guards_beside());
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
@@ -234,9 +232,7 @@ impl Session<'_> {
         for policy in &policies {
             tunable::resolve(&self.root, &self.places, policy)?;
         }
-        if let Some(program) = plan.workload.run.first() {
-            find_program(program)?;
-        }
+        find_programs(plan)?;
         let read = |path: &Path| fs::read_to_string(path).ok();
         let env: BTreeMap<String, String> = env::vars().collect();
         if let Some(reason) = runs_elsewhere(&plan.workload.run, &env, &read) {
@@ -288,6 +284,14 @@ fn commands(plan: &Plan) -> [(&'static str, &[String]); 4] {
         ("verify command", job.verify.as_slice()),
         ("clean command", job.clean.as_slice()),
     ]
+}
+
+/// That each of them can start.
+fn find_programs(plan: &Plan) -> Result<(), SessionError> {
+    for (_, argv) in commands(plan) {
+        argv.first().map(|program| find_program(program)).transpose()?;
+    }
+    Ok(())
 }
 
 /// Free room where the cache is, or will be.
