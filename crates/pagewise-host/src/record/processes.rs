@@ -67,8 +67,8 @@ pub(super) struct Walker {
     tick: u64,
     page: u64,
     before: HashMap<u32, Before>,
-    /// When the walk before began.
-    walked: Option<u64>,
+    /// When the walk before began; before the first one, when the recording did.
+    walked: u64,
     /// Gaps without an end.
     is_blind: bool,
     is_partly_blind: bool,
@@ -83,7 +83,7 @@ impl Walker {
             tick: SECOND / rustix::param::clock_ticks_per_second().max(1),
             page: rustix::param::page_size() as u64,
             before: HashMap::new(),
-            walked: None,
+            walked: clock::boot(),
             is_blind: false,
             is_partly_blind: false,
             is_held_back: false,
@@ -225,7 +225,7 @@ impl Walker {
             }
         }
         self.before = now;
-        self.walked = Some(from);
+        self.walked = from;
         Walk { from, to, processes, rows: leading(rows) }
     }
 
@@ -238,15 +238,15 @@ impl Walker {
         };
         let (started, resident) = (stat.started.saturating_mul(self.tick), stat.resident.saturating_mul(self.page));
         let before = self.before.get(&pid).filter(|before| before.started == started);
-        let grown = match (before, self.walked) {
-            (Some(before), _) => {
+        let grown = match before {
+            Some(before) => {
                 Some(Grown { used: used.since(&before.used), resident: difference(resident, before.resident) })
             }
             // It started since: all it has is new. Its start is rounded down to a tick.
-            (None, Some(walked)) if started.saturating_add(self.tick) >= walked => {
+            None if started.saturating_add(self.tick) >= self.walked => {
                 Some(Grown { used, resident: difference(resident, 0) })
             }
-            _ => None,
+            None => None,
         };
         let Stat { comm, state, threads, .. } = stat;
         ProcessRow { pid, started, comm, state, threads, resident, used, grown }
@@ -426,6 +426,9 @@ mod tests {
         walking.host.write_process(&young);
         let row = walking.rows().remove(0);
         assert_eq!((row.name().as_ref(), row.grown.unwrap().used.user), ("young", 5 * tick()));
+        // The same of one that was quicker than the first walk.
+        let mut first = Walking::over(FakeHost::empty().process(&young), false);
+        assert_eq!(first.rows()[0].grown.unwrap().used.user, 5 * tick());
         // One that was there before and was not seen says nothing about when it used what it used.
         walking.host.write_process(&FakeProcess { user: 77, ..job(8) });
         assert_eq!(walking.rows().iter().find(|row| row.pid == 8).unwrap().grown, None);

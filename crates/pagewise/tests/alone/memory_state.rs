@@ -108,19 +108,19 @@ fn memory_is_aged_to_the_figure_and_put_back() {
     assert!(again.is_empty() && holders() == first, "the same value was set again: {again}");
 
     done(state.path(), &["set", "memory_state=aged(95%)"]);
-    let (higher, held) = (index(), 1.0 - available() / before);
+    let higher = index();
     assert!(higher >= 0.95, "only {higher}");
     assert_eq!(now(state.path()), "aged(95%)");
     assert_eq!(holders().len(), 1);
-    assert!(held < 0.10, "{held} of what was available is gone");
+    // What waits in per-CPU lists does not count as free: up to an eighth of memory, for up to half a minute.
+    let held = || 1.0 - available() / before;
+    assert!(within(40, || held() < 0.10), "{} of what was available is gone", held());
 
     done(state.path(), &["revert", "--all"]);
     assert_eq!(now(state.path()), "fresh");
     assert_eq!(holders(), [0; 0]);
-    // Per-CPU lists let go of the last pages within half a minute.
     assert!(within(40, || index() < higher - 0.05), "from {higher} it came back to {} only", index());
-    let after = available();
-    assert!(after > before * 0.93, "{before} were available, {after} are");
+    assert!(within(40, || available() > before * 0.93), "{before} were available, {} are", available());
 }
 
 fn hold(state: &Path, policy: &str) -> Child {
