@@ -9,6 +9,8 @@ pub mod sys;
 
 mod clock;
 
+mod free_space;
+
 pub mod progress;
 
 pub mod root;

@@ -142,8 +142,6 @@ needs! {
     hadoop_cache => hadoop_jars();
     /// A machine emulator.
     qemu => program("qemu-system-x86_64", "qemu-system-x86");
-    /// virtme-ng, which boots a kernel on this host's files.
-    virtme_ng => program("vng", "virtme-ng");
     /// Another benchmark runner to compare with.
     hyperfine => program("hyperfine", "hyperfine");
     /// A process that forks and goes on writing.

@@ -17,6 +17,7 @@ mod notes;
 pub mod outcome;
 pub mod plain_samples;
 pub mod question;
+pub(crate) mod ratio;
 pub mod rule;
 pub(crate) mod sentence;
 pub mod stacks;

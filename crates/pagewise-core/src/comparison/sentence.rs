@@ -2,8 +2,9 @@
 
 use super::estimate::Design;
 use super::found::{Comparison, Effect, Interval, JudgedMetric};
+use super::ratio::{TENFOLD, change, multiple};
 use super::rule::{Conclusion, Reason};
-use super::words::{of_new_trial, p_value};
+use super::words::{of_new_trial, p_value, percent};
 
 /// Two levels of another factor, under which a contrast is compared with itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,36 +148,6 @@ fn place(comparison: &Comparison, other: Option<Step<'_>>) -> String {
     }
 }
 
-fn change(ratio: f64) -> String {
-    if ratio >= TENFOLD {
-        return format!("{} times as high", multiple(ratio));
-    }
-    let percents = (ratio - 1.0) * 100.0;
-    if percents.abs() < 0.05 {
-        return "the same to 0.1 %".to_owned();
-    }
-    format!("{:.1} % {}", percents.abs(), if percents < 0.0 { "lower" } else { "higher" })
-}
-
-/// From here on a change is said as a multiple, as tables say it.
-pub(crate) const TENFOLD: f64 = 10.0;
-
-/// `12.0`, `971,883`: three digits, or all whole ones.
-pub(crate) fn multiple(ratio: f64) -> String {
-    if ratio < 0.0005 {
-        return "0".to_owned();
-    }
-    let decimals = (2 - libm::floor(libm::log10(ratio)) as i32).clamp(0, 3) as usize;
-    let text = format!("{ratio:.decimals$}");
-    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let digits = whole.len();
-    let grouped = whole.chars().enumerate().flat_map(|(place, digit)| {
-        let comma = (place > 0 && (digits - place) % 3 == 0).then_some(',');
-        comma.into_iter().chain([digit])
-    });
-    format!("{}{fraction}", grouped.collect::<String>())
-}
-
 /// Both ends of an interval, with the word that its sentence has between them: `−4.6 to +0.9 %`, "between −2 and +1 %".
 fn span(interval: &Interval, word: &str) -> String {
     if interval.high >= TENFOLD {
@@ -200,40 +171,12 @@ fn span(interval: &Interval, word: &str) -> String {
 /// `95 % interval`, or `95 % confidence sequence`: which of the two it is decides what may be done with it.
 fn interval(effect: &Effect, alpha: f64) -> String {
     let kind = if effect.evidence.is_some() { "confidence sequence" } else { "interval" };
-    format!("{} {kind}", level(alpha))
-}
-
-/// `95 %`; levels that are shared get the digits they need.
-fn level(alpha: f64) -> String {
-    let percents = (1.0 - alpha) * 100.0;
-    let text = format!("{percents:.2}");
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-fn percent(fraction: f64) -> String {
-    let text = format!("{:.2}", fraction * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    format!("{} {kind}", percent(1.0 - alpha))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_tenfold_and_more_is_a_multiple() {
-        for (ratio, text) in [
-            (12.04, "12.0"),
-            (107.3, "107"),
-            (971_883.146, "971,883"),
-            (9_999.7, "10,000"),
-            (0.001, "0.001"),
-            (1e-7, "0"),
-        ] {
-            assert_eq!(multiple(ratio), text);
-        }
-        assert_eq!(change(54.2), "54.2 times as high");
-        assert_eq!(change(2.5), "150.0 % higher");
-    }
 
     #[test]
     fn both_ends_of_an_interval_are_in_one_unit() {

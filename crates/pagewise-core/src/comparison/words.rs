@@ -46,6 +46,13 @@ fn p_digits(p: f64) -> String {
     (decimals..8).map(text).find(|text| !looks_like_a_level(text)).unwrap_or_else(|| text(decimals))
 }
 
+/// A fraction as a percentage without needless zeros: `2 %`, `0.5 %`, `98.33 %`.
+pub(crate) fn percent(fraction: f64) -> String {
+    let percent = fraction * 100.0;
+    let to = if percent < 1.0 { 1e4 } else { 1e2 };
+    format!("{} %", (percent * to).round() / to)
+}
+
 /// With two significant digits: the noise of a trial is not known better.
 fn two_digits(value: f64) -> String {
     let decimals = match value {
@@ -60,10 +67,6 @@ fn two_digits(value: f64) -> String {
 /// What a new trial of another length, and one of the same, would see, as further sentences; nothing where this one left nothing
 /// open. `margin` is the difference that matters, `blocks` what the trial's are called.
 pub(crate) fn of_new_trial(found: &Comparison, margin: f64, blocks: &str) -> String {
-    let percent = |part: f64| {
-        let text = format!("{:.2}", part * 100.0);
-        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-    };
     let Some(needed) = found.blocks_needed else { return String::new() };
     let larger: String =
         found.blocks_needed_for.iter().map(|one| format!(", {} for {}", one.blocks, percent(one.difference))).collect();
@@ -120,6 +123,15 @@ mod tests {
             assert_eq!((p_value(p), short_p_value(p)), (text.to_owned(), text.to_owned()));
         }
         assert_eq!((p_value(1e-9).as_str(), short_p_value(0.0).as_str()), ("0.0001 or less", "<0.0001"));
+    }
+
+    #[test]
+    fn levels_and_margins_have_no_stray_digits() {
+        for (fraction, text) in
+            [(1.0 - 0.05, "95 %"), (1.0 - 0.1, "90 %"), (1.0 - 0.05 / 3.0, "98.33 %"), (0.02, "2 %"), (0.005, "0.5 %")]
+        {
+            assert_eq!(percent(fraction), text);
+        }
     }
 
     #[test]

@@ -104,6 +104,10 @@ catalogue! {
     IMPORTED_SLAB = Quantity::level(IMPORT, &[Is("slab_total")], KiB);
     /// Memory of each of the largest object caches, as slabtop and `/proc/slabinfo` have it.
     SLAB_CACHES = Quantity::level(IMPORT, &[Is("slab_cache")], KiB).each();
+    /// Of all object caches together, what objects take that are in use.
+    IMPORTED_SLAB_ACTIVE = Quantity::level(IMPORT, &[Is("slab_active")], KiB);
+    /// Of each of the largest object caches, room for objects that are not in use.
+    SLAB_CACHES_UNUSED = Quantity::level(IMPORT, &[Is("slab_cache_unused")], KiB).each();
     /// All memory, worked out from what another tool says is used, and which part that is.
     IMPORTED_MEM_TOTAL = Quantity::level(IMPORT, &[Is("memory_total")], KiB);
     /// Swap in use, as another tool wrote it down.

@@ -66,10 +66,24 @@ pub struct Column {
     pub top: &'static [(&'static str, &'static str)],
     /// Group and heading of dstat (0.7).
     pub dstat: &'static [(&'static str, &'static str)],
+    /// Events of `perf stat`, in small letters.
+    pub perf_stat: &'static [&'static str],
 }
 
 const fn column(source: &'static str, name: &'static str, counts: Counts) -> Column {
-    Column { source, name, counts, sar: &[], vmstat: None, collectl: &[], nmon: &[], atop: &[], top: &[], dstat: &[] }
+    Column {
+        source,
+        name,
+        counts,
+        sar: &[],
+        vmstat: None,
+        collectl: &[],
+        nmon: &[],
+        atop: &[],
+        top: &[],
+        dstat: &[],
+        perf_stat: &[],
+    }
 }
 
 const fn memory(name: &'static str) -> Column {
@@ -131,6 +145,10 @@ impl Column {
 
     const fn dstat(self, dstat: &'static [(&'static str, &'static str)]) -> Column {
         Column { dstat, ..self }
+    }
+
+    const fn perf_stat(self, perf_stat: &'static [&'static str]) -> Column {
+        Column { perf_stat, ..self }
     }
 
     /// Whether it is about the time before, not about now.
@@ -412,6 +430,29 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("PRC", "#tslpu")])
         .top(&[("PID", "S D")]),
     things("tasks").sar(&["plist-sz"]).atop(&[("PRC", "#proc")]).top(&[("Tasks", "total")]),
+    // What looking up translations takes. `walk_pending` counts a cycle for each walk that is under way, one or two at once.
+    events("cpu_cycles_per_second").perf_stat(&["cycles", "cpu-cycles"]),
+    events("load_walk_cycles_per_second").perf_stat(&[
+        "dtlb_load_misses.walk_active",
+        "dtlb_load_misses.walk_duration",
+        "dtlb_load_misses.walk_pending",
+    ]),
+    events("store_walk_cycles_per_second").perf_stat(&[
+        "dtlb_store_misses.walk_active",
+        "dtlb_store_misses.walk_duration",
+        "dtlb_store_misses.walk_pending",
+    ]),
+    events("load_misses_per_second").perf_stat(&[
+        "dtlb-load-misses",
+        "dtlb_load_misses.miss_causes_a_walk",
+        "dtlb_load_misses.walk_completed",
+        "ls_l1_d_tlb_miss.all_l2_miss",
+    ]),
+    events("store_misses_per_second").perf_stat(&[
+        "dtlb-store-misses",
+        "dtlb_store_misses.miss_causes_a_walk",
+        "dtlb_store_misses.walk_completed",
+    ]),
 ];
 
 /// The series of that name.
@@ -457,6 +498,12 @@ pub fn of_dstat(group: &str, heading: &str) -> Option<&'static Column> {
     COLUMNS.iter().find(|column| column.dstat.contains(&(group, heading)))
 }
 
+/// What an event of perf stat counts, in small letters.
+#[must_use]
+pub fn of_perf_stat(event: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|column| column.perf_stat.contains(&event))
+}
+
 /// What sar prints under a heading.
 #[must_use]
 pub fn of_sar(header: &str) -> Option<&'static Column> {
@@ -500,7 +547,8 @@ mod tests {
                 .chain(of("atop", column.atop))
                 .chain(of("top", column.top))
                 .chain(of("dstat", column.dstat));
-            let headers: Vec<String> = sar.chain(vmstat).chain(collectl).chain(rest).collect();
+            let perf_stat = column.perf_stat.iter().map(|event| format!("perf stat {event}"));
+            let headers: Vec<String> = sar.chain(vmstat).chain(collectl).chain(rest).chain(perf_stat).collect();
             // Of the busiest disk tools print what they print of each.
             let is_found = column.name.starts_with("disk_busiest");
             assert!(headers.is_empty() == is_found, "{}", column.name);

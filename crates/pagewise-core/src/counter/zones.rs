@@ -21,6 +21,10 @@ catalogue! {
         .since("4.8 (mm/vmstat.c)");
     /// Pages of a zone.
     ZONE_MANAGED = Quantity::level("zoneinfo", &[Is("managed")], Pages).each();
+    /// Memory of a node, as numactl and numastat print it.
+    IMPORTED_NODE_TOTAL = Quantity::level(IMPORT, &[Is("node_total")], KiB).each();
+    /// Free memory of a node, as numactl and numastat print it.
+    IMPORTED_NODE_FREE = Quantity::level(IMPORT, &[Is("node_free")], KiB).each();
     /// What a zone keeps back from allocations that a higher zone could meet.
     ZONE_PROTECTION = Quantity::level("zoneinfo", &[Is("protection")], Pages).each();
     /// Page cache and shared memory of a node.

@@ -86,6 +86,8 @@ const NAMED: &[Named] = &[
     // Any shell has a little of it.
     Named::of("fork-cow-thp", Family::ExecTeardown, 0.30).called(rules::TABLES),
     Named::of("fork-cow-thp", Family::HugeCopy, 0.05).not(&[Family::Reclaim, Family::Khugepaged, Family::Compaction]),
+    // Where nothing above has a name for it.
+    Named::of("unexplained-system-time", Family::Memory, 0.50).called(rules::MEMORY_WORK),
 ];
 
 /// The threshold, as evidence names it.

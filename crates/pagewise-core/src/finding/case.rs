@@ -286,8 +286,8 @@ impl<'a> Case<'a> {
         let counts = profile.counts(family, not, over, self.windows());
         let share = counts.share();
         let is_few = counts.all < ENOUGH_SAMPLES;
-        let too_few = || {
-            let why = format!("{} samples are too few to tell; {ENOUGH_SAMPLES} would do", counts.all);
+        let too_few = |count: u64, which: &str| {
+            let why = format!("{count} samples{which} are too few to tell; {ENOUGH_SAMPLES} would do");
             Says::silent(Tier::Stacks, "stacks", &why)
         };
         // A few decide where the share is far from the threshold.
@@ -296,7 +296,7 @@ impl<'a> Case<'a> {
         let mut holds = threshold.holds(least);
         if !holds {
             if threshold.holds(most) || (is_few && profile.is_flat()) {
-                return too_few();
+                return too_few(counts.all, "");
             }
             // Whoever did not look all the time may have missed it.
             let looked = profile.looked(over, self.windows());
@@ -320,7 +320,7 @@ impl<'a> Case<'a> {
             let part = beside.family as f64 / beside.kernel.max(1) as f64;
             let is_enough = beside.kernel >= ENOUGH_SAMPLES;
             if !is_enough && threshold.holds(lock_share + share) {
-                return too_few();
+                return too_few(beside.kernel, " of the kernel beside those that wait for locks");
             }
             // Locks that others wait for hide what they are of.
             let is_of_it = family == Family::MmapLock || part >= LEAST_BESIDE_LOCKS;

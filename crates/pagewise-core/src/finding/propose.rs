@@ -18,20 +18,15 @@ fn proposal(step: &Step, look: &Look, hits: &Hits) -> Option<Proposal> {
     if step.only_when.is_some_and(|when| !(when.holds)(look, hits)) {
         return None;
     }
-    if matches!(step.to, To::Advice) {
-        return Some(advice(step.why, step.restart));
-    }
-    if matches!(step.to, To::HugePages) {
-        return Some(Proposal { apply: Some(Command::HugePages), ..advice(step.why, false) });
-    }
-    if matches!(step.to, To::Guard) {
-        let guard = advice(step.why, false);
-        return Some(Proposal {
-            scope: ActsOn::Host,
-            apply: Some(Command::Guard),
-            verify: vec![Command::GuardProve],
-            ..guard
-        });
+    let told = advice(step.why, step.restart);
+    match step.to {
+        To::Advice => return Some(told),
+        To::HugePages => return Some(Proposal { apply: Some(Command::HugePages), ..told }),
+        To::Guard => {
+            let (apply, verify) = (Some(Command::Guard), vec![Command::GuardProve]);
+            return Some(Proposal { scope: ActsOn::Host, apply, verify, ..told });
+        }
+        To::First(_) | To::Worked(..) => {}
     }
     let from = look.settings.value(step.tunable);
     if from.is_some_and(|from| !step.only_from.is_empty() && !step.only_from.contains(&from)) {

@@ -71,13 +71,12 @@ fn lasts(rule: &Rule) -> String {
 
 fn step_words(step: &Step) -> String {
     let when = step.only_when.map_or_else(String::new, |when| format!(" Only {}.", when.words));
-    if matches!(step.to, To::HugePages) {
-        return format!("`pagewise hugepages`: {}.{when}", step.why);
-    }
-    if matches!(step.to, To::Guard) {
-        return format!("`pagewise guard run`: {}.{when}", step.why);
-    }
-    let Some(to) = value_words(step.to) else { return format!("{}.{when}", capitalised(step.why)) };
+    let to = match step.to {
+        To::Advice => return format!("{}.{when}", capitalised(step.why)),
+        To::HugePages => return format!("`pagewise hugepages`: {}.{when}", step.why),
+        To::Guard => return format!("`pagewise guard run`: {}.{when}", step.why),
+        To::First(_) | To::Worked(..) => value_words(step.to).unwrap_or_default(),
+    };
     let from =
         if step.only_from.is_empty() { String::new() } else { format!(" (from {})", step.only_from.join(" or ")) };
     let with = step.with.iter().filter_map(|(tunable, to)| Some(format!(" with `{tunable}` to {}", value_words(*to)?)));

@@ -186,6 +186,8 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
         imported.take_rest(one, &line);
     }
     for (name, value) in &assumed.settings {
+        // Whoever asks knows better than what stands in a text.
+        imported.settings.retain(|told| told.path != *name);
         imported.settings.push(Setting {
             ts: line.ts(line.from),
             path: name.clone(),
@@ -440,6 +442,10 @@ impl Imported {
             self.marks.push(line.mark(at.map(moved), &named(text)));
         }
         for (name, value) in one.listing.settings {
+            // The text of several tools in one file tells its settings to each of them.
+            if self.settings.iter().any(|known| known.path == name) {
+                continue;
+            }
             self.settings.push(Setting { ts: line.ts(line.from), path: name, value, by: "start".to_owned() });
         }
         let stalls = one.listing.stalls.into_iter();

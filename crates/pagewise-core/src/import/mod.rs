@@ -1,5 +1,5 @@
-//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, dstat, vmstat, perf script, perf top, collapsed stacks, text of
-//! /proc, node_exporter, the kernel's log, free, slabtop.
+//! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, dstat, vmstat, perf script, perf top, perf stat, collapsed
+//! stacks, text of /proc, node_exporter, the kernel's log, free, slabtop.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
@@ -27,10 +27,12 @@ mod perf_callers;
 mod perf_graph;
 mod perf_row;
 mod perf_script;
+mod perf_stat;
 mod perf_top;
 mod proc;
 mod readings;
 mod sar;
+mod settings;
 mod shares;
 mod slab;
 mod snapshots;
@@ -72,6 +74,8 @@ pub enum Kind {
     PerfScript,
     /// `perf top` or `perf report`, with or without call graphs.
     PerfTop,
+    /// `perf stat`.
+    PerfStat,
     /// Text of files below `/proc`, once or several times.
     Proc,
     /// Prometheus text of `node_exporter`.
@@ -98,6 +102,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Vmstat, "vmstat"),
     (Kind::PerfScript, "perf-script"),
     (Kind::PerfTop, "perf-top"),
+    (Kind::PerfStat, "perf-stat"),
     (Kind::Proc, "proc"),
     (Kind::NodeExporter, "node-exporter"),
     (Kind::Folded, "folded"),
@@ -121,6 +126,7 @@ const RECOGNISED: &[(Kind, Recognises)] = &[
     (Kind::Vmstat, vmstat::recognises),
     (Kind::PerfScript, perf_script::recognises),
     (Kind::PerfTop, perf_top::recognises),
+    (Kind::PerfStat, perf_stat::recognises),
     (Kind::Proc, proc::recognises),
     (Kind::NodeExporter, node_exporter::recognises),
     (Kind::Folded, folded::recognises),
@@ -147,6 +153,13 @@ pub fn kinds_in(text: &str) -> Vec<Kind> {
         }
     }
     found
+}
+
+/// The command that prints the text of one of the kernel's files, as a line above it, where only the name of the file that it was kept in
+/// says of which: pressure in `memory.txt`. `None`: the text says it, or neither does.
+#[must_use]
+pub fn command_of(file_name: &str, text: &str) -> Option<String> {
+    proc::command_of(file_name, text)
 }
 
 impl Kind {
@@ -246,6 +259,7 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::Vmstat => Box::new(vmstat::Vmstat::new(assumed)),
         Kind::PerfScript => Box::new(perf_script::PerfScript::new()),
         Kind::PerfTop => Box::new(perf_top::PerfTop::new()),
+        Kind::PerfStat => Box::new(perf_stat::PerfStat::new()),
         Kind::Proc => Box::new(proc::Proc::new(assumed)),
         Kind::NodeExporter => Box::new(node_exporter::NodeExporter::new(assumed)),
         Kind::Folded => Box::new(folded::Folded::new()),

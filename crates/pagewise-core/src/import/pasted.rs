@@ -4,6 +4,7 @@
 //! Columns stay where they are as far as they can: the drawings of `perf report` are read by them.
 
 use super::listing::Listing;
+use super::settings::Settings;
 use super::{Parser, Problem};
 use std::borrow::Cow;
 
@@ -11,11 +12,13 @@ use std::borrow::Cow;
 pub(super) struct Pasted {
     parser: Box<dyn Parser>,
     joined: Joined,
+    /// What stands beside the listing, whatever tool wrote that.
+    settings: Settings,
 }
 
 impl Pasted {
     pub(super) fn new(parser: Box<dyn Parser>) -> Pasted {
-        Pasted { parser, joined: Joined::default() }
+        Pasted { parser, joined: Joined::default(), settings: Settings::default() }
     }
 }
 
@@ -54,7 +57,10 @@ impl Parser for Pasted {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let Some(line) = self.joined.take(line) else { return Ok(()) };
         match as_printed(&line) {
-            Some(line) => self.parser.line(number, &line),
+            Some(line) => {
+                self.settings.line(&line);
+                self.parser.line(number, &line)
+            }
             None => Ok(()),
         }
     }
@@ -67,7 +73,11 @@ impl Parser for Pasted {
     }
 
     fn finish(self: Box<Self>) -> Result<Listing, Problem> {
-        self.parser.finish()
+        let mut listing = self.parser.finish()?;
+        for (name, value) in self.settings.told() {
+            listing.setting(name, Some(value));
+        }
+        Ok(listing)
     }
 }
 

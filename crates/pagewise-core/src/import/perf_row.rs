@@ -104,6 +104,8 @@ fn column(name: &str, before: &[Column]) -> Column {
         "parent symbol" | "caller" => Column::Caller,
         _ if name.starts_with("shared o") || matches!(name, "dso" | "source shared object") => is_new(Column::Module),
         _ if name.starts_with("command") || name.contains(" / ") => Column::Symbol,
+        // `SymbolCoverage]`, as a screen was copied.
+        _ if name.starts_with("symbol") => is_new(Column::Symbol),
         _ => Column::Other,
     }
 }

@@ -26,6 +26,34 @@ const NUMASTAT: [(&str, &str); 6] = [
     ("other_node", "numa_other"),
 ];
 
+/// What `vmstat -s` calls numbers of these files (procps-ng 4.0.4, `sum_format`). What it calls pages paged in are KiB.
+const SUMMARY: [(&str, &str, &str); 12] = [
+    ("K total memory", "/proc/meminfo", "MemTotal"),
+    ("K active memory", "/proc/meminfo", "Active"),
+    ("K inactive memory", "/proc/meminfo", "Inactive"),
+    ("K free memory", "/proc/meminfo", "MemFree"),
+    ("K buffer memory", "/proc/meminfo", "Buffers"),
+    ("K swap cache", "/proc/meminfo", "Cached"),
+    ("K total swap", "/proc/meminfo", "SwapTotal"),
+    ("K free swap", "/proc/meminfo", "SwapFree"),
+    ("pages paged in", "/proc/vmstat", "pgpgin"),
+    ("pages paged out", "/proc/vmstat", "pgpgout"),
+    ("pages swapped in", "/proc/vmstat", "pswpin"),
+    ("pages swapped out", "/proc/vmstat", "pswpout"),
+];
+
+/// The parts of all CPU time as it prints them, in the order of `/proc/stat`. Old versions end before the last.
+const SUMMARY_OF_CPU: [&str; 8] = [
+    "non-nice user cpu ticks",
+    "nice user cpu ticks",
+    "system cpu ticks",
+    "idle cpu ticks",
+    "IO-wait cpu ticks",
+    "IRQ cpu ticks",
+    "softirq cpu ticks",
+    "stolen cpu ticks",
+];
+
 const REMEDY: &str = "give the text of /proc/vmstat, /proc/meminfo, /proc/stat, /proc/buddyinfo or /proc/pressure/*, best \
                       twice with `date` in front of each";
 
@@ -89,6 +117,9 @@ fn group_file(path: &str) -> Option<(&'static KernelFile, &str)> {
     let group = GROUP_MOUNTS.iter().find_map(|mount| folder.strip_prefix(mount)).unwrap_or(folder);
     Some((file, group))
 }
+
+/// More than any host has: 64 PiB.
+const MOST_KIB: u64 = 1 << 46;
 
 const ZONEINFO: &str = "/proc/zoneinfo";
 const CGROUPS: &str = "/proc/cgroups";
@@ -308,6 +339,8 @@ pub(super) struct Proc {
     /// The line in which they begin, and whether a zone is open.
     zones_from: usize,
     in_zone: bool,
+    /// Parts of all CPU time that were printed below each other.
+    ticks: Vec<u64>,
     files_left: BTreeSet<String>,
 }
 
@@ -322,8 +355,44 @@ impl Proc {
             zones: String::new(),
             zones_from: 0,
             in_zone: false,
+            ticks: Vec::new(),
             files_left: BTreeSet::new(),
         }
+    }
+
+    /// A line of `vmstat -s`; whether it was one.
+    fn summary(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
+        let of_cpu = of_summary(text, &SUMMARY_OF_CPU);
+        if let Some((value, _)) = of_cpu.filter(|(_, place)| *place == self.ticks.len()) {
+            self.ticks.push(value);
+        }
+        let is_whole = self.ticks.len() == SUMMARY_OF_CPU.len() || (of_cpu.is_none() && self.ticks.len() >= 4);
+        if let Some(stat) = file_of("/proc/stat").filter(|_| is_whole) {
+            let words: Vec<String> = std::mem::take(&mut self.ticks).iter().map(u64::to_string).collect();
+            self.take(stat, &format!("cpu {}", words.join(" ")), number, text)?;
+        }
+        if of_cpu.is_some() {
+            return Ok(true);
+        }
+        self.ticks.clear();
+        let Some((value, place)) = of_summary(text, &SUMMARY.map(|(printed, ..)| printed)) else { return Ok(false) };
+        let (_, path, name) = SUMMARY[place];
+        let line = if path == "/proc/meminfo" { format!("{name}: {value} kB") } else { format!("{name} {value}") };
+        if let Some(file) = file_of(path) {
+            self.take(file, &line, number, text)?;
+        }
+        Ok(true)
+    }
+
+    /// What tools print of nodes; whether the line does.
+    fn nodes(&mut self, words: &[&str], number: usize) -> Result<bool, Problem> {
+        let nodes = of_nodes(words);
+        for (node, name, value) in nodes.iter().copied().filter(|(.., kib)| *kib <= MOST_KIB) {
+            let labels = format!("node={node}");
+            let (unit, moves) = (RawUnit::KiB, Moves::Gauge);
+            self.snapshots.put(&Taken { source: SOURCE, name, labels: &labels, unit, moves, value }, None, number)?;
+        }
+        Ok(!nodes.is_empty())
     }
 
     /// A line of zones; whether it was one.
@@ -469,6 +538,44 @@ impl Proc {
     }
 }
 
+/// A node of memory, whether its size or what is free of it, and KiB.
+type OfNode = (u32, &'static str, u64);
+
+/// What is told of nodes: `node 0 size: 32733 MB` and `node 0 free: 95 MB` of `numactl -H`, `MemFree  95.11  20123.90  20219.01` of
+/// `numastat -m` (the last is the sum), `Node 0 MemFree:  97123 kB` of a node's own file.
+fn of_nodes(words: &[&str]) -> Vec<OfNode> {
+    const OWN: [(&str, &str); 2] = [("MemTotal", "node_total"), ("MemFree", "node_free")];
+    let named = |name: &str| OWN.iter().find(|(own, _)| *own == name).map(|(_, series)| *series);
+    match words {
+        ["node", node, what @ ("size:" | "free:"), mib, "MB"] => {
+            let series = if *what == "size:" { "node_total" } else { "node_free" };
+            let mib = mib.parse::<u64>().ok().and_then(|mib| mib.checked_mul(1024));
+            node.parse().ok().zip(mib).map(|(node, kib)| (node, series, kib)).into_iter().collect()
+        }
+        ["Node", node, name, kib, "kB"] => {
+            let series = name.strip_suffix(':').and_then(named);
+            let number = node.parse().ok().zip(kib.parse().ok());
+            series.zip(number).map(|(series, (node, kib))| (node, series, kib)).into_iter().collect()
+        }
+        [name, mib @ .., sum] if !mib.is_empty() => {
+            let Some(series) = named(name) else { return Vec::new() };
+            let number = |word: &&str| word.contains('.').then(|| super::words::decimal(word)).flatten();
+            let Some(mib) = mib.iter().map(number).collect::<Option<Vec<f64>>>() else { return Vec::new() };
+            let adds_up = number(sum).is_some_and(|sum| (mib.iter().sum::<f64>() - sum).abs() <= 1.0 + sum * 0.001);
+            let kib = mib.iter().map(|mib| (mib * 1024.0) as u64);
+            if adds_up { (0..).zip(kib).map(|(node, kib)| (node, series, kib)).collect() } else { Vec::new() }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// `223456789 pages swapped in`: the number, and which of these it is.
+fn of_summary(text: &str, names: &[&str]) -> Option<(u64, usize)> {
+    let (number, name) = text.trim().split_once(' ')?;
+    let place = names.iter().position(|printed| *printed == name.trim())?;
+    Some((number.parse().ok()?, place))
+}
+
 fn file_of(path: &str) -> Option<&'static KernelFile> {
     FILES.iter().find(|file| file.path == path)
 }
@@ -563,6 +670,20 @@ fn of_two_columns(words: &[&str]) -> Option<String> {
     (is_table && is_vmstat(name) && !name.ends_with("_total")).then(|| format!("{name} {one}"))
 }
 
+/// The command that prints a text, where only the name of the file that it was kept in says of which of the kernel's files it is: pressure in
+/// `memory.txt`, a group's numbers in `memory.stat`. `None`: the text says it, or neither does.
+pub(super) fn command_of(file_name: &str, text: &str) -> Option<String> {
+    let name = file_name.to_ascii_lowercase();
+    let has_word = |word: &str| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == word);
+    let is_pressure_of =
+        |file: &&KernelFile| file.source.starts_with("psi_") && file.path.rsplit('/').next().is_some_and(has_word);
+    let of_group = GROUP_FILES.iter().find(|file| name.contains(file.path));
+    let file = of_group.or_else(|| FILES.iter().find(is_pressure_of))?;
+    let fits = |line: &str| (file.fits)(&line.split_whitespace().collect::<Vec<&str>>());
+    let is_of_it = text.lines().any(fits) && text.lines().all(|line| paths(line).is_empty() && !is_prompt(line));
+    is_of_it.then(|| format!("$ cat {}", file.path))
+}
+
 /// Whether a line is of such a file, or names one.
 pub(super) fn recognises(line: &str) -> bool {
     if is_comment(line) {
@@ -575,6 +696,8 @@ pub(super) fn recognises(line: &str) -> bool {
         || FILES.iter().any(|file| (file.is_only)(&words))
         || of_numastat(&words).is_some()
         || of_two_columns(&words).is_some()
+        || of_summary(line, &SUMMARY.map(|(printed, ..)| printed)).is_some()
+        || !of_nodes(&words).is_empty()
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
         || of_series(line).is_some()
@@ -594,6 +717,9 @@ impl Parser for Proc {
             return Ok(());
         }
         self.close_zones()?;
+        if self.summary(text, number)? || self.nodes(&words, number)? {
+            return Ok(());
+        }
         let pair = of_numastat(&words).or_else(|| of_two_columns(&words));
         if let Some((pair, counters)) = pair.zip(file_of("/proc/vmstat")) {
             return self.take(counters, &pair, number, line);
@@ -819,6 +945,54 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_read_as_three_tools_print_them() {
+        for text in [
+            "$ numactl --hardware\navailable: 2 nodes (0-1)\nnode 0 size: 32733 MB\nnode 0 free: 95 MB\nnode 1 size: 32768 MB\nnode 1 free: 20123 MB\n",
+            "Per-node system memory usage (in MBs):\n                          Node 0          Node 1           Total\n\
+             MemTotal                32733.00        32768.00        65501.00\nMemFree                    95.00        20123.00        20218.00\n",
+            "$ cat /sys/devices/system/node/node*/meminfo\nNode 0 MemTotal:       33518592 kB\nNode 0 MemFree:           97280 kB\n\
+             Node 1 MemTotal:       33554432 kB\nNode 1 MemFree:           20605952 kB\n",
+        ] {
+            let imported = read(text);
+            let of = |name: &str, node: u32| timed(&imported, SOURCE, name, &format!("node={node}"))[0].1;
+            assert_eq!(of("node_free", 0), 95.0 * f64::from(1 << 20), "{text}");
+            assert_eq!(of("node_total", 1), 32_768.0 * f64::from(1 << 20), "{text}");
+        }
+        assert_eq!(of_nodes(&["MemFree", "95.11", "20123.90", "12.00"]), []);
+    }
+
+    #[test]
+    fn the_totals_of_vmstat_are_those_of_the_kernel() {
+        const ONCE: &str = "     16304788 K total memory\n       200000 K free memory\n      8388604 K total swap\n        88604 K free swap\n     \
+                            12345678 non-nice user cpu ticks\n         1234 nice user cpu ticks\n     23456789 system cpu ticks\n    \
+                            345678901 idle cpu ticks\n     12345678 IO-wait cpu ticks\n            0 IRQ cpu ticks\n        12345 softirq \
+                            cpu ticks\n   1234567890 pages paged in\n    223456789 pages swapped in\n      1234567 forks\n";
+        assert_eq!(super::super::kinds_in(ONCE), [Kind::Proc]);
+        let once = read(ONCE);
+        assert_eq!(values(&once, "meminfo", "MemTotal"), [16_304_788.0 * 1024.0]);
+        let again = ONCE.replace("223456789 pages", "223466789 pages").replace("23456789 system", "23456889 system");
+        let twice = read(&format!("Sat Nov 21 17:26:49 UTC 2026\n{ONCE}Sat Nov 21 17:26:59 UTC 2026\n{again}"));
+        let swapped = values(&twice, "vmstat", "pswpin");
+        assert_eq!(swapped.last().zip(swapped.first()).map(|(last, first)| last - first), Some(10_000.0));
+        assert_eq!(values(&twice, "stat", "system").len(), 2);
+    }
+
+    #[test]
+    fn the_name_of_a_file_says_what_its_text_does_not() {
+        const LINES: &str = "some avg10=70.24 avg60=68.52 avg300=69.91 total=3559632828\n";
+        assert_eq!(command_of("memory.txt", LINES).as_deref(), Some("$ cat /proc/pressure/memory"));
+        assert_eq!(command_of("pressure-io", LINES).as_deref(), Some("$ cat /proc/pressure/io"));
+        assert_eq!(command_of("memory.pressure", LINES).as_deref(), Some("$ cat memory.pressure"));
+        assert_eq!(command_of("memory.stat.txt", "anon 12\npgfault 7\n").as_deref(), Some("$ cat memory.stat"));
+        assert_eq!(command_of("post.txt", LINES), None);
+        assert_eq!(command_of("memory.txt", "total used free\n"), None);
+        let named = format!("==> /proc/pressure/cpu <==\n{LINES}");
+        assert_eq!(command_of("memory.txt", &named), None);
+        let imported = read(&format!("$ cat /proc/pressure/memory\n{LINES}"));
+        assert_eq!(values(&imported, "import", "psi_memory_some_avg60_percent"), [0.6852]);
+    }
+
+    #[test]
     fn one_reading_of_pressure_has_its_averages_wherever_the_shell_stands() {
         for text in [
             "/proc/pressure # cat io\nsome avg10=7.00 avg60=7.00 avg300=7.00 total=1\n/proc/pressure # cat memory\n\
@@ -888,10 +1062,12 @@ mod tests {
             "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\n",
             "Name:   java\nVmPeak:   100 kB\nThreads: 7\n",
             "$ cat /proc/77/smaps\nShmem:  8 kB\nDirty: 8 kB\n",
-            "Node 0 MemTotal:   100 kB\n",
         ] {
             let problem = parse(Kind::Proc, text, &Assumed::default()).unwrap_err().to_string();
             assert!(problem.contains("it holds no number of a kernel file"), "{text}: {problem}");
         }
+        let of_node = read("Node 0 MemTotal:   100 kB\n");
+        let sources: Vec<&str> = of_node.series().iter().map(|series| series.source.as_str()).collect();
+        assert_eq!(sources, [SOURCE], "a node is not the host");
     }
 }

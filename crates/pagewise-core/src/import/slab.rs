@@ -1,5 +1,5 @@
-//! The kernel's object caches as `slabtop` prints them and `/proc/slabinfo` has them (versions 1.1 to 2.1): all of it, and the
-//! largest ones by name.
+//! The kernel's object caches as `slabtop` and `vmstat -m` print them and `/proc/slabinfo` has them (versions 1.1 to 2.1): all of it,
+//! and the largest ones by name.
 
 use super::listing::Listing;
 use super::merge::Assumed;
@@ -26,12 +26,28 @@ const MOST_KIB: u64 = 1 << 46;
 
 pub(super) fn recognises(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    is_head(line) || total_size(line).is_some() || of_slabtop(&words).is_some() || of_slabinfo(&words).is_some()
+    is_head(line)
+        || is_head_of_vmstat(&words)
+        || total_size(line).is_some()
+        || of_slabtop(&words).is_some()
+        || of_slabinfo(&words).is_some()
 }
 
 /// `slabinfo - version: 2.1`.
 fn is_head(line: &str) -> bool {
     line.trim_start().starts_with("slabinfo - version:")
+}
+
+/// `Cache                       Num  Total   Size  Pages`, of `vmstat -m`.
+fn is_head_of_vmstat(words: &[&str]) -> bool {
+    words == ["Cache", "Num", "Total", "Size", "Pages"]
+}
+
+/// `dentry  8245651 30399520  192  21` below that: objects in use, all of them, bytes of each, and how many a slab has.
+fn of_vmstat<'l>(words: &[&'l str]) -> Option<Cache<&'l str>> {
+    let [name, active, objects, size, _] = words else { return None };
+    let (active, objects, size) = (number(active)?, number(objects)?, number(size)?);
+    Some(Cache::of(name, objects.checked_mul(size)? / 1024, active, objects)).filter(|_| number(name).is_none())
 }
 
 /// ` Active / Total Size (% used)       : 47121380.33K / 47376581.93K (99.5%)`: KiB in use, and all.
@@ -50,36 +66,55 @@ fn kib(word: &str) -> Option<u64> {
     word.ends_with(|c: char| c.is_ascii_alphabetic()).then(|| suffixed(word, 1024.0, 1.0 / 1024.0))?
 }
 
-/// `734506368 734506368 100%    0.06K 11476662       64  45906648K ebitmap_node`: the name and its KiB.
-fn of_slabtop<'l>(words: &[&'l str]) -> Option<(&'l str, u64)> {
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cache<N> {
+    name: N,
+    kib: u64,
+    /// Of that, room for objects that are not in use.
+    unused_kib: u64,
+}
+
+impl<'l> Cache<&'l str> {
+    fn of(name: &'l str, kib: u64, active: u64, objects: u64) -> Cache<&'l str> {
+        let unused = u128::from(kib) * u128::from(objects.saturating_sub(active)) / u128::from(objects.max(1));
+        Cache { name, kib, unused_kib: u64::try_from(unused).unwrap_or(0) }
+    }
+}
+
+/// `734506368 734506368 100%    0.06K 11476662       64  45906648K ebitmap_node`.
+fn of_slabtop<'l>(words: &[&'l str]) -> Option<Cache<&'l str>> {
     let [objects, active, used, size, slabs, each, cache, name @ ..] = words else { return None };
     let are_numbers = [objects, active, slabs, each].iter().all(|word| number(word).is_some());
     if !are_numbers || !used.ends_with('%') || !size.ends_with('K') {
         return None;
     }
-    Some((name.first()?, kib(cache)?))
+    Some(Cache::of(name.first()?, kib(cache)?, number(active)?, number(objects)?))
 }
 
 /// `dentry 8245651 30399520 192 20 1 : tunables 120 60 8 : slabdata 1519976 1519976 19`, and in 2.4
-/// `dentry_cache 12345 23456 128 500 700 1 : 252 126`: the name and its KiB.
-fn of_slabinfo<'l>(words: &[&'l str]) -> Option<(&'l str, u64)> {
+/// `dentry_cache 12345 23456 128 500 700 1 : 252 126`.
+fn of_slabinfo<'l>(words: &[&'l str]) -> Option<Cache<&'l str>> {
     let numbers = |words: &[&str]| words.iter().map(|word| number(word)).collect::<Option<Vec<u64>>>();
-    let (name, pages, slabs) = match words {
+    let (name, counts, pages, slabs) = match words {
         [name, rest @ ..] if rest.contains(&"slabdata") => {
             let at = rest.iter().position(|word| *word == "slabdata")?;
             let counts = numbers(rest.get(..5)?)?;
-            (name, counts[4], number(rest.get(at + 2)?)?)
+            let pages = counts[4];
+            (name, counts, pages, number(rest.get(at + 2)?)?)
         }
         // Five more columns where statistics are on.
         [name, rest @ ..] if rest.len() >= 9 && rest[6] == ":" => {
             let counts = numbers(&rest[..6])?;
             numbers(&rest[7..9])?;
-            (name, counts[5], counts[4])
+            let (slabs, pages) = (counts[4], counts[5]);
+            (name, counts, pages, slabs)
         }
         _ => return None,
     };
     let kib = slabs.checked_mul(pages)?.checked_mul(PAGE)?;
-    (!name.starts_with('#') && number(name).is_none()).then_some((name, kib))
+    let cache = Cache::of(name, kib, counts[0], counts[1]);
+    (!name.starts_with('#') && number(name).is_none()).then_some(cache)
 }
 
 fn number(word: &str) -> Option<u64> {
@@ -90,16 +125,18 @@ fn number(word: &str) -> Option<u64> {
 pub(super) struct Slab {
     snapshots: Snapshots,
     /// Caches of the table that is being read.
-    caches: Vec<(String, u64)>,
+    caches: Vec<Cache<String>>,
     /// Whether the table of slabinfo begins with its head, so that it is all.
     is_whole: bool,
+    /// What follows is a table of `vmstat -m`, whose rows look like many others.
+    is_of_vmstat: bool,
     last: usize,
 }
 
 impl Slab {
     pub(super) fn new(assumed: &Assumed) -> Slab {
         let snapshots = Snapshots::new(Kind::Slab, assumed.interval);
-        Slab { snapshots, caches: Vec::new(), is_whole: false, last: 0 }
+        Slab { snapshots, caches: Vec::new(), is_whole: false, is_of_vmstat: false, last: 0 }
     }
 
     fn put(&mut self, name: &str, labels: &str, kib: u64) -> Result<(), Problem> {
@@ -113,15 +150,17 @@ impl Slab {
     fn close_table(&mut self) -> Result<(), Problem> {
         let mut caches = std::mem::take(&mut self.caches);
         if std::mem::take(&mut self.is_whole) && !caches.is_empty() {
-            let total = caches.iter().fold(0u64, |sum, (_, kib)| sum.saturating_add(*kib));
+            let total = caches.iter().fold(0u64, |sum, cache| sum.saturating_add(cache.kib));
             self.put("slab_total", "", total)?;
         }
-        caches.sort_by(|(a_name, a), (b_name, b)| b.cmp(a).then(a_name.cmp(b_name)));
-        caches.dedup_by(|(a, _), (b, _)| a == b);
-        for (name, kib) in caches.into_iter().filter(|(_, kib)| *kib > 0).take(MOST) {
+        caches.sort_by(|a, b| b.kib.cmp(&a.kib).then(a.name.cmp(&b.name)));
+        caches.dedup_by(|a, b| a.name == b.name);
+        for Cache { name, kib, unused_kib } in caches.into_iter().filter(|cache| cache.kib > 0).take(MOST) {
             let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
             if is_plain {
-                self.put("slab_cache", &format!("cache={name}"), kib)?;
+                let labels = format!("cache={name}");
+                self.put("slab_cache", &labels, kib)?;
+                self.put("slab_cache_unused", &labels, unused_kib)?;
             }
         }
         Ok(())
@@ -132,20 +171,22 @@ impl Parser for Slab {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
         self.last = number;
-        if is_head(line) {
+        let of_vmstat = || of_vmstat(&words).filter(|_| self.is_of_vmstat);
+        let row = of_slabtop(&words).or_else(|| of_slabinfo(&words)).or_else(of_vmstat);
+        if is_head(line) || is_head_of_vmstat(&words) {
             self.close_table()?;
-            self.is_whole = true;
+            (self.is_whole, self.is_of_vmstat) = (true, !is_head(line));
         } else if let Some((active, total)) = total_size(line) {
             self.close_table()?;
             self.put("slab_total", "", total)?;
             self.put("slab_active", "", active.min(total))?;
-        } else if let Some((name, kib)) = of_slabtop(&words).or_else(|| of_slabinfo(&words)) {
+        } else if let Some(Cache { name, kib, unused_kib }) = row {
             // The same name again: the next table, where nothing stands between.
-            if self.caches.first().is_some_and(|(first, _)| first == name) {
+            if self.caches.first().is_some_and(|first| first.name == name) {
                 self.close_table()?;
             }
             if self.caches.len() < MOST_ROWS {
-                self.caches.push((name.to_owned(), kib));
+                self.caches.push(Cache { name: name.to_owned(), kib, unused_kib });
             }
         } else if let Some((stamp, _)) = Stamp::of_line(line) {
             self.close_table()?;
@@ -190,6 +231,8 @@ mod tests {
         const ROW: &str = "dentry            8245651 30399520    192   20    1 : tunables  120   60    8 : slabdata 1519976 1519976     19\n";
         let part = recording(&[(Kind::Slab, ROW)]);
         assert_eq!(timed(&part, SOURCE, "slab_cache", "cache=dentry")[0].1, 1_519_976.0 * 4096.0);
+        // 22,153,869 of 30,399,520 objects are free.
+        assert_eq!(timed(&part, SOURCE, "slab_cache_unused", "cache=dentry")[0].1, 4_430_773.0 * 1024.0);
         assert!(values(&part, SOURCE, "slab_total").is_empty());
         let whole = recording(&[(Kind::Slab, &format!("slabinfo - version: 2.1\n# name <active_objs>\n{ROW}"))]);
         assert_eq!(values(&whole, SOURCE, "slab_total"), [1_519_976.0 * 4096.0]);
@@ -198,5 +241,9 @@ mod tests {
             "slabinfo - version: 1.1\ndentry_cache       3000   4000    128  100  134    1 :  252  126\n",
         )]);
         assert_eq!(values(&old, SOURCE, "slab_total"), [134.0 * 4096.0]);
+        let of_vmstat = "$ vmstat -m\nCache                       Num  Total   Size  Pages\ndentry  1024 4096 256 16\n";
+        let printed = recording(&[(Kind::Slab, of_vmstat)]);
+        assert_eq!(values(&printed, SOURCE, "slab_total"), [1024.0 * 1024.0]);
+        assert_eq!(timed(&printed, SOURCE, "slab_cache_unused", "cache=dentry")[0].1, 768.0 * 1024.0);
     }
 }

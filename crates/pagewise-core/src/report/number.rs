@@ -1,5 +1,6 @@
 //! Numbers as people read them: three or four significant digits, units that fit, thousands separated.
 
+use crate::comparison::ratio::TENFOLD;
 use crate::comparison::words::short_p_value;
 
 /// What stands where there is no value.
@@ -156,9 +157,6 @@ pub(super) fn signed_alike<const N: usize>(values: [f64; N], digits: i32) -> [St
 pub(super) fn change(ratio: f64) -> String {
     if ratio.is_finite() && ratio >= TENFOLD { multiple(ratio) } else { percent_change(ratio) }
 }
-
-/// From here on a change is said as a multiple.
-const TENFOLD: f64 = 10.0;
 
 fn multiple(ratio: f64) -> String {
     format!("×{}", significant(ratio, 3))

@@ -199,15 +199,26 @@ fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Taken, I
     let mut start = Vec::new();
     text.by_ref().take(START).read_to_end(&mut start).map_err(failed)?;
     check_start(&start).map_err(wrong)?;
-    let kinds = kind.map_or_else(|| import::kinds_in(&String::from_utf8_lossy(&start)), |kind| vec![kind]);
+    let beginning = String::from_utf8_lossy(&start);
+    let mut kinds = kind.map_or_else(|| import::kinds_in(&beginning), |kind| vec![kind]);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_of_kernel = kinds.iter().all(|kind| *kind == Kind::Proc);
+    let command = is_of_kernel.then(|| import::command_of(&name, &beginning)).flatten();
+    if kinds.is_empty() && command.is_some() {
+        kinds.push(Kind::Proc);
+    }
     if kinds.is_empty() {
         return Err(wrong(of_no_kind()));
     }
+    drop(beginning);
     let mut lines = BufReader::with_capacity(1 << 16, io::Cursor::new(start).chain(text));
     let mut read = Taken::default();
     let mut parsers: Vec<(Kind, Box<dyn Parser>)> =
         kinds.into_iter().filter_map(|kind| Some((kind, import::parser(kind, assumed)?))).collect();
     let (mut buffer, mut before, mut number, mut cut) = (Vec::new(), String::new(), 0, None);
+    if let Some(command) = command {
+        feed(&mut parsers, &mut read.left, path, number, &command);
+    }
     loop {
         buffer.clear();
         let length = lines.by_ref().take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut buffer).map_err(failed)?;

@@ -1,6 +1,7 @@
 //! Disks of guests: raw images with the host's cache off, made from folders without a mount, and overlays over them.
 
 use super::LabError;
+use crate::free_space::free_space;
 use crate::process::{self, Command, Interrupt};
 use crate::progress::{Progress, Untold};
 use pagewise_core::unit::Bytes;
@@ -112,8 +113,7 @@ fn room_for(image: &Path, folders: &[(&str, PathBuf)]) -> Result<(), LabError> {
     const LEAST: u64 = 256 << 20;
     let needed = folders.iter().map(|(_, folder)| bytes_in(folder)).sum::<u64>() + LEAST;
     let parent = image.parent().unwrap_or(Path::new("/"));
-    let Ok(about) = rustix::fs::statvfs(parent) else { return Ok(()) };
-    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    let Ok(free) = free_space(parent) else { return Ok(()) };
     if free >= needed {
         return Ok(());
     }

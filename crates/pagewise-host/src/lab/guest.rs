@@ -2,6 +2,7 @@
 
 use super::accelerator::Accelerator;
 use super::{LabError, Room, virtme};
+use crate::free_space::free_space;
 use crate::process::Interrupt;
 use crate::sys::child::{self, ChildSetup};
 use std::fs;
@@ -329,7 +330,7 @@ fn read_all(mut stream: impl Read + Send + 'static, sender: Sender<Said>, wrap: 
 /// Whether what a guest needs for itself no longer fits: its status, its pulse, its console.
 fn has_no_room(folder: &Path) -> bool {
     const LEAST: u64 = 1 << 20;
-    rustix::fs::statvfs(folder).is_ok_and(|about| about.f_bavail.saturating_mul(about.f_frsize) < LEAST)
+    free_space(folder).is_ok_and(|free| free < LEAST)
 }
 
 /// How many processes a kernel killed for lack of memory, by its console.

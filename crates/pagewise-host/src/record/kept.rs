@@ -9,28 +9,28 @@ mod stalls;
 
 use super::looking::Looking;
 use super::ring::Ring;
-use super::sampler::Sampler;
+use super::sampler::{self, Sampler};
 use super::schedule::Schedule;
 use super::settings::Settings;
 use super::{
     FASTEST, OWN, Opened, Options, RecordError, SLOWEST, STACKS, Shared, clock, meta, open_sources, own_series, writing,
 };
 use crate::root::Root;
-use crate::source::cgroup;
+use crate::source::{Pace, cgroup};
 use crate::store::recording::{Batch, TickRow};
 use looked::Looked;
 use numbers::Numbers;
 use pagewise_core::recording::block::Tick;
 use pagewise_core::recording::tick::TickDecoder;
 use pagewise_core::recording::{Block, Gap, Mark, Part, Profile, Recorded, Series, Setting, StallRow, Walk};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 /// What is kept, and how often it is looked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Keeping {
     /// Samples a second, 0.01 to 20.
     pub hz: f64,
@@ -42,6 +42,8 @@ pub struct Keeping {
     pub most: usize,
     /// The series that are kept. Of all others only the newest value is known.
     pub wanted: fn(&Series) -> bool,
+    /// Only these sources are read, by the names a recording has for them, and no settings; `None`: all there are.
+    pub only: Option<BTreeSet<&'static str>>,
 }
 
 /// A host that is watched.
@@ -67,8 +69,13 @@ impl Kept {
     /// When a rate is out of range, or a thread cannot be started. What may not be looked at is a gap with the reason.
     pub fn start(root: &Root, keeping: Keeping) -> Result<Kept, RecordError> {
         // A control group's own limit is the first thing to suspect of what runs in one.
-        let groups: Vec<_> = cgroup::own(root).into_iter().collect();
-        let sources = open_sources(root, &groups);
+        let own = keeping.only.is_none().then(|| cgroup::own(root)).flatten();
+        let groups: Vec<_> = own.into_iter().collect();
+        let mut sources = open_sources(root, &groups, keeping.only.as_ref());
+        if keeping.only.is_some() {
+            // Who names the few that are wanted wants them in every sample.
+            sources.iter_mut().for_each(|source| source.pace = sampler::pace(Pace::EveryTick));
+        }
         let options = Options { hz: keeping.hz, groups, ..Options::default() };
         Kept::start_with(root, keeping, &options, sources)
     }
@@ -82,7 +89,7 @@ impl Kept {
         }
         let Keeping { stacks, stalls, .. } = keeping;
         let looked = Looked::start(root, Looking { stacks, stalls, innermost_only: true, ..Looking::default() })?;
-        let settings = Settings::open(root);
+        let settings = if keeping.only.is_none() { Settings::open(root) } else { Settings::none(root) };
         let (ring, locked) = Ring::new();
         let (ring, now) = (Arc::new(ring), clock::boot());
         let names = sources.iter().map(|source| source.name.as_str()).chain([OWN]);

@@ -9,7 +9,6 @@
 mod cached_files;
 mod flight;
 pub mod kept;
-pub mod live;
 mod look;
 mod looking;
 mod pmu;
@@ -40,6 +39,7 @@ use ring::Ring;
 use sampler::{Counts, Sampler};
 use schedule::Schedule;
 use settings::Settings;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -222,7 +222,7 @@ impl Recorder {
     /// When the file exists or cannot be written, or the rate is out of range. A kernel file that is missing is no error:
     /// the recording says so.
     pub fn start(root: &Root, file: &Path, options: &Options) -> Result<Recorder, RecordError> {
-        let mut sources = open_sources(root, &options.groups);
+        let mut sources = open_sources(root, &options.groups, None);
         if options.tlb {
             let pace = sampler::Period { busy: pmu::PERIOD, calm: pmu::PERIOD };
             sources.push(Opened { name: pmu::SOURCE.to_owned(), polled: pmu::open(root), pace });
@@ -404,9 +404,11 @@ struct Opened {
     pace: sampler::Period,
 }
 
-fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
+/// `only`: these and no others, by the names a recording has for them.
+fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static str>>) -> Vec<Opened> {
+    let is_wanted = |source: &str| only.is_none_or(|only| only.contains(source));
     let mut opened: Vec<Opened> = Vec::new();
-    for TextFile { source, path, parse, pace } in TEXT_FILES {
+    for TextFile { source, path, parse, pace } in TEXT_FILES.iter().filter(|file| is_wanted(file.source)) {
         let polled = Polled::text(root, path, *parse).map_err(|error| error.to_string());
         opened.push(Opened { name: (*source).to_owned(), polled, pace: sampler::pace(*pace) });
     }
@@ -414,7 +416,7 @@ fn open_sources(root: &Root, groups: &[Group]) -> Vec<Opened> {
         let polled = Polled::number_files(root, files).ok_or_else(|| none.to_owned());
         Opened { name: name.to_owned(), polled, pace: sampler::pace(pace) }
     };
-    for NumberFiles { source, find, none, pace } in NUMBER_FILES {
+    for NumberFiles { source, find, none, pace } in NUMBER_FILES.iter().filter(|files| is_wanted(files.source)) {
         opened.push(numbers(source, find(root), none, *pace));
     }
     for group in groups {

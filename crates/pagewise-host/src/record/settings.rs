@@ -39,6 +39,11 @@ impl Settings {
         Settings { root: root.clone(), watched: watched.collect() }
     }
 
+    /// For those who look at none.
+    pub(super) fn none(root: &Root) -> Settings {
+        Settings { root: root.clone(), watched: Vec::new() }
+    }
+
     /// Name and value of each.
     pub(super) fn snapshot(&self) -> Vec<(String, Option<String>)> {
         self.watched.iter().map(|watched| (watched.tunable.name.clone(), watched.value.clone())).collect()

@@ -214,7 +214,7 @@ fn a_full_ring_is_a_gap_and_the_row_after_it_builds_on_nothing_lost() {
     let writer = Writer::create(&host.file(), &names, &[], None).unwrap();
     let schedule = Schedule::new(clock::boot(), 1);
     let mut sampler = Sampler::new(
-        open_sources(&host.root(), &[]),
+        open_sources(&host.root(), &[], None),
         Settings::open(&host.root()),
         schedule,
         Arc::clone(&ring),

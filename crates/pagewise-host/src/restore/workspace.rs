@@ -11,6 +11,7 @@
 use super::error::RestoreError;
 use super::mounts::{self, InUse};
 use super::tree;
+use crate::free_space::free_space;
 use crate::root::Root;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
@@ -123,9 +124,7 @@ impl Workspace {
 
     /// What others than root may still write on its disk.
     pub(super) fn free_bytes(&self) -> Result<u64, RestoreError> {
-        let disk = rustix::fs::statvfs(&self.folder);
-        let disk = disk.map_err(RestoreError::errno("look at the free space of", &self.folder))?;
-        Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+        free_space(&self.folder).map_err(RestoreError::file("look at the free space of", &self.folder))
     }
 
     /// Refuses to begin what the disk has no room for.

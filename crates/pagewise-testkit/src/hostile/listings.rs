@@ -41,6 +41,10 @@ pub(super) fn perf_top(bytes: &[u8]) {
     one(Kind::PerfTop, bytes);
 }
 
+pub(super) fn perf_stat(bytes: &[u8]) {
+    one(Kind::PerfStat, bytes);
+}
+
 pub(super) fn folded(bytes: &[u8]) {
     one(Kind::Folded, bytes);
 }

@@ -66,6 +66,12 @@ pub const TARGETS: &[Target] = &[
         samples: || listings::samples("perf-report"),
     },
     Target {
+        name: "perf_stat",
+        reads: "output of perf stat",
+        run: listings::perf_stat,
+        samples: || listings::samples("perf-stat"),
+    },
+    Target {
         name: "folded",
         reads: "collapsed stacks",
         run: listings::folded,

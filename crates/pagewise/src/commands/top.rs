@@ -17,7 +17,6 @@ use clap::Args;
 use cost::Cost;
 use pagewise_core::report::Style as Wanted;
 use pagewise_host::process::Interrupt;
-use pagewise_host::record::{FASTEST, SLOWEST, STACKS};
 use picture::Picture;
 use ratatui::crossterm::style::force_color_output;
 use source::Source;
@@ -61,8 +60,7 @@ pub(crate) fn run(args: &TopArgs, global: &Global) -> Result<ExitCode, Failure> 
             "top fills a screen, and stdout is no terminal; 'pagewise watch' prints a line per sample"
         )));
     }
-    check(args)?;
-    // What is no recording is said before the screen changes.
+    // What is no recording, and a rate out of range, is said before the screen changes.
     let (source, seen) = match &args.recording {
         Some(file) => Source::of_recording(file)?,
         None => Source::of_host(args, global)?,
@@ -85,24 +83,6 @@ pub(crate) fn run(args: &TopArgs, global: &Global) -> Result<ExitCode, Failure> 
 
 fn gone() -> Failure {
     Failure::Interrupted(anyhow!("the terminal is gone, and top ended with it"))
-}
-
-fn check(args: &TopArgs) -> Result<(), Failure> {
-    if !(SLOWEST..=FASTEST).contains(&args.hz) {
-        return Err(Failure::Usage(anyhow!(
-            "{} samples a second cannot be taken; give a rate from {SLOWEST} to {FASTEST}",
-            args.hz
-        )));
-    }
-    if args.stacks != 0 && !STACKS.contains(&args.stacks) {
-        return Err(Failure::Usage(anyhow!(
-            "stacks cannot be taken {} times a second; give a rate from {} to {}, or 0 for none",
-            args.stacks,
-            STACKS.start(),
-            STACKS.end()
-        )));
-    }
-    Ok(())
 }
 
 /// Why the screen was left.

@@ -14,9 +14,9 @@ use pagewise_core::report::recording::columns::{self, Column};
 use pagewise_core::report::recording::lines::{self, Line, Reads};
 use pagewise_core::report::recording::meter::{Meter, each_tick};
 use pagewise_core::unit::Seconds;
+use pagewise_host::following::Following;
 use pagewise_host::process::Interrupt;
-use pagewise_host::record::live::Live;
-use pagewise_host::record::{FASTEST, SLOWEST};
+use pagewise_host::record::kept::Keeping;
 use pagewise_host::store::recording::Recording;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
@@ -171,48 +171,27 @@ pub(crate) fn run(args: &WatchArgs, global: &Global) -> Result<ExitCode, Failure
 
 /// This host, until Ctrl-C: which is how it is meant to end.
 fn follow(args: &WatchArgs, global: &Global, mut printer: Printer) -> Result<ExitCode, Failure> {
-    if !(SLOWEST..=FASTEST).contains(&args.hz) {
-        return Err(Failure::Usage(anyhow!(
-            "{} samples a second cannot be taken; give a rate from {SLOWEST} to {FASTEST}",
-            args.hz
-        )));
-    }
+    let sources: BTreeSet<&str> = printer.lines.iter().filter_map(|line| line.source()).collect();
+    let only = Some(sources.clone());
+    let keeping = Keeping { hz: args.hz, stacks: None, stalls: false, most: 1, wanted: |_| false, only };
+    let mut following = Following::start(&global.root(), keeping, printer.lines.clone())?;
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let mut live = Live::open(&global.root(), &sources(&printer.lines));
-    for (_, why) in live.missing() {
+    for why in sources.into_iter().filter_map(|source| following.kept().why_not(source)) {
         output::note(&format!("{why}; its columns show '-'"));
     }
-    let page_size = rustix::param::page_size() as f64;
-    let mut meter = Meter::new(printer.lines.clone(), live.series(), page_size);
-    let period = Duration::from_secs_f64(1.0 / args.hz);
-    let (mut values, mut out) = (Vec::new(), Vec::new());
-    let mut take = |live: &mut Live, meter: &mut Meter, out: &mut Vec<Option<f64>>| {
-        let (at, is_new) = live.read();
-        if is_new {
-            // A number came up: growth is known again at the next sample.
-            *meter = Meter::new(meter.lines().to_vec(), live.series(), page_size);
-        }
-        values.clear();
-        values.extend(meter.inputs().iter().map(|input| live.value(&input.source, input.column)));
-        meter.take(at, &values, out);
-    };
     // Growth needs a sample before the first that is shown.
-    take(&mut live, &mut meter, &mut out);
-    let mut due = Instant::now() + period;
-    while !printer.is_done() {
-        if !sleep_until(due, &interrupt) {
-            break;
+    following.newest();
+    while !printer.is_done() && wait(following.due_in(), &interrupt) {
+        if let Some(sample) = following.step() {
+            printer.sample(sample.wall, &sample.values);
         }
-        take(&mut live, &mut meter, &mut out);
-        printer.sample(jiff::Timestamp::now().as_nanosecond(), &out);
-        // What was missed is not caught up with.
-        due = (due + period).max(Instant::now());
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Waits; gives whether to go on. A signal ends it at once, and a reader that went away within a second.
-fn sleep_until(due: Instant, interrupt: &Interrupt) -> bool {
+fn wait(time: Duration, interrupt: &Interrupt) -> bool {
+    let due = Instant::now() + time;
     loop {
         let left = due.saturating_duration_since(Instant::now());
         if interrupt.is_set() || left.is_zero() {
@@ -231,11 +210,6 @@ fn has_reader() -> bool {
     let mut polled = [PollFd::new(&out, PollFlags::empty())];
     let asked = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     asked.is_err() || !polled[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
-}
-
-/// The sources that lines come from.
-pub(super) fn sources(lines: &[&'static Line]) -> BTreeSet<&'static str> {
-    lines.iter().filter_map(|line| line.source()).collect()
 }
 
 /// A recording, tick by tick; what was not seen is said where it was not.

@@ -1,10 +1,11 @@
 //! What is special about a proof on a host that goes on working: it may end early, and a switch may act slowly.
 
 use super::compare::Estimated;
-use super::pair_sentence::{change, p_value};
 use super::values::Values;
 use super::{BlockDifference, Declared, Warning};
 use crate::comparison::doubts::{LOOKED_FOR_EVERY_TIME, warning};
+use crate::comparison::ratio::change;
+use crate::comparison::words::p_value;
 use crate::experiment::live::{EndedBy, half_of};
 use crate::experiment::order::FEWEST_PAIRS;
 

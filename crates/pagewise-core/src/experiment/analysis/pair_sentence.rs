@@ -1,10 +1,9 @@
 //! The verdict of a trial of two levels in words: outcome first, then the numbers, rounded to what they can carry.
 
 use super::{Comparison, Conclusion, Effect, Interval, JudgedMetric};
+use crate::comparison::ratio::{TENFOLD, change, decimals, multiple, side_of_one};
 use crate::comparison::rule::Reason;
-use crate::comparison::sentence::{TENFOLD, multiple};
-use crate::comparison::words::of_new_trial;
-pub(super) use crate::comparison::words::p_value;
+use crate::comparison::words::{of_new_trial, p_value, percent};
 use crate::experiment::point::Outcome;
 use std::collections::BTreeMap;
 
@@ -101,14 +100,14 @@ impl Told<'_> {
     fn not_decided(&self, effect: &Effect) -> String {
         let remedy = of_new_trial(self.one, self.margin, "pairs");
         format!(
-            "No difference found: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({} % interval, n = {} \
+            "No difference found: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({} interval, n = {} \
              pairs).{remedy}",
             self.metric,
             self.one.b,
             change(effect.ratio),
             self.one.a,
             range(&effect.interval, "from "),
-            level(self.one.level),
+            percent(1.0 - self.one.level),
             self.one.blocks
         )
     }
@@ -136,25 +135,8 @@ impl Told<'_> {
 
     /// "95 % interval 5.1 to 9.6 % lower, n = 10 pairs".
     fn at_level(&self, alpha: f64, interval: &Interval) -> String {
-        format!("{} % interval {}, n = {} pairs", level(alpha), range(interval, ""), self.one.blocks)
+        format!("{} interval {}, n = {} pairs", percent(1.0 - alpha), range(interval, ""), self.one.blocks)
     }
-}
-
-/// The level of an interval in percent, without the digits that 1 − 0.05 leaves behind.
-fn level(alpha: f64) -> f64 {
-    ((1.0 - alpha) * 1e6).round() / 1e4
-}
-
-/// A ratio as a person says it: "7.4 % lower", "12.3 times as high".
-pub(super) fn change(ratio: f64) -> String {
-    if ratio >= TENFOLD {
-        return format!("{} times as high", multiple(ratio));
-    }
-    let (percent, word) = side_of_one(ratio);
-    if percent == 0.0 {
-        return "the same".to_owned();
-    }
-    format!("{percent:.*} % {word}", decimals(&[percent]))
 }
 
 /// An interval of a ratio: "5.1 to 9.6 % lower", or "from 1.2 % lower to 3.4 % higher" when it holds one. Both ends are in one unit.
@@ -171,44 +153,9 @@ fn range(interval: &Interval, from: &str) -> String {
     format!("{from}{} to {}", change(interval.low), change(interval.high))
 }
 
-/// How far a ratio is from one, in percent, and on which side.
-fn side_of_one(ratio: f64) -> (f64, &'static str) {
-    if ratio < 1.0 { ((1.0 - ratio) * 100.0, "lower") } else { ((ratio - 1.0) * 100.0, "higher") }
-}
-
-/// Enough digits after the point that no end of an interval is rounded to zero, one at least, four at most.
-fn decimals(percents: &[f64]) -> usize {
-    let smallest = percents.iter().copied().filter(|percent| *percent > 0.0).fold(f64::INFINITY, f64::min);
-    match smallest {
-        s if s >= 0.05 => 1,
-        s if s >= 0.005 => 2,
-        s if s >= 0.0005 => 3,
-        _ => 4,
-    }
-}
-
-/// A fraction as a percentage without needless zeros: "2 %", "0.5 %".
-pub(super) fn percent(fraction: f64) -> String {
-    format!("{} %", (fraction * 1e6).round() / 1e4)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ratios_read_as_people_say_them() {
-        for (ratio, words) in [
-            (0.926, "7.4 % lower"),
-            (1.05, "5.0 % higher"),
-            (2.31, "131.0 % higher"),
-            (12.31, "12.3 times as high"),
-            (1.0, "the same"),
-            (1.0002, "0.02 % higher"),
-        ] {
-            assert_eq!(change(ratio), words);
-        }
-    }
 
     #[test]
     fn intervals_name_their_side_once_when_they_have_one() {
@@ -218,11 +165,5 @@ mod tests {
         assert_eq!(range(&Interval { low: 0.9, high: 0.9999 }, ""), "0.01 to 10.00 % lower");
         assert_eq!(range(&Interval { low: 1.063, high: 3.5 }, ""), "6.3 to 250.0 % higher");
         assert_eq!(range(&Interval { low: 0.5, high: 20.0 }, "from "), "from 0.500 to 20.0 times as high");
-    }
-
-    #[test]
-    fn levels_and_margins_have_no_stray_digits() {
-        assert_eq!((level(0.05), level(0.1)), (95.0, 90.0));
-        assert_eq!((percent(0.02), percent(0.005)), ("2 %".to_owned(), "0.5 %".to_owned()));
     }
 }

@@ -220,7 +220,7 @@ impl<'a> Trial<'a, '_> {
              difference of that size can hardly be told from none.",
             self.named(&told),
             libm::expm1(half_width(first)?) * 100.0,
-            super::pair_sentence::percent(self.margin(first))
+            crate::comparison::words::percent(self.margin(first))
         );
         warning("noise-against-margin", text)
     }

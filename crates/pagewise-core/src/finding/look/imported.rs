@@ -13,6 +13,12 @@ impl Look {
         printed.map_or_else(|| signal.label(), |(source, name)| format!("{source}.{name}"))
     }
 
+    /// Whether it is recorded, or another tool printed what stands for it.
+    #[must_use]
+    pub fn is_known(&self, signal: &Quantity) -> bool {
+        self.has(signal) || self.stand_in(signal).is_some()
+    }
+
     pub(super) fn imported_rate(&self, signal: &Quantity) -> Option<Track> {
         (signal.kind == Kind::Counter).then(|| self.as_printed(signal, Folded::mean)).flatten()
     }

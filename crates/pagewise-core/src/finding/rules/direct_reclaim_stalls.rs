@@ -21,6 +21,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("allocations of a page that failed and could not wait", 1.0, Number),
         Threshold::at_least("pages freed since the host started", 2_500_000.0, Number),
         Threshold::at_least("of these, freed by programs themselves", 0.50, Fraction),
+        Threshold::at_least("pages looked at for something to free since the host started", 10_000_000.0, Number),
+        Threshold::at_least("of these, looked at by programs themselves", 0.40, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -106,7 +108,24 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
 /// Of one reading of `/proc/vmstat`.
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
-    let (direct, kswapd) = (look.since_boot(&signal::STEAL_DIRECT)?, look.since_boot(&signal::STEAL_KSWAPD)?);
+    let both = |direct, kswapd| Some((look.since_boot(direct)?, look.since_boot(kswapd)?));
+    let size = |pages: f64| words::bytes(pages * look.page_size);
+    let Some((direct, kswapd)) = both(&signal::STEAL_DIRECT, &signal::STEAL_KSWAPD) else {
+        // Before 3.4 it is not counted who freed what (`pgsteal_normal`), and who looked at what is.
+        let (direct, kswapd) = both(&signal::SCAN_DIRECT, &signal::SCAN_KSWAPD)?;
+        let all = direct + kswapd;
+        let values = [
+            ("pages looked at for something to free since the host started", Some(all)),
+            ("of these, looked at by programs themselves", Some(direct / all.max(1.0))),
+        ];
+        return case.since_boot("vmstat pgscan_direct, pgscan_kswapd", values, |[all, part]| {
+            format!(
+                "programs themselves looked at {} of the {} that were looked at for something to free, and waited for it",
+                words::percent(part),
+                size(all)
+            )
+        });
+    };
     let all = direct + kswapd;
     let values = [
         ("pages freed since the host started", Some(all)),
@@ -116,7 +135,7 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
         format!(
             "programs freed {} of the {} that were reclaimed themselves, and waited for it",
             words::percent(part),
-            words::bytes(all * look.page_size)
+            size(all)
         )
     })
 }

@@ -51,8 +51,30 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// What `numactl -H` and its like print of nodes, one above the other. Low watermarks are not printed: kswapd is woken on a node before
+/// a hundredth of it is free (ours).
+fn lopsided_as_printed(look: &Look) -> Track {
+    const SHORT: f64 = 0.01;
+    let total = look.each_level(&signal::IMPORTED_NODE_TOTAL);
+    let parts: Vec<Track> = look
+        .each_level(&signal::IMPORTED_NODE_FREE)
+        .iter()
+        .filter_map(|(labels, free)| Some(free.share_of(&total.iter().find(|(other, _)| other == labels)?.1)))
+        .collect();
+    let value = |window: usize| {
+        let free =
+            parts.iter().map(|part| part.values().get(window).copied().flatten()).collect::<Option<Vec<f64>>>()?;
+        let is_short = free.iter().any(|part| *part < SHORT);
+        Some(if is_short { free.into_iter().fold(0.0, f64::max) } else { 0.0 })
+    };
+    Track::new((0..look.windows.count).map(value).collect(), None)
+}
+
 /// Of the windows: free memory of the node that has most, where another is below its low watermark.
 fn lopsided(look: &Look) -> Track {
+    if look.has(&signal::IMPORTED_NODE_FREE) && !look.has(&signal::ZONE_FREE) {
+        return lopsided_as_printed(look);
+    }
     let by_node = |signal: &signal::Quantity| {
         let mut nodes: BTreeMap<String, Track> = BTreeMap::new();
         for (labels, track) in look.each_level(signal) {
@@ -84,7 +106,8 @@ fn lopsided(look: &Look) -> Track {
 
 /// `None` where no zone is recorded.
 fn nodes(look: &Look) -> Option<usize> {
-    let zones = look.each_level(&signal::ZONE_FREE);
+    let printed = look.each_level(&signal::IMPORTED_NODE_TOTAL);
+    let zones = look.each_level(&signal::ZONE_FREE).into_iter().chain(printed).collect::<Vec<_>>();
     let mut nodes: Vec<&str> = zones.iter().filter_map(|(labels, _)| label(labels, "node")).collect();
     nodes.sort_unstable();
     nodes.dedup();

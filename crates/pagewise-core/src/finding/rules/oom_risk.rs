@@ -81,8 +81,9 @@ fn time_left(look: &Look, left: &Track) -> Option<f64> {
     (between > 0.0 && per_second > 0.0).then(|| last / per_second)
 }
 
-/// Zones whose free memory is below the lowest watermark, and whose page cache is less than that, too. The kernel writes it down when
-/// an allocation failed or somebody was killed; elsewhere a zone may be so for a moment. `None`: no log of the kernel says.
+/// Zones whose free memory is below the watermark at which kswapd is woken, and whose page cache is less than the lowest one. The kernel
+/// writes it down when an allocation failed or somebody was killed; elsewhere a zone may be so for a moment. `None`: no log of the kernel
+/// says.
 fn empty_zones(look: &Look) -> Option<f64> {
     if !look.tools.iter().any(|tool| tool == "kernel-log") {
         return None;
@@ -92,12 +93,14 @@ fn empty_zones(look: &Look) -> Option<f64> {
         let of_zone = tracks.iter().filter(|(other, _)| *other == labels);
         of_zone.map(|(_, track)| track.values().get(window).copied().flatten()).reduce(|a, b| Some(a? + b?))?
     };
-    let lowest = look.each_level(&signal::ZONE_MIN);
+    let (lowest, low) = (look.each_level(&signal::ZONE_MIN), look.each_level(&signal::ZONE_LOW));
     let is_empty = |labels: &str, min: &Track| {
         min.values().iter().enumerate().any(|(window, min)| {
-            let min = min.filter(|min| *min > 0.0);
-            let is_less = |tracks| in_window(tracks, labels, window).zip(min).is_some_and(|(pages, min)| pages < min);
-            is_less(&free) && is_less(&files)
+            let Some(min) = min.filter(|min| *min > 0.0) else { return false };
+            let is_less = |tracks, than: f64| in_window(tracks, labels, window).is_some_and(|pages| pages < than);
+            // A line that was cut may lack it.
+            let wakes = in_window(&low, labels, window).unwrap_or(min);
+            is_less(&free, wakes) && is_less(&files, min)
         })
     };
     (!lowest.is_empty()).then(|| lowest.iter().filter(|(labels, min)| is_empty(labels, min)).count() as f64)
@@ -173,7 +176,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let refuses = if mode == Some("2") { case.lasting(&[&promised]).answer } else { Answer::No };
     let zones = empty_zones(look);
     let (empty, empty_line) =
-        case.whole("zones with neither free pages nor page cache left", "zoneinfo free, min", zones);
+        case.whole("zones with neither free pages nor page cache left", "zoneinfo free, low, min", zones);
     let empty = if zones.is_some() { empty } else { Answer::No };
     // Only a log of the kernel tells of them.
     let fails = if failed.is_some() { fails } else { Answer::No };

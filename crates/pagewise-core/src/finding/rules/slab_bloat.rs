@@ -27,6 +27,12 @@ pub(super) const RULE: Rule = Rule {
         ),
         Threshold::at_least("of all caches, those that nothing reclaims", 0.60, Fraction),
         Threshold::at_least("all caches, where memory's size is not known", (32u64 << 30) as f64, Bytes),
+        Threshold::at_least(
+            "in caches, room of objects that are gone, where memory's size is not known",
+            (1u64 << 30) as f64,
+            Bytes,
+        ),
+        Threshold::at_least("of all caches, room of objects that are gone", 0.40, Fraction),
         Threshold::at_least("reclaimable slab, while such names pile up", 0.10, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
         Threshold::at_least("names of files that do not exist, more each second", 1_000.0, PerSecond),
@@ -184,13 +190,23 @@ fn is_reclaimed(cache: &str) -> bool {
     cache.contains("inode") || BEGINNINGS.iter().any(|beginning| cache.starts_with(beginning))
 }
 
+/// In all caches together, or in those that are listed, what no object takes.
+fn unused(look: &Look, all: &Track) -> Track {
+    if look.has(&signal::IMPORTED_SLAB_ACTIVE) {
+        let active = look.level(&signal::IMPORTED_SLAB_ACTIVE);
+        return all.with(&active, |all, active| Some((all - active).max(0.0)));
+    }
+    let each = look.each_level(&signal::SLAB_CACHES_UNUSED);
+    each.iter().fold(Track::constant(0.0, look.windows.count), |sum, (_, bytes)| sum.plus(bytes))
+}
+
 /// What a table of caches alone says, where nobody knows how much memory there is. `None`: none of it is large on any host.
 fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import slab_cache";
     let look = case.look;
     let windows = case.windows();
     let all: Vec<(&str, Track)> = look.each_level(&signal::SLAB_CACHES);
-    if look.memory().is_some() || all.is_empty() {
+    if look.memory().is_some() || (all.is_empty() && !look.has(&signal::IMPORTED_SLAB)) {
         return None;
     }
     let none = || Track::constant(0.0, windows.count);
@@ -202,13 +218,19 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let kept = named.clone().filter(|(name, _)| !is_reclaimed(name)).fold(none(), |sum, (_, bytes)| sum.plus(bytes));
     let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
     let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
+    let room = unused(look, &sum);
+    let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, room.share_of(&sum));
+    let name = "in caches, room of objects that are gone, where memory's size is not known";
+    let room = case.clause(name, SOURCE, room);
     let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
     let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
-    let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)));
+    let is_hollow = room.hits.and(&hollow.hits);
+    let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow));
     let hits = symptom.hits.clone();
-    symptom.evidence = [&kept, &most, &part, &sum].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    let clauses = [&kept, &most, &part, &sum, &room, &hollow];
+    symptom.evidence = clauses.map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
@@ -220,6 +242,12 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
             .filter(|_| kept.evidence(&hits, windows).holds == Some(true))
         {
             draft.summary.push_str(&format!(" {} of it is {name}, which nothing gives back.", words::bytes(*size)));
+        }
+        if is_hollow.answers.contains(&Answer::Yes) {
+            draft.summary.push_str(&format!(
+                " {} of it is room of objects that are gone: a slab is given back only when no object is left in it.",
+                bytes(&room)
+            ));
         }
         let line = |(name, bytes): &(String, f64)| said(SOURCE, &format!("cache {name}"), Some(*bytes), Bytes);
         draft.evidence.extend(caches.iter().map(line));

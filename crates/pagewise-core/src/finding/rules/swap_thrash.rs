@@ -18,6 +18,11 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
         Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
         Threshold::at_least("samples in swap", 0.05, Fraction),
+        Threshold::at_least("read from swap since the host started", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("of all that was read from disks, read from swap", 0.50, Fraction),
+        Threshold::at_least("swap in use, as part of memory", 0.25, Fraction),
+        Threshold::below("memory left for page cache", 0.03, Fraction),
+        Threshold::at_least("time CPUs wait for disks", 0.50, Fraction),
     ],
     lasts: 60.0,
     may_be_shorter: false,
@@ -80,7 +85,60 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
     found.unwrap_or(both)
 }
 
+/// Of one reading of `/proc/vmstat`. A host that is well reads programs and files, and next to nothing from swap.
+fn by_totals(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let inward = look.since_boot(&signal::SWAP_IN)? * look.page_size;
+    // Swap of compressed memory is read from no disk.
+    let part = (inward / look.since_boot(&signal::PAGE_IN)?.max(1.0)).min(1.0);
+    let values = [
+        ("read from swap since the host started", Some(inward)),
+        ("of all that was read from disks, read from swap", Some(part)),
+    ];
+    case.since_boot("vmstat pswpin, pgpgin", values, |[inward, part]| {
+        format!(
+            "{} were read back from swap, {} of all that was read from disks",
+            words::bytes(inward),
+            words::percent(part)
+        )
+    })
+}
+
+/// Of one screen of top: memory is in swap, nothing is left for the pages of files, and CPUs do little but wait for disks.
+fn by_state(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    if !look.is_import || look.ticks != 1 || look.has(&signal::SWAP_IN) {
+        return None;
+    }
+    let windows = case.windows();
+    let clause = |name, signal: &signal::Quantity, track| case.clause(name, &look.source_of(signal), track);
+    let used = look.share_of_memory(&look.level(&signal::SWAP_USED));
+    let used = clause("swap in use, as part of memory", &signal::SWAP_USED, used);
+    let cache = look.share_of_memory(&look.level(&signal::PAGE_CACHE));
+    let cache = clause("memory left for page cache", &signal::PAGE_CACHE, cache);
+    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let waits = clause("time CPUs wait for disks", &signal::CPU_IOWAIT, waits);
+    let mut symptom = case.lasting_hits(used.hits.and(&cache.hits).and(&waits.hits));
+    let hits = symptom.hits.clone();
+    symptom.evidence = [&used, &cache, &waits].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    case.where_it_holds(symptom, |draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.missing.extend([look.missing(&signal::SWAP_IN), look.missing(&signal::SWAP_OUT)]);
+        let percent = |clause: &Clause| clause.value(&hits, windows).map_or_else(String::new, words::percent);
+        draft.summary = format!(
+            "CPUs wait for disks {} of the time, {} of memory is left for page cache, and as much as {} of memory lies in swap: what \
+             programs use does not fit. One reading does not say how much comes and goes.",
+            percent(&waits),
+            percent(&cache),
+            percent(&used),
+        );
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
+    if let Some(verdict) = by_totals(case).or_else(|| by_state(case)) {
+        return verdict;
+    }
     let look = case.look;
     let windows = case.windows();
     let inward = case.rate("read from swap", &signal::SWAP_IN);

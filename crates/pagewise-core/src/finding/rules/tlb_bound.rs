@@ -47,7 +47,7 @@ const LONGEST_WALK: f64 = 1000.0;
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
-    match (look.has(&signal::PMU_LOAD_WALKS), look.has(&signal::PMU_MISSES)) {
+    match (look.is_known(&signal::PMU_LOAD_WALKS), look.is_known(&signal::PMU_MISSES)) {
         (true, _) => by_cycles(case),
         (false, true) => by_misses(case),
         (false, false) => {
@@ -65,8 +65,9 @@ fn by_cycles(case: &Case<'_>) -> Verdict {
     let windows = case.windows();
     let cycles = look.rate(&signal::PMU_CYCLES);
     let part = |signal| look.rate(signal).share_of(&cycles);
-    let loads = case.clause(LOADS, "pmu load_walk_cycles", part(&signal::PMU_LOAD_WALKS));
-    let stores = case.clause(STORES, "pmu store_walk_cycles", part(&signal::PMU_STORE_WALKS));
+    let clause = |name, signal| case.clause(name, &look.source_of(signal), part(signal));
+    let loads = clause(LOADS, &signal::PMU_LOAD_WALKS);
+    let stores = clause(STORES, &signal::PMU_STORE_WALKS);
     let symptom = case.lasting_hits(loads.hits.or(&stores.hits));
     let hits = symptom.hits.clone();
     // What the processor counted is the thing itself and no sign of it.
@@ -94,7 +95,8 @@ fn by_cycles(case: &Case<'_>) -> Verdict {
 fn by_misses(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let bound = look.rate(&signal::PMU_MISSES).map(|misses| misses * LONGEST_WALK);
-    let bound = case.clause(AT_MOST, "pmu load_misses, store_misses", bound.share_of(&look.rate(&signal::PMU_CYCLES)));
+    let source = look.source_of(&signal::PMU_MISSES);
+    let bound = case.clause(AT_MOST, &source, bound.share_of(&look.rate(&signal::PMU_CYCLES)));
     let symptom = case.lasting(&[&bound]);
     let evidence = symptom.evidence.clone();
     match symptom.answer {

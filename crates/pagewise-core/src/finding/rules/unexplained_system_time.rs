@@ -70,6 +70,13 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where a profile alone shows it.
+pub(in super::super) const MEMORY_WORK: (&str, &str) = (
+    "CPUs are busy with memory management",
+    "Most of what CPUs do is to get memory, to count it for control groups, to map it, to keep its lists and to give it back. No \
+     single trouble that has a name has most of it; who calls these functions says what it is for.",
+);
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let share = case.clause("system share of busy CPU", "stat", look.system_share());

@@ -34,7 +34,7 @@ impl Host {
     }
 
     fn watched(&self, most: usize, wanted: fn(&Series) -> bool) -> Kept {
-        Kept::start(&self.root(), Keeping { hz: 20.0, stacks: None, stalls: false, most, wanted }).unwrap()
+        Kept::start(&self.root(), Keeping { hz: 20.0, stacks: None, stalls: false, most, wanted, only: None }).unwrap()
     }
 }
 
@@ -102,10 +102,10 @@ fn what_is_older_is_forgotten_and_the_rest_stays_whole() {
 #[test]
 fn rates_beyond_reason_are_refused() {
     let host = Host::new();
-    let keeping = Keeping { hz: 1.0, stacks: None, stalls: false, most: 10, wanted: |_| true };
+    let keeping = || Keeping { hz: 1.0, stacks: None, stalls: false, most: 10, wanted: |_| true, only: None };
     let start = |keeping| Kept::start(&host.root(), keeping).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(start(Keeping { hz: 200.0, ..keeping }).contains("200 samples a second"));
-    assert!(start(Keeping { stacks: Some(9999), ..keeping }).contains("9999 times a second"));
+    assert!(start(Keeping { hz: 200.0, ..keeping() }).contains("200 samples a second"));
+    assert!(start(Keeping { stacks: Some(9999), ..keeping() }).contains("9999 times a second"));
 }
 
 #[test]

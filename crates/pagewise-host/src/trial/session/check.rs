@@ -3,6 +3,7 @@
 
 use super::{Session, SessionError};
 use crate::facts::kernel;
+use crate::free_space::free_space;
 use crate::guard::status::{self, Running};
 use crate::process::find_program;
 use crate::source::{meminfo, vmstat};
@@ -120,7 +121,7 @@ impl Session<'_> {
             let text = format!("a run needs {needed} of memory, and this host has {}", Bytes(here));
             found.push(lint("too-large-here", text));
         }
-        if let (Some(needed), Some(free)) = (bytes(&plan.cost.disk), room(&self.places.cache))
+        if let (Some(needed), Some(free)) = (bytes(&plan.cost.disk), free_space(&self.places.cache).ok().map(Bytes))
             && needed > free
         {
             let text = format!("a run needs {needed} on disk, and {} has {free} free", self.places.cache.display());
@@ -292,13 +293,6 @@ fn find_programs(plan: &Plan) -> Result<(), SessionError> {
         argv.first().map(|program| find_program(program)).transpose()?;
     }
     Ok(())
-}
-
-/// Free room where the cache is, or will be.
-fn room(cache: &Path) -> Option<Bytes> {
-    let there = cache.ancestors().find(|folder| folder.exists())?;
-    let found = rustix::fs::statvfs(there).ok()?;
-    Some(Bytes(found.f_bavail.saturating_mul(found.f_frsize)))
 }
 
 /// Where free memory goes back to the hypervisor it goes in whole huge pages, so levels differ in how much cold memory they touch.

@@ -1,6 +1,7 @@
 //! One swap area: made and switched on, switched off and removed.
 
 use super::{header, zram};
+use crate::free_space::free_space;
 use crate::root::Root;
 use crate::sys;
 use crate::tunable::TunableError;
@@ -21,15 +22,12 @@ const SPARE: u64 = 64 << 20;
 
 /// Whether the disk has room for the file.
 pub(super) fn has_room(folder: &Path, bytes: u64, value: &str) -> Result<(), TunableError> {
-    let existing = folder.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(folder);
-    let disk = rustix::fs::statvfs(existing)
-        .map_err(|error| file_error("look at the free space of", existing, io::Error::from(error)))?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let free = free_space(folder).map_err(|error| file_error("look at the free space of", folder, error))?;
     let needed = bytes.saturating_add(SPARE);
     if free >= needed {
         return Ok(());
     }
-    let (tunable, value, folder) = ("swap".to_owned(), value.to_owned(), existing.to_owned());
+    let (tunable, value, folder) = ("swap".to_owned(), value.to_owned(), folder.to_owned());
     Err(TunableError::NoSpace { tunable, value, folder, free, needed })
 }
 

@@ -6,6 +6,7 @@ use super::super::kept::{Kept, bytes_below, hash_files};
 use super::super::partial::{self, PartialDir};
 use super::scale::ROW_BYTES;
 use super::tools::{self, Launch, Tool, Tools};
+use crate::free_space::free_space;
 use crate::process::Interrupt;
 use crate::progress::Progress;
 use serde::{Deserialize, Serialize};
@@ -98,12 +99,7 @@ pub(super) fn room_beside_data(dir: &Path, needed: u64, rows: u64) -> Result<(),
 
 fn room_or(dir: &Path, needed: u64, rows: u64, remedy: &str) -> Result<(), WorkloadError> {
     fs::create_dir_all(dir).map_err(WorkloadError::file("create", dir))?;
-    let stat = rustix::fs::statvfs(dir).map_err(|errno| WorkloadError::File {
-        action: "look at the free space of",
-        path: dir.to_path_buf(),
-        source: errno.into(),
-    })?;
-    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    let free = free_space(dir).map_err(WorkloadError::file("look at the free space of", dir))?;
     if free >= needed {
         return Ok(());
     }

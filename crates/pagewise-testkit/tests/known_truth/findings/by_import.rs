@@ -631,3 +631,140 @@ fn reclaimable_slab_beside_much_memory_that_can_be_had_is_left_alone_in_a_listin
     assert!(found(&ask(&meminfo(8_000_000)), "slab-bloat").is_none());
     must_find(&meminfo(1_000_000), "slab-bloat");
 }
+
+#[test]
+fn totals_of_old_kernels_tell_who_looked_for_memory_and_what_came_back_from_swap() {
+    let vmstat = |direct: u64, kswapd: u64, swapped: u64, read_kib: u64| {
+        imported(
+            Kind::Proc,
+            &format!(
+                "$ cat /proc/vmstat\nnr_free_pages 1293\npgpgin {read_kib}\npgpgout 1578276\npswpin {swapped}\npswpout 394568\n\
+                 pgsteal_dma32 3334164\npgscan_kswapd_dma32 {kswapd}\npgscan_direct_dma32 {direct}\n"
+            ),
+        )
+    };
+    let bad = vmstat(57_803_261, 60_060_539, 1_486_615, 5_954_683);
+    let reclaim = must_find(&bad, "direct-reclaim-stalls");
+    assert!(reclaim.summary.contains("programs themselves looked at 49 %"), "{}", reclaim.summary);
+    let swap = must_find(&bad, "swap-thrash");
+    assert!(swap.summary.contains("were read back from swap, 100 %"), "{}", swap.summary);
+    assert_eq!((swap.confidence, reclaim.confidence), (Confidence::Low, Confidence::Low));
+    for (calm, why) in [
+        (vmstat(1_000_000, 60_060_539, 1_486_615, 595_468_300), "a month of reading files"),
+        (vmstat(57_803, 60_060, 1_486, 5_954), "a few pages"),
+    ] {
+        let asked = ask(&calm);
+        let is_named = |id: &&str| ["direct-reclaim-stalls", "swap-thrash"].contains(id);
+        assert!(!ids(&asked).iter().any(is_named), "{why}: {:?}", ids(&asked));
+    }
+}
+
+#[test]
+fn a_screen_of_a_host_that_waits_for_swap_alone_is_read_as_that() {
+    let top = |waits: f64, cached: u64, free: u64| {
+        let idle = 99.4 - waits;
+        imported(
+            Kind::Top,
+            &format!(
+                "top - 14:18:10 up 298 days,  1:59,  2 users,  load average: 0.21, 0.23, 0.22\n\
+                 Tasks:  77 total,   1 running,  76 sleeping,   0 stopped,   0 zombie\n\
+                 %Cpu(s):  0.3 us,  0.3 sy,  0.0 ni, {idle:.1} id, {waits:.1} wa,  0.0 hi,  0.0 si,  0.0 st\n\
+                 KiB Mem:   1017972 total,   954880 used,    63092 free,      152 buffers\n\
+                 KiB Swap:  1048572 total,   {} used,   {free} free.    {cached} cached Mem\n\n  \
+                 PID USER      PR  NI    VIRT    RES    SHR S %CPU %MEM     TIME+ COMMAND\n \
+                 3743 deploy    20   0  869224 184396    748 S  0.0 18.1 316:32.87 ruby\n",
+                1_048_572 - free
+            ),
+        )
+    };
+    let finding = must_find(&top(99.3, 13_588, 393_444), "swap-thrash");
+    assert!(finding.summary.contains("CPUs wait for disks") && finding.confidence == Confidence::Low, "{finding:?}");
+    for (screen, why) in [
+        (top(9.3, 13_588, 393_444), "nobody waits"),
+        (top(99.3, 413_588, 393_444), "much is left for files"),
+        (top(99.3, 13_588, 993_444), "little is in swap"),
+    ] {
+        assert!(found(&ask(&screen), "swap-thrash").is_none(), "{why}");
+    }
+}
+
+#[test]
+fn caches_that_are_mostly_room_of_objects_that_are_gone_are_told() {
+    let slabinfo = |active: u64| {
+        imported(
+            Kind::Slab,
+            &format!(
+                "dentry {active} 30399520 192 20 1 : tunables 120 60 8 : slabdata 1519976 1519976 19\n\
+                 buffer_head 139671 197062 104 37 1 : tunables 120 60 8 : slabdata 5326 5326 0\n"
+            ),
+        )
+    };
+    let hollow = must_find(&slabinfo(8_245_651), "slab-bloat");
+    assert!(hollow.summary.contains("is room of objects that are gone"), "{}", hollow.summary);
+    assert!(found(&ask(&slabinfo(30_245_651)), "slab-bloat").is_none());
+    let slabtop = |active: u64| {
+        imported(Kind::Slab, &format!(" Active / Total Size (% used)       : {active}.55K / 3255397.62K (51.6%)\n"))
+    };
+    must_find(&slabtop(1_681_083), "slab-bloat");
+    assert!(found(&ask(&slabtop(3_055_397)), "slab-bloat").is_none());
+}
+
+#[test]
+fn a_profile_that_is_mostly_memory_management_says_so_where_nothing_has_a_better_name() {
+    let charges = "16.77%  [kernel]  [k] page_counter_try_charge\n16.56%  [kernel]  [k] page_counter_cancel\n\
+                   15.65%  [kernel]  [k] try_charge_memcg\n";
+    let asked = of_pasted(charges);
+    let finding = found(&asked, "unexplained-system-time").expect("what CPUs do");
+    assert_eq!((finding.title.as_str(), finding.confidence), ("CPUs are busy with memory management", Confidence::Low));
+    let other = "36.77%  [kernel]  [k] ext4_htree_store_dirent\n16.56%  [kernel]  [k] tcp_ack\n15.65%  [kernel]  [k] page_counter_cancel\n";
+    assert!(found(&of_pasted(other), "unexplained-system-time").is_none());
+    let named = "46.77%  [kernel]  [k] copy_pte_range\n16.56%  [kernel]  [k] page_counter_cancel\n";
+    assert!(found(&of_pasted(named), "unexplained-system-time").is_none(), "it has a name");
+}
+
+#[test]
+fn a_zone_without_page_cache_that_wakes_kswapd_when_an_allocation_fails_is_out_of_memory() {
+    let log = |free: u64, files: u64| {
+        let text = format!(
+            "[83575.638478] active_anon:915995 inactive_anon:179 isolated_anon:0\n[83575.638478]  active_file:{files} inactive_file:7 isolated_file:0\n\
+             [83575.638483] Node 0 DMA32 free:{free}kB min:52088kB low:65108kB high:78128kB active_anon:2925224kB \
+             inactive_anon:0kB active_file:{}kB inactive_file:28kB unevictable:0kB present:3129196kB managed:3063628kB\n",
+            files * 4
+        );
+        imported(Kind::KernelLog, &text)
+    };
+    must_find(&log(55_428, 39), "oom-risk");
+    assert!(found(&ask(&log(75_428, 39)), "oom-risk").is_none(), "kswapd sleeps");
+    assert!(found(&ask(&log(55_428, 39_000)), "oom-risk").is_none(), "there is page cache");
+}
+
+#[test]
+fn what_perf_stat_counted_of_page_walks_says_whether_translations_are_what_a_host_waits_for() {
+    let stat = |walks: u64| {
+        let text = format!(
+            " Performance counter stats for 'system wide':\n\n   291,350,355,880      cycles\n    {walks}      \
+             dtlb_load_misses.walk_duration\n        43,668,809      dtlb_store_misses.walk_duration\n\n      96.873898071 seconds time elapsed\n"
+        );
+        imported(Kind::PerfStat, &text)
+    };
+    let bound = must_find(&stat(60_179_920_415), "tlb-bound");
+    assert!(bound.summary.contains("21 % of the cycles"), "{}", bound.summary);
+    assert!(found(&ask(&stat(1_179_920_415)), "tlb-bound").is_none());
+    let misses = imported(Kind::PerfStat, "  291,350,355,880      cycles\n   1,179,920,415      dTLB-load-misses:u\n");
+    let open = must_not_decide(&misses, "tlb-bound");
+    assert!(open.missing.iter().any(|missing| missing.why.contains("not how long")), "{open:?}");
+}
+
+#[test]
+fn a_node_that_is_full_beside_one_with_room_is_told_by_what_numactl_prints() {
+    let numactl = |free: u64| {
+        let text = format!(
+            "$ numactl --hardware\navailable: 2 nodes (0-1)\nnode 0 cpus: 0 2 4 6\nnode 0 size: 32733 MB\nnode 0 free: {free} MB\n\
+             node 1 cpus: 1 3 5 7\nnode 1 size: 32768 MB\nnode 1 free: 20123 MB\nnode distances:\nnode   0   1\n  0:  10  21\n  1:  21  10\n"
+        );
+        imported(Kind::Proc, &text)
+    };
+    let finding = must_find(&numactl(95), "numa-imbalance");
+    assert!(finding.summary.contains("On 2 nodes: one node is short"), "{}", finding.summary);
+    assert!(found(&ask(&numactl(9_500)), "numa-imbalance").is_none());
+}

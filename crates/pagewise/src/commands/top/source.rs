@@ -54,7 +54,7 @@ impl Source {
             hz => (Some(hz), "not looked at"),
         };
         let stalls = global.root.is_none() && !args.no_stalls;
-        let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted };
+        let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted, only: None };
         let mut seen = Seen::new("this host".to_owned(), true);
         let mut following = Following::start(&root, keeping, seen.lines.clone())?;
         if let Some(sample) = following.newest() {
