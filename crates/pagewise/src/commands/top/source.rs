@@ -11,6 +11,7 @@ use pagewise_core::recording::{Profile, Recorded, Series};
 use pagewise_core::report::recording::meter::{Meter, each_tick};
 use pagewise_host::following::judge::{Judged, Reader};
 use pagewise_host::following::{Following, Sample};
+use pagewise_host::record::RecordError;
 use pagewise_host::record::kept::Keeping;
 use pagewise_host::store::recording::Recording;
 use std::path::Path;
@@ -56,7 +57,10 @@ impl Source {
         let stalls = global.root.is_none() && !args.no_stalls;
         let keeping = Keeping { hz: args.hz, stacks, stalls, most: KEPT, wanted: Series::is_wanted, only: None };
         let mut seen = Seen::new("this host".to_owned(), true);
-        let mut following = Following::start(&root, keeping, seen.lines.clone())?;
+        let mut following = Following::start(&root, keeping, seen.lines.clone()).map_err(|error| match error {
+            RecordError::StackRate(_) => Failure::Usage(anyhow!("{error}, or 0 for none")),
+            error => error.into(),
+        })?;
         if let Some(sample) = following.newest() {
             seen.take(sample);
         }
