@@ -80,7 +80,7 @@ fn of_path(path: &str) -> Option<&'static str> {
     if !path.starts_with("/proc/sys/") && !path.starts_with("/sys/") {
         return None;
     }
-    let is_it = |descriptor: &&tunable::Descriptor| descriptor.paths.iter().any(|own| *own == path);
+    let is_it = |descriptor: &&tunable::Descriptor| descriptor.paths.contains(&path);
     tunable::all().find(is_it).map(|descriptor| descriptor.name)
 }
 
