@@ -49,6 +49,9 @@ const MOST_CHECKED: usize = 16_384;
 /// How often it is looked whether a runtime compiled more.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
+/// The same while there is none: a runtime may write it a moment after its first function ran.
+const LOOK_FOR_ONE: Duration = Duration::from_millis(500);
+
 /// The module of what a runtime compiled, and of a page the kernel lends to each process.
 const JIT: &str = "[jit]";
 const VDSO: &str = "[vdso]";
@@ -250,7 +253,10 @@ impl Symbols {
     /// kept.
     fn compiled_name(&mut self, pid: u32, address: u64) -> Option<String> {
         let compiled = self.compiled.get(&pid);
-        if compiled.is_none_or(|compiled| compiled.looked.elapsed() >= LOOK_AGAIN) {
+        let is_due = |compiled: &Compiled| {
+            compiled.looked.elapsed() >= if compiled.state.is_some() { LOOK_AGAIN } else { LOOK_FOR_ONE }
+        };
+        if compiled.is_none_or(is_due) {
             if self.compiled.len() >= MOST_COMPILED {
                 self.compiled.clear();
             }
@@ -539,7 +545,8 @@ mod tests {
         assert_eq!(named(&mut symbols, &mut stacks), UNKNOWN);
         std::fs::remove_file(&pipe).unwrap();
         std::fs::write(&pipe, "1200 100 Main::run\n").unwrap();
-        symbols.compiled.clear();
+        // A runtime wrote it late.
+        std::thread::sleep(LOOK_FOR_ONE);
         assert_eq!(named(&mut symbols, &mut stacks), "Main::run");
     }
 
