@@ -44,6 +44,11 @@ pub(super) const RULE: Rule = Rule {
 /// Fewer samples than this show nothing of how long it is so.
 const FEW_SAMPLES: u64 = 3;
 
+/// What perf stat counted over a run is a mean of that time, and no reading of an instant.
+fn is_mean(look: &Look) -> bool {
+    look.is_import && look.tools.len() == 1 && look.tools.iter().all(|tool| tool == "perf-stat")
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -100,7 +105,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(gap) = without_time(look) {
         says.push(("time unknown", words::sentence(&gap.detail)));
     }
-    if look.ticks > 0 && look.ticks < FEW_SAMPLES {
+    if look.ticks > 0 && look.ticks < FEW_SAMPLES && !is_mean(look) {
         let few = match look.ticks {
             1 => "One reading says nothing of rates, and nothing of how long it is so.".to_owned(),
             ticks => format!("{ticks} samples are very few."),
