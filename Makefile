@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 # Each is run, also after one that is over its bound.
 BENCHES = overhead analyze recording jitter stacks top diagnose page hugepages lab
 
-# For each of sixteen parsers: two hours in all.
+# For each of the parsers (cargo run --bin hostile targets), as many at a time as there are CPUs: on two, two hours in all.
 FUZZ_SECONDS ?= 450
 
 help:

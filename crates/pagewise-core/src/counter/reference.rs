@@ -13,8 +13,8 @@ pub fn page() -> String {
 
 const TOOLS: &str = "\n# What other tools call them\n\n\
     An import makes these series of the columns of other tools; [imports.md](imports.md) says more. Of sar are mpstat and iostat, \
-    too; of collectl the formats are `brief`, `verbose` and `plot`; of nmon, atop, top and dstat it is the line or group and what stands there.\n\n\
-    | series | sar | vmstat | collectl | nmon, atop, top, dstat |\n| --- | --- | --- | --- | --- |\n";
+    too; of collectl the formats are `brief`, `verbose` and `plot`; of nmon, atop, top and dstat it is the line or group and what stands there, of perf stat the event.\n\n\
+    | series | sar | vmstat | collectl | nmon, atop, top, dstat, perf stat |\n| --- | --- | --- | --- | --- |\n";
 
 fn row(column: &Column) -> String {
     let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<String>>().join(", ");
@@ -36,6 +36,7 @@ fn row(column: &Column) -> String {
         .chain(of("atop", column.atop))
         .chain(of("top", column.top))
         .chain(of("dstat", column.dstat))
+        .chain(column.perf_stat.iter().map(|event| format!("perf stat `{event}`")))
         .collect();
     let cells = [series, quoted(column.sar), quoted(&vmstat), collectl.join(", "), rest.join(", ")];
     format!("| {} |\n", cells.map(|cell| if cell.is_empty() { "–".to_owned() } else { cell }).join(" | "))

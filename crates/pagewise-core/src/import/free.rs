@@ -3,7 +3,7 @@
 //! The layout is told by its headings. Sizes without a unit are KiB unless a command above says another one, or they cannot be
 //! KiB: the kernel counts pages, which are multiples of four of them.
 
-use super::listing::Listing;
+use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::Stamp;
@@ -13,9 +13,6 @@ use crate::counter::Kind as Moves;
 use crate::recording::{GapReason, RawUnit};
 
 const REMEDY: &str = "give what `free` prints, with its line of headings; `cat /proc/meminfo` says more";
-
-/// A size that no host has, in KiB: 64 PiB. Containers with a wrong account of swap show 8 EiB.
-const MOST_KIB: f64 = (1u64 << 46) as f64;
 
 /// Headings of every version.
 const HEADINGS: [&str; 9] =
@@ -175,7 +172,8 @@ impl Free {
         let kib: Vec<f64> = sizes.iter().map(|(size, own)| size * own.unwrap_or(unit)).collect();
         let total = kib[0];
         // A size is printed to two or three digits.
-        let is_possible = total <= MOST_KIB && kib.iter().all(|size| *size >= 0.0 && *size <= total * 1.01 + 1.0);
+        let is_possible =
+            total <= MOST_KIB as f64 && kib.iter().all(|size| *size >= 0.0 && *size <= total * 1.01 + 1.0);
         if !is_possible {
             let detail = format!(
                 "line {number}: sizes that no host has were left out, as containers with a wrong account show them: '{}'",

@@ -10,6 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 /// No listing has more numbers; a month of sar at one minute has two million.
 const MOST_NUMBERS: usize = 1 << 24;
 
+/// More memory than any host has, in KiB: 64 PiB. Containers with a wrong account of swap show 8 EiB.
+pub(super) const MOST_KIB: u64 = 1 << 46;
+
 /// What the instants of a listing are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListingClock {

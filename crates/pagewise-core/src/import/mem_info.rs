@@ -1,7 +1,7 @@
 //! What the kernel writes of memory when an allocation fails, when it kills a process, or when SysRq-m asks it (`show_mem`,
 //! 2.4 to 6.x: `lib/show_mem.c`, `mm/page_alloc.c`, `mm/show_mem.c`): levels as `/proc/meminfo` has them, zones as `/proc/zoneinfo`, free blocks as `/proc/buddyinfo`.
 
-use super::listing::Listing;
+use super::listing::{Listing, MOST_KIB};
 use super::{Problem, SOURCE};
 use crate::kernel_text::visit::INDEX;
 use crate::recording::RawUnit;
@@ -240,9 +240,6 @@ impl MemInfo {
             && self.ram.is_none()
     }
 }
-
-/// More than any host has: 64 PiB.
-const MOST_KIB: u64 = 1 << 46;
 
 /// `active_anon:1859030 inactive_anon:329765 isolated_anon:0`, `Active:5 inactive:6 free:7`, `( Active: 5, inactive: 6, free: 7 )`:
 /// counts of pages by meminfo's names. `None`: it is no such line.

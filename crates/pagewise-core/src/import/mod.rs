@@ -45,6 +45,7 @@ mod words;
 pub(crate) use held_up::SEEN;
 pub use listing::{Listing, ListingClock};
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};
+pub use settings::of_sysctl;
 pub(crate) use snapshots::NO_TIME;
 pub use times::utc_instant;
 

@@ -86,7 +86,6 @@ pub(super) struct PerfStat {
     begin: i64,
     /// Where the run began whose intervals are read.
     base: i64,
-    has_rows: bool,
     not_counted: BTreeSet<String>,
 }
 
@@ -98,14 +97,8 @@ impl PerfStat {
             end: 0,
             begin: 0,
             base: 0,
-            has_rows: false,
             not_counted: BTreeSet::new(),
         }
-    }
-
-    fn put(&mut self, at: i64, seconds: f64, column: &'static Column, count: f64) -> Result<(), Problem> {
-        self.has_rows = true;
-        self.listing.put_decimal(at, column, "", count / seconds)
     }
 
     /// What was counted over a run of this length.
@@ -116,7 +109,7 @@ impl PerfStat {
         }
         self.end = self.end.saturating_add((seconds * SECOND as f64) as i64);
         for (column, count) in counted {
-            self.put(self.end, seconds, column, count)?;
+            self.listing.put_decimal(self.end, column, "", count / seconds)?;
         }
         Ok(())
     }
@@ -142,7 +135,7 @@ impl PerfStat {
             (self.begin, self.end) = (self.end, at);
         }
         let length = (at - self.begin) as f64 / SECOND as f64;
-        if length > 0.0 { self.put(at, length, column, count) } else { Ok(()) }
+        if length > 0.0 { self.listing.put_decimal(at, column, "", count / length) } else { Ok(()) }
     }
 }
 
@@ -186,7 +179,7 @@ impl Parser for PerfStat {
             let detail = format!("perf could not count {} there", names.join(", "));
             self.listing.gap(Some(super::SOURCE), GapReason::Other("not_counted".to_owned()), detail);
         }
-        if !self.has_rows {
+        if self.listing.columns.is_empty() {
             return Err(self.listing.nothing("count of cycles or page walks", REMEDY));
         }
         Ok(self.listing)

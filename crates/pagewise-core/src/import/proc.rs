@@ -4,7 +4,7 @@
 //! Which file a line is of is known from the line above that names it, or else from its form, where no other file has such
 //! lines. What a line means is known to [`kernel_text`](crate::kernel_text), which reads the live files, too.
 
-use super::listing::Listing;
+use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::{SECOND, Stamp};
@@ -117,9 +117,6 @@ fn group_file(path: &str) -> Option<(&'static KernelFile, &str)> {
     let group = GROUP_MOUNTS.iter().find_map(|mount| folder.strip_prefix(mount)).unwrap_or(folder);
     Some((file, group))
 }
-
-/// More than any host has: 64 PiB.
-const MOST_KIB: u64 = 1 << 46;
 
 const ZONEINFO: &str = "/proc/zoneinfo";
 const CGROUPS: &str = "/proc/cgroups";

@@ -23,7 +23,7 @@ impl Settings {
             self.tell(name, value(text));
         }
         if self.is_in_sysctl && text.contains(" = ") {
-            if let Some((name, value)) = of_sysctl(text) {
+            if let Some((name, value)) = of_sysctl(text).filter(|(_, value)| are_numbers(value)) {
                 self.tell(name, Some(value));
             }
             return;
@@ -64,15 +64,20 @@ fn is_sysctl(text: &str) -> bool {
     words.next().is_some() && words.all(|word| word != "-w" && word != "-p" && !word.contains('='))
 }
 
-/// `vm.swappiness = 60`, `vm.lowmem_reserve_ratio = 256 256 32`.
-fn of_sysctl(text: &str) -> Option<(&str, &str)> {
-    let (name, value) = text.split_once('=')?;
+/// `vm.swappiness = 60`, as `sysctl -a` prints it: the name and the value. `None`: it is no sysctl of memory management.
+#[must_use]
+pub fn of_sysctl(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
     let is_ours = name.starts_with("vm.") || name == "kernel.numa_balancing";
     let is_name = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte));
-    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_value = !value.is_empty() && value.len() <= 80 && value.split_whitespace().all(is_number);
-    (is_ours && is_name && is_value).then_some((name, value))
+    (is_ours && is_name).then_some((name, value))
+}
+
+/// `60`, `256 256 32`: what every such value is, and hardly any prose.
+fn are_numbers(value: &str) -> bool {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    !value.is_empty() && value.len() <= 80 && value.split_whitespace().all(is_number)
 }
 
 /// The setting that a file of this kernel or an older one holds.

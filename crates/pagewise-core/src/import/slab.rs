@@ -1,7 +1,7 @@
 //! The kernel's object caches as `slabtop` and `vmstat -m` print them and `/proc/slabinfo` has them (versions 1.1 to 2.1): all of it,
 //! and the largest ones by name.
 
-use super::listing::Listing;
+use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::Stamp;
@@ -20,9 +20,6 @@ const MOST_ROWS: usize = 10_000;
 
 /// KiB of a page: slabinfo counts pages and does not say their size.
 const PAGE: u64 = 4;
-
-/// More than any host has, in KiB.
-const MOST_KIB: u64 = 1 << 46;
 
 pub(super) fn recognises(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();

@@ -6,7 +6,7 @@ use crate::source::visit::Each;
 use crate::source::{TEXT_FILES, TextFile};
 use crate::tunable;
 use pagewise_core::counter::{self, describe};
-use pagewise_core::import::{Kind, Listing, ListingClock, Problem, utc_instant};
+use pagewise_core::import::{Kind, Listing, ListingClock, Problem, of_sysctl, utc_instant};
 use pagewise_core::recording::GapReason;
 use std::path::Path;
 
@@ -96,10 +96,8 @@ fn settings(root: &Root, listing: &mut Listing) -> usize {
     }
     let Some(text) = SYSCTLS.iter().find_map(|path| root.read(path).ok()) else { return known.len() };
     for line in text.lines() {
-        let Some((name, value)) = line.split_once('=') else { continue };
-        let (name, value) = (name.trim(), value.trim());
-        let is_ours = name.starts_with("vm.") || name == "kernel.numa_balancing";
-        if is_ours && !name.contains(char::is_whitespace) && !known.iter().any(|other| other == name) {
+        let Some((name, value)) = of_sysctl(line) else { continue };
+        if !known.iter().any(|other| other == name) {
             known.push(name.to_owned());
             listing.setting(name, Some(value.to_owned()));
         }
