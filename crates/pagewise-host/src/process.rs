@@ -5,7 +5,7 @@
 
 use crate::sys::child::{self, ChildSetup, ProcessThp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -238,32 +238,6 @@ pub struct JobEnded {
     pub stopped: Option<Stopped>,
 }
 
-/// A command that is noticed to have ended within this time of our having been away ended, as far as we know, while we were.
-const AFTER_A_GAP: Duration = Duration::from_millis(100);
-
-/// When this process was last unable to look, though it should have.
-#[derive(Clone, Copy, Debug, Default)]
-struct Away {
-    /// When it should have looked, and when it did.
-    last: Option<(Instant, Instant)>,
-}
-
-impl Away {
-    fn looked(&mut self, due: Instant, now: Instant) {
-        if now.saturating_duration_since(due) > WATCH_PERIOD / 4 {
-            self.last = Some((due, now));
-        }
-    }
-
-    /// How long before `at` the command may have ended.
-    fn late(&self, at: Instant) -> Duration {
-        match self.last {
-            Some((due, back)) if at >= due && at <= back + AFTER_A_GAP => at.min(back).duration_since(due),
-            _ => Duration::ZERO,
-        }
-    }
-}
-
 /// A command could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
@@ -412,7 +386,6 @@ fn wait_for_all(
     let mut seen: Vec<Option<Exit>> = running.iter().map(|_| None).collect();
     let mut stopped: Option<(Stopped, Instant)> = None;
     let mut next_tick = Instant::now();
-    let mut away = Away::default();
     let mut killed = false;
     while seen.iter().any(Option::is_none) {
         let now = Instant::now();
@@ -435,13 +408,10 @@ fn wait_for_all(
                 signal_unfinished(running, &seen, Signal::KILL);
             }
         }
-        let due = next_tick.max(Instant::now());
-        let received = exits.recv_timeout(due.saturating_duration_since(Instant::now()));
-        away.looked(due, Instant::now());
-        match received {
+        match exits.recv_timeout(next_tick.saturating_duration_since(Instant::now())) {
             Ok(exit) => {
-                let (index, late) = (exit.index, away.late(exit.at));
-                seen[index] = Some(Exit { late, ..exit });
+                let index = exit.index;
+                seen[index] = Some(exit);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -513,7 +483,7 @@ impl Running {
             .name("wait".to_owned())
             .stack_size(64 << 10)
             .spawn(move || {
-                let _ = exits.send(wait_for_exit(index, pid));
+                let _ = exits.send(wait_for_exit(index, pid, started_at));
             })
             .map_err(start_error)?;
         Ok(Running { pid, started_at, waiter: Some(waiter), stdout, stderr })
@@ -559,16 +529,54 @@ impl Running {
 
 /// Blocks until the child has ended, kills what it left in its process group, and only then reaps it: as long as the
 /// leader is a zombie its number cannot be given to a stranger.
-fn wait_for_exit(index: usize, pid: u32) -> Exit {
-    if let Some(pid) = as_pid(pid) {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
-    }
-    let at = Instant::now();
-    if let Some(group) = as_pid(pid) {
+fn wait_for_exit(index: usize, pid: u32, started_at: Instant) -> Exit {
+    let child = as_pid(pid);
+    let (at, late) = match child.map(|child| (child, pidfd_open(child, PidfdFlags::empty()))) {
+        Some((_, Ok(pidfd))) => notice_end(started_at, |within| ends_within(&pidfd, within)),
+        Some((child, Err(_))) => notice_end(started_at, |within| is_dead_within(child, within)),
+        None => (Instant::now(), Duration::ZERO),
+    };
+    if let Some(group) = child {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
-    Exit { index, at, late: Duration::ZERO, reaped: child::reap(pid) }
+    Exit { index, at, late, reaped: child::reap(pid) }
+}
+
+/// When a command that was running at `seen_running` was noticed to have ended, and how long before it may have: this
+/// thread does nothing but ask `ended_within` ten times a second, so an answer that comes later than it was asked for
+/// comes to a process that was stopped or got no CPU.
+fn notice_end(mut seen_running: Instant, mut ended_within: impl FnMut(Duration) -> bool) -> (Instant, Duration) {
+    loop {
+        let ended = ended_within(WATCH_PERIOD);
+        let now = Instant::now();
+        if ended {
+            let late = now.saturating_duration_since(seen_running + WATCH_PERIOD);
+            return (now, if late > WATCH_PERIOD / 4 { late } else { Duration::ZERO });
+        }
+        seen_running = now;
+    }
+}
+
+/// Whether the process ends within that time, less than a second: then its pidfd is readable.
+pub(crate) fn ends_within(pidfd: &OwnedFd, within: Duration) -> bool {
+    let within = Timespec { tv_sec: 0, tv_nsec: within.subsec_nanos().into() };
+    poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&within)).is_ok_and(|ready| ready > 0)
+}
+
+/// As [`ends_within`] before Linux 5.3, where nothing waits for a process and for a time at once: looks every five
+/// milliseconds.
+fn is_dead_within(child: Pid, within: Duration) -> bool {
+    let until = Instant::now() + within;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    loop {
+        match rustix::process::waitid(WaitId::Pid(child), options) {
+            Ok(None) | Err(rustix::io::Errno::INTR) if Instant::now() < until => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Ok(None) | Err(rustix::io::Errno::INTR) => return false,
+            Ok(Some(_)) | Err(_) => return true,
+        }
+    }
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {
@@ -673,16 +681,43 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_falls_into_our_own_absence_is_uncertain_by_it() {
-        let start = Instant::now();
-        let at = |ms: u64| start + Duration::from_millis(ms);
-        let mut away = Away::default();
-        away.looked(at(100), at(103));
-        assert_eq!(away.late(at(103)), Duration::ZERO, "nobody looks to the millisecond");
-        away.looked(at(200), at(5_200));
-        assert_eq!(away.late(at(5_201)), Duration::from_millis(5_000), "it may have ended right after 200 ms");
-        assert_eq!(away.late(at(150)), Duration::ZERO, "before we were away");
-        assert_eq!(away.late(at(9_000)), Duration::ZERO, "we were back, and saw it run");
+    fn an_end_that_is_noticed_late_is_uncertain_by_as_much() {
+        let asked_for = |answers: &[(u64, bool)]| {
+            let mut answers = answers.iter();
+            notice_end(Instant::now(), |within| {
+                let (extra, ended) = answers.next().expect("it goes on after the end");
+                thread::sleep(if *ended {
+                    Duration::from_millis(*extra)
+                } else {
+                    within.min(Duration::from_millis(5))
+                });
+                *ended
+            })
+            .1
+        };
+        assert_eq!(asked_for(&[(0, false), (0, true)]), Duration::ZERO);
+        let late = asked_for(&[(0, false), (0, false), (600, true)]).as_secs_f64();
+        assert!((0.5..5.0).contains(&late), "stopped for 600 ms, of which 95 were asked for: {late}");
+        let started = Instant::now().checked_sub(Duration::from_secs(3)).unwrap();
+        let late = notice_end(started, |_| true).1.as_secs_f64();
+        assert!((2.9..5.0).contains(&late), "stopped before this thread first looked: {late}");
+    }
+
+    #[test]
+    fn with_and_without_a_pidfd_an_end_is_seen_when_it_comes() {
+        for has_pidfd in [true, false] {
+            let mut child = std::process::Command::new("sleep").arg("0.3").spawn().unwrap();
+            let pid = as_pid(child.id()).unwrap();
+            let pidfd = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+            let (started, mut answers) = (Instant::now(), 0);
+            let (at, _) = notice_end(started, |within| {
+                answers += 1;
+                if has_pidfd { ends_within(&pidfd, within) } else { is_dead_within(pid, within) }
+            });
+            assert!((at - started).as_secs_f64() > 0.25, "{has_pidfd}: seen to end before it did");
+            assert!(answers > 1, "{has_pidfd}: nobody would know how late it was seen");
+            assert!(child.wait().unwrap().success(), "{has_pidfd}: looking at it took its status");
+        }
     }
 
     #[test]

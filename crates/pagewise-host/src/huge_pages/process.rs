@@ -1,6 +1,7 @@
 //! A process whose memory is looked at, and held on to: a pid that is used again, and a program that it begins instead, are noticed.
 
 use super::HugePagesError;
+use crate::process::ends_within;
 use crate::sys::process_memory::{self, HUGE, PRESENT, Region, SWAPPED, ZERO};
 use pagewise_core::huge_pages::block::Block;
 use pagewise_core::huge_pages::mapping::{Mapping, of_smaps};
@@ -79,7 +80,7 @@ impl Process {
         })?;
         let page_size = rustix::param::page_size() as u64;
         let process = Process { pid, command, pidfd, pagemap, page_size, huge_size };
-        if process.is_over(Duration::ZERO) {
+        if ends_within(&process.pidfd, Duration::ZERO) {
             return Err(gone());
         }
         Ok(process)
@@ -263,15 +264,8 @@ impl Process {
 
     fn changed(&self) -> HugePagesError {
         // A process that ends gives its memory back first.
-        let is_over = self.is_over(Duration::from_millis(300));
+        let is_over = ends_within(&self.pidfd, Duration::from_millis(300));
         HugePagesError::Changed(self.pid, if is_over { "ended" } else { "began another program" })
-    }
-
-    /// It has ended, or does so within that time: then its pidfd is readable.
-    fn is_over(&self, within: Duration) -> bool {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let within = Timespec { tv_sec: 0, tv_nsec: within.subsec_nanos().into() };
-        poll(&mut [PollFd::new(&self.pidfd, PollFlags::IN)], Some(&within)).is_ok_and(|ready| ready > 0)
     }
 }
 
