@@ -21,4 +21,8 @@ catalogue! {
     /// Pages that went back to the kernel's free lists, whoever had them.
     FREED = Quantity::total("vmstat", &[Is("pgfree")], Pages)
         .printed(&[Printed::sum(&[(IMPORT, "pgfree_per_second")])]);
+    /// CPU time of the command that another tool watched, in parts of one CPU.
+    COMMAND_CPU = Quantity::level(IMPORT, &[Is("command_cpu_percent")], PercentHundredths);
+    /// Page faults of that command, from its beginning to its end.
+    COMMAND_FAULTS = Quantity::level(IMPORT, &[Is("command_faults")], Count);
 }

@@ -200,7 +200,8 @@ pub const COLUMNS: &[Column] = &[
         .dstat(&[("virtual-memory", "minpf")])
         .sar(&["fault/s"])
         .collectl(&[(VerboseMemory, "Fault", 1), (Plot, "[MEM]PageFlt", 1)])
-        .nmon(&[("VM", "pgfault")]),
+        .nmon(&[("VM", "pgfault")])
+        .perf_stat(&["page-faults", "faults"]),
     events("pgmajfault_per_second")
         .dstat(&[("virtual-memory", "majpf")])
         .sar(&["majflt/s"])
@@ -430,6 +431,8 @@ pub const COLUMNS: &[Column] = &[
         .atop(&[("PRC", "#tslpu")])
         .top(&[("PID", "S D")]),
     things("tasks").sar(&["plist-sz"]).atop(&[("PRC", "#proc")]).top(&[("Tasks", "total")]),
+    share("command_cpu_percent").perf_stat(&["task-clock"]),
+    things("command_faults"),
     // What looking up translations takes. `walk_pending` counts a cycle for each walk that is under way, one or two at once.
     events("cpu_cycles_per_second").perf_stat(&["cycles", "cpu-cycles"]),
     events("load_walk_cycles_per_second").perf_stat(&[
@@ -549,8 +552,8 @@ mod tests {
                 .chain(of("dstat", column.dstat));
             let perf_stat = column.perf_stat.iter().map(|event| format!("perf stat {event}"));
             let headers: Vec<String> = sar.chain(vmstat).chain(collectl).chain(rest).chain(perf_stat).collect();
-            // Of the busiest disk tools print what they print of each.
-            let is_found = column.name.starts_with("disk_busiest");
+            // Of the busiest disk tools print what they print of each, and of a command how many and not how often.
+            let is_found = column.name.starts_with("disk_busiest") || column.name == "command_faults";
             assert!(headers.is_empty() == is_found, "{}", column.name);
             assert!(headers.iter().all(|header| !seen.contains(header)), "{headers:?}");
             seen.extend(headers);

@@ -2,17 +2,18 @@
 //!
 //! The first row holds averages since boot: its rates are left out. Sizes have a suffix of 1024 (`B`, `k`, `M`, `G`), counts one of
 //! 1000. What `used` is changed with its versions (0.7.4 leaves reclaimable slab out, and counts shared memory), so no total is made of
-//! it. Of single CPUs, disks and interfaces only the group of all is taken.
+//! it. Of single disks and interfaces only the group of all is taken; single CPUs are averaged where all of them are there and no
+//! group of all is.
 
 use super::listing::{Listing, ListingClock, count};
 use super::merge::Assumed;
-use super::shares;
+use super::shares::{self, Values};
 use super::times::{Running, SECOND, clock, day};
 use super::words::{decimal, quoted};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Column, Counts};
 use crate::recording::GapReason;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const REMEDY: &str = "give the output of `dstat -tcmsgdpy 5`, with the two lines of headings above it";
 
@@ -29,6 +30,11 @@ impl Group {
         matches!(self.headings.as_slice(), [word] if matches!(word.as_str(), "time" | "date/time" | "epoch"))
             || matches!(self.headings.as_slice(), [date, time] if date == "date" && time == "time")
     }
+
+    /// The single CPU it is about: `cpu3-usage`.
+    fn cpu(&self) -> Option<u32> {
+        self.title.strip_prefix("cpu")?.strip_suffix("-usage")?.parse().ok()
+    }
 }
 
 #[derive(Debug)]
@@ -43,6 +49,8 @@ pub(super) struct Dstat {
     is_first: bool,
     rows: i64,
     has_times: bool,
+    /// Of single CPUs not all were there.
+    is_without_a_cpu: bool,
     groups_left: BTreeSet<String>,
     columns_left: BTreeSet<String>,
 }
@@ -67,22 +75,44 @@ fn is_known(title: &str) -> bool {
     )
 }
 
-/// `----total-cpu-usage---- -dsk/total- ---paging--`. A title as long as its columns, such as the name of a disk, has no dashes.
+/// `----total-cpu-usage---- -dsk/total- ---paging--`. A title as long as its columns, such as the name of a disk, has no dashes. Those of
+/// single CPUs and disks have no blank between them: `---cpu0-usage------cpu1-usage---`.
 fn titles(line: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_dashed = |word: &&str| word.starts_with('-') && word.ends_with('-') && word.trim_matches('-').len() > 1;
+    // At the right edge of a screen the last title may be cut down to its dashes.
+    let is_cut = words.len() > 1 && words.last().is_some_and(|word| word.bytes().all(|byte| byte == b'-'));
+    let words = &words[..words.len() - usize::from(is_cut)];
     let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_".contains(&byte));
-    let titles: Vec<String> = words.iter().map(|word| word.trim_matches('-').to_owned()).collect();
+    let of_word = |word: &&str| -> Vec<String> {
+        word.split("--")
+            .map(|title| title.trim_matches('-'))
+            .filter(|title| !title.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let titles: Vec<String> = words.iter().flat_map(of_word).collect();
     let are_dashed = !words.is_empty() && words.iter().all(is_dashed);
-    let are_known = words.iter().zip(&titles).any(|(word, title)| is_dashed(word) && is_known(title));
+    let are_known = words.iter().any(|word| is_dashed(word) && of_word(word).iter().any(|title| is_known(title)));
     let are_titles = are_dashed || (are_known && words.iter().all(|word| is_dashed(word) || is_plain(word)));
     are_titles.then_some(titles)
+}
+
+/// The groups of a line of headings or of a row: `|` stands between two, and `:` between those of single CPUs and disks. A clock has colons of
+/// its own.
+fn groups(line: &str) -> impl Iterator<Item = Vec<&str>> {
+    let is_clock = |part: &str| part.split_whitespace().any(|word| clock(&[word]).is_some());
+    let parts = line
+        .split('|')
+        .flat_map(move |part| if is_clock(part) { vec![part] } else { part.split(':').collect::<Vec<&str>>() });
+    parts.map(|part| part.split_whitespace().collect()).filter(|part: &Vec<&str>| !part.is_empty())
 }
 
 /// What a heading in a group counts.
 fn known(group: &Group, heading: &str) -> Option<&'static Column> {
     // `-cpu` of one CPU is no whole, and the title of the whole has been written in three ways.
     let title = match group.title.as_str() {
+        _ if group.cpu().is_some() => "cpu",
         "total-cpu-usage" | "total-usage" | "cpu-usage" => "cpu",
         "memory-usage" | "memory" => "memory",
         title => title,
@@ -117,6 +147,7 @@ impl Dstat {
             is_first: true,
             rows: 0,
             has_times: false,
+            is_without_a_cpu: false,
             groups_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
         }
@@ -137,14 +168,13 @@ impl Dstat {
 
     /// The line below the titles.
     fn headings(&mut self, titles: Vec<String>, line: &str) -> bool {
-        let parts: Vec<Vec<String>> =
-            line.split('|').map(|part| part.split_whitespace().map(str::to_owned).collect()).collect();
-        let parts: Vec<Vec<String>> = parts.into_iter().filter(|part: &Vec<String>| !part.is_empty()).collect();
+        let parts: Vec<Vec<&str>> = groups(line).collect();
         if parts.len() != titles.len() {
             return false;
         }
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
         let groups: Vec<Group> =
-            titles.into_iter().zip(parts).map(|(title, headings)| Group { title, headings }).collect();
+            titles.into_iter().zip(parts).map(|(title, words)| Group { title, headings: owned(words) }).collect();
         // The same again stands above each screen; others are of another call.
         self.is_first |= groups != self.groups;
         for group in groups.iter().filter(|group| !group.is_clock()) {
@@ -191,8 +221,7 @@ impl Dstat {
 
     /// A row, when it has as many words in each group as there are headings.
     fn row(&mut self, line: &str, number_of_line: usize) -> Result<bool, Problem> {
-        let parts: Vec<Vec<&str>> = line.split('|').map(|part| part.split_whitespace().collect()).collect();
-        let parts: Vec<Vec<&str>> = parts.into_iter().filter(|part: &Vec<&str>| !part.is_empty()).collect();
+        let parts: Vec<Vec<&str>> = groups(line).collect();
         if self.groups.is_empty() || parts.len() != self.groups.len() {
             return Ok(false);
         }
@@ -200,7 +229,8 @@ impl Dstat {
         if !self.groups.iter().zip(&parts).all(fits) {
             return Ok(false);
         }
-        let mut values: Vec<(&'static Column, f64)> = Vec::new();
+        let mut values: Values = Vec::new();
+        let mut single: BTreeMap<u32, Values> = BTreeMap::new();
         let mut clocks: Vec<&str> = Vec::new();
         for (group, part) in self.groups.iter().zip(&parts) {
             if group.is_clock() {
@@ -210,8 +240,16 @@ impl Dstat {
             for (heading, word) in group.headings.iter().zip(part) {
                 if let Some(column) = known(group, heading) {
                     let Some(value) = number(word, column) else { return Ok(false) };
-                    values.push((column, value));
+                    let row = group.cpu().map_or(&mut values, |cpu| single.entry(cpu).or_default());
+                    row.push((column, value));
                 }
+            }
+        }
+        let has_whole = values.iter().any(|(column, _)| column.counts == Counts::Share);
+        if !single.is_empty() && !has_whole {
+            match shares::of_all_cpus(single) {
+                Some(whole) => values.extend(whole),
+                None => self.is_without_a_cpu = true,
             }
         }
         let is_first = std::mem::replace(&mut self.is_first, false);
@@ -260,6 +298,12 @@ impl Parser for Dstat {
         }
         if let Some(text) = super::words::left_out(Kind::Dstat, &self.groups_left, &self.columns_left) {
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), text);
+        }
+        if self.is_without_a_cpu {
+            self.listing.note(
+                "dstat: single CPUs without the group of all, and not all of them: they do not speak for the host"
+                    .to_owned(),
+            );
         }
         self.listing.resolution("dstat prints whole percents and three or four characters of sizes");
         Ok(self.listing.close())
@@ -314,6 +358,23 @@ mod tests {
         assert_eq!(values(&read, "meminfo", "SwapFree").len(), 2);
         let timed = super::super::tests::timed(&read, "meminfo", "MemFree", "");
         assert_eq!(timed[1].0 - timed[0].0, 5_000_000_000);
+    }
+
+    #[test]
+    fn single_cpus_stand_for_the_host_where_all_of_them_are_there() {
+        let of = |titles: &str, row: &str| {
+            let text = format!(
+                "------memory-usage----- {titles} ----system---- --\n used  buff  cach  free|usr sys idl wai:usr sys idl wai|     time     \n\
+                 1811M  283M  880M  979M|{row}|24-11 18:08:29\n1811M  283M  880M  979M|{row}|24-11 18:08:30\n"
+            );
+            read(&text)
+        };
+        let both = of("---cpu0-usage-----cpu1-usage---", " 10  20  70   0: 20  40  40   0");
+        assert_eq!(values(&both, "import", "cpu_system_percent"), [0.3]);
+        assert_eq!(values(&both, "meminfo", "MemFree").len(), 2);
+        let others = of("---cpu2-usage-----cpu3-usage---", " 10  20  70   0: 20  40  40   0");
+        assert!(values(&others, "import", "cpu_system_percent").is_empty());
+        assert!(others.marks().unwrap().iter().any(|mark| mark.text.contains("not all of them")));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A row of `perf top` or `perf report`: which of its words are the share, the samples, the command, the module and the
+//! A row of `perf top`, `perf report` or OProfile's `opreport -l`: which of its words are the share, the samples, the command, the module and the
 //! function. A header says it, where one was pasted along; else the form of the words does.
 //!
 //! Columns are two blanks apart (perf's `hist_entry__snprintf`), unless one is as wide as it can be.
@@ -34,12 +34,17 @@ pub(super) struct Header {
     pub(super) is_hierarchy: bool,
     /// `kernel function` of perf 2.6.31 and .32: no other functions are listed.
     is_kernel_only: bool,
+    /// Shares have no sign of a percentage, and nothing but the name of its file says that a function is the kernel's.
+    is_oprofile: bool,
 }
 
 impl Header {
     /// `None` when it is none.
     pub(super) fn of(text: &str) -> Option<Header> {
         let text = text.trim_start_matches('#').trim();
+        if let Some(header) = Header::of_oprofile(text) {
+            return Some(header);
+        }
         let first = text.split_whitespace().next()?.to_ascii_lowercase();
         let is_first = matches!(first.as_str(), "overhead" | "children" | "self" | "samples" | "baseline" | "event");
         let is_other = |word: &str| {
@@ -63,6 +68,29 @@ impl Header {
             header.is_hierarchy |= lower.contains(" / ");
             header.is_kernel_only |= lower == "kernel function";
             header.columns.push(column(&lower, &header.columns));
+            header.names.push(name.to_owned());
+        }
+        Some(header)
+    }
+
+    /// `samples  %        app name                 symbol name`, with `vma` in front of it and `image name` in it as asked for.
+    pub(super) fn of_oprofile(text: &str) -> Option<Header> {
+        let names: Vec<&str> = cells(text).collect();
+        let behind = names.iter().position(|name| *name == "samples")? + 1;
+        if names.get(behind) != Some(&"%") || names.last() != Some(&"symbol name") {
+            return None;
+        }
+        let mut header = Header { is_oprofile: true, ..Header::default() };
+        for name in names {
+            let is_new = |column: Column| if header.has(column) { Column::Other } else { column };
+            header.columns.push(match name {
+                "samples" => is_new(Column::Samples),
+                "%" => is_new(Column::Share),
+                "image name" => Column::Module,
+                "app name" => is_new(Column::Module),
+                "symbol name" => Column::Symbol,
+                _ => Column::Other,
+            });
             header.names.push(name.to_owned());
         }
         Some(header)
@@ -206,6 +234,9 @@ pub(super) fn module_of(word: &str, is_kernel: bool) -> String {
 /// A row of a table with that header. `None` when it is none.
 pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
     let text = without_sign(line.trim());
+    if let Some(header) = header.filter(|header| header.is_oprofile) {
+        return of_cells(text, header);
+    }
     let first = text.split_whitespace().next()?;
     if share(first).is_some() {
         let by_header = header.and_then(|header| of_cells(text, header));
@@ -238,6 +269,7 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
     let (mut module, mut mark, mut own) = ("", "", None);
     for (cell, column) in cells.into_iter().zip(&header.columns) {
         match column {
+            Column::Share if header.is_oprofile => own = Some(scaled(cell, 100.0).filter(|share| *share <= 10_100)?),
             Column::Share => own = Some(share(cell)?),
             Column::Children => row.children = Some(share(cell)?),
             Column::Samples => row.samples = Some(scaled(cell, 1.0)?),
@@ -251,6 +283,9 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
             Column::Caller => row.caller = Some(symbol(at_privilege(cell).map_or(cell, |(_, _, name)| name))),
             Column::Other => {}
         }
+    }
+    if header.is_oprofile && (module.contains("vmlinu") || kernel_names::is_kernel(&row.name)) {
+        (module, mark) = (KERNEL, "[k]");
     }
     if is_by_command {
         ALL_OF_A_COMMAND.clone_into(&mut row.name);

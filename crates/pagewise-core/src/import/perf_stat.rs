@@ -1,5 +1,5 @@
-//! `perf stat`: what the processor counted over a run, or interval by interval (`-I`). Cycles and page walks are taken, from which it
-//! follows what looking up translations costs (`print_counter_line` and `print_footer`, tools/perf/util/stat-display.c, 6.12).
+//! `perf stat`: what was counted over a run, or interval by interval (`-I`). Cycles and page walks are taken, from which it follows what
+//! looking up translations costs, and page faults beside the CPU time of what was watched (`print_counter_line` and `print_footer`, tools/perf/util/stat-display.c, 6.12).
 
 use super::listing::{Listing, ListingClock};
 use super::times::SECOND;
@@ -41,12 +41,37 @@ fn row(line: &str) -> Option<Row<'_>> {
         Some((first, rest)) if time(first).is_some() => (time(first), rest),
         _ => (None, words.as_slice()),
     };
-    let (count, event) = match words {
-        ["<not", "supported>" | "counted>", event, ..] => (None, *event),
-        [number, event, ..] => (Some(count(number)?), *event),
-        _ => return None,
+    if let ["<not", "supported>" | "counted>", event, ..] = words {
+        return Some(Row { at, count: None, event, column: tools::of_perf_stat(&plain(event))? });
+    }
+    // Some languages put a blank between groups of three digits.
+    let is_group = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit() || b",.'".contains(&byte));
+    let groups = words.iter().take_while(is_group).count().max(1);
+    let (number, rest) = words.split_at_checked(groups)?;
+    // `33.03 msec task-clock`, `33.03 task-clock (msec)` and, before Linux 3.x, `33.03 task-clock-msecs`.
+    let (event, count) = match *rest {
+        ["msec", event, ..] => (event, milliseconds(number)? / MILLISECONDS_OF_A_PERCENT),
+        [event, ..] if plain(event).starts_with("task-clock") => {
+            (event, milliseconds(number)? / MILLISECONDS_OF_A_PERCENT)
+        }
+        [event, ..] => (event, count(&number.join("\u{202f}"))?),
+        [] => return None,
     };
-    Some(Row { at, count, event, column: tools::of_perf_stat(&plain(event))? })
+    let name = plain(event);
+    Some(Row { at, count: Some(count), event, column: tools::of_perf_stat(name.trim_end_matches("-msecs"))? })
+}
+
+/// One percent of a CPU is so much CPU time in a second.
+const MILLISECONDS_OF_A_PERCENT: f64 = 10.0;
+
+/// `33.03`, `79,999.12`, `1 234,5`: with a point or a comma before the decimals, and something between groups of three.
+fn milliseconds(number: &[&str]) -> Option<f64> {
+    let text = number.concat();
+    let (whole, decimals) = text.rsplit_once(['.', ',']).unwrap_or((&text, ""));
+    let decimals = if decimals.is_empty() { "0" } else { decimals };
+    let is_number = decimals.bytes().all(|byte| byte.is_ascii_digit());
+    let fraction: f64 = format!("0.{decimals}").parse().ok().filter(|_| is_number)?;
+    Some(count(whole)? + fraction)
 }
 
 /// `cpu_core/cycles/u` and `cycles:u` are cycles.
@@ -110,6 +135,9 @@ impl PerfStat {
         self.end = self.end.saturating_add((seconds * SECOND as f64) as i64);
         for (column, count) in counted {
             self.listing.put_decimal(self.end, column, "", count / seconds)?;
+            if let Some(all) = tools::find("command_faults").filter(|_| column.name == "pgfault_per_second") {
+                self.listing.put_decimal(self.end, all, "", count)?;
+            }
         }
         Ok(())
     }
@@ -180,7 +208,7 @@ impl Parser for PerfStat {
             self.listing.gap(Some(super::SOURCE), GapReason::Other("not_counted".to_owned()), detail);
         }
         if self.listing.columns.is_empty() {
-            return Err(self.listing.nothing("count of cycles or page walks", REMEDY));
+            return Err(self.listing.nothing("count of cycles, page walks or page faults", REMEDY));
         }
         Ok(self.listing)
     }
@@ -226,6 +254,19 @@ mod tests {
             ("12,34", None),
         ] {
             assert_eq!(count(word), number, "{word}");
+        }
+        let of = |line: &str| row(line).map(|row| (row.column.name, row.count.unwrap()));
+        assert_eq!(
+            of(" 289 880 133      dTLB-load-misses   #   67,68% of all dTLB cache hits   (36,44%)").unwrap().1,
+            289_880_133.0
+        );
+        for line in [
+            "     79,999.12 msec task-clock:u   #    8.000 CPUs utilized",
+            "     79 999,12      task-clock (msec)         #    8,000 CPUs utilized",
+            "  79999.120000  task-clock-msecs         #      8.000 CPUs",
+        ] {
+            let (name, percent) = of(line).unwrap();
+            assert!(name == "command_cpu_percent" && (percent - 7_999.912).abs() < 1e-6, "{line}: {percent}");
         }
         assert!(row("     79,999.12 msec cpu-clock   #    8.000 CPUs utilized").is_none());
         assert!(row("   123,456      cycles2").is_none());

@@ -1,4 +1,4 @@
-//! `perf top` and `perf report` as text: a table of functions, with or without the call graphs below them, and without a
+//! `perf top`, `perf report` and `opreport -l` as text: a table of functions, with or without the call graphs below them, and without a
 //! clock.
 //!
 //! perf top lists its largest functions only. So that shares stay what they are in the listing, what is not listed is a
@@ -352,7 +352,11 @@ fn is_chatter(text: &str) -> bool {
 pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim();
     let is_head = text.starts_with("Samples: ") && text.contains(" of event '");
-    is_head || text.starts_with("PerfTop:") || opens(text).is_some() || row(line, None).is_some_and(|row| row.is_sure)
+    is_head
+        || text.starts_with("PerfTop:")
+        || opens(text).is_some()
+        || row(line, None).is_some_and(|row| row.is_sure)
+        || Header::of_oprofile(text).is_some()
 }
 
 impl Parser for PerfTop {

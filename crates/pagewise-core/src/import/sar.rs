@@ -9,7 +9,7 @@
 use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
-use super::shares;
+use super::shares::{self, Values};
 use super::threads::{Threads, kernel_thread};
 use super::times::{DAY, Half, SECOND, dated_clock, day};
 use super::words::{decimal, quoted, suffixed};
@@ -47,9 +47,6 @@ struct Section {
     /// Rows without a time.
     rows: i64,
 }
-
-/// A number of a row, as the table counts it: KiB, pages, events, percent, milliseconds.
-type Values = Vec<(&'static Column, f64)>;
 
 /// Rows of single CPUs at an instant.
 #[derive(Debug)]
@@ -537,26 +534,16 @@ impl Sar {
         let Some(single) = self.single.take().filter(|single| !single.has_whole && !single.rows.is_empty()) else {
             return Ok(());
         };
-        let count = single.rows.len() as u32;
-        let is_complete = single.rows.keys().copied().eq(0..count) && self.cpus.map_or(count > 1, |cpus| cpus == count);
-        if !is_complete {
-            self.lone.extend(single.rows.keys().copied().take(64));
+        let cpus: Vec<u32> = single.rows.keys().copied().take(64).collect();
+        // One CPU is all of a host that has one.
+        let is_all = self.cpus.is_none_or(|count| count as usize == single.rows.len());
+        let only = if self.cpus == Some(1) && is_all { single.rows.get(&0).cloned() } else { None };
+        let Some(whole) = only.or_else(|| shares::of_all_cpus(single.rows).filter(|_| is_all)) else {
+            self.lone.extend(cpus);
             return Ok(());
-        }
-        let mut sums: Values = Vec::new();
-        for (column, value) in single.rows.into_values().flatten() {
-            match sums.iter_mut().find(|(known, _)| known.name == column.name) {
-                Some((_, sum)) => *sum += value,
-                None => sums.push((column, value)),
-            }
-        }
-        // Shares are of each CPU; events of each add up.
-        let mean = |(column, sum): &(&'static Column, f64)| {
-            (*column, if column.counts == Counts::Share { sum / f64::from(count) } else { *sum })
         };
-        let means: Values = sums.iter().map(mean).collect();
         self.rows += 1;
-        shares::put(&mut self.listing, single.at, &means)
+        shares::put(&mut self.listing, single.at, &whole)
     }
 
     fn disk(&self, words: &[&str], name: &str, values: &Values) -> Disk {

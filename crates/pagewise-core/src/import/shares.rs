@@ -1,8 +1,12 @@
-//! Shares of CPU time: those that a tool does not print are added up of those it does.
+//! Shares of CPU time: those that a tool does not print are added up of those it does, and those of all CPUs of single ones.
 
 use super::Problem;
 use super::listing::Listing;
-use crate::counter::tools::{self, Column};
+use crate::counter::tools::{self, Column, Counts};
+use std::collections::BTreeMap;
+
+/// Numbers of a row, as the table counts them: KiB, pages, events, percent, milliseconds.
+pub(super) type Values = Vec<(&'static Column, f64)>;
 
 /// A share is never put under this name: it is system time with or without interrupts, as the other columns say.
 const KERNEL: &str = "cpu_kernel_percent";
@@ -34,4 +38,22 @@ fn put_named(listing: &mut Listing, at: i64, name: &str, value: f64) -> Result<(
         Some(column) => listing.put_decimal(at, column, "", value),
         None => Ok(()),
     }
+}
+
+/// The rows of single CPUs, by their numbers, as the row of all: shares are the mean, events the sum. `None` where a CPU is missing or there
+/// is but one row, which does not speak for the host.
+pub(super) fn of_all_cpus(rows: BTreeMap<u32, Values>) -> Option<Values> {
+    let count = rows.len() as u32;
+    if count < 2 || !rows.keys().copied().eq(0..count) {
+        return None;
+    }
+    let mut whole: Values = Vec::new();
+    for (column, value) in rows.into_values().flatten() {
+        let part = if column.counts == Counts::Share { value / f64::from(count) } else { value };
+        match whole.iter_mut().find(|(known, _)| known.name == column.name) {
+            Some((_, sum)) => *sum += part,
+            None => whole.push((column, part)),
+        }
+    }
+    Some(whole)
 }

@@ -708,3 +708,18 @@ fn a_column_of_samples_without_any_leaves_the_shares() {
     );
     assert_eq!((samples_with(&seen, "dd", "f"), samples_with(&seen, "dd", "g")), (0, 300));
 }
+
+#[test]
+fn a_table_of_opreport_is_one_of_functions() {
+    let text = "CPU: CPU with timer interrupt, speed 0 MHz (estimated)\nProfiling through timer interrupt\n\
+                samples  %        app name                 symbol name\n\
+                87849    60.0000  vmlinux                  shrink_zone\n\
+                24749    16.9000  squid                    clientReadRequest\n\
+                2106      1.4000  e1000                    (no symbols)\n";
+    assert_eq!(kinds_in(text), [Kind::PerfTop]);
+    let seen = profile(Kind::PerfTop, text);
+    let of = |name: &str| seen.stacks.frames().iter().find(|frame| frame.name == name).unwrap();
+    assert!(of("shrink_zone").is_kernel() && !of("clientReadRequest").is_kernel());
+    let shares: u64 = seen.samples.iter().map(|sample| sample.count).sum();
+    assert!(shares >= 87_849 + 24_749 + 2_106);
+}

@@ -6,19 +6,16 @@
 
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
-use super::shares;
+use super::shares::{self, Values};
 use super::threads::Threads;
 use super::times::{Running, SECOND, clock};
 use super::words::{decimal, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
-use crate::counter::tools::{self, Column, Counts};
+use crate::counter::tools::{self, Counts};
 use crate::recording::GapReason;
 use std::collections::BTreeMap;
 
 const REMEDY: &str = "give the output of `top -b -d 5 -n 12`";
-
-/// Numbers of a screen, as their tables count them.
-type Values = Vec<(&'static Column, f64)>;
 
 /// The columns of a process table that are used.
 #[derive(Clone, Copy, Debug)]
@@ -403,16 +400,8 @@ impl Top {
     }
 
     fn rates(&mut self, screen: Screen) -> Result<(), Problem> {
-        let mut shares = screen.shares;
-        let count = screen.single.len() as u32;
-        if shares.is_empty() && count > 1 && screen.single.keys().copied().eq(0..count) {
-            for (column, value) in screen.single.into_values().flatten() {
-                match shares.iter_mut().find(|(known, _): &&mut (&Column, f64)| known.name == column.name) {
-                    Some((_, sum)) => *sum += value / f64::from(count),
-                    None => shares.push((column, value / f64::from(count))),
-                }
-            }
-        }
+        let whole = if screen.shares.is_empty() { shares::of_all_cpus(screen.single) } else { None };
+        let shares = whole.unwrap_or(screen.shares);
         shares::put(&mut self.listing, screen.at, &shares)
     }
 }

@@ -704,7 +704,12 @@ fn without_elapsed(words: Vec<&str>) -> Vec<&str> {
 /// Whether a line is one of vmstat and of nothing else.
 pub(super) fn recognises(line: &str) -> bool {
     let words = without_elapsed(line.split_whitespace().collect());
-    header_at(&words).is_some() || is_of_another_system(&words) || bare(&words, 0).is_some()
+    // Where the headings below it were cut off, the titles alone say what the numbers are.
+    let is_title = words.first().is_some_and(|word| word.trim_matches('-') == "procs") && words.len() > 2;
+    header_at(&words).is_some()
+        || is_of_another_system(&words)
+        || bare(&words, 0).is_some()
+        || (is_title && is_titles(&words))
 }
 
 impl Parser for Vmstat {

@@ -141,10 +141,10 @@ fn a_flight_recorder_looks_once_there_is_trouble_and_says_why() {
     requires!(perf_host, tracepoints);
     let folder = tempfile::tempdir().unwrap();
     let cpus = std::thread::available_parallelism().unwrap().get();
-    // System time on every CPU for longer than the five seconds it is watched over.
+    // System time on every CPU for longer than the five seconds it is watched over, and most of it whoever else is busy here.
     let busy = "exec timeout 13 dd if=/dev/zero of=/dev/null bs=1M";
     let mut busy: Vec<_> =
-        (0..cpus).map(|_| Command::new("sh").args(["-c", busy]).stderr(Stdio::null()).spawn().unwrap()).collect();
+        (0..4 * cpus).map(|_| Command::new("sh").args(["-c", busy]).stderr(Stdio::null()).spawn().unwrap()).collect();
     assert!(record(folder.path(), &["--flight", "--for", "14s"]).status().unwrap().success());
     busy.iter_mut().for_each(|busy| drop(busy.wait()));
     let recording = recording(folder.path());

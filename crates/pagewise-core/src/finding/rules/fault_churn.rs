@@ -20,6 +20,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("pages freed per page fault", 0.25, Number),
         Threshold::at_least("page faults per second of CPU time in the kernel", 150_000.0, PerSecond),
         Threshold::at_least("page faults per second of CPU time in the kernel, if they are all it does", 10_000.0, PerSecond),
+        Threshold::at_least("CPU time of the command, if page faults take as little as they can", 0.20, Fraction),
+        Threshold::at_least("page faults of the command", 10_000.0, Number),
         Threshold::at_least("page faults of processes that go on", 0.50, Fraction),
         Threshold::at_least("samples taking and giving back small pages", 0.20, Fraction),
         Threshold::at_least("of what the kernel does, taking and giving back small pages", 0.50, Fraction),
@@ -344,6 +346,10 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
         who: Vec::new(),
         share: None,
     };
+    if many == Answer::Unknown && look.has(&signal::COMMAND_CPU) {
+        let (answer, evidence) = of_command(case);
+        return says(answer, evidence, Vec::new());
+    }
     if many == Answer::Unknown {
         let mut missing = vec![look.missing(&signal::FAULTS)];
         missing.extend((!look.has(&signal::CPU_SYSTEM)).then(|| look.missing(&signal::CPU_SYSTEM)));
@@ -368,6 +374,20 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
     };
     let missing = Missing { what: "page faults by process".to_owned(), why: why.to_owned() };
     says(Answer::Unknown, vec![line, of_living], vec![missing])
+}
+
+/// What perf stat counted of a command: how long its page faults take at the least. A program of some megabytes that starts faults as
+/// often, for an instant.
+fn of_command(case: &Case<'_>) -> (Answer, Vec<Evidence>) {
+    const SOURCE: &str = "import pgfault_per_second, command_cpu_percent";
+    let look = case.look;
+    let faults = look.rate(&signal::FAULTS);
+    let took = faults.map(|faults| faults * LEAST_OF_A_FAULT).per(&look.level(&signal::COMMAND_CPU));
+    let count = look.level(&signal::COMMAND_FAULTS).mean_of_all(case.windows());
+    let name = "CPU time of the command, if page faults take as little as they can";
+    let (much, much_line) = case.whole(name, SOURCE, took.mean_of_all(case.windows()));
+    let (many, many_line) = case.whole("page faults of the command", "import command_faults", count);
+    (much.and(many), vec![much_line, many_line])
 }
 
 fn stacks(case: &Case<'_>, hits: &Hits) -> Says {

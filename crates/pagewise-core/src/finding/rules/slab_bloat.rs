@@ -33,6 +33,12 @@ pub(super) const RULE: Rule = Rule {
             Bytes,
         ),
         Threshold::at_least("of all caches, room of objects that are gone", 0.40, Fraction),
+        Threshold::at_least(
+            "in caches, room of objects that are gone, where they are nearly all",
+            (128u64 << 20) as f64,
+            Bytes,
+        ),
+        Threshold::at_least("of all caches, room of objects that are gone, where they are nearly all", 0.80, Fraction),
         Threshold::at_least("reclaimable slab, while such names pile up", 0.10, Fraction),
         Threshold::at_least("of all names of files, those of files that do not exist", 0.50, Fraction),
         Threshold::at_least("names of files that do not exist, more each second", 1_000.0, PerSecond),
@@ -220,13 +226,17 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
     let room = unused(look, &sum);
     let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, room.share_of(&sum));
+    let name = "of all caches, room of objects that are gone, where they are nearly all";
+    let is_nearly_all = case.clause(name, SOURCE, room.share_of(&sum)).hits;
+    let name = "in caches, room of objects that are gone, where they are nearly all";
+    let is_nearly_all = is_nearly_all.and(&case.clause(name, SOURCE, room.clone()).hits);
     let name = "in caches, room of objects that are gone, where memory's size is not known";
     let room = case.clause(name, SOURCE, room);
     let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
     let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
-    let is_hollow = room.hits.and(&hollow.hits);
+    let is_hollow = room.hits.and(&hollow.hits).or(&is_nearly_all);
     let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow));
     let hits = symptom.hits.clone();
     let clauses = [&kept, &most, &part, &sum, &room, &hollow];

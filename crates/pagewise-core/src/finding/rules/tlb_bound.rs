@@ -7,7 +7,8 @@ use super::prelude::*;
 const LOADS: &str = "cycles with a page walk for a load";
 const STORES: &str = "cycles with a page walk for a store";
 
-/// Held against either where a processor tells how often and not how long.
+/// Where a processor tells how often and not how long: enough, and not too little to matter.
+const AT_LEAST: &str = "cycles of page walks, were each as short as can be";
 const AT_MOST: &str = "cycles of page walks, were each as long as can be";
 
 pub(super) const RULE: Rule = Rule {
@@ -20,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
             .documented("tma_dtlb_load, tools/perf/pmu-events/arch/x86/icelake/icl-metrics.json (6.12)"),
         Threshold::above(STORES, 0.05, Fraction)
             .documented("tma_dtlb_store, tools/perf/pmu-events/arch/x86/icelake/icl-metrics.json (6.12)"),
+        Threshold::at_least(AT_LEAST, 0.10, Fraction),
         Threshold::above(AT_MOST, 0.05, Fraction),
     ],
     lasts: THREE_WINDOWS,
@@ -44,6 +46,9 @@ pub(super) const RULE: Rule = Rule {
 
 /// No page walk takes more cycles: four levels, each read from memory of another node. Ours.
 const LONGEST_WALK: f64 = 1000.0;
+
+/// Nor fewer: what it reads last is in the second cache at best, 12 to 15 cycles away, behind what it looks up before. Ours.
+const SHORTEST_WALK: f64 = 20.0;
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -91,15 +96,32 @@ fn by_cycles(case: &Case<'_>) -> Verdict {
     })
 }
 
-/// How often is not how long; but what would not matter were it as long as can be does not matter.
+/// How often is not how long; but what is much were it as short as can be is much, and what would not matter were it as long as can be
+/// does not matter.
 fn by_misses(case: &Case<'_>) -> Verdict {
     let look = case.look;
-    let bound = look.rate(&signal::PMU_MISSES).map(|misses| misses * LONGEST_WALK);
+    let misses = look.rate(&signal::PMU_MISSES);
     let source = look.source_of(&signal::PMU_MISSES);
-    let bound = case.clause(AT_MOST, &source, bound.share_of(&look.rate(&signal::PMU_CYCLES)));
-    let symptom = case.lasting(&[&bound]);
-    let evidence = symptom.evidence.clone();
-    match symptom.answer {
+    let cycles = look.rate(&signal::PMU_CYCLES);
+    let bound = |name, walk: f64| case.clause(name, &source, misses.map(|misses| misses * walk).share_of(&cycles));
+    let (least, most) = (bound(AT_LEAST, SHORTEST_WALK), bound(AT_MOST, LONGEST_WALK));
+    let surely = case.lasting(&[&least]);
+    if surely.answer == Answer::Yes {
+        let hits = surely.hits.clone();
+        return case.decide(surely, Vec::new()).found(|draft| {
+            let share = least.value(&hits, case.windows()).unwrap_or(0.0).min(1.0);
+            draft.confidence = Some(Confidence::Low);
+            draft.cost.cpu_share = Some(share);
+            draft.summary = format!(
+                "Translations were missing so often that looking them up took at least {} of the cycles; thp.enabled is {}.",
+                words::percent(share),
+                enabled(case),
+            );
+        });
+    }
+    let perhaps = case.lasting(&[&most]);
+    let evidence = perhaps.evidence.clone();
+    match perhaps.answer {
         Answer::No => Verdict::NotFound(evidence),
         Answer::Yes | Answer::Unknown => {
             let why = "this processor tells how often translations were missing and not how long looking them up took";
