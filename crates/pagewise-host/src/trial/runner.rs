@@ -241,7 +241,8 @@ impl HostRunner<'_> {
     ) -> Result<Result<Measured, Invalid>, TrialError> {
         let root = self.root;
         let mut drifted = || {
-            let drift = change.drift().into_iter().next().map(|drift| format!("the policy does not hold: {drift}"));
+            let mut drifts = change.drift().into_iter().chain(change.broken_promises());
+            let drift = drifts.next().map(|drift| format!("the policy does not hold: {drift}"));
             let not_yet =
                 || resolved.host.iter().find_map(|setting| tunable::not_yet(root, &setting.tunable, &setting.value));
             drift.or_else(not_yet)
@@ -503,7 +504,8 @@ pub(super) fn whole(report: UndoReport) -> Result<(), TrialError> {
     }
 }
 
-/// What someone else changed while the point ran.
+/// What someone else changed while the point ran. How broken up memory is afterwards is the run's own doing: compaction mends what can be
+/// moved, and only where a level asks for it.
 fn foreign_changes(change: &Change) -> Option<Invalid> {
     let drifts: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
     (!drifts.is_empty()).then(|| Invalid::Changed(drifts.join("; ")))

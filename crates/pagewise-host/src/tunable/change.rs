@@ -531,8 +531,26 @@ impl Change {
     /// Tunables that are no longer what the change left: someone else changed them.
     #[must_use]
     pub fn drift(&self) -> Vec<Drift> {
+        self.deviations(|root, tunable, expected| match super::read(root, tunable) {
+            Ok(found) if tunable.same(&found, expected) => None,
+            Ok(found) => Some(found),
+            Err(error) => Some(error.to_string()),
+        })
+    }
+
+    /// Tunables that read as the change left them while the host is no longer as they promise, as aged memory whose pieces were moved.
+    #[must_use]
+    pub fn broken_promises(&self) -> Vec<Drift> {
+        self.deviations(super::broken_promise)
+    }
+
+    fn deviations(&self, found: impl Fn(&Root, &Tunable, &str) -> Option<String>) -> Vec<Drift> {
         let Some(InForce { root, set, .. }) = &self.in_force else { return Vec::new() };
-        left_values(set).into_iter().filter_map(|(tunable, expected)| drift_of(root, tunable, expected)).collect()
+        let of = |(tunable, expected): (&Tunable, &str)| {
+            let found = found(root, tunable, expected)?;
+            Some(Drift { tunable: tunable.clone(), expected: expected.to_owned(), found })
+        };
+        left_values(set).into_iter().filter_map(of).collect()
     }
 
     /// Puts everything back.
@@ -607,15 +625,6 @@ fn left_values(set: &ChangeSet) -> Vec<(&Tunable, &str)> {
         }
     }
     left
-}
-
-fn drift_of(root: &Root, tunable: &Tunable, expected: &str) -> Option<Drift> {
-    let found = match super::read(root, tunable) {
-        Ok(found) if tunable.same(&found, expected) => super::broken_promise(root, tunable, expected)?,
-        Ok(found) => found,
-        Err(error) => error.to_string(),
-    };
-    Some(Drift { tunable: tunable.clone(), expected: expected.to_owned(), found })
 }
 
 fn applied_settings(set: &ChangeSet) -> Vec<AppliedSetting> {
