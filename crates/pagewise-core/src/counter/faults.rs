@@ -23,6 +23,8 @@ catalogue! {
         .printed(&[Printed::sum(&[(IMPORT, "pgfree_per_second")])]);
     /// CPU time of the command that another tool watched, in parts of one CPU.
     COMMAND_CPU = Quantity::level(IMPORT, &[Is("command_cpu_percent")], PercentHundredths);
-    /// Page faults of that command, from its beginning to its end.
-    COMMAND_FAULTS = Quantity::level(IMPORT, &[Is("command_faults")], Count);
+    /// Page faults of that command.
+    COMMAND_FAULTS = Quantity::level(IMPORT, &[Is("command_faults_per_second")], Hundredths);
+    /// All of them, where it was watched from its beginning to its end.
+    COMMAND_FAULTS_IN_ALL = Quantity::level(IMPORT, &[Is("command_faults")], Count);
 }

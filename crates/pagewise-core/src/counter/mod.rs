@@ -27,7 +27,7 @@ mod prelude {
     pub(super) use super::LineUnit::{self, Bytes, BytesPerSecond, PagesPerSecond, PerSecond, Share};
     pub(super) use super::Name::{BlocksFrom, Is, PerZone};
     pub(super) use super::RawUnit::{
-        Count, KiB, Microseconds, Nanoseconds, PageHundredths, Pages, PercentHundredths, Ticks,
+        Count, Hundredths, KiB, Microseconds, Nanoseconds, PageHundredths, Pages, PercentHundredths, Ticks,
     };
     pub(super) use super::{Form, Panel, Printed, Quantity};
 }

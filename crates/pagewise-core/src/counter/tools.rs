@@ -200,8 +200,7 @@ pub const COLUMNS: &[Column] = &[
         .dstat(&[("virtual-memory", "minpf")])
         .sar(&["fault/s"])
         .collectl(&[(VerboseMemory, "Fault", 1), (Plot, "[MEM]PageFlt", 1)])
-        .nmon(&[("VM", "pgfault")])
-        .perf_stat(&["page-faults", "faults"]),
+        .nmon(&[("VM", "pgfault")]),
     events("pgmajfault_per_second")
         .dstat(&[("virtual-memory", "majpf")])
         .sar(&["majflt/s"])
@@ -433,6 +432,7 @@ pub const COLUMNS: &[Column] = &[
     things("tasks").sar(&["plist-sz"]).atop(&[("PRC", "#proc")]).top(&[("Tasks", "total")]),
     share("command_cpu_percent").perf_stat(&["task-clock"]),
     things("command_faults"),
+    events("command_faults_per_second").perf_stat(&["page-faults", "faults"]),
     // What looking up translations takes. `walk_pending` counts a cycle for each walk that is under way, one or two at once.
     events("cpu_cycles_per_second").perf_stat(&["cycles", "cpu-cycles"]),
     events("load_walk_cycles_per_second").perf_stat(&[

@@ -45,10 +45,14 @@ pub(super) struct Dstat {
     /// The titles of the line before, which wait for their headings.
     titles: Option<Vec<String>>,
     groups: Vec<Group>,
+    /// How many groups stand between two `|`: those of single CPUs and disks have `:` between them. Names of processes have it, too.
+    together: Vec<usize>,
     /// No row since the program began.
     is_first: bool,
     rows: i64,
     has_times: bool,
+    /// How many single CPUs stood for all.
+    cpus: usize,
     /// Of single CPUs not all were there.
     is_without_a_cpu: bool,
     groups_left: BTreeSet<String>,
@@ -98,19 +102,14 @@ fn titles(line: &str) -> Option<Vec<String>> {
     are_titles.then_some(titles)
 }
 
-/// The groups of a line of headings or of a row: `|` stands between two, and `:` between those of single CPUs and disks. A clock has colons of
-/// its own.
-fn groups(line: &str) -> impl Iterator<Item = Vec<&str>> {
-    let is_clock = |part: &str| part.split_whitespace().any(|word| clock(&[word]).is_some());
-    let parts = line
-        .split('|')
-        .flat_map(move |part| if is_clock(part) { vec![part] } else { part.split(':').collect::<Vec<&str>>() });
-    parts.map(|part| part.split_whitespace().collect()).filter(|part: &Vec<&str>| !part.is_empty())
+/// The parts of a line that `|` stands between.
+fn parts(line: &str) -> impl Iterator<Item = &str> {
+    line.split('|').filter(|part| !part.trim().is_empty())
 }
 
 /// What a heading in a group counts.
 fn known(group: &Group, heading: &str) -> Option<&'static Column> {
-    // `-cpu` of one CPU is no whole, and the title of the whole has been written in three ways.
+    // The title of the whole has been written in three ways; those of single CPUs are put together later.
     let title = match group.title.as_str() {
         _ if group.cpu().is_some() => "cpu",
         "total-cpu-usage" | "total-usage" | "cpu-usage" => "cpu",
@@ -144,9 +143,11 @@ impl Dstat {
             interval: assumed.interval,
             titles: None,
             groups: Vec::new(),
+            together: Vec::new(),
             is_first: true,
             rows: 0,
             has_times: false,
+            cpus: 0,
             is_without_a_cpu: false,
             groups_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
@@ -168,7 +169,9 @@ impl Dstat {
 
     /// The line below the titles.
     fn headings(&mut self, titles: Vec<String>, line: &str) -> bool {
-        let parts: Vec<Vec<&str>> = groups(line).collect();
+        let together: Vec<usize> = parts(line).map(|part| part.split(':').count()).collect();
+        let parts: Vec<Vec<&str>> =
+            parts(line).flat_map(|part| part.split(':')).map(|part| part.split_whitespace().collect()).collect();
         if parts.len() != titles.len() {
             return false;
         }
@@ -192,6 +195,7 @@ impl Dstat {
             }
         }
         self.groups = groups;
+        self.together = together;
         true
     }
 
@@ -221,7 +225,11 @@ impl Dstat {
 
     /// A row, when it has as many words in each group as there are headings.
     fn row(&mut self, line: &str, number_of_line: usize) -> Result<bool, Problem> {
-        let parts: Vec<Vec<&str>> = groups(line).collect();
+        let parts: Vec<Vec<&str>> = parts(line)
+            .zip(self.together.iter().chain(std::iter::repeat(&1)))
+            .flat_map(|(part, together)| part.splitn(*together, ':'))
+            .map(|part| part.split_whitespace().collect())
+            .collect();
         if self.groups.is_empty() || parts.len() != self.groups.len() {
             return Ok(false);
         }
@@ -247,8 +255,12 @@ impl Dstat {
         }
         let has_whole = values.iter().any(|(column, _)| column.counts == Counts::Share);
         if !single.is_empty() && !has_whole {
+            let count = single.len();
             match shares::of_all_cpus(single) {
-                Some(whole) => values.extend(whole),
+                Some(whole) => {
+                    self.cpus = count;
+                    values.extend(whole);
+                }
                 None => self.is_without_a_cpu = true,
             }
         }
@@ -298,6 +310,12 @@ impl Parser for Dstat {
         }
         if let Some(text) = super::words::left_out(Kind::Dstat, &self.groups_left, &self.columns_left) {
             self.listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), text);
+        }
+        if self.cpus > 0 {
+            let last = self.cpus - 1;
+            self.listing.note(format!(
+                "dstat: there is no group of all CPUs; the mean of CPU 0 to {last} is taken for it, and there may be more of them"
+            ));
         }
         if self.is_without_a_cpu {
             self.listing.note(
@@ -375,6 +393,15 @@ mod tests {
         let others = of("---cpu2-usage-----cpu3-usage---", " 10  20  70   0: 20  40  40   0");
         assert!(values(&others, "import", "cpu_system_percent").is_empty());
         assert!(others.marks().unwrap().iter().any(|mark| mark.text.contains("not all of them")));
+    }
+
+    #[test]
+    fn a_name_with_a_colon_is_one() {
+        let text = "------memory-usage----- ---most-expensive---\n used  buff  cach  free|  cpu process   \n\
+                    1811M  283M  880M  979M|kworker/0:1   5\n1811M  283M  880M  979M|postgres: x 7\n1811M  283M  880M  900M|java  9\n";
+        let free = values(&read(text), "meminfo", "MemFree");
+        assert_eq!(free.first(), Some(&(979.0 * 1048576.0)), "{free:?}");
+        assert_eq!(free.last(), Some(&(900.0 * 1048576.0)), "{free:?}");
     }
 
     #[test]

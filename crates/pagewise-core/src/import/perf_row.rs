@@ -35,7 +35,7 @@ pub(super) struct Header {
     /// `kernel function` of perf 2.6.31 and .32: no other functions are listed.
     is_kernel_only: bool,
     /// Shares have no sign of a percentage, and nothing but the name of its file says that a function is the kernel's.
-    is_oprofile: bool,
+    pub(super) is_oprofile: bool,
 }
 
 impl Header {
@@ -73,11 +73,12 @@ impl Header {
         Some(header)
     }
 
-    /// `samples  %        app name                 symbol name`, with `vma` in front of it and `image name` in it as asked for.
+    /// `samples  %        app name                 symbol name`, with `vma` in front of it and `image name` in it as asked for; before 0.6 the
+    /// symbol stood first.
     pub(super) fn of_oprofile(text: &str) -> Option<Header> {
         let names: Vec<&str> = cells(text).collect();
         let behind = names.iter().position(|name| *name == "samples")? + 1;
-        if names.get(behind) != Some(&"%") || names.last() != Some(&"symbol name") {
+        if names.get(behind) != Some(&"%") || !names.contains(&"symbol name") {
             return None;
         }
         let mut header = Header { is_oprofile: true, ..Header::default() };
@@ -86,7 +87,7 @@ impl Header {
             header.columns.push(match name {
                 "samples" => is_new(Column::Samples),
                 "%" => is_new(Column::Share),
-                "image name" => Column::Module,
+                "image name" | "image" => is_new(Column::Module),
                 "app name" => is_new(Column::Module),
                 "symbol name" => Column::Symbol,
                 _ => Column::Other,
@@ -235,7 +236,12 @@ pub(super) fn module_of(word: &str, is_kernel: bool) -> String {
 pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
     let text = without_sign(line.trim());
     if let Some(header) = header.filter(|header| header.is_oprofile) {
-        return of_cells(text, header);
+        // One blank stands behind an address.
+        let is_address = |word: &str| word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return match text.split_once(' ').filter(|(word, _)| header.names[0] == "vma" && is_address(word)) {
+            Some((address, rest)) => of_cells(&format!("{address}  {rest}"), header),
+            None => of_cells(text, header),
+        };
     }
     let first = text.split_whitespace().next()?;
     if share(first).is_some() {
@@ -269,6 +275,8 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
     let (mut module, mut mark, mut own) = ("", "", None);
     for (cell, column) in cells.into_iter().zip(&header.columns) {
         match column {
+            // `1.8e-04` is less than can be told.
+            Column::Share if header.is_oprofile && cell.contains("e-") => own = Some(0),
             Column::Share if header.is_oprofile => own = Some(scaled(cell, 100.0).filter(|share| *share <= 10_100)?),
             Column::Share => own = Some(share(cell)?),
             Column::Children => row.children = Some(share(cell)?),
@@ -284,7 +292,7 @@ fn of_cells(text: &str, header: &Header) -> Option<Row> {
             Column::Other => {}
         }
     }
-    if header.is_oprofile && (module.contains("vmlinu") || kernel_names::is_kernel(&row.name)) {
+    if header.is_oprofile && module.contains("vmlinu") {
         (module, mark) = (KERNEL, "[k]");
     }
     if is_by_command {

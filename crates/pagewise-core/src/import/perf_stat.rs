@@ -135,7 +135,7 @@ impl PerfStat {
         self.end = self.end.saturating_add((seconds * SECOND as f64) as i64);
         for (column, count) in counted {
             self.listing.put_decimal(self.end, column, "", count / seconds)?;
-            if let Some(all) = tools::find("command_faults").filter(|_| column.name == "pgfault_per_second") {
+            if let Some(all) = tools::find("command_faults").filter(|_| column.name == "command_faults_per_second") {
                 self.listing.put_decimal(self.end, all, "", count)?;
             }
         }

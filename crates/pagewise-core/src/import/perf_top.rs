@@ -405,8 +405,10 @@ impl Parser for PerfTop {
         let (first, second) = (words.next().unwrap_or(""), words.next());
         let is_share = perf_row::share(first).is_some();
         let is_alone = is_share && second.is_none();
-        let is_row = if is_share || first.as_bytes().first().is_some_and(u8::is_ascii_digit) {
-            row(text, self.tables.last().and_then(|table| table.header.as_ref()))
+        let header = self.tables.last().and_then(|table| table.header.as_ref());
+        let is_oprofile = header.is_some_and(|header| header.is_oprofile);
+        let is_row = if is_share || is_oprofile || first.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+            row(text, header)
         } else {
             None
         };

@@ -722,4 +722,14 @@ fn a_table_of_opreport_is_one_of_functions() {
     assert!(of("shrink_zone").is_kernel() && !of("clientReadRequest").is_kernel());
     let shares: u64 = seen.samples.iter().map(|sample| sample.count).sum();
     assert!(shares >= 87_849 + 24_749 + 2_106);
+    for text in [
+        "vma      samples  %        symbol name\nc0106ff4 9134179  33.7261     shrink_zone\nc01b2f30 1        1.8e-04  vsnprintf\n",
+        "samples  %        symbol name  image name\n9134179  33.7261     shrink_zone  vmlinux\n",
+    ] {
+        let seen = profile(Kind::PerfTop, text);
+        assert!(seen.stacks.frames().iter().any(|frame| frame.name == "shrink_zone" && frame.is_kernel()), "{text}");
+    }
+    let of_a_program = "samples  %        app name  symbol name\n9134179  33.7261     mydb  compact_range\n";
+    let seen = profile(Kind::PerfTop, of_a_program);
+    assert!(seen.stacks.frames().iter().all(|frame| frame.name != "compact_range" || !frame.is_kernel()));
 }

@@ -80,6 +80,10 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "See which program ended then. Later runs are held against the memory there was from then on; if the verdict rests \
              on the runs before, repeat the trial on the host as it is now."
         }
+        "memory-mended" => {
+            "Compare unusable_index_after across the levels: what a level's own compaction mends is its doing; where a neighbour \
+             gave memory back, end it and repeat."
+        }
         "memory-not-warm" => "End what holds memory, or ask for less: warm_memory in [design], --warm-memory.",
         "cache-not-dropped" => {
             "Run as root, or plan with drop_caches = \"no\" so that every run finds what the last one left."

@@ -176,6 +176,9 @@ impl PointRunner for HostRunner<'_> {
         let applied = change.applied().to_vec();
         let measured = self.run_under((planned, attempt), (&resolved, &change), &context, commands, starting);
         let foreign = foreign_changes(&change);
+        for broken in change.broken_promises() {
+            self.tell("memory-mended", format!("When it ended, {broken}."));
+        }
         let undone = change.undo(self.lock).map_err(TrialError::from).and_then(whole);
         let cleanup_scratch = context.scratch.clone();
         let result = self.judge(planned, attempt, applied, measured, foreign, &context);

@@ -376,16 +376,22 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
     says(Answer::Unknown, vec![line, of_living], vec![missing])
 }
 
+/// Of the CPU time of a command that perf stat watched, what its page faults take at the least.
+fn least_of_command(look: &Look) -> Option<f64> {
+    let took = look.level(&signal::COMMAND_FAULTS).map(|faults| faults * LEAST_OF_A_FAULT);
+    took.per(&look.level(&signal::COMMAND_CPU)).mean_of_all(&look.windows).map(|share| share.min(1.0))
+}
+
 /// What perf stat counted of a command: how long its page faults take at the least. A program of some megabytes that starts faults as
 /// often, for an instant.
 fn of_command(case: &Case<'_>) -> (Answer, Vec<Evidence>) {
-    const SOURCE: &str = "import pgfault_per_second, command_cpu_percent";
     let look = case.look;
-    let faults = look.rate(&signal::FAULTS);
-    let took = faults.map(|faults| faults * LEAST_OF_A_FAULT).per(&look.level(&signal::COMMAND_CPU));
-    let count = look.level(&signal::COMMAND_FAULTS).mean_of_all(case.windows());
+    let faults = look.level(&signal::COMMAND_FAULTS);
+    let in_all = look.level(&signal::COMMAND_FAULTS_IN_ALL).mean_of_all(case.windows());
+    let count = in_all.or_else(|| faults.mean_of_all(case.windows()).map(|faults| faults * case.windows().seconds()));
     let name = "CPU time of the command, if page faults take as little as they can";
-    let (much, much_line) = case.whole(name, SOURCE, took.mean_of_all(case.windows()));
+    let source = "import command_faults_per_second, command_cpu_percent";
+    let (much, much_line) = case.whole(name, source, least_of_command(look));
     let (many, many_line) = case.whole("page faults of the command", "import command_faults", count);
     (much.and(many), vec![much_line, many_line])
 }
@@ -412,6 +418,14 @@ fn summary(
         told.push(format!(
             "{} of the samples took small pages, zeroed them or gave them back{by}",
             words::percent(share)
+        ));
+    }
+    if faults.is_none()
+        && let Some(least) = least_of_command(look)
+    {
+        told.push(format!(
+            "The command's page faults took {} of its CPU time, if each took as little as it can",
+            words::percent(least)
         ));
     }
     if let Some(faults) = faults {

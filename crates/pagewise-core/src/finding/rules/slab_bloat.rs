@@ -206,6 +206,16 @@ fn unused(look: &Look, all: &Track) -> Track {
     each.iter().fold(Track::constant(0.0, look.windows.count), |sum, (_, bytes)| sum.plus(bytes))
 }
 
+/// Title and meaning where caches are not large, or not known to be, and hold next to nothing.
+const ROOM: (&str, &str) = (
+    "Kernel caches are nearly all room",
+    "The kernel's caches of small objects hold pages of which next to nothing is in use: objects were freed, and one that stays keeps its \
+     page, or the pages are not given back.",
+);
+
+/// A table of fewer caches was picked by somebody.
+const LEAST_OF_A_TABLE: usize = 4;
+
 /// What a table of caches alone says, where nobody knows how much memory there is. `None`: none of it is large on any host.
 fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import slab_cache";
@@ -226,23 +236,38 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
     let room = unused(look, &sum);
     let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, room.share_of(&sum));
-    let name = "of all caches, room of objects that are gone, where they are nearly all";
-    let is_nearly_all = case.clause(name, SOURCE, room.share_of(&sum)).hits;
+    let count = all.len();
+    let hollow_part = room.share_of(&sum);
+    let nearly = "of all caches, room of objects that are gone, where they are nearly all";
+    let nearly_all = case.clause(nearly, SOURCE, hollow_part.clone());
     let name = "in caches, room of objects that are gone, where they are nearly all";
-    let is_nearly_all = is_nearly_all.and(&case.clause(name, SOURCE, room.clone()).hits);
+    let large_enough = case.clause(name, SOURCE, room.clone());
+    // A row or two that somebody picked are not what the kernel has.
+    let is_a_table = count >= LEAST_OF_A_TABLE || look.has(&signal::IMPORTED_SLAB);
+    let is_nearly_all =
+        nearly_all.hits.and(&large_enough.hits).and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
     let name = "in caches, room of objects that are gone, where memory's size is not known";
     let room = case.clause(name, SOURCE, room);
     let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
     let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
-    let is_hollow = room.hits.and(&hollow.hits).or(&is_nearly_all);
+    let is_hollow = room.hits.and(&hollow.hits);
+    let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
+    let is_hollow = is_hollow.or(&is_nearly_all);
     let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow));
     let hits = symptom.hits.clone();
-    let clauses = [&kept, &most, &part, &sum, &room, &hollow];
-    symptom.evidence = clauses.map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    let clauses = if is_only_room {
+        vec![&kept, &most, &part, &sum, &large_enough, &nearly_all]
+    } else {
+        vec![&kept, &most, &part, &sum, &room, &hollow]
+    };
+    symptom.evidence = clauses.into_iter().map(|clause| clause.evidence(&hits, windows)).collect();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
+        if is_only_room {
+            draft.other = Some(ROOM);
+        }
         let bytes = |clause: &Clause| clause.value(&hits, windows).map_or_else(|| "much".to_owned(), words::bytes);
         draft.summary = format!("The kernel's caches hold {}.", bytes(&sum));
         let caches = self::largest(look, &hits);

@@ -581,7 +581,7 @@ fn page_walks_that_take_much_of_the_cycles_are_found_and_huge_pages_proposed() {
 }
 
 #[test]
-fn misses_alone_rule_out_what_would_not_matter_and_decide_nothing_else() {
+fn misses_alone_rule_out_what_would_not_matter_and_name_what_is_much_were_each_short() {
     let missing = |a_second: f64| {
         let made = healthy().counter("pmu", "cycles", "", |_| 4e9).counter("pmu", "store_misses", "", |_| 0.0);
         made.counter("pmu", "load_misses", "", move |_| a_second)
@@ -589,6 +589,8 @@ fn misses_alone_rule_out_what_would_not_matter_and_decide_nothing_else() {
     must_not_find(&missing(1e4), "tlb-bound");
     let open = must_not_decide(&missing(1e7), "tlb-bound");
     assert!(open.missing[0].why.contains("not how long"), "{open:?}");
+    let much = must_find(&missing(1e8), "tlb-bound");
+    assert!(much.confidence == Confidence::Low && much.summary.contains("50 %"), "{much:?}");
     let loads_alone = missing(1e4).without("pmu", "store_misses", "");
     must_not_find(&loads_alone, "tlb-bound");
 }
