@@ -371,7 +371,7 @@ pub fn run(commands: &[Command], limits: Limits<'_>, watch: &mut dyn Watch) -> R
 struct Exit {
     index: usize,
     at: Instant,
-    /// How long before `at` it may have ended.
+    /// How much later than it was asked for the answer came.
     late: Duration,
     reaped: io::Result<child::Reaped>,
 }
@@ -542,9 +542,9 @@ fn wait_for_exit(index: usize, pid: u32, started_at: Instant) -> Exit {
     Exit { index, at, late, reaped: child::reap(pid) }
 }
 
-/// When a command that was running at `seen_running` was noticed to have ended, and how long before it may have: this
-/// thread does nothing but ask `ended_within` ten times a second, so an answer that comes later than it was asked for
-/// comes to a process that was stopped or got no CPU.
+/// When a command that was running at `seen_running` was noticed to have ended, and how late: this thread does nothing
+/// but ask `ended_within` ten times a second, so an answer that comes later than it was asked for comes to a process that
+/// was stopped or got no CPU. It may have ended up to [`WATCH_PERIOD`] earlier still.
 fn notice_end(mut seen_running: Instant, mut ended_within: impl FnMut(Duration) -> bool) -> (Instant, Duration) {
     loop {
         let ended = ended_within(WATCH_PERIOD);
@@ -557,9 +557,9 @@ fn notice_end(mut seen_running: Instant, mut ended_within: impl FnMut(Duration) 
     }
 }
 
-/// Whether the process ends within that time, less than a second: then its pidfd is readable.
+/// Whether the process ends within that time: then its pidfd is readable.
 pub(crate) fn ends_within(pidfd: &OwnedFd, within: Duration) -> bool {
-    let within = Timespec { tv_sec: 0, tv_nsec: within.subsec_nanos().into() };
+    let within = Timespec { tv_sec: within.as_secs().cast_signed(), tv_nsec: within.subsec_nanos().into() };
     poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&within)).is_ok_and(|ready| ready > 0)
 }
 
@@ -568,15 +568,13 @@ pub(crate) fn ends_within(pidfd: &OwnedFd, within: Duration) -> bool {
 fn is_dead_within(child: Pid, within: Duration) -> bool {
     let until = Instant::now() + within;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    loop {
-        match rustix::process::waitid(WaitId::Pid(child), options) {
-            Ok(None) | Err(rustix::io::Errno::INTR) if Instant::now() < until => {
-                thread::sleep(Duration::from_millis(5));
-            }
-            Ok(None) | Err(rustix::io::Errno::INTR) => return false,
-            Ok(Some(_)) | Err(_) => return true,
+    while let Ok(None) | Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(child), options) {
+        if Instant::now() >= until {
+            return false;
         }
+        thread::sleep(Duration::from_millis(5));
     }
+    true
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {

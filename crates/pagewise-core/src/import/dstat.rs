@@ -88,23 +88,27 @@ fn titles(line: &str) -> Option<Vec<String>> {
     let is_cut = words.len() > 1 && words.last().is_some_and(|word| word.bytes().all(|byte| byte == b'-'));
     let words = &words[..words.len() - usize::from(is_cut)];
     let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_".contains(&byte));
-    let of_word = |word: &&str| -> Vec<String> {
-        word.split("--")
-            .map(|title| title.trim_matches('-'))
-            .filter(|title| !title.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
-    let titles: Vec<String> = words.iter().flat_map(of_word).collect();
     let are_dashed = !words.is_empty() && words.iter().all(is_dashed);
-    let are_known = words.iter().any(|word| is_dashed(word) && of_word(word).iter().any(|title| is_known(title)));
+    let are_known = words.iter().filter(|word| is_dashed(word)).any(|word| titles_of(word).any(is_known));
     let are_titles = are_dashed || (are_known && words.iter().all(|word| is_dashed(word) || is_plain(word)));
-    are_titles.then_some(titles)
+    are_titles.then(|| words.iter().flat_map(|word| titles_of(word)).map(str::to_owned).collect())
+}
+
+/// Titles between which only dashes stand.
+fn titles_of(word: &str) -> impl Iterator<Item = &str> {
+    word.split("--").map(|title| title.trim_matches('-')).filter(|title| !title.is_empty())
 }
 
 /// The parts of a line that `|` stands between.
 fn parts(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|part| !part.trim().is_empty())
+}
+
+/// The words of each group, where so many groups stand together in each part, with `:` between them; one, where it is not known.
+fn words_of_groups<'l>(line: &'l str, together: &[usize]) -> Vec<Vec<&'l str>> {
+    let together = together.iter().chain(std::iter::repeat(&1));
+    let groups = parts(line).zip(together).flat_map(|(part, together)| part.splitn(*together, ':'));
+    groups.map(|group| group.split_whitespace().collect()).collect()
 }
 
 /// What a heading in a group counts.
@@ -170,14 +174,13 @@ impl Dstat {
     /// The line below the titles.
     fn headings(&mut self, titles: Vec<String>, line: &str) -> bool {
         let together: Vec<usize> = parts(line).map(|part| part.split(':').count()).collect();
-        let parts: Vec<Vec<&str>> =
-            parts(line).flat_map(|part| part.split(':')).map(|part| part.split_whitespace().collect()).collect();
-        if parts.len() != titles.len() {
+        let words = words_of_groups(line, &together);
+        if words.len() != titles.len() {
             return false;
         }
         let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
         let groups: Vec<Group> =
-            titles.into_iter().zip(parts).map(|(title, words)| Group { title, headings: owned(words) }).collect();
+            titles.into_iter().zip(words).map(|(title, words)| Group { title, headings: owned(words) }).collect();
         // The same again stands above each screen; others are of another call.
         self.is_first |= groups != self.groups;
         for group in groups.iter().filter(|group| !group.is_clock()) {
@@ -225,11 +228,7 @@ impl Dstat {
 
     /// A row, when it has as many words in each group as there are headings.
     fn row(&mut self, line: &str, number_of_line: usize) -> Result<bool, Problem> {
-        let parts: Vec<Vec<&str>> = parts(line)
-            .zip(self.together.iter().chain(std::iter::repeat(&1)))
-            .flat_map(|(part, together)| part.splitn(*together, ':'))
-            .map(|part| part.split_whitespace().collect())
-            .collect();
+        let parts = words_of_groups(line, &self.together);
         if self.groups.is_empty() || parts.len() != self.groups.len() {
             return Ok(false);
         }
@@ -256,7 +255,7 @@ impl Dstat {
         let has_whole = values.iter().any(|(column, _)| column.counts == Counts::Share);
         if !single.is_empty() && !has_whole {
             let count = single.len();
-            match shares::of_all_cpus(single) {
+            match shares::of_all_cpus(single, None) {
                 Some(whole) => {
                     self.cpus = count;
                     values.extend(whole);

@@ -87,8 +87,7 @@ impl Header {
             header.columns.push(match name {
                 "samples" => is_new(Column::Samples),
                 "%" => is_new(Column::Share),
-                "image name" | "image" => is_new(Column::Module),
-                "app name" => is_new(Column::Module),
+                "image name" | "image" | "app name" => is_new(Column::Module),
                 "symbol name" => Column::Symbol,
                 _ => Column::Other,
             });

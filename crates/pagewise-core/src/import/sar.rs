@@ -534,12 +534,9 @@ impl Sar {
         let Some(single) = self.single.take().filter(|single| !single.has_whole && !single.rows.is_empty()) else {
             return Ok(());
         };
-        let cpus: Vec<u32> = single.rows.keys().copied().take(64).collect();
-        // One CPU is all of a host that has one.
-        let is_all = self.cpus.is_none_or(|count| count as usize == single.rows.len());
-        let only = if self.cpus == Some(1) && is_all { single.rows.get(&0).cloned() } else { None };
-        let Some(whole) = only.or_else(|| shares::of_all_cpus(single.rows).filter(|_| is_all)) else {
-            self.lone.extend(cpus);
+        let listed: Vec<u32> = single.rows.keys().copied().take(64).collect();
+        let Some(whole) = shares::of_all_cpus(single.rows, self.cpus) else {
+            self.lone.extend(listed);
             return Ok(());
         };
         self.rows += 1;

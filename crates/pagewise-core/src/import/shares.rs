@@ -40,11 +40,11 @@ fn put_named(listing: &mut Listing, at: i64, name: &str, value: f64) -> Result<(
     }
 }
 
-/// The rows of single CPUs, by their numbers, as the row of all: shares are the mean, events the sum. `None` where a CPU is missing or there
-/// is but one row, which does not speak for the host.
-pub(super) fn of_all_cpus(rows: BTreeMap<u32, Values>) -> Option<Values> {
+/// The rows of single CPUs, by their numbers, as the row of all: shares are the mean, events the sum. `None` where one of the `cpus` is
+/// missing; where it is not known how many there are, a single row does not speak for the host.
+pub(super) fn of_all_cpus(rows: BTreeMap<u32, Values>, cpus: Option<u32>) -> Option<Values> {
     let count = rows.len() as u32;
-    if count < 2 || !rows.keys().copied().eq(0..count) {
+    if !rows.keys().copied().eq(0..count) || cpus.map_or(count < 2, |cpus| cpus != count) {
         return None;
     }
     let mut whole: Values = Vec::new();

@@ -400,7 +400,7 @@ impl Top {
     }
 
     fn rates(&mut self, screen: Screen) -> Result<(), Problem> {
-        let whole = if screen.shares.is_empty() { shares::of_all_cpus(screen.single) } else { None };
+        let whole = if screen.shares.is_empty() { shares::of_all_cpus(screen.single, None) } else { None };
         let shares = whole.unwrap_or(screen.shares);
         shares::put(&mut self.listing, screen.at, &shares)
     }

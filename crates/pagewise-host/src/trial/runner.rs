@@ -507,8 +507,8 @@ pub(super) fn whole(report: UndoReport) -> Result<(), TrialError> {
     }
 }
 
-/// What someone else changed while the point ran. How broken up memory is afterwards is the run's own doing: compaction mends what can be
-/// moved, and only where a level asks for it.
+/// What someone else changed while the point ran. A promise that is broken afterwards is none of it: compaction that a level brings about
+/// mends aged memory, too.
 fn foreign_changes(change: &Change) -> Option<Invalid> {
     let drifts: Vec<String> = change.drift().iter().map(ToString::to_string).collect();
     (!drifts.is_empty()).then(|| Invalid::Changed(drifts.join("; ")))

@@ -346,11 +346,11 @@ fn counters(case: &Case<'_>, hits: &Hits) -> Says {
         who: Vec::new(),
         share: None,
     };
-    if many == Answer::Unknown && look.has(&signal::COMMAND_CPU) {
-        let (answer, evidence) = of_command(case);
-        return says(answer, evidence, Vec::new());
-    }
     if many == Answer::Unknown {
+        if look.has(&signal::COMMAND_CPU) {
+            let (answer, evidence) = of_command(case);
+            return says(answer, evidence, Vec::new());
+        }
         let mut missing = vec![look.missing(&signal::FAULTS)];
         missing.extend((!look.has(&signal::CPU_SYSTEM)).then(|| look.missing(&signal::CPU_SYSTEM)));
         missing.retain(|missing| !hits.missing.contains(missing));

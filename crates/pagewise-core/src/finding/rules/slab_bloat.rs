@@ -235,15 +235,13 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
     let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
     let room = unused(look, &sum);
-    let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, room.share_of(&sum));
-    let count = all.len();
-    let hollow_part = room.share_of(&sum);
-    let nearly = "of all caches, room of objects that are gone, where they are nearly all";
-    let nearly_all = case.clause(nearly, SOURCE, hollow_part.clone());
+    let part_of_room = room.share_of(&sum);
+    let name = "of all caches, room of objects that are gone, where they are nearly all";
+    let nearly_all = case.clause(name, SOURCE, part_of_room.clone());
+    let hollow = case.clause("of all caches, room of objects that are gone", SOURCE, part_of_room);
     let name = "in caches, room of objects that are gone, where they are nearly all";
     let large_enough = case.clause(name, SOURCE, room.clone());
-    // A row or two that somebody picked are not what the kernel has.
-    let is_a_table = count >= LEAST_OF_A_TABLE || look.has(&signal::IMPORTED_SLAB);
+    let is_a_table = all.len() >= LEAST_OF_A_TABLE || look.has(&signal::IMPORTED_SLAB);
     let is_nearly_all =
         nearly_all.hits.and(&large_enough.hits).and(&Hits::always(Answer::of(Some(is_a_table)), windows.count));
     let name = "in caches, room of objects that are gone, where memory's size is not known";
@@ -252,9 +250,8 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
-    let is_hollow = room.hits.and(&hollow.hits);
+    let is_hollow = room.hits.and(&hollow.hits).or(&is_nearly_all);
     let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
-    let is_hollow = is_hollow.or(&is_nearly_all);
     let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow));
     let hits = symptom.hits.clone();
     let clauses = if is_only_room {
