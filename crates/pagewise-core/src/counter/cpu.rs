@@ -44,6 +44,12 @@ catalogue! {
         .printed(&[Printed::sum(&[(IMPORT, "cpu_steal_percent")])])
         .line(Panel::Cpu, "cpu_steal", "stolen", Share)
         .column("st", 2);
+    /// CPU time that collections of garbage took in a program, as a JVM logs it.
+    COLLECTION_USER = Quantity::total(IMPORT, &[Is("collection_user")], Microseconds);
+    /// CPU time in the kernel meanwhile.
+    COLLECTION_SYSTEM = Quantity::total(IMPORT, &[Is("collection_system")], Microseconds);
+    /// How long they took.
+    COLLECTION_ELAPSED = Quantity::total(IMPORT, &[Is("collection_elapsed")], Microseconds);
     /// CPU time in nothing, per CPU; tells how many there are.
     CPU_EACH_IDLE = Quantity::total("stat", &[Is("idle")], Ticks).each();
     /// Switches between tasks.

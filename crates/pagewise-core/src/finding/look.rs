@@ -235,6 +235,13 @@ impl Look {
         self.each(signal, |folded, window, _| folded.mean(window))
     }
 
+    /// The first and the last reading of each series of a labelled level.
+    #[must_use]
+    pub fn each_ends(&self, signal: &Quantity) -> Vec<(&str, f64, f64)> {
+        let known = self.parts(signal).filter_map(|(folded, _)| folded.ends().map(|ends| (folded.labels(), ends)));
+        known.map(|(labels, (first, last))| (labels, first, last)).collect()
+    }
+
     /// What a signal grew by from first to last sample, as far as it was seen. `None`: it was not.
     #[must_use]
     pub fn growth(&self, signal: &Quantity) -> Option<f64> {

@@ -66,17 +66,12 @@ pub(super) fn recognises(line: &str) -> bool {
 
 /// A group that no other tool has under such a title.
 fn is_known(title: &str) -> bool {
-    matches!(
-        title,
-        "total-cpu-usage"
-            | "total-usage"
-            | "dsk/total"
-            | "net/total"
-            | "memory-usage"
-            | "paging"
-            | "virtual-memory"
-            | "io/total"
-    )
+    let is_of_disk = title.strip_prefix("dsk/").is_some_and(|disk| !disk.is_empty());
+    is_of_disk
+        || matches!(
+            title,
+            "total-cpu-usage" | "total-usage" | "net/total" | "memory-usage" | "paging" | "virtual-memory" | "io/total"
+        )
 }
 
 /// `----total-cpu-usage---- -dsk/total- ---paging--`. A title as long as its columns, such as the name of a disk, has no dashes. Those of
@@ -87,7 +82,7 @@ fn titles(line: &str) -> Option<Vec<String>> {
     // At the right edge of a screen the last title may be cut down to its dashes.
     let is_cut = words.len() > 1 && words.last().is_some_and(|word| word.bytes().all(|byte| byte == b'-'));
     let words = &words[..words.len() - usize::from(is_cut)];
-    let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_".contains(&byte));
+    let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte));
     let are_dashed = !words.is_empty() && words.iter().all(is_dashed);
     let are_known = words.iter().filter(|word| is_dashed(word)).any(|word| titles_of(word).any(is_known));
     let are_titles = are_dashed || (are_known && words.iter().all(|word| is_dashed(word) || is_plain(word)));

@@ -23,7 +23,7 @@ const LONGEST_BEFORE: usize = 120;
 /// (dmesg -x), `2024-03-02T02:03:21,123456+01:00 text` (dmesg --time-format iso), `Sep 20 16:12:36 host kernel: [1.0] text` and
 /// `2024-03-02T02:03:21+01:00 host kernel: text` (syslog, journalctl), `<4>text`, or the bare text.
 pub(super) fn split(line: &str) -> KernelLine<'_> {
-    let mut rest = without_level(line.trim());
+    let mut rest = without_level(without_number(line.trim()));
     let (mut before, mut is_marked) = ("", false);
     if !rest.starts_with('[')
         && let Some((head, behind)) = at_tag(rest)
@@ -55,6 +55,15 @@ pub(super) fn split(line: &str) -> KernelLine<'_> {
         (before, rest) = (first, behind);
     }
     KernelLine { since_boot, before, is_marked, text: rest.trim() }
+}
+
+/// Without the number that `cat -n` and `grep -n` put before a line of printk: `162 [  843.072392] INFO: …`.
+fn without_number(line: &str) -> &str {
+    let behind = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = behind.strip_prefix(':').unwrap_or(behind).trim_start();
+    let is_numbered =
+        behind.len() < line.len() && bracket(rest).is_some_and(|(inside, _)| printk(inside.trim()).is_some());
+    if is_numbered { rest } else { line }
 }
 
 impl KernelLine<'_> {

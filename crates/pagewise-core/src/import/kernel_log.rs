@@ -17,6 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const REMEDY: &str = "give what dmesg or journalctl -k prints, or /var/log/messages, with the lines of the kernel";
 
+/// No line of which only a part has come yet is longer.
+const LONGEST_BROKEN: usize = 400;
+
 /// No more of them have marks.
 const MOST_MARKS: usize = 1000;
 
@@ -32,6 +35,32 @@ const LONG_ENOUGH: i64 = 600 * SECOND;
 /// Lines of other CPUs come late by less; a clock that goes back further was set back, or the host booted again.
 const OUT_OF_ORDER: i64 = 60 * SECOND;
 
+/// A function of the kernel in a trace of a killing, and in no other: the report's beginning was cut where nobody was said to ask for memory.
+fn is_of_killing(text: &str) -> bool {
+    let is_of_trace = text.contains("+0x") && text.contains("/0x");
+    is_of_trace && text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|name| name == "oom_kill_process")
+}
+
+/// `SLUB: Unable to allocate memory on node -1, gfp=0xa20(GFP_ATOMIC)` (`mm/slub.c`, 2.6.22 and later; `(gfp=0x20)` to 4.14): what was asked for is in the
+/// next line.
+fn lacks_slab(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("SLUB: Unable to allocate memory on ")?;
+    rest.split_once("gfp=").map(|(_, mode)| mode)
+}
+
+/// `  cache: p_ed_pids, object size: 274832, buffer size: 274880, default order: 7, min order: 7`: the name of the cache, and the smallest block
+/// that would do.
+fn of_slab(text: &str) -> Option<(&str, u32)> {
+    let (name, rest) = text.trim().strip_prefix("cache: ")?.split_once(", object size: ")?;
+    let (_, order) = rest.split_once("min order: ")?;
+    Some((name, order.trim().parse().ok().filter(|order| *order < 64)?))
+}
+
+/// The beginning of a line that a mail program broke before it said what was asked for.
+fn is_broken(text: &str) -> bool {
+    text.contains(": page allocation ") && !text.contains("mode:") && text.trim_end().ends_with([',', ':', '.'])
+}
+
 /// Whether a line is of a kernel's log, by what stands in front of it or by what it says.
 pub(super) fn recognises(line: &str) -> bool {
     let line = split(line);
@@ -41,6 +70,7 @@ pub(super) fn recognises(line: &str) -> bool {
 /// What nothing but the kernel writes.
 fn says(text: &str) -> bool {
     killed(text).is_some()
+        || killed_by_daemon(text).is_some()
         || invoked(text).is_some()
         || failed(text).is_some()
         || held_up::head(text).is_some()
@@ -50,6 +80,8 @@ fn says(text: &str) -> bool {
         || of_process(text)
         || held_up::listed(text).is_some()
         || held_up::is_of_trace(text)
+        || is_of_killing(text)
+        || lacks_slab(text).is_some()
 }
 
 /// By what instants are told.
@@ -101,6 +133,10 @@ pub(super) struct KernelLog {
     memory: Option<MemInfo>,
     blocks: Vec<MemInfo>,
     held_up: HeldUp,
+    /// The beginning of a line that was broken.
+    broken: Option<String>,
+    /// How a slab was asked for that could not be had.
+    slab: Option<String>,
     /// Instants that are worth a row.
     instants: BTreeSet<i64>,
     marks: usize,
@@ -122,6 +158,8 @@ impl KernelLog {
             memory: None,
             blocks: Vec::new(),
             held_up: HeldUp::default(),
+            broken: None,
+            slab: None,
             instants: BTreeSet::new(),
             marks: 0,
         }
@@ -332,6 +370,21 @@ fn killed(text: &str) -> Option<Killed<'_>> {
     Some(Killed { limit, is_announced, pid: Some(pid), comm })
 }
 
+/// Whom a daemon killed before the kernel had to: `systemd-oomd[706]: Killed /user.slice/… due to memory used (…) …` or `… due to memory
+/// pressure for …`, `earlyoom[9]: sending SIGTERM to process 7 uid 1000 "java": badness …`.
+fn killed_by_daemon(text: &str) -> Option<&str> {
+    if let Some((_, rest)) = text.split_once("Killed /")
+        && rest.contains(" due to memory ")
+    {
+        return rest.split_whitespace().next();
+    }
+    let (_, rest) =
+        text.split_once("sending SIGTERM to process ").or_else(|| text.split_once("sending SIGKILL to process "))?;
+    let (pid, rest) = rest.split_once(" uid ")?;
+    let (_, rest) = rest.split_once('"')?;
+    rest.split_once('"').map(|(comm, _)| comm).filter(|_| is_number(pid))
+}
+
 /// `java invoked oom-killer: gfp_mask=0x201da, order=0, …`, `oom-killer: gfp_mask=0xd0`: whether it was asked for by hand, which has an
 /// order of -1.
 fn invoked(text: &str) -> Option<bool> {
@@ -393,11 +446,17 @@ fn failed(text: &str) -> Option<Failure> {
         (order, rest.split_once("gfp=").map_or("", |(_, mode)| mode))
     };
     let order = order.trim().parse().ok().filter(|order| *order < 64)?;
+    let (may_wait, is_for_old_devices) = flags(mode);
+    Some(Failure { order, may_wait, is_for_old_devices })
+}
+
+/// Whether an allocation may wait, and whether it is for an old device, by its flags: `0x2080020(GFP_ATOMIC)`, `0x20`.
+fn flags(mode: &str) -> (bool, bool) {
     let names = mode.split_once('(').map(|(_, rest)| rest.split(')').next().unwrap_or(""));
     let hex = mode.trim().strip_prefix("0x").unwrap_or("");
     let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
     let bits = u64::from_str_radix(&hex[..end], 16).ok();
-    let (may_wait, is_for_old_devices) = match (names.filter(|names| names.contains("GFP_")), bits) {
+    match (names.filter(|names| names.contains("GFP_")), bits) {
         (Some(names), _) => {
             let mut flags = names.split('|').map(str::trim);
             let cannot =
@@ -411,12 +470,19 @@ fn failed(text: &str) -> Option<Failure> {
         }
         (None, Some(bits)) => (bits & 0x10 != 0, bits & 1 != 0),
         (None, None) => (true, false),
-    };
-    Some(Failure { order, may_wait, is_for_old_devices })
+    }
 }
 
 impl Parser for KernelLog {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let goes_on = |line: &KernelLine<'_>| !line.is_marked && line.since_boot.is_none();
+        if let Some(begun) = self.broken.take().filter(|_| goes_on(&split(line))) {
+            return self.line(number, &format!("{begun} {}", line.trim()));
+        }
+        if is_broken(line) && line.len() < LONGEST_BROKEN {
+            self.broken = Some(line.trim_end().to_owned());
+            return Ok(());
+        }
         let line = split(line);
         let text = line.text;
         if !line.is_marked && line.since_boot.is_none() && self.first.is_none() && !says(text) {
@@ -426,14 +492,29 @@ impl Parser for KernelLog {
         self.read_clock(&line, number);
         if let Some(killed) = killed(text) {
             self.take_kill(&killed);
+        } else if let Some(who) = killed_by_daemon(text) {
+            let at = self.event();
+            self.kill(at, &Limit::Host);
+            self.mark(at, format!("killed by a daemon for want of memory: {}", quoted(who)));
         } else if let Some(by_hand) = invoked(text) {
             self.close_report();
             let at = self.event();
             self.report = Some(Report { at, is_counted: false, by_hand, group: None });
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
+        } else if let Some(mode) = lacks_slab(text) {
+            self.slab = Some(mode.to_owned());
+        } else if let Some((name, order)) = of_slab(text) {
+            // The cache of a control group, named so, meets that group's limit.
+            if let Some(mode) = self.slab.take().filter(|_| !name.contains('(')) {
+                let (may_wait, is_for_old_devices) = flags(&mode);
+                self.take_failure(&Failure { order, may_wait, is_for_old_devices });
+            }
         } else if of_process(text) && self.report.is_none() {
             // Nothing else lists processes so, and it lists them before it kills one.
+            let at = self.event();
+            self.report = Some(Report { at, is_counted: false, by_hand: false, group: None });
+        } else if is_of_killing(text) && self.report.is_none() {
             let at = self.event();
             self.report = Some(Report { at, is_counted: false, by_hand: false, group: None });
         } else if is_group_use(text) && self.report.is_none() {
@@ -770,6 +851,66 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
         assert_eq!(imported.about("kernel"), Some("6.1.0-9-amd64"));
         assert!(found(&imported).iter().all(|id| id == "measurement-caveat"), "{:?}", found(&imported));
         assert_eq!(kinds_in(text), [Kind::KernelLog]);
+    }
+
+    #[test]
+    fn a_trace_of_a_killing_is_one_though_its_beginning_was_cut() {
+        let text = "[  505.037001]  oom_kill_process from out_of_memory+0x218/0x34c\n[  505.038190]  out_of_memory from __alloc_pages+0xa98/0x1044\n\
+                    [  505.051198] Mem-Info:\n[  505.052637] active_anon:239 inactive_anon:6756 isolated_anon:0\n";
+        assert_eq!((killed_on_host(text), found(&read(text))), (Some(1.0), vec!["oom-risk".to_owned()]));
+        assert!(!is_of_killing("somebody asked what oom_kill_process does"));
+        // It waits for another that looks for somebody to kill.
+        assert!(!is_of_killing(" out_of_memory+0x218/0x34c"));
+    }
+
+    #[test]
+    fn whom_a_daemon_killed_before_the_kernel_had_to_is_counted() {
+        for line in [
+            "Mar  1 10:00:00 h systemd-oomd[706]: Killed /user.slice/user-1000.slice/a.scope due to memory used (16422453248) / total (16626384896) \
+             and swap used (7734276096) / total (8589930496) being more than 90.00%",
+            "Killed /system.slice/b.service due to memory pressure for /system.slice being 62.15% > 50.00% for > 20s with reclaim activity",
+            "earlyoom[9]: sending SIGTERM to process 23467 uid 1000 \"chrome\": badness 812, VmRSS 1234 MiB",
+        ] {
+            assert_eq!(kinds_in(line), [Kind::KernelLog], "{line}");
+            let text = format!("{line}\n");
+            assert_eq!(
+                (killed_on_host(&text), found(&read(&text))),
+                (Some(1.0), vec!["oom-risk".to_owned()]),
+                "{line}"
+            );
+        }
+        for line in
+            ["Killed /bin/sh", "sending SIGTERM to process 7", "sending SIGTERM to process group of java uid \"x\""]
+        {
+            assert_eq!(killed_by_daemon(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_slab_that_cannot_be_had_is_an_allocation_that_failed_but_for_that_of_a_group() {
+        let slab = |name: &str, gfp: &str, order: u32| {
+            format!(
+                "[50435.448604] SLUB: Unable to allocate memory on node -1, gfp={gfp}\n\
+                 [50435.448618]   cache: {name}, object size: 274832, buffer size: 274880, default order: 7, min order: {order}\n\
+                 [50435.448621]   node 0: slabs: 29822, objs: 29822, free: 0\n"
+            )
+        };
+        assert_eq!(found(&read(&slab("p_ed_pids", "0xa20(GFP_ATOMIC)", 7))), ["fragmentation"]);
+        assert_eq!(found(&read(&slab("page->ptl", "0x900(GFP_NOWAIT|__GFP_ZERO)", 0))), ["direct-reclaim-stalls"]);
+        assert_eq!(found(&read(&slab("kmalloc-1024(1793:c8edef)", "0x20", 0))), ["measurement-caveat"]);
+    }
+
+    #[test]
+    fn a_line_that_a_mail_program_broke_is_read_whole() {
+        let text = "[305146.987742] khugepaged: page allocation stalls for 224236ms,\norder:0,\nmode:0x4740ca(__GFP_IO), nodemask=(null)\n\
+                    [305146.989652] khugepaged cpuset=/ mems_allowed=0-1\n";
+        let imported = read(text);
+        let Ok(stalls) = imported.stalls();
+        let lengths: Vec<u64> = stalls.unwrap().iter().map(|row| row.durations.total() / 1_000_000_000).collect();
+        assert_eq!(lengths, [224]);
+        assert_eq!(found(&imported), ["direct-reclaim-stalls"]);
+        let failed = "[5.010995] sh: page allocation failure:\norder:4, mode:0x2040d0\n";
+        assert_eq!(found(&read(failed)), ["fragmentation"]);
     }
 
     #[test]

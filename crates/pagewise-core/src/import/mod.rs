@@ -1,5 +1,5 @@
 //! What other tools wrote, as a recording: collectl, sar, nmon, atop, top, dstat, vmstat, perf script, perf top, perf stat, collapsed
-//! stacks, text of /proc, node_exporter, the kernel's log, free, slabtop.
+//! stacks, text of /proc, node_exporter, the kernel's log, free, slabtop, the log of a JVM's collections.
 //!
 //! The way of a line: a [`Parser`] of its kind puts numbers at instants into a [`Listing`]; [`merge`](merge::merge) lays
 //! several listings on one time line and gives an [`Imported`], which is a recording like any other. What is not
@@ -13,6 +13,7 @@ mod dstat;
 mod events;
 mod folded;
 mod free;
+mod gc_log;
 mod held_up;
 mod kernel_line;
 mod kernel_log;
@@ -89,6 +90,8 @@ pub enum Kind {
     Free,
     /// `slabtop`, or text of `/proc/slabinfo`.
     Slab,
+    /// What a JVM logs of its collections.
+    GcLog,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
 }
@@ -110,6 +113,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::KernelLog, "kernel-log"),
     (Kind::Free, "free"),
     (Kind::Slab, "slab"),
+    (Kind::GcLog, "gc-log"),
     (Kind::Sosreport, "sosreport"),
 ];
 
@@ -134,6 +138,7 @@ const RECOGNISED: &[(Kind, Recognises)] = &[
     (Kind::KernelLog, kernel_log::recognises),
     (Kind::Free, free::recognises),
     (Kind::Slab, slab::recognises),
+    (Kind::GcLog, gc_log::recognises),
 ];
 
 /// What a text holds: a thread that somebody pasted has the listings of several tools.
@@ -194,6 +199,7 @@ impl FromStr for Kind {
             "mpstat" | "iostat" | "pidstat" => "sar",
             "dmesg" => "kernel-log",
             "slabtop" | "slabinfo" => "slab",
+            "gc" | "gclog" => "gc-log",
             plain => plain,
         };
         let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
@@ -267,6 +273,7 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::KernelLog => Box::new(kernel_log::KernelLog::new()),
         Kind::Free => Box::new(free::Free::new(assumed)),
         Kind::Slab => Box::new(slab::Slab::new(assumed)),
+        Kind::GcLog => Box::new(gc_log::GcLog::new()),
         Kind::Sosreport => return None,
     };
     // What people gave was often pasted somewhere before.

@@ -122,20 +122,25 @@ fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     if is_fence(text.trim()) { None } else { Some(text) }
 }
 
-/// A line that somebody set in bold, to point at it: `**HugePages_Total:   53342`. `None`: nothing was.
+/// A line that somebody set in bold, to point at it: `**HugePages_Total:   53342`; or one with which a text in italics begins or ends:
+/// `*04:50:14  all  0.19`. `None`: nothing was.
 fn without_emphasis(line: &str) -> Option<String> {
     let text = line.trim_end();
     let inner = text.trim_start();
-    let is_word = |c: char| c.is_alphanumeric() || "%)".contains(c);
-    let begins = inner.strip_prefix("**").is_some_and(|rest| rest.starts_with(is_word));
-    let ends = inner.strip_suffix("**").is_some_and(|rest| rest.ends_with(is_word));
-    if !begins && !ends {
+    // A single star stands in many lines, and hardly beside a number.
+    let is_beside =
+        |mark: &str, c: char| c.is_ascii_digit() || mark == "**" && (c.is_alphanumeric() || "%)".contains(c));
+    let marks = ["**", "*"];
+    let begins =
+        marks.iter().find_map(|mark| inner.strip_prefix(mark).filter(|rest| rest.starts_with(|c| is_beside(mark, c))));
+    let rest = begins.unwrap_or(inner);
+    let ends =
+        marks.iter().find_map(|mark| rest.strip_suffix(mark).filter(|rest| rest.ends_with(|c| is_beside(mark, c))));
+    if begins.is_none() && ends.is_none() {
         return None;
     }
     let indent = &text[..text.len() - inner.len()];
-    let inner = if begins { &inner[2..] } else { inner };
-    let inner = if ends { &inner[..inner.len() - 2] } else { inner };
-    Some(format!("{indent}{inner}"))
+    Some(format!("{indent}{}", ends.unwrap_or(rest)))
 }
 
 /// A line of which single cells are set in bold: `5491  **366**  3008`. `None`: none is.
@@ -286,7 +291,9 @@ mod tests {
         reads("HugePages_Free:    11904**", "HugePages_Free:    11904");
         reads("  **MemFree: 12 kB**", "  MemFree: 12 kB");
         reads("Mem:  8192  **366**  **2334**  366", "Mem:  8192  366  2334  366");
-        for line in ["*** glibc detected ***", "a ** b", "  ** ", "12.3%  [k] f*", "****"] {
+        reads("    *00:00:01     CPU     %user", "    00:00:01     CPU     %user");
+        reads("04:50:14     all      0.19     35.78*", "04:50:14     all      0.19     35.78");
+        for line in ["2*4kB 1*8kB = 12kB", "*** glibc detected ***", "a ** b", "  ** ", "12.3%  [k] f*", "****"] {
             reads(line, line);
         }
     }

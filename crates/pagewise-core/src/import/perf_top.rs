@@ -505,10 +505,10 @@ impl Parser for PerfTop {
                 samples.push(StackSample { from: 0, to: 1, cpu: None, pid, comm, stack, count });
             }
         };
+        let rest = Frame { name: NOT_LISTED.to_owned(), module: String::new() };
         for stack in stacks {
             add(stack.frames, stack.comm, stack.pid, stack.count);
         }
-        let rest = Frame { name: NOT_LISTED.to_owned(), module: String::new() };
         add(vec![rest], String::new(), None, total.saturating_sub(listed));
         let event = table.event.as_deref().map(SamplingEvent::from_word);
         self.listing.profile = Some(Profile { event, hz: table.hz, stacks: tree, samples, lost: 0 });

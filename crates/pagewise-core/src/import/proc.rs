@@ -54,6 +54,19 @@ const SUMMARY_OF_CPU: [&str; 8] = [
     "stolen cpu ticks",
 ];
 
+/// What `kmem -i` of crash prints of a dump, and what `/proc/meminfo` calls it (crash 8, `dump_kmeminfo`): pages, the same with a unit, a share.
+const OF_CRASH: [(&str, &str); 9] = [
+    ("TOTAL MEM", "MemTotal"),
+    ("FREE", "MemFree"),
+    ("BUFFERS", "Buffers"),
+    ("CACHED", "Cached"),
+    ("SLAB", "Slab"),
+    ("TOTAL SWAP", "SwapTotal"),
+    ("SWAP FREE", "SwapFree"),
+    ("COMMIT LIMIT", "CommitLimit"),
+    ("COMMITTED", "Committed_AS"),
+];
+
 const REMEDY: &str = "give the text of /proc/vmstat, /proc/meminfo, /proc/stat, /proc/buddyinfo or /proc/pressure/*, best \
                       twice with `date` in front of each";
 
@@ -301,12 +314,15 @@ impl OfZones {
     }
 }
 
-/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`.
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`. Somebody may have left the last of them out.
 fn is_pressure(words: &[&str]) -> bool {
-    // Somebody may have left the total out.
-    matches!(words, ["some" | "full", first, second, third, rest @ ..]
-        if [first, second, third].iter().all(|word| word.starts_with("avg") && word.contains('='))
-            && (rest.is_empty() || matches!(rest, [total] if total.starts_with("total="))))
+    let ["some" | "full", first, rest @ ..] = words else { return false };
+    let is_average = |word: &str| word.starts_with("avg") && word.contains('=');
+    let averages = match rest {
+        [averages @ .., total] if total.starts_with("total=") => averages,
+        averages => averages,
+    };
+    is_average(first) && averages.iter().all(|word| is_average(word))
 }
 
 /// Which file the next lines are of.
@@ -338,6 +354,8 @@ pub(super) struct Proc {
     in_zone: bool,
     /// Parts of all CPU time that were printed below each other.
     ticks: Vec<u64>,
+    /// Free blocks of a zone by order, of its kinds so far, and where they begin.
+    kinds: Option<(usize, String, Vec<u64>)>,
     files_left: BTreeSet<String>,
 }
 
@@ -353,6 +371,7 @@ impl Proc {
             zones_from: 0,
             in_zone: false,
             ticks: Vec::new(),
+            kinds: None,
             files_left: BTreeSet::new(),
         }
     }
@@ -379,6 +398,53 @@ impl Proc {
             self.take(file, &line, number, text)?;
         }
         Ok(true)
+    }
+
+    /// A line of `kmem -i`; whether it was one.
+    fn of_dump(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
+        let Some((name, kib)) = of_crash(text) else { return Ok(false) };
+        match file_of("/proc/meminfo") {
+            Some(file) => self.take(file, &format!("{name}: {kib} kB"), number, text).map(|()| true),
+            None => Ok(true),
+        }
+    }
+
+    /// A line that earlyoom prints of memory; whether it was one.
+    fn of_earlyoom(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
+        let (Some(sizes), Some(file)) = (of_earlyoom(text), file_of("/proc/meminfo")) else { return Ok(false) };
+        for (name, kib) in sizes {
+            self.take(file, &format!("{name}: {kib} kB"), number, text)?;
+        }
+        Ok(true)
+    }
+
+    /// A row of `/proc/pagetypeinfo`: free blocks of one kind in a zone; whether it was one. Of a zone only their sums are kept, which are
+    /// what `/proc/buddyinfo` has.
+    fn of_kinds(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
+        let Some((zone, counts)) = of_page_types(text) else {
+            self.close_kinds()?;
+            return Ok(false);
+        };
+        let is_new = self.kinds.as_ref().is_none_or(|(_, known, sums)| *known != zone || sums.len() != counts.len());
+        if is_new {
+            self.close_kinds()?;
+            self.kinds = Some((number, zone, vec![0; counts.len()]));
+        }
+        if let Some((_, _, sums)) = &mut self.kinds {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = count.saturating_add(*sum));
+        }
+        Ok(true)
+    }
+
+    /// What was added up of a zone.
+    fn close_kinds(&mut self) -> Result<(), Problem> {
+        let Some((number, zone, sums)) = self.kinds.take() else { return Ok(()) };
+        let counts: Vec<String> = sums.iter().map(u64::to_string).collect();
+        let line = format!("{zone} {}", counts.join(" "));
+        match file_of("/proc/buddyinfo") {
+            Some(file) => self.take(file, &line, number, &line),
+            None => Ok(()),
+        }
     }
 
     /// What tools print of nodes; whether the line does.
@@ -539,7 +605,7 @@ impl Proc {
 type OfNode = (u32, &'static str, u64);
 
 /// What is told of nodes: `node 0 size: 32733 MB` and `node 0 free: 95 MB` of `numactl -H`, `MemFree  95.11  20123.90  20219.01` of
-/// `numastat -m` (the last is the sum), `Node 0 MemFree:  97123 kB` of a node's own file.
+/// `numastat -m` (the last is the sum; with `-c` without decimals), `Node 0 MemFree:  97123 kB` of a node's own file.
 fn of_nodes(words: &[&str]) -> Vec<OfNode> {
     const OWN: [(&str, &str); 2] = [("MemTotal", "node_total"), ("MemFree", "node_free")];
     let named = |name: &str| OWN.iter().find(|(own, _)| *own == name).map(|(_, series)| *series);
@@ -556,14 +622,70 @@ fn of_nodes(words: &[&str]) -> Vec<OfNode> {
         }
         [name, mib @ .., sum] if !mib.is_empty() => {
             let Some(series) = named(name) else { return Vec::new() };
-            let number = |word: &&str| word.contains('.').then(|| super::words::decimal(word)).flatten();
+            // With -c they are whole.
+            let number = |word: &&str| super::words::decimal(word);
             let Some(mib) = mib.iter().map(number).collect::<Option<Vec<f64>>>() else { return Vec::new() };
-            let adds_up = number(sum).is_some_and(|sum| (mib.iter().sum::<f64>() - sum).abs() <= 1.0 + sum * 0.001);
+            let adds_up =
+                number(sum).is_some_and(|sum| (mib.iter().sum::<f64>() - sum).abs() <= mib.len() as f64 + sum * 0.001);
             let kib = mib.iter().map(|mib| (mib * 1024.0) as u64);
             if adds_up { (0..).zip(kib).map(|(node, kib)| (node, series, kib)).collect() } else { Vec::new() }
         }
         _ => Vec::new(),
     }
+}
+
+/// `    TOTAL MEM  16432119      62.7 GB         ----`: the name in `/proc/meminfo`, and KiB.
+fn of_crash(text: &str) -> Option<(&'static str, u64)> {
+    let text = text.trim();
+    let (printed, name) = OF_CRASH.iter().find(|(printed, _)| {
+        text.strip_prefix(printed)
+            .is_some_and(|rest| rest.starts_with(' ') && rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    })?;
+    let words: Vec<&str> = text[printed.len()..].split_whitespace().collect();
+    let [_pages, size, unit, ..] = words.as_slice() else { return None };
+    let is_share = matches!(&words[3..], ["----"]) || words.get(3).is_some_and(|share| share.ends_with('%'));
+    let scale = match *unit {
+        "KB" => 1.0,
+        "MB" => 1024.0,
+        "GB" => 1_048_576.0,
+        "TB" => 1_073_741_824.0,
+        _ => return None,
+    };
+    let kib = super::words::scaled(size, scale).filter(|kib| is_share && *kib <= MOST_KIB);
+    kib.map(|kib| (*name, kib))
+}
+
+/// `mem avail:   343 of  7832 MiB ( 4.38%), swap free:  188 of 2047 MiB ( 9.19%)`: names in `/proc/meminfo`, and KiB.
+fn of_earlyoom(text: &str) -> Option<[(&'static str, u64); 4]> {
+    let (_, rest) = text.split_once("mem avail:")?;
+    let (memory, swap) = rest.split_once("swap free:")?;
+    let sizes = |text: &str| -> Option<(u64, u64)> {
+        let words: Vec<&str> = text.split_whitespace().take(4).collect();
+        let [free, "of", all, "MiB"] = words.as_slice() else { return None };
+        let kib = |word: &str| super::words::scaled(word, 1024.0).filter(|kib| *kib <= MOST_KIB);
+        Some((kib(free)?, kib(all)?))
+    };
+    let ((available, memory), (free, swap)) = (sizes(memory)?, sizes(swap)?);
+    Some([("MemTotal", memory), ("MemAvailable", available), ("SwapTotal", swap), ("SwapFree", free)])
+}
+
+/// `Node    0, zone   Normal, type    Unmovable   11  9  4 …`: the zone as `/proc/buddyinfo` writes it, and free blocks by order. More than a
+/// hundred thousand are not counted (`>100000`, `mm/vmstat.c`, 5.5 and later).
+fn of_page_types(text: &str) -> Option<(String, Vec<u64>)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let ["Node", node, "zone", zone, "type", _kind, counts @ ..] = words.as_slice() else { return None };
+    let zone = zone.strip_suffix(',')?;
+    let counts: Vec<u64> =
+        counts.iter().map(|count| count.trim_start_matches('>').parse().ok()).collect::<Option<_>>()?;
+    let is_row = node.ends_with(',') && (6..=20).contains(&counts.len());
+    is_row.then(|| (format!("Node {node} zone {zone}"), counts))
+}
+
+/// What stands above the rows of `/proc/pagetypeinfo`.
+fn is_of_page_types(text: &str) -> bool {
+    ["Page block order:", "Pages per block:", "Free pages count per migrate type"]
+        .iter()
+        .any(|head| text.starts_with(head))
 }
 
 /// `223456789 pages swapped in`: the number, and which of these it is.
@@ -696,6 +818,9 @@ pub(super) fn recognises(line: &str) -> bool {
         || of_summary(line, &SUMMARY.map(|(printed, ..)| printed)).is_some()
         || !of_nodes(&words).is_empty()
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
+        || of_page_types(line).is_some()
+        || of_crash(line).is_some()
+        || of_earlyoom(line).is_some()
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
         || of_series(line).is_some()
 }
@@ -710,10 +835,19 @@ impl Parser for Proc {
             }
             return Ok(());
         }
-        if self.zone(text, &words, number)? {
+        if self.zone(text, &words, number)? || is_of_page_types(text) {
+            return Ok(());
+        }
+        // Blocks of each kind, free or not, in rows like those of free ones.
+        if text.starts_with("Number of blocks type") {
+            self.close_kinds()?;
+            self.section = Section::Other;
             return Ok(());
         }
         self.close_zones()?;
+        if self.of_kinds(text, number)? || self.of_dump(text, number)? || self.of_earlyoom(text, number)? {
+            return Ok(());
+        }
         if self.summary(text, number)? || self.nodes(&words, number)? {
             return Ok(());
         }
@@ -730,6 +864,11 @@ impl Parser for Proc {
             return self.take_at(Some(at), file, behind, number, line);
         }
         if let Some((path, behind)) = with_path(text) {
+            // Two lines of pressure in one.
+            if let Some((some, full)) = behind.split_once(" full avg").filter(|_| behind.starts_with("some avg")) {
+                self.line(number, &format!("{path}:{}", some.trim_end()))?;
+                return self.line(number, &format!("{path}:full avg{full}"));
+            }
             let behind_words: Vec<&str> = behind.split_whitespace().collect();
             let of_group = group_file(path);
             if let Some((_, group)) = of_group {
@@ -812,6 +951,7 @@ impl Parser for Proc {
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
         self.close_zones()?;
+        self.close_kinds()?;
         let nothing = self.snapshots.listing.nothing("number of a kernel file below /proc", REMEDY);
         let left = super::words::left_out(Kind::Proc, &self.files_left, &BTreeSet::new());
         let mut listing = self.snapshots.finish()?.ok_or(nothing)?;
@@ -839,6 +979,65 @@ mod tests {
 
     fn gap<'a>(imported: &'a Imported, word: &str) -> &'a str {
         imported.gaps().iter().find(|gap| gap.reason.word() == word).map_or("", |gap| gap.detail.as_str())
+    }
+
+    #[test]
+    fn free_blocks_by_kind_are_added_up_and_blocks_of_all_kinds_are_none_of_them() {
+        let text = "Page block order: 9\nPages per block:  512\n\nFree pages count per migrate type at order       0      1      2      3      4      5\n\
+                    Node    0, zone   Normal, type    Unmovable     11      9      4      1      0      0\n\
+                    Node    0, zone   Normal, type      Movable      4      1  >100000    0      0      7\n\n\
+                    Number of blocks type     Unmovable      Movable  Reclaimable   HighAtomic      Isolate      CMA\n\
+                    Node 0, zone   Normal          123         4567          89            1            0      2\n";
+        assert_eq!(super::super::kinds_in(text), [Kind::Proc]);
+        let imported = read(text);
+        let of = |order: u32| {
+            let labels = format!("node=0,zone=Normal,order={order}");
+            timed(&imported, "buddyinfo", "free_blocks", &labels).iter().map(|one| one.1).collect::<Vec<f64>>()
+        };
+        assert_eq!([of(0), of(2), of(5)], [vec![15.0], vec![100_004.0], vec![7.0]]);
+        assert_eq!(gap(&imported, "not_understood"), "");
+    }
+
+    #[test]
+    fn what_crash_says_of_a_dump_is_what_meminfo_would() {
+        let text = "crash> kmem -i\n                 PAGES        TOTAL      PERCENTAGE\n    TOTAL MEM  16432119      62.7 GB         ----\n\
+                    \u{20}        FREE    132119     516.1 MB    0% of TOTAL MEM\n         SLAB   9999999      38.1 GB   60% of TOTAL MEM\n\
+                    \u{20}  TOTAL SWAP   1048575         4 GB         ----\n    SWAP FREE         0            0    0% of TOTAL SWAP\n";
+        let imported = read(text);
+        let is = |name: &str, mib: f64| (values(&imported, "meminfo", name)[0] / f64::from(1 << 20) - mib).abs() < 0.01;
+        assert!(
+            is("MemTotal", 62.7 * 1024.0)
+                && is("MemFree", 516.1)
+                && is("Slab", 38.1 * 1024.0)
+                && is("SwapTotal", 4096.0)
+        );
+        assert_eq!(of_crash("FREE HIGH 12 1 MB 0% of TOTAL HIGH"), None);
+    }
+
+    #[test]
+    fn what_earlyoom_prints_of_memory_is_that() {
+        let text = "earlyoom[9]: mem avail:   343 of  7832 MiB ( 4.38%), swap free:  188 of 2047 MiB ( 9.19%)\n\
+                    earlyoom[9]: mem avail:    43 of  7832 MiB ( 0.55%), swap free:    0 of 2047 MiB ( 0.00%)\n";
+        assert_eq!(super::super::kinds_in(text), [Kind::Proc]);
+        let imported = read(text);
+        let mib = |name: &str| {
+            values(&imported, "meminfo", name).iter().map(|bytes| bytes / f64::from(1 << 20)).collect::<Vec<f64>>()
+        };
+        assert_eq!(
+            (mib("MemAvailable"), mib("SwapFree"), mib("MemTotal")),
+            (vec![343.0, 43.0], vec![188.0, 0.0], vec![7832.0; 2])
+        );
+    }
+
+    #[test]
+    fn pressure_with_its_file_in_front_is_read_however_much_of_it_is_there() {
+        let text = "/proc/pressure/io:      some avg10=2.56\n/proc/pressure/memory:  some avg10=40.00        full avg10=12.50\n";
+        let imported = read(text);
+        let of = |name: &str| values(&imported, SOURCE, name).first().copied();
+        assert_eq!(
+            (of("psi_memory_some_avg10_percent"), of("psi_memory_full_avg10_percent")),
+            (Some(0.40), Some(0.125))
+        );
     }
 
     #[test]

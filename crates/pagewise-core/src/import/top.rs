@@ -9,7 +9,7 @@ use super::merge::Assumed;
 use super::shares::{self, Values};
 use super::threads::Threads;
 use super::times::{Running, SECOND, clock};
-use super::words::{decimal, suffixed};
+use super::words::{decimal, is_number, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Counts};
 use crate::recording::GapReason;
@@ -66,9 +66,15 @@ pub(super) struct Top {
     first: Option<Screen>,
     threads: Threads,
     programs: usize,
+    /// Rows of ps were read, whose shares are over the lives of processes.
+    has_lives: bool,
     /// `CPU states:  cpu  user  nice …` of Red Hat's procps 2: headings, and the numbers in the line below.
     headings: Vec<String>,
 }
+
+/// What top prints by default.
+const BY_DEFAULT: Table =
+    Table { user: Some(1), size: Some(4), state: Some(7), share: 8, command: 11, cpu: None, is_of_all: false };
 
 /// Headings of a process's share of a CPU, and of its command: of top, and of htop (1 to 3), which has the same table.
 const SHARES: &[&str] = &["%CPU", "CPU%"];
@@ -84,15 +90,54 @@ fn heading(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_ascii_alphanumeric() && !"%+".contains(c))
 }
 
-/// Whether a line is one of the head of a screen.
+/// A row as top prints it by default, whose headings were not pasted: `70 root  39  19  0  0  0 R 100.0  0.0 959:29.92 khugepaged`.
+fn is_default_row(words: &[&str]) -> bool {
+    let [pid, _user, priority, nice, mapped, resident, shared, state, cpu, memory, time, _command, ..] = words else {
+        return false;
+    };
+    let is_whole = |word: &str| is_number(word.trim_start_matches(['-', '+']));
+    let is_size = |word: &&str| decimal(word.trim_end_matches(['m', 'g', 't', 'p'])).is_some();
+    let is_time = time.contains(':') && time.bytes().all(|byte| byte.is_ascii_digit() || b":.,".contains(&byte));
+    is_number(pid)
+        && (is_whole(priority) || *priority == "rt")
+        && is_whole(nice)
+        && [mapped, resident, shared].into_iter().all(is_size)
+        && matches!(*state, "R" | "S" | "D" | "I" | "T" | "t" | "Z")
+        && [cpu, memory].into_iter().all(|word| decimal(word).is_some())
+        && is_time
+}
+
+/// What `ps aux` prints.
+const OF_PS: Table =
+    Table { user: Some(0), size: Some(4), state: Some(7), share: 2, command: 10, cpu: None, is_of_all: false };
+
+/// A row as `ps aux` prints it of a kernel thread, without its headings: `root  45 99.9  0.0  0  0 ?  R  Jan01 1234:56 [kswapd0]`.
+fn is_row_of_ps(words: &[&str]) -> bool {
+    let [_user, pid, cpu, memory, "0", "0", "?", state, _start, time, command] = words else { return false };
+    is_number(pid)
+        && [cpu, memory].into_iter().all(|word| decimal(word).is_some())
+        && state.starts_with(['R', 'S', 'D', 'I'])
+        && time.contains(':')
+        && command.starts_with('[')
+        && command.ends_with(']')
+}
+
+/// Headings of a table of processes: of top, and of `ps aux`, which puts the user first.
+fn is_heading(headings: &[&str]) -> bool {
+    matches!(headings, ["PID", ..] | ["USER", "PID", ..])
+}
+
+/// Whether a line is one of the head of a screen, or a row of its table.
 pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim_start();
     let words: Vec<&str> = text.split_whitespace().collect();
     let headings: Vec<&str> = words.iter().map(|word| heading(word)).collect();
     let has = |names: &[&str]| headings.iter().any(|word| names.contains(word));
-    // ps has the same headings and begins with the user.
-    let is_table = headings.first() == Some(&"PID") && has(SHARES) && has(COMMANDS);
-    is_table || is_head(text) || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
+    is_heading(&headings) && has(SHARES) && has(COMMANDS)
+        || is_default_row(&words)
+        || is_row_of_ps(&words)
+        || is_head(text)
+        || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
 }
 
 /// `top - 14:03:21 up 3 days, …`, and ` 14:03:21  up 3 days, …, load average: …` before procps 3.
@@ -204,6 +249,7 @@ impl Top {
             first: None,
             threads: Threads::default(),
             programs: 0,
+            has_lives: false,
             headings: Vec::new(),
         }
     }
@@ -443,12 +489,22 @@ impl Parser for Top {
         if self.memory(text, number)? {
             return Ok(());
         }
-        if heading(words[0]) == "PID" {
+        let headings: Vec<&str> = words.iter().take(2).map(|word| heading(word)).collect();
+        if is_heading(&headings) {
             return self.table(&words, number);
+        }
+        let has_headings = self.screen.as_ref().is_some_and(|screen| screen.table.is_some());
+        let by_form = [(BY_DEFAULT, is_default_row(&words)), (OF_PS, is_row_of_ps(&words))];
+        if let Some((table, _)) = by_form.into_iter().find(|(_, is_it)| *is_it && !has_headings) {
+            self.screen(number, |_| false)?.table = Some(table);
         }
         // 2.4 has what is cached in a line of its own behind those of memory: `1230k active, 500k inactive`.
         let is_more_memory = words.iter().any(|word| matches!(*word, "actv," | "in_d," | "active,"));
-        let is_process = words[0].bytes().all(|byte| byte.is_ascii_digit()) && self.process(&words);
+        let table = self.screen.as_ref().and_then(|screen| screen.table);
+        let pid = usize::from(table.is_some_and(|table| table.user == Some(0)));
+        let has_pid = words.get(pid).is_some_and(|word| is_number(word));
+        let is_process = has_pid && self.process(&words);
+        self.has_lives |= is_process && pid == 1;
         if !is_process && !is_more_memory {
             self.listing.reject(number, line);
         }
@@ -489,6 +545,9 @@ impl Parser for Top {
                     .to_owned(),
             );
         }
+        if self.has_lives {
+            self.listing.note("ps: shares are over the life of each process, and say nothing of a moment".to_owned());
+        }
         if !self.has_times {
             let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
             self.listing.note(format!(
@@ -518,7 +577,7 @@ mod tests {
         let text = "    PID USER       PRI  NI  VIRT   RES   SHR S  CPU% MEM%   TIME+ ▽Command\n\
                      97 root        20   0     0     0     0 R  57.0  0.0 49:42.98 kswapd0\n   \
                     2065 intelfx     20   0 5812M  158M 74588 S  14.5  1.0 46:34.02 /usr/bin/gnome-shell\n";
-        assert!(recognises(text.lines().next().unwrap()) && !recognises("USER PID %CPU %MEM COMMAND"));
+        assert!(recognises(text.lines().next().unwrap()) && recognises("USER PID %CPU %MEM COMMAND"));
         let imported = recording(&[(Kind::Top, text)]);
         assert!(near(timed(&imported, "import", "thread_cpu_percent", "thread=kswapd0")[0].1, 0.57));
     }
@@ -618,6 +677,31 @@ mod tests {
             "  PID USER      S %CPU %MEM    TIME+  SWAP COMMAND\n  420 root      R   70  0.0  22:09.60    0 kswapd0\n";
         let imported = recording(&[(Kind::Top, short)]);
         assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0")[0].1, 0.7));
+    }
+
+    #[test]
+    fn rows_without_their_headings_are_read_by_their_form() {
+        for (text, share) in [
+            ("     70 root      39  19       0      0      0 R 100.0   0.0 959:29.92 khugepaged\n", 1.0),
+            (
+                " 310936 root      20   0   84416  25620    512 R  99.7   1.5 642:37.22 hugealloc\n     70 root      39  19       0      0      0 R  70.0   0.0 959:29.92 khugepaged\n",
+                0.7,
+            ),
+            ("root        70 99.9  0.0      0     0 ?        R    Jan01 1234:56 [khugepaged]\n", 0.999),
+            (
+                "USER       PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\nroot        70 80.0  0.0      0     0 ?        R    Jan01 1234:56 [khugepaged]\n",
+                0.8,
+            ),
+        ] {
+            assert_eq!(kinds_in(text), [Kind::Top], "{text}");
+            let imported = recording(&[(Kind::Top, text)]);
+            let found = timed(&imported, SOURCE, "thread_cpu_percent", "thread=khugepaged");
+            assert!(near(found[0].1, share) && is_understood(&imported), "{found:?} {text}");
+        }
+        for line in ["70 root 39 19 0 0", "root 70 a b 0 0 ? R Jan01 1:00 [x]", "70 root 39 19 0 0 0 R 1.0 0.0 x y"] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert!(!is_row_of_ps(&words) && !is_default_row(&words), "{line}");
+        }
     }
 
     #[test]

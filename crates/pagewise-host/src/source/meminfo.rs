@@ -38,6 +38,14 @@ pub fn available(meminfo: &BTreeMap<String, u64>) -> Option<u64> {
     get("MemAvailable").or_else(|| Some(get("MemFree")? + get("Cached").unwrap_or(0)))
 }
 
+/// Memory that nobody holds for itself: free, in page cache, or in slab caches that shrink. Unlike [`available`] it does not hang on where the
+/// watermarks are. Kernels before 2.6.28 do not say how much of the cache is of files: there it is the same.
+#[must_use]
+pub fn unheld(meminfo: &BTreeMap<String, u64>) -> Option<u64> {
+    let parts = ["MemFree", "Active(file)", "Inactive(file)", "SReclaimable"].map(|name| meminfo.get(name).copied());
+    parts.into_iter().sum::<Option<u64>>().or_else(|| available(meminfo))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PRESSURE_GROWTH: f64 = 0.01;
 /// How long the pressure totals are watched.
 const PRESSURE_WINDOW: Duration = Duration::from_secs(1);
-/// Available memory may differ from that before the first point of the same level by this share.
+/// Memory that nobody holds may differ from that before the first point of the same level by this share.
 const MEMORY_TOLERANCE: f64 = 0.05;
 /// How long the gate waits before it gives a point up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,8 +24,8 @@ const STAYS_FREER: Duration = Duration::from_secs(10);
 /// What the gate remembers between points.
 #[derive(Debug, Default)]
 pub struct Gate {
-    /// By level: a policy such as `vm.nr_hugepages` or `vm.min_free_kbytes` takes memory by itself.
-    first_available: BTreeMap<String, u64>,
+    /// By level: a policy such as `vm.nr_hugepages` takes memory by itself.
+    first_unheld: BTreeMap<String, u64>,
 }
 
 /// How the gate decided.
@@ -40,7 +40,7 @@ pub enum Decision {
 }
 
 impl Gate {
-    /// Waits until pressure is low and as much memory is available as before the first point under `level`. `also` is
+    /// Waits until pressure is low and as much memory is free or in caches as before the first point under `level`. `also` is
     /// checked each time and says what else is not as it must be. `tell` is told once what a longer wait is for.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Gate {
                 Some(Objection::Freer(reason)) => {
                     let stays = patience.min(STAYS_FREER);
                     if freer_since.get_or_insert_with(Instant::now).elapsed() >= stays {
-                        self.first_available.clear();
+                        self.first_unheld.clear();
                         self.memory(level, root);
                         return Ok(Decision::OpenWithMore(reason));
                     }
@@ -123,19 +123,19 @@ impl Gate {
     }
 
     fn memory(&mut self, level: &str, root: &Root) -> Option<Objection> {
-        let now = meminfo::available(&meminfo::read(root).ok()?)?;
-        let first = *self.first_available.entry(level.to_owned()).or_insert(now);
+        let now = meminfo::unheld(&meminfo::read(root).ok()?)?;
+        let first = *self.first_unheld.entry(level.to_owned()).or_insert(now);
         let share = (now as f64 - first as f64) / first as f64;
         if share > MEMORY_TOLERANCE {
             return Some(Objection::Freer(format!(
-                "{} of memory are available, {} before the first point of its level: what held the difference then has ended",
+                "{} of memory are free or in caches, {} before the first point of its level: what held the difference then has ended",
                 Bytes(now),
                 Bytes(first)
             )));
         }
         (share < -MEMORY_TOLERANCE).then(|| {
             Objection::Waits(format!(
-                "{} of memory are available, {:.1} % less than the {} before the first point of its level (limit 5 %); \
+                "{} of memory are free or in caches, {:.1} % less than the {} before the first point of its level (limit 5 %); \
                  what has taken it since must end",
                 Bytes(now),
                 -share * 100.0,
@@ -206,7 +206,7 @@ mod tests {
         set(&tree, 940, 5);
         let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
         assert!(
-            matches!(&decision, Decision::GivenUp(why) if why.starts_with("940 KiB of memory are available, 6.0 % less than the 1000 KiB")),
+            matches!(&decision, Decision::GivenUp(why) if why.starts_with("940 KiB of memory are free or in caches, 6.0 % less than the 1000 KiB")),
             "{decision:?}"
         );
     }
@@ -222,7 +222,7 @@ mod tests {
         };
         assert_eq!([decide(100, "a"), decide(90, "b")], [Decision::Open, Decision::Open]);
         let freer = decide(200, "a");
-        let why = "200 KiB of memory are available, 100 KiB before the first point";
+        let why = "200 KiB of memory are free or in caches, 100 KiB before the first point";
         assert!(matches!(&freer, Decision::OpenWithMore(said) if said.starts_with(why)), "{freer:?}");
         assert_eq!(decide(190, "b"), Decision::Open, "the other level is not held against a host that is gone");
         let short = decide(150, "a");

@@ -45,6 +45,10 @@ pub(super) fn perf_stat(bytes: &[u8]) {
     one(Kind::PerfStat, bytes);
 }
 
+pub(super) fn gc_log(bytes: &[u8]) {
+    one(Kind::GcLog, bytes);
+}
+
 pub(super) fn folded(bytes: &[u8]) {
     one(Kind::Folded, bytes);
 }

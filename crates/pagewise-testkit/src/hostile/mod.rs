@@ -94,6 +94,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "free", reads: "what free prints", run: listings::free, samples: || listings::samples("free") },
     Target { name: "slab", reads: "slabtop and slabinfo", run: listings::slab, samples: || listings::samples("slab") },
     Target {
+        name: "gc_log",
+        reads: "what a JVM logs of its collections",
+        run: listings::gc_log,
+        samples: || listings::samples("gc-log"),
+    },
+    Target {
         name: "sosreport",
         reads: "an unpacked sosreport, its files one after the other",
         run: listings::sosreport,

@@ -141,8 +141,8 @@ const FAULTS: &[Fault] = &[
         16,
         "several nodes, nodes without memory",
         "each has its own law; only nodes with memory are taken",
-        &["a_node_that_is_not_there_is_an_error"],
-        "on such hosts: the lab",
+        &["a_node_that_is_not_there_is_an_error", "the_guard_is_tried_in_guests"],
+        "nodes without memory",
     ),
     fault(
         17,
@@ -162,8 +162,8 @@ const FAULTS: &[Fault] = &[
         19,
         "hardening of the unit",
         "the unit in packaging/ names what must stay open",
-        &[],
-        "run by systemd: the lab",
+        &["a_trial_boots_its_host_by_itself_and_ends_with_every_run_once"],
+        "",
     ),
     fault(
         20,
@@ -255,7 +255,13 @@ const FAULTS: &[Fault] = &[
         ],
         "",
     ),
-    fault(32, "systemd-oomd sees its reclaim as pressure", "the unit asks to be left out", &[], "the lab"),
+    fault(
+        32,
+        "systemd-oomd sees its reclaim as pressure",
+        "the unit asks to be left out",
+        &[],
+        "beside a systemd-oomd that runs",
+    ),
     fault(
         33,
         "root without some capabilities",

@@ -4,6 +4,7 @@
 mod analysis_says;
 mod changes_of_the_host;
 mod faults_of_a_guard;
+mod figure;
 mod findings;
 mod hostile_input;
 mod layers;

@@ -1,6 +1,7 @@
 //! `docs/method/jitter.md` shows the committed trials of the map of harm: where reclaim costs a program something beside a stream;
-//! `docs/method/guard.md` those with a guard: what of that it gives back; `docs/method/spark-policies.md` those of Spark on huge pages.
+//! `docs/method/guard.md` those with a guard: what of that it gives back, and what else does; `docs/method/spark-policies.md` those of Spark on huge pages.
 
+use crate::figure;
 use pagewise_core::comparison::found::{BlockDifference, Comparison, MeasureContrast};
 use pagewise_core::experiment::analysis::Analysis;
 use pagewise_core::stats::paired_ratio;
@@ -112,6 +113,61 @@ fn guards() -> String {
     std::iter::once(head.to_owned()).chain(analyses("guard").iter().map(of_guards)).collect()
 }
 
+/// A row for each arm of a trial that compares the guard with what else there is.
+fn guard_arms() -> String {
+    let mut text = String::from(
+        "| arm | steps together against same misses | 99th percentile of an allocation | what the stream got | the guard against it: steps | n | \
+         CPU, s/GiB: stream + kswapd + guard or other |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for analysis in analyses("guard-arms") {
+        let of_steps = analysis.comparisons.iter().filter(|one| one.a == "same-misses" && one.metric == "step_sum");
+        for steps in of_steps {
+            let arm = steps.b.as_str();
+            let cpu = |name| measure(steps, name).map(|found| found.b_mean);
+            let others = cpu("guard_cpu").unwrap_or(0.0) + cpu("reclaimer_cpu").unwrap_or(0.0);
+            let cpu = cpu("stream_cpu").zip(cpu("kswapd_cpu"));
+            text.push_str(&format!(
+                "| {arm} | {} | {} | {} | {} | {} | {} |\n",
+                percent(steps),
+                percent_of(&analysis, "same-misses", arm, "alloc_p99"),
+                percent_of(&analysis, "same-misses", arm, "stream_rate"),
+                percent_of(&analysis, arm, "guard", "step_sum"),
+                steps.blocks,
+                cpu.map_or_else(
+                    || "–".to_owned(),
+                    |(stream, kswapd)| format!("{stream:.3} + {kswapd:.3} + {others:.3}")
+                ),
+            ));
+        }
+    }
+    text
+}
+
+/// The same as a figure: what each arm leaves of the loss.
+fn figure_of_arms() -> String {
+    let analyses = analyses("guard-arms");
+    let of_steps = analyses.iter().flat_map(|analysis| &analysis.comparisons);
+    let of_steps = of_steps.filter(|one| one.a == "same-misses" && one.metric == "step_sum");
+    let row = |one: &Comparison| {
+        let effect = one.effect.as_ref()?;
+        Some(figure::Row {
+            label: one.b.clone(),
+            value: effect.ratio - 1.0,
+            low: effect.interval_alone.low - 1.0,
+            high: effect.interval_alone.high - 1.0,
+            is_ours: one.b == "guard",
+        })
+    };
+    let rows: Vec<figure::Row> = of_steps.filter_map(row).collect();
+    figure::intervals(
+        "A program beside a stream: what each remedy leaves of the loss",
+        "time of all steps against the same misses without reclaim, 95 % intervals; dashed: the guard",
+        "slower than with the same misses and no reclaim",
+        &rows,
+    )
+}
+
 /// b against a in one metric, or a dash where a trial has no such contrast.
 fn percent_of(analysis: &Analysis, a: &str, b: &str, metric: &str) -> String {
     contrast(analysis, a, b, metric).map_or_else(|| "–".to_owned(), percent)
@@ -154,6 +210,15 @@ fn spark_observing() -> String {
     text
 }
 
+/// Holds a figure to what the committed results say.
+fn figure_shows(name: &str, wanted: &str) {
+    let file = root().join(name);
+    if std::env::var_os("PAGEWISE_BLESS").is_some() {
+        fs::write(&file, wanted).unwrap();
+    }
+    assert!(fs::read_to_string(&file).unwrap() == wanted, "{name} is out of date; `make docs` draws it again");
+}
+
 /// Holds what stands between two marks of a page to what the committed results say.
 fn page_shows(name: &str, mark: &str, table: &str) {
     let file = root().join(name);
@@ -177,6 +242,8 @@ fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
 #[test]
 fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
     page_shows("docs/method/guard.md", "guard", &guards());
+    page_shows("docs/method/guard.md", "arms", &guard_arms());
+    figure_shows("docs/method/guard-arms.svg", &figure_of_arms());
 }
 
 #[test]

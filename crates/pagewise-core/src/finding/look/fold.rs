@@ -127,6 +127,12 @@ impl Folded {
         Some(value as i64 as f64 * self.scale)
     }
 
+    /// The first and the last reading of a level.
+    pub(super) fn ends(&self) -> Option<(f64, f64)> {
+        let ((_, first), (_, last)) = self.first.zip(self.last).filter(|_| matches!(self.cells, Cells::Level(_)))?;
+        Some((first as i64 as f64 * self.scale, last as i64 as f64 * self.scale))
+    }
+
     /// What a level rose by per second from the first reading to the last; below 0 when it fell.
     pub(super) fn slope(&self) -> Option<f64> {
         let ((from, first), (to, last)) = self.first.zip(self.last)?;

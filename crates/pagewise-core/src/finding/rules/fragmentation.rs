@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("of this, in blocks of 16 pages and more", 0.01, Fraction),
         Threshold::at_least("allocations of a large block that failed", 1.0, Number),
         Threshold::at_least("memory that could be had when they failed", 0.10, Fraction),
+        Threshold::at_least("the same, of blocks that the kernel frees everything for", 3.0, Number),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -173,12 +174,15 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     // Page cache would have made room for a page, and does not make a block.
     let room = look.share_of_memory(&look.available()).mean_of_all(windows);
     let (has_room, room) = case.whole("memory that could be had when they failed", "meminfo", room);
+    let (again, again_line) =
+        case.whole("the same, of blocks that the kernel frees everything for", "import failed_large", Some(failed));
     let is_free = match mean {
         Some(_) => free.evidence(&Hits::default(), windows).holds? || has_room == Answer::Yes,
         // Without the size of memory: more than the reserves of any zone.
         None => match look.level(&signal::MEM_FREE).mean_of_all(windows) {
             Some(bytes) => bytes >= PLENTY,
-            None => order > COSTLY,
+            // One of the others may be due to a moment without free memory.
+            None => order > COSTLY || again == Answer::Yes,
         },
     };
     if !is_free {
@@ -187,6 +191,8 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let (fails, line) = case.whole("allocations of a large block that failed", "import failed_large", Some(failed));
     let mut symptom = case.lasting_hits(Hits::always(fails, windows.count));
     symptom.evidence = vec![line, room];
+    let is_open = mean.is_none() && order <= COSTLY && look.level(&signal::MEM_FREE).mean_of_all(windows).is_none();
+    symptom.evidence.extend(is_open.then_some(again_line));
     if mean.is_none() {
         symptom.hits.missing.push(look.missing(&signal::MEM_FREE));
     }
@@ -205,8 +211,12 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
             mean.map_or_else(String::new, |share| format!(", while {} of memory was free", words::percent(share)));
         let often =
             if failed == 1.0 { "An allocation".to_owned() } else { format!("{} allocations", words::number(failed)) };
-        draft.summary =
-            format!("{often} of a block of {size} (order {order}) failed{share}: what is free lies in smaller pieces.");
+        let why = if is_open {
+            "what was free lay in smaller pieces, or next to nothing was free"
+        } else {
+            "what is free lies in smaller pieces"
+        };
+        draft.summary = format!("{often} of a block of {size} (order {order}) failed{share}: {why}.");
     }))
 }
 

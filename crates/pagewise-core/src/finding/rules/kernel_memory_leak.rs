@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("memory in no account", 0.10, Fraction),
         Threshold::at_least("memory in no account, bytes", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("memory in no account, where it is less than that", 0.30, Fraction),
+        Threshold::at_least("memory in no account, of a listing that ends before the last of them", 0.20, Fraction),
+        Threshold::at_least("memory beyond all that programs were promised", 0.25, Fraction),
         Threshold::at_least("memory on no list of pages, of a listing that lacks accounts", 0.50, Fraction),
         Threshold::at_least("memory in no account, growth per hour", 0.01, Fraction),
         Threshold::below("available memory", 0.10, Fraction),
@@ -96,12 +99,14 @@ fn huge(look: &Look) -> Track {
 fn rest(look: &Look) -> Track {
     let mut rest = look.level(&signal::MEM_TOTAL);
     let less = |all: f64, part: f64| Some(all - part);
+    let is_cut = is_cut_at_its_end(look);
     for (account, _, is_everywhere) in ACCOUNTS {
-        if is_everywhere || look.has(account) {
+        if look.has(account) || (is_everywhere && !is_cut) {
             rest = rest.with(&look.level(account), less);
         }
     }
-    rest.with(&huge(look), less).map(|bytes| bytes.max(0.0))
+    let huge = if is_cut { huge(look).or_zero() } else { huge(look) };
+    rest.with(&huge, less).map(|bytes| bytes.max(0.0))
 }
 
 /// By how much of all memory the rest grows in an hour; `None`: the look is too short, or it is not known.
@@ -111,11 +116,24 @@ fn growth(look: &Look) -> Option<f64> {
     (seconds >= LONG_ENOUGH).then(|| (last - first) / seconds * 3600.0)
 }
 
+/// The accounts at the end of `/proc/meminfo`, where people cut it off: in a listing that has all others they are taken for nothing, and the
+/// rest has to be larger for it.
+fn is_cut_at_its_end(look: &Look) -> bool {
+    let is_at_the_end = |signal: &signal::Quantity| signal.id == signal::VMALLOC_USED.id;
+    let mut others = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !is_at_the_end(account));
+    let lacks =
+        !look.has(&signal::VMALLOC_USED) || !(look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY));
+    look.tools.iter().any(|tool| tool == "proc") && lacks && others.all(|(account, ..)| look.has(account))
+}
+
 /// What the head of `/proc/meminfo` says, which people post, where its accounts end before `Slab`: free pages and the lists of reclaim
 /// are all that programs and files have. `None`: the accounts are there, or the rest is not most of memory.
 fn by_lists(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let has = |signal: &signal::Quantity| look.has(signal);
+    if is_cut_at_its_end(look) {
+        return None;
+    }
     let lacks_accounts = ACCOUNTS.iter().any(|(account, _, is_everywhere)| *is_everywhere && !has(account));
     let lists = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE];
     // Other tools print some of the accounts and never the rest.
@@ -150,18 +168,76 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
     })
 }
 
+/// Where nothing says how much memory programs have, what they were promised is more than that: what is beyond it has no account. `None`:
+/// that is told, or the rest is not much of memory.
+fn by_promises(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::CACHED, &signal::SLAB, &signal::COMMITTED];
+    let has_lists = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
+    if !look.is_import || has_lists || !known.into_iter().all(|signal| look.has(signal)) {
+        return None;
+    }
+    let less = |all: f64, part: f64| Some((all - part).max(0.0));
+    let parts = known[1..].iter().map(|signal| look.level(signal)).chain([look.level(&signal::BUFFERS).or_zero()]);
+    let mut rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    if look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY) {
+        rest = rest.with(&huge(look), less);
+    }
+    let part = case.clause("memory beyond all that programs were promised", "meminfo", look.share_of_memory(&rest));
+    let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
+    let symptom = case.lasting(&[&part, &bytes]);
+    let hits = symptom.hits.clone();
+    case.where_it_holds(symptom, |draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "{} of the memory ({}) is neither free, nor in page cache or slab, nor can programs have it: all that they were promised is less.",
+            words::percent(part.value(&hits, case.windows()).unwrap_or(0.0)),
+            bytes.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
+        );
+        draft.missing.extend([look.missing(&signal::ANON_PAGES), look.missing(&signal::HUGETLB_TOTAL)]);
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = by_promises(case) {
+        return verdict;
+    }
     if let Some(verdict) = by_lists(case) {
         return verdict;
     }
     let rest = rest(look);
-    let part = case.clause("memory in no account", "meminfo", look.share_of_memory(&rest));
+    let (is_cut, rest_of_all) = (is_cut_at_its_end(look), rest.clone());
+    let of_memory = look.share_of_memory(&rest);
+    let name = if is_cut {
+        "memory in no account, of a listing that ends before the last of them"
+    } else {
+        "memory in no account"
+    };
+    let part = case.clause(name, "meminfo", of_memory.clone());
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
-    let symptom = case.lasting(&[&part, &bytes]);
+    // A host may have little memory at all.
+    let most = case.clause("memory in no account, where it is less than that", "meminfo", of_memory);
+    let mut symptom = case.lasting_hits(part.hits.and(&bytes.hits.or(&most.hits)));
     let hits = symptom.hits.clone();
+    symptom.evidence = [&part, &bytes, &most].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    if is_cut
+        && symptom.answer == Answer::No
+        && look.share_of_memory(&rest_of_all).most().is_some_and(|most| most >= 0.10)
+    {
+        // What is missing may be all of it, and may be none.
+        symptom.answer = Answer::Unknown;
+        symptom.hits.missing.push(look.missing(&signal::HUGETLB_TOTAL));
+    }
     case.decide(symptom, Vec::new()).found(|draft| {
+        if is_cut {
+            let last = [&signal::VMALLOC_USED, &signal::HUGETLB_TOTAL];
+            draft
+                .missing
+                .extend(last.into_iter().filter(|signal| !look.has(signal)).map(|signal| look.missing(signal)));
+            draft.confidence = Some(Confidence::Low);
+        }
         let mean = |track: Track| track.mean(&hits, windows);
         for (account, name, _) in ACCOUNTS.iter().filter(|(account, ..)| look.has(account)) {
             draft.evidence.push(said("meminfo", name, mean(look.level(account)), Bytes));
@@ -180,9 +256,10 @@ fn judge(case: &Case<'_>) -> Verdict {
             draft.confidence = Some(Confidence::Low);
         }
         draft.summary = format!(
-            "{} of the memory ({}) is in none of the kernel's accounts.",
+            "{} of the memory ({}) is in none of the kernel's accounts{}.",
             words::percent(share),
             bytes.value(&hits, windows).map_or_else(|| "unknown".to_owned(), words::bytes),
+            if is_cut { " that the listing has: vmalloc, or huge pages set aside, may be at its end" } else { "" },
         );
         match grown {
             Some(grown) if grows == Answer::Yes => {

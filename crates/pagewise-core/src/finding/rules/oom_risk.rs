@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("promised, of the limit", 0.95, Fraction),
         Threshold::at_least("promised, of memory and swap", 1.0, Fraction),
         Threshold::below("memory to be had, where more is promised than there is", 0.02, Fraction),
+        Threshold::below("memory and swap that the last row of a listing has left", 0.01, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -140,6 +141,19 @@ fn overdrawn(case: &Case<'_>) -> Option<Clause> {
     Some(left)
 }
 
+/// What is left in the last row of a listing, of memory and swap: it may end where the host did, however its rows before were. Page cache
+/// counts as a whole, so that it is not less than this.
+fn left_at_the_end(look: &Look) -> Option<f64> {
+    if !look.is_import || look.ticks < 2 {
+        return None;
+    }
+    let (swap, _) = look.swap()?;
+    // What a tool prints in place of the kernel's own numbers is known by window only.
+    let cache = look.last(&signal::PAGE_CACHE).or_else(|| Some(look.least(&signal::PAGE_CACHE).ends()?.1));
+    let left: Option<f64> = [look.last(&signal::MEM_FREE), cache, look.last(&signal::SWAP_FREE)].into_iter().sum();
+    Some(left? / (look.memory()? + swap))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
@@ -182,7 +196,14 @@ fn judge(case: &Case<'_>) -> Verdict {
     let fails = if failed.is_some() { fails } else { Answer::No };
     let overdrawn = overdrawn(case).filter(|left| left.hits.answers.contains(&Answer::Yes));
     let is_overdrawn = if overdrawn.is_some() { Answer::Yes } else { Answer::No };
+    let (ended, end_line) = case.whole(
+        "memory and swap that the last row of a listing has left",
+        "meminfo MemFree, Cached, Buffers, SwapFree",
+        left_at_the_end(look),
+    );
+    let has_ended = if ended == Answer::Yes { Answer::Yes } else { Answer::No };
     let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(is_used_up).or(is_overdrawn).or(refuses);
+    let answer = answer.or(has_ended);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
     let hits = match (lasts.answer, &swap_gone) {
         (Answer::Yes, _) => lasts.hits.clone(),
@@ -196,6 +217,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
     symptom.evidence.extend(zones.is_some().then_some(empty_line));
     symptom.evidence.extend(failed.is_some().then_some(fail_line));
+    symptom.evidence.extend((has_ended == Answer::Yes).then(|| end_line.clone()));
     if let Some((left, short)) = &used_up {
         symptom.evidence.extend([left, short].map(|clause| clause.evidence(&hits, windows)));
     }
@@ -205,7 +227,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     // Where that is all there is, memory does not run out.
     let is_refused = refuses == Answer::Yes
-        && killed.or(fails).or(empty).or(is_used_up).or(is_overdrawn) != Answer::Yes
+        && killed.or(fails).or(empty).or(is_used_up).or(is_overdrawn).or(has_ended) != Answer::Yes
         && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
@@ -246,6 +268,9 @@ fn judge(case: &Case<'_>) -> Verdict {
                 "more is promised than there is, and {} of memory were to be had",
                 words::percent(share)
             ));
+        }
+        if let Some(share) = end_line.value.filter(|_| has_ended == Answer::Yes && lasts.answer != Answer::Yes) {
+            says.push(format!("in the end {} of memory and swap was left", words::percent(share)));
         }
         if let Some(seconds) = seconds.filter(|_| soon == Answer::Yes) {
             says.push(format!("at this pace nothing is left in {}", words::seconds(seconds)));

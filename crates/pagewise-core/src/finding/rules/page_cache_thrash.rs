@@ -19,6 +19,11 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("page faults that waited for a disk, in a listing", 100.0, PerSecond),
         Threshold::at_least("pages freed meanwhile, in a listing", 10_000.0, PagesPerSecond),
         Threshold::below("of these faults, pages from swap", 0.10, Fraction),
+        Threshold::below("memory in the page cache, in a listing", 0.10, Fraction),
+        Threshold::below("free memory beside a small page cache", 0.05, Fraction),
+        Threshold::below("time in which disks read as much as the page cache holds", 60.0, Seconds),
+        Threshold::at_least("tasks that wait for a disk", 2.0, Number),
+        Threshold::at_least("CPU time in which tasks waited for a disk", 0.10, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -93,8 +98,46 @@ fn by_listing(case: &Case<'_>) -> Option<Verdict> {
     })
 }
 
+/// Other listings do not count what comes back, but say how small the page cache became, how much disks read, and that somebody waits: a
+/// cache that is read anew within a minute holds next to nothing for long enough. `None`: they do not say, or it is not so.
+fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    // Where programs are swapped in, disks read for them.
+    if !look.is_import || look.has(&signal::REFAULT_FILE) || case.found.contains(&"swap-thrash") {
+        return None;
+    }
+    let cache = look.level(&signal::PAGE_CACHE);
+    let small = case.clause("memory in the page cache, in a listing", "meminfo Cached", look.share_of_memory(&cache));
+    let free = look.share_of_memory(&look.level(&signal::MEM_FREE));
+    let free = case.clause("free memory beside a small page cache", "meminfo MemFree", free);
+    let anew = cache.per(&look.rate(&signal::PAGE_IN));
+    let source = look.source_of(&signal::PAGE_IN);
+    let anew = case.clause("time in which disks read as much as the page cache holds", &source, anew);
+    let tasks = case.clause("tasks that wait for a disk", "stat procs_blocked", look.level(&signal::BLOCKED));
+    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let waits = case.clause("CPU time in which tasks waited for a disk", &look.source_of(&signal::CPU_IOWAIT), waits);
+    let hits = small.hits.and(&free.hits).and(&anew.hits).and(&tasks.hits.or(&waits.hits));
+    let mut symptom = case.lasting_hits(hits);
+    if symptom.answer != Answer::Yes {
+        return None;
+    }
+    let (hits, windows) = (symptom.hits.clone(), case.windows());
+    symptom.evidence =
+        [&small, &free, &anew, &tasks, &waits].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    case.where_it_holds(symptom, |draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.missing.push(look.missing(&signal::REFAULT_FILE));
+        draft.cost.stalled_share = waits.value(&hits, windows);
+        draft.summary = format!(
+            "The page cache had {} of the memory left, and disks read as much as it holds in {}: what programs need is dropped and read again.",
+            small.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent),
+            anew.value(&hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
+        );
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
-    if let Some(verdict) = by_listing(case) {
+    if let Some(verdict) = by_listing(case).or_else(|| by_small_cache(case)) {
         return verdict;
     }
     let look = case.look;

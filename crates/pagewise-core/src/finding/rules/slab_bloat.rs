@@ -26,6 +26,8 @@ pub(super) const RULE: Rule = Rule {
             Bytes,
         ),
         Threshold::at_least("of all caches, those that nothing reclaims", 0.60, Fraction),
+        Threshold::at_least("a cache that nothing reclaims, times what it was at first", 10.0, Number),
+        Threshold::at_least("what it grew by meanwhile", (16u64 << 20) as f64, Bytes),
         Threshold::at_least("all caches, where memory's size is not known", (32u64 << 30) as f64, Bytes),
         Threshold::at_least(
             "in caches, room of objects that are gone, where memory's size is not known",
@@ -213,6 +215,15 @@ const ROOM: (&str, &str) = (
      page, or the pages are not given back.",
 );
 
+/// A cache that nothing reclaims and that grew most from the first reading to the last: its name, and both sizes. What is cut off by
+/// somebody who looks for a leak is often one cache, printed again and again.
+fn grown(look: &Look) -> Option<(&str, f64, f64)> {
+    let each = look.each_ends(&signal::SLAB_CACHES).into_iter();
+    let named = each.filter_map(|(labels, first, last)| Some((label(labels, "cache")?, first, last)));
+    let kept = named.filter(|(name, ..)| !is_reclaimed(name));
+    kept.max_by(|a, b| (a.2 - a.1).total_cmp(&(b.2 - b.1)))
+}
+
 /// A table of fewer caches was picked by somebody.
 const LEAST_OF_A_TABLE: usize = 4;
 
@@ -232,6 +243,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         .filter(|(name, _)| !is_reclaimed(name))
         .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
     let kept = named.clone().filter(|(name, _)| !is_reclaimed(name)).fold(none(), |sum, (_, bytes)| sum.plus(bytes));
+    let grown = grown(look);
     let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
     let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
     let room = unused(look, &sum);
@@ -251,8 +263,15 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
     let is_hollow = room.hits.and(&hollow.hits).or(&is_nearly_all);
+    let name = "a cache that nothing reclaims, times what it was at first";
+    let (times, times_line) = case.whole(name, SOURCE, grown.map(|(_, first, last)| last / first));
+    let by = grown.map(|(_, first, last)| last - first);
+    let (much, by_line) = case.whole("what it grew by meanwhile", SOURCE, by);
+    let grows = times.and(much) == Answer::Yes;
+    let is_growing = Hits::always(if grows { Answer::Yes } else { Answer::No }, windows.count);
     let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
-    let mut symptom = case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow));
+    let mut symptom =
+        case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow).or(&is_growing));
     let hits = symptom.hits.clone();
     let clauses = if is_only_room {
         vec![&kept, &most, &part, &sum, &large_enough, &nearly_all]
@@ -260,6 +279,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         vec![&kept, &most, &part, &sum, &room, &hollow]
     };
     symptom.evidence = clauses.into_iter().map(|clause| clause.evidence(&hits, windows)).collect();
+    symptom.evidence.extend(grows.then_some([times_line, by_line]).into_iter().flatten());
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         if is_only_room {
@@ -280,6 +300,12 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
                 " {} of it is room of objects that are gone: a slab is given back only when no object is left in it.",
                 bytes(&room)
             ));
+        }
+        if let Some((name, first, last)) = grown.filter(|_| grows) {
+            let [first, last] = [first, last].map(words::bytes);
+            draft
+                .summary
+                .push_str(&format!(" {name}, which nothing gives back, grew from {first} to {last} meanwhile."));
         }
         let line = |(name, bytes): &(String, f64)| said(SOURCE, &format!("cache {name}"), Some(*bytes), Bytes);
         draft.evidence.extend(caches.iter().map(line));

@@ -23,6 +23,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("memory in the page cache", 0.25, Fraction),
         Threshold::at_least("memory that went to swap meanwhile", 0.02, Fraction),
         Threshold::at_least("memory that goes to swap in an hour", 0.02, Fraction),
+        Threshold::below("swap that is left, in a listing", 0.02, Fraction),
+        Threshold::at_least("memory in files that could be had beside it", 0.50, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -119,10 +121,42 @@ fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
     }))
 }
 
+/// A listing in which swap is full while most of memory holds files: programs were written to swap to the last page, and nothing wanted the
+/// memory but files. A swap of less than a tenth of memory fills up with what nobody uses. `None`: it is not so, or not known.
+fn full_beside_files(case: &Case<'_>) -> Option<Verdict> {
+    const TOKEN: f64 = 0.1;
+    let look = case.look;
+    let windows = case.windows();
+    let (swap, _) = look.swap()?;
+    if !look.is_import || swap < TOKEN * look.memory()? {
+        return None;
+    }
+    let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
+    let left = case.clause("swap that is left, in a listing", "meminfo SwapFree / SwapTotal", left);
+    // Shared memory is in the page cache and can only go to swap.
+    let files = look.available().with(&look.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
+    let name = "memory in files that could be had beside it";
+    let files = case.clause(name, "meminfo MemAvailable", look.share_of_memory(&files));
+    let symptom = case.lasting(&[&left, &files]);
+    if symptom.answer != Answer::Yes {
+        return None;
+    }
+    let hits = symptom.hits.clone();
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.other = Some(FOR_FILES);
+        draft.confidence = Some(Confidence::Low);
+        draft.summary = format!(
+            "All {} of swap is used, while {} of the memory holds files that could be dropped.",
+            words::bytes(swap),
+            files.value(&hits, windows).map_or_else(|| "much".to_owned(), words::percent),
+        );
+    }))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    if let Some(verdict) = programs_for_files(case) {
+    if let Some(verdict) = programs_for_files(case).or_else(|| full_beside_files(case)) {
         return verdict;
     }
     let missing = |what: &str, why: &str| Verdict::NotDecided {

@@ -35,6 +35,8 @@ pub(super) const RULE: Rule = Rule {
     thresholds: &[
         Threshold::at_least("time in which some task waited for memory", 0.10, Fraction),
         Threshold::at_least("time in which every task waited for memory", 0.05, Fraction),
+        Threshold::at_least("of the time of collections, without a CPU", 0.70, Fraction),
+        Threshold::at_least("time of collections", 5.0, Seconds),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -52,9 +54,52 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where the log of a JVM shows it.
+const COLLECTIONS: (&str, &str) = (
+    "Collections of garbage wait",
+    "Collections took much longer than the CPU time that was spent in them, although a collector only reads and moves memory: its threads waited, \
+     as they do for pages of the heap that lie in swap, for a CPU that others have, or for the disk that the log is written to.",
+);
+
+/// The log of a JVM says how long its collections took beside their CPU time. `None`: there is none, or pressure is known.
+fn collections(case: &Case<'_>) -> Option<Verdict> {
+    const SOURCE: &str = "import collection_elapsed";
+    let look = case.look;
+    if !look.has(&signal::COLLECTION_ELAPSED) || look.is_known(&signal::PSI_MEMORY_SOME) {
+        return None;
+    }
+    let grown =
+        [&signal::COLLECTION_USER, &signal::COLLECTION_SYSTEM, &signal::COLLECTION_ELAPSED].map(|one| look.growth(one));
+    let [Some(user), Some(system), Some(elapsed)] = grown else { return None };
+    // Several threads collect at once.
+    let waited = (1.0 - (user + system) / elapsed.max(1e-6)).max(0.0);
+    let (is_much, part_line) = case.whole("of the time of collections, without a CPU", SOURCE, Some(waited));
+    let (is_long, time_line) = case.whole("time of collections", SOURCE, Some(elapsed));
+    let answer = is_much.and(is_long);
+    if answer == Answer::No {
+        return Some(Verdict::NotFound(vec![part_line, time_line]));
+    }
+    let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
+    symptom.evidence = vec![part_line, time_line];
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.other = Some(COLLECTIONS);
+        draft.confidence = Some(Confidence::Low);
+        draft.at_least = Some(Severity::Medium);
+        draft.missing.push(look.missing(&signal::PSI_MEMORY_SOME));
+        draft.summary = format!(
+            "Collections took {}, and their threads were on a CPU for {} in all.",
+            words::seconds(elapsed),
+            words::seconds(user + system),
+        );
+    }))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
+    if let Some(verdict) = collections(case) {
+        return verdict;
+    }
     // One reading of the file has its averages alone.
     let waited = |total: &'static signal::Quantity, average: &'static signal::Quantity| {
         let rate = look.rate(total);

@@ -45,6 +45,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least(super::system_calls::PART, 0.70, Fraction),
         Threshold::at_least("read from swap", 1_000.0, PagesPerSecond),
         Threshold::at_least("written to swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("of the CPU time of collections, the kernel's", 0.40, Fraction),
+        Threshold::at_least("CPU time of collections", 2.0, Seconds),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -77,8 +79,52 @@ pub(in super::super) const MEMORY_WORK: (&str, &str) = (
      single trouble that has a name has most of it; who calls these functions says what it is for.",
 );
 
+/// Title and meaning where the log of a JVM shows it.
+const COLLECTIONS: (&str, &str) = (
+    "Collections of garbage are in the kernel",
+    "While the JVM collected garbage, much of its CPU time was the kernel's. A collector asks the kernel for nothing but memory, which it touches \
+     page by page: zeroing or compacting for huge pages, making room for other pages first, or reading them from swap takes the time.",
+);
+
+/// The log of a JVM says of its collections how much of their CPU time was the kernel's. `None`: there is none, or CPUs were watched as well.
+fn collections(case: &Case<'_>) -> Option<Verdict> {
+    const SOURCE: &str = "import collection_system";
+    let look = case.look;
+    if !look.has(&signal::COLLECTION_SYSTEM) || look.is_known(&signal::CPU_SYSTEM) {
+        return None;
+    }
+    let grown =
+        [&signal::COLLECTION_USER, &signal::COLLECTION_SYSTEM, &signal::COLLECTION_ELAPSED].map(|one| look.growth(one));
+    let [Some(user), Some(system), Some(elapsed)] = grown else { return None };
+    let cpu = user + system;
+    let (is_much, share_line) =
+        case.whole("of the CPU time of collections, the kernel's", SOURCE, Some(system / cpu.max(1e-6)));
+    let (is_long, cpu_line) = case.whole("CPU time of collections", SOURCE, Some(cpu));
+    let answer = is_much.and(is_long);
+    if answer == Answer::No {
+        return Some(Verdict::NotFound(vec![share_line, cpu_line]));
+    }
+    let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
+    symptom.evidence = vec![share_line, cpu_line, said(SOURCE, "time that collections took", Some(elapsed), Seconds)];
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.other = Some(COLLECTIONS);
+        draft.confidence = Some(Confidence::Low);
+        draft.at_least = Some(Severity::Medium);
+        draft.summary = format!(
+            "Of {} of CPU time that collections took, {} was the kernel's.",
+            words::seconds(cpu),
+            words::percent(system / cpu.max(1e-6)),
+        );
+        let why = "nobody looked where CPUs were".to_owned();
+        draft.missing.push(Missing { what: "stacks".to_owned(), why });
+    }))
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
+    if let Some(verdict) = collections(case) {
+        return verdict;
+    }
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     // A tenth of a busy second in the kernel on an idle host is no trouble.
     let busy = case.clause("busy CPU", "stat", look.busy_share());

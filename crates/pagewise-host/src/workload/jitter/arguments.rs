@@ -1,6 +1,7 @@
 //! The arguments of the workload: who is disturbed, by which stream, on how much memory.
 
 use super::super::{Argument, WorkloadError};
+use super::part::reclaimer::Reclaimer;
 use super::part::stream::{Access, Way};
 use pagewise_core::unit::Bytes;
 
@@ -61,6 +62,10 @@ pub struct Arguments {
     pub warmup: u32,
     /// Where the stream's cache is charged.
     pub stream_cgroup: StreamCgroup,
+    /// Nice value of the streams, 0 to 19.
+    pub stream_nice: u32,
+    /// Who else makes room beside them.
+    pub reclaimer: Option<Reclaimer>,
 }
 
 /// On how many CPUs the victim runs.
@@ -103,6 +108,8 @@ impl Default for Arguments {
             probe: true,
             warmup: 5,
             stream_cgroup: StreamCgroup::Own,
+            stream_nice: 0,
+            reclaimer: None,
         }
     }
 }
@@ -145,7 +152,7 @@ pub(super) const ARGUMENTS: &[Argument] = &[
         "small has the cache filled in single pages, as on kernels and file systems without large folios",
     ),
     argument("disk", "no", "yes gives the files blocks on the disk; else they are holes, and no disk decides"),
-    argument("available", "what the host has", "memory left available; a ballast holds the rest, such as 6G"),
+    argument("available", "what the host has", "memory left free or in caches; a ballast holds the rest, such as 6G"),
     argument("probe", "on", "an allocation probe beside the victim: 2 MiB mapped, touched and unmapped every 20 ms"),
     argument("warmup", "5", "seconds from the first page that is reclaimed to the start of the victim"),
     argument(
@@ -153,10 +160,22 @@ pub(super) const ARGUMENTS: &[Argument] = &[
         "own",
         "victims charges the stream to the victim's cgroup, so that cgroup[job].memory.max is met by both",
     ),
+    argument(
+        "stream_nice",
+        "0",
+        "nice value of the streams, and of their sessions where the scheduler groups by session: 0 to 19",
+    ),
+    argument(
+        "reclaimer",
+        "none",
+        "who else makes room, once a second: drop-caches (vm.drop_caches=1), once-a-second (with less than 4 % of memory free, what \
+         makes 8 % is asked of the nodes' reclaim files)",
+    ),
 ];
 
 /// What a policy may set: which stream there is. Victim and memory are the same at every point of a trial.
-const OF_A_LEVEL: [&str; 7] = ["stream", "access", "streams", "rate", "folios", "disk", "stream_cgroup"];
+const OF_A_LEVEL: [&str; 9] =
+    ["stream", "access", "streams", "rate", "folios", "disk", "stream_cgroup", "stream_nice", "reclaimer"];
 
 impl Arguments {
     /// These arguments with `name` set to `value`, as a policy does it.
@@ -250,6 +269,20 @@ impl Arguments {
                     _ => return Err(bad(name, value, "own or victims")),
                 }
             }
+            "stream_nice" => {
+                self.stream_nice = match value.parse() {
+                    Ok(nice @ 0..=19) => nice,
+                    _ => return Err(bad(name, value, "a whole number from 0 to 19")),
+                }
+            }
+            "reclaimer" => {
+                self.reclaimer = match value {
+                    "none" => None,
+                    "drop-caches" => Some(Reclaimer::DropCaches),
+                    "once-a-second" => Some(Reclaimer::OnceASecond),
+                    _ => return Err(bad(name, value, "none, drop-caches or once-a-second")),
+                }
+            }
             _ => {
                 let names: Vec<&str> = ARGUMENTS.iter().map(|argument| argument.name).collect();
                 return Err(WorkloadError::Usage(format!(
@@ -325,6 +358,8 @@ mod tests {
             ("ranks", "0", "from 1"),
             ("colour", "red", "has no argument 'colour'; it has victim"),
             ("step_regex", "(", "cannot be read"),
+            ("stream_nice", "20", "from 0 to 19"),
+            ("reclaimer", "cron", "none, drop-caches or once-a-second"),
         ] {
             let error = Arguments::default().with(name, value).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

@@ -24,6 +24,7 @@ use pagewise_core::metric::Direction;
 use pagewise_core::stats::summary;
 use pagewise_core::unit::Bytes;
 use part::probe::Probed;
+use part::reclaimer::Reclaimed;
 use part::stream::{Access, Stream, Streamed, Way};
 use part::{Part, ballast};
 use std::fs::{self, File};
@@ -68,6 +69,7 @@ const MEASURES: &[OwnMeasure] = &[
     measure("stream_cpu", "s/GiB", "CPU seconds of the streams for each GiB they moved"),
     measure("kswapd_cpu", "s/GiB", "CPU seconds of all kswapd threads for each GiB the streams moved (schedstat)"),
     measure("guard_cpu", "s/GiB", "CPU seconds of guards of Pagewise for each GiB the streams moved (schedstat)"),
+    measure("reclaimer_cpu", "s/GiB", "CPU seconds of the argument reclaimer for each GiB the streams moved"),
 ];
 
 /// Of the memory available, the length of the file that a buffered stream reads over and over: the ratio of the published
@@ -101,6 +103,7 @@ pub struct Jitter {
 /// What goes on while a victim runs.
 struct Beside {
     streams: Vec<Companion>,
+    reclaimer: Option<Companion>,
     probe: Option<Companion>,
     /// The streams' own cgroup.
     scope: Option<Scope>,
@@ -132,6 +135,7 @@ impl Reclaimers {
 struct Found {
     streamed: Option<Streamed>,
     reclaimers: Reclaimers,
+    reclaimed: Reclaimed,
     latencies: Option<Vec<f64>>,
 }
 
@@ -177,10 +181,10 @@ impl Jitter {
             ballast.begin()?;
             return ballast.ready(&self.interrupt, BALLAST_WITHIN);
         }
-        let here = ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?;
+        let here = ballast::left().map_err(|error| WorkloadError::Missing(error.to_string()))?;
         if here < leave {
             return Err(WorkloadError::Usage(format!(
-                "available={} is more than the {} that this host has available",
+                "available={} is more than the {} that this host has free or in caches",
                 Bytes(leave),
                 Bytes(here)
             )));
@@ -196,7 +200,7 @@ impl Jitter {
         // The same at every point: what is available differs a little from one to the next.
         let available = match arguments.available {
             Some(available) => available,
-            None => ballast::available().map_err(|error| WorkloadError::Missing(error.to_string()))?,
+            None => ballast::left().map_err(|error| WorkloadError::Missing(error.to_string()))?,
         };
         let whole = if way == Way::Cached { CACHED } else { (available as f64 * OF_AVAILABLE) as u64 };
         // Whole stretches, so that every way goes around in the same.
@@ -231,6 +235,7 @@ impl Jitter {
                 access: arguments.access,
                 small_folios: arguments.small_folios,
                 rate,
+                nice: arguments.stream_nice,
                 warmup: f64::from(arguments.warmup),
             };
             Companion::start("the stream", &Part::Stream(stream), cgroup)
@@ -341,18 +346,25 @@ impl Workload for Jitter {
             Some(way) => self.start_streams(&arguments, way, cgroup),
             None => Ok(Vec::new()),
         };
+        // After the streams, which begin once the kernel has reclaimed.
+        let reclaimer = match (arguments.reclaimer, &streams) {
+            (Some(reclaimer), Ok(_)) => Companion::start("the reclaimer", &Part::Reclaimer(reclaimer), None).map(Some),
+            _ => Ok(None),
+        };
         let probe = match arguments.probe && arguments.victim != Victim::Probe {
             true => Companion::start("the probe", &Part::Probe, job).map(Some),
             false => Ok(None),
         };
         // From here on `end_beside` ends them and removes the cgroup, whatever goes wrong.
-        let mut beside = Beside { streams: Vec::new(), probe: None, scope, reclaimers: Reclaimers::default() };
+        let reclaimers = Reclaimers::default();
+        let mut beside = Beside { streams: Vec::new(), reclaimer: None, probe: None, scope, reclaimers };
         let began = (|| {
-            (beside.streams, beside.probe) = (streams?, probe?);
-            if let Some(probe) = &mut beside.probe {
-                probe.ready(&self.interrupt, STEADY_WITHIN)?;
+            (beside.streams, beside.reclaimer, beside.probe) = (streams?, reclaimer?, probe?);
+            for companion in beside.reclaimer.iter_mut().chain(&mut beside.probe) {
+                companion.ready(&self.interrupt, STEADY_WITHIN)?;
             }
-            beside.streams.iter_mut().chain(&mut beside.probe).try_for_each(Companion::begin)
+            let all = beside.streams.iter_mut().chain(&mut beside.reclaimer).chain(&mut beside.probe);
+            all.into_iter().try_for_each(Companion::begin)
         })();
         beside.reclaimers = Reclaimers::now();
         self.beside = Some(beside);
@@ -360,10 +372,11 @@ impl Workload for Jitter {
     }
 
     fn end_beside(&mut self) -> Result<(), WorkloadError> {
-        let Some(Beside { streams, probe, scope, reclaimers }) = self.beside.take() else { return Ok(()) };
+        let Some(Beside { streams, reclaimer, probe, scope, reclaimers }) = self.beside.take() else { return Ok(()) };
         let ballast = self.ballast.as_mut().map_or(Ok(()), Companion::check);
         let reclaimers = Reclaimers::now().since(reclaimers);
         let streamed: Result<Vec<Streamed>, _> = streams.into_iter().map(Companion::end).collect();
+        let reclaimed: Result<Option<Reclaimed>, _> = reclaimer.map(Companion::end).transpose();
         let probed: Result<Option<Probed>, _> = probe.map(Companion::end).transpose();
         if let Some(scope) = scope {
             scope.remove();
@@ -379,6 +392,7 @@ impl Workload for Jitter {
         self.found = Some(Found {
             streamed: (!streamed.is_empty()).then_some(total),
             reclaimers,
+            reclaimed: reclaimed?.unwrap_or_default(),
             latencies: probed?.map(|probed| probed.latencies),
         });
         Ok(())
@@ -406,6 +420,7 @@ impl Workload for Jitter {
             "stream_cpu" => Ok(streamed.cpu / gib),
             "kswapd_cpu" => Ok(found.reclaimers.kswapd / gib),
             "guard_cpu" => Ok(found.reclaimers.guard / gib),
+            "reclaimer_cpu" => Ok(found.reclaimed.cpu / gib),
             _ => Err(format!("the workload does not measure {name}")),
         }
     }

@@ -768,3 +768,135 @@ fn a_node_that_is_full_beside_one_with_room_is_told_by_what_numactl_prints() {
     assert!(finding.summary.contains("On 2 nodes: one node is short"), "{}", finding.summary);
     assert!(found(&ask(&numactl(9_500)), "numa-imbalance").is_none());
 }
+
+#[test]
+fn swap_that_is_full_beside_files_is_told_and_a_token_of_it_is_not() {
+    let free = |swap: &str| {
+        format!(
+            "              total        used        free      shared  buff/cache   available\n\
+             Mem:       65011712    10485760      409600      148480    53477376    53477376\n\
+             Swap:      {swap}\n"
+        )
+    };
+    let full = must_find(&imported(Kind::Free, &free("8388608     8388608           0")), "swappiness-misuse");
+    assert!(
+        full.confidence == Confidence::Low && full.summary.contains("All 8 GiB of swap is used"),
+        "{}",
+        full.summary
+    );
+    must_not_decide(&imported(Kind::Free, &free("2097152     2097152           0")), "swappiness-misuse");
+    must_not_decide(&imported(Kind::Free, &free("8388608     4194304     4194304")), "swappiness-misuse");
+}
+
+/// Rows of vmstat below the size of memory; cache in KiB, KiB a second that are read, tasks that wait.
+fn reading(cache: u32, read: u32, blocked: u32) -> Imported {
+    let mut text = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
+                    r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+        .to_owned();
+    for _ in 0..12 {
+        writeln!(text, " 1 {blocked}      0  81920    512 {cache}    0    0 {read}     4 3000 5000 20  8 72  0  0")
+            .expect("text");
+    }
+    let free = "              total        used        free      shared  buff/cache   available\n\
+                Mem:        8145920     7987200       81920        1024       76800       65536\n\
+                Swap:             0           0           0\n";
+    let assumed = Assumed::default();
+    let listings = [(Kind::Vmstat, text.as_str()), (Kind::Free, free)];
+    let listings =
+        listings.map(|(kind, text)| (format!("{kind}.txt"), parse(kind, text, &assumed).expect("a listing")));
+    merge(listings.to_vec(), &assumed)
+}
+
+#[test]
+fn a_page_cache_that_is_read_anew_within_a_minute_is_too_small() {
+    let thrash = must_find(&reading(204_800, 40_960, 9), "page-cache-thrash");
+    assert!(
+        thrash.confidence == Confidence::Low && thrash.summary.contains("disks read as much as it holds in 5.01 s"),
+        "{}",
+        thrash.summary
+    );
+    // A stream beside much cache, a cache that lasts, and reads that nobody waits for.
+    for (cache, read, blocked) in [(4_096_000, 409_600, 9), (204_800, 512, 9), (204_800, 40_960, 0)] {
+        let diagnosis = ask(&reading(cache, read, blocked));
+        assert!(found(&diagnosis, "page-cache-thrash").is_none(), "{cache} {read} {blocked}");
+    }
+}
+
+#[test]
+fn a_listing_that_ends_with_nothing_left_is_a_host_at_its_end() {
+    let sar = |last: u32| {
+        format!(
+            "04:10:01    kbmemfree kbmemused  %memused kbbuffers  kbcached kbswpfree kbswpused  %swpused  kbswpcad\n\
+             04:20:01     62716272 201531148     76.27     15952   1556572   2048236        12      0.00         4\n\
+             04:30:01     62716272 201531148     76.27     15952   1556572   2048236        12      0.00         4\n\
+             04:40:03       {last} 264055516     99.93      2692     28908         0   2048248    100.00      8496\n"
+        )
+    };
+    let gone = must_find(&imported(Kind::Sar, &sar(191_904)), "oom-risk");
+    assert!(gone.summary.contains("n the end 0.08 % of memory and swap was left"), "{}", gone.summary);
+    assert!(found(&ask(&imported(Kind::Sar, &sar(20_191_904))), "oom-risk").is_none());
+}
+
+#[test]
+fn a_cache_that_grows_tenfold_in_a_table_is_told() {
+    let slabinfo = |last: u32| {
+        let row = |objects: u32| {
+            format!("kmalloc-4096 {objects} {objects} 4352 7 8 : tunables 0 0 0 : slabdata {0} {0} 0\n", objects / 7)
+        };
+        format!("{}{}{}{}", row(110), row(1700), row(4146), row(last))
+    };
+    let grows = must_find(&imported(Kind::Slab, &slabinfo(5532)), "slab-bloat");
+    assert!(grows.summary.contains("kmalloc-4096, which nothing gives back, grew from"), "{}", grows.summary);
+    assert!(found(&ask(&imported(Kind::Slab, &slabinfo(400))), "slab-bloat").is_none());
+}
+
+#[test]
+fn a_listing_of_memory_that_ends_before_its_last_accounts_shows_a_rest_that_is_large() {
+    let meminfo = |free: u32| {
+        format!(
+            "MemTotal:       32866052 kB\nMemFree:        {free} kB\nMemAvailable:   20023604 kB\nBuffers:            1000 kB\n\
+             Cached:         11388500 kB\nSwapCached:            0 kB\nAnonPages:       2050472 kB\nSlab:            1219148 kB\n\
+             SReclaimable:     161464 kB\nSUnreclaim:      1057684 kB\nKernelStack:       21952 kB\nPageTables:        34904 kB\n"
+        )
+    };
+    let leak = must_find(&imported(Kind::Proc, &meminfo(9_081_332)), "kernel-memory-leak");
+    assert!(leak.confidence == Confidence::Low && leak.summary.contains("may be at its end"), "{}", leak.summary);
+    must_not_find(&imported(Kind::Proc, &meminfo(15_081_332)), "kernel-memory-leak");
+}
+
+/// The log of a JVM with so many collections, each with these seconds.
+fn gc_log(user: f64, system: f64, elapsed: f64) -> Imported {
+    let lines = (1..=20).map(|number| {
+        format!("[{number}0.000s][info][gc,cpu] GC({number}) User={user:.2}s Sys={system:.2}s Real={elapsed:.2}s\n")
+    });
+    imported(Kind::GcLog, &lines.collect::<String>())
+}
+
+#[test]
+fn collections_that_are_in_the_kernel_or_wait_are_told_and_others_are_not() {
+    let kernel = must_find(&gc_log(0.10, 0.90, 0.30), "unexplained-system-time");
+    assert!(
+        kernel.title == "Collections of garbage are in the kernel" && kernel.summary.contains("90 %"),
+        "{}",
+        kernel.summary
+    );
+    let waits = must_find(&gc_log(0.10, 0.05, 2.00), "unexplained-memory-stalls");
+    assert!(waits.summary.contains("Collections took 40 s"), "{}", waits.summary);
+    let well = gc_log(0.90, 0.10, 0.30);
+    must_not_find(&well, "unexplained-system-time");
+    must_not_find(&well, "unexplained-memory-stalls");
+}
+
+#[test]
+fn memory_beyond_all_that_programs_were_promised_is_in_no_account() {
+    let kmem = |committed: &str| {
+        format!(
+            "crash> kmem -i\n                 PAGES        TOTAL      PERCENTAGE\n    TOTAL MEM  32803961     125.1 GB         ----\n\
+             \u{20}        FREE  10829493      41.3 GB   33% of TOTAL MEM\n       CACHED    300470       1.1 GB    0% of TOTAL MEM\n\
+             \u{20}        SLAB    335787       1.3 GB    1% of TOTAL MEM\n    COMMITTED   5894185      {committed} GB   35% of TOTAL LIMIT\n"
+        )
+    };
+    let leak = must_find(&imported(Kind::Proc, &kmem("22.5")), "kernel-memory-leak");
+    assert!(leak.confidence == Confidence::Low && leak.summary.starts_with("47 % of the memory"), "{}", leak.summary);
+    assert!(found(&ask(&imported(Kind::Proc, &kmem("72.5"))), "kernel-memory-leak").is_none());
+}

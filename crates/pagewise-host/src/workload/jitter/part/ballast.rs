@@ -16,10 +16,10 @@ const PIECE: u64 = 64 << 20;
 /// A difference of one part in so many is left between runs: less than half of what the state gate allows.
 const LEFT_ALONE: u64 = 50;
 
-/// Holds memory until so much is available.
+/// Holds memory until so much is left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ballast {
-    /// Bytes to leave available.
+    /// Bytes to leave, see [`left`].
     pub leave: u64,
 }
 
@@ -39,9 +39,9 @@ impl Ballast {
         Ok(())
     }
 
-    /// Takes until less than that is available.
+    /// Takes until less than that is left.
     fn take(&self, held: &mut Vec<Mapping>, until: u64, spoken: &Spoken) -> io::Result<()> {
-        while available()? >= until && !spoken.is_over() {
+        while left()? >= until && !spoken.is_over() {
             let mut piece = Mapping::new(PIECE as usize, 2 << 20, PageAdvice::Huge)?;
             // Something other than zeros, which a page could be thrown away for.
             piece.bytes().chunks_mut(4096).for_each(|page| page[0] = 1);
@@ -54,18 +54,20 @@ impl Ballast {
     /// first did. Small differences are left, since memory that is returned and taken again ages.
     fn adjust(&self, held: &mut Vec<Mapping>, spoken: &Spoken) -> io::Result<()> {
         let tolerance = self.leave / LEFT_ALONE;
-        if available()? > self.leave + PIECE + tolerance {
+        if left()? > self.leave + PIECE + tolerance {
             self.take(held, self.leave + PIECE, spoken)?;
         }
-        if available()? + tolerance < self.leave {
-            while available()? < self.leave && held.pop().is_some() {}
+        if left()? + tolerance < self.leave {
+            while left()? < self.leave && held.pop().is_some() {}
         }
         Ok(())
     }
 }
 
-/// `MemAvailable`, in bytes.
-pub(crate) fn available() -> io::Result<u64> {
+/// What is left for others, in bytes. `MemAvailable` would not do: raised watermarks make it less, and a ballast that gave way to them
+/// would hand such an arm more memory than the others have.
+pub(crate) fn left() -> io::Result<u64> {
     let meminfo = meminfo::read(&Root::live()).map_err(io::Error::other)?;
-    meminfo::available(&meminfo).ok_or_else(|| io::Error::other("/proc/meminfo does not say what is available"))
+    meminfo::unheld(&meminfo)
+        .ok_or_else(|| io::Error::other("/proc/meminfo does not say what is free and in page cache"))
 }

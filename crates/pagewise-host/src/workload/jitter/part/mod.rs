@@ -4,11 +4,13 @@
 pub mod ballast;
 pub mod burst;
 pub mod probe;
+pub mod reclaimer;
 mod spoken;
 pub mod stamp;
 pub mod stencil;
 pub mod stream;
 
+use crate::clock;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -23,6 +25,8 @@ pub enum Part {
     Ballast(ballast::Ballast),
     /// Streams through the page cache.
     Stream(stream::Stream),
+    /// Makes room beside a stream.
+    Reclaimer(reclaimer::Reclaimer),
     /// Allocates beside the victim.
     Probe,
     /// The same as a victim, for so many steps.
@@ -54,6 +58,7 @@ pub fn run(word: &str) -> io::Result<u8> {
     match part {
         Part::Ballast(ballast) => ballast.run(),
         Part::Stream(stream) => stream.run(),
+        Part::Reclaimer(reclaimer) => reclaimer.run(),
         Part::Probe => probe::beside(),
         Part::ProbeVictim(steps) => probe::victim(steps),
         Part::Stencil(stencil) => stencil.run(),
@@ -61,4 +66,9 @@ pub fn run(word: &str) -> io::Result<u8> {
         Part::Stamp(argv) => return stamp::run(&argv),
     }?;
     Ok(0)
+}
+
+/// CPU seconds of this process.
+fn own_cpu() -> f64 {
+    clock::process_cpu() as f64 * 1e-9
 }

@@ -2,8 +2,8 @@
 //!
 //! Most stream from a file of holes: the cache does not know that no disk stands behind it, so no disk decides how fast it is.
 
+use super::own_cpu;
 use super::spoken::{self, Spoken};
-use crate::clock;
 use crate::root::Root;
 use crate::source::vmstat;
 use crate::sys::file_mapping::FileMapping;
@@ -12,7 +12,7 @@ use pagewise_core::counter::STEAL_FILE;
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::ReadWriteFlags;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, IoSliceMut};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
@@ -77,6 +77,8 @@ pub struct Stream {
     pub small_folios: bool,
     /// Bytes a second; `None` as fast as it can.
     pub rate: Option<u64>,
+    /// Its nice value, 0 to 19.
+    pub nice: u32,
     /// Seconds from a steady state until it says that it is ready.
     pub warmup: f64,
 }
@@ -98,6 +100,7 @@ pub(in super::super) const SMALL_FILE: u64 = 256 << 10;
 impl Stream {
     pub(super) fn run(&self) -> io::Result<()> {
         let spoken = Spoken::listen()?;
+        self.be_nice()?;
         let mut goes = Going::of(self)?;
         self.fill(&mut goes, &spoken)?;
         let mut count = Count::begin(self.rate);
@@ -114,6 +117,19 @@ impl Stream {
             }
         }
         spoken::answer(&count.counted())
+    }
+
+    /// Gives way to others. Where the scheduler groups by session (`sched_autogroup_enabled`), a nice value counts within a session
+    /// only, and the session has one of its own.
+    fn be_nice(&self) -> io::Result<()> {
+        if self.nice == 0 {
+            return Ok(());
+        }
+        rustix::process::nice(i32::try_from(self.nice).unwrap_or(i32::MAX))?;
+        match fs::write("/proc/self/autogroup", self.nice.to_string()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Until the state that is to be measured: all of a cached file in memory, of a buffered one so much that reclaim has begun.
@@ -273,9 +289,4 @@ impl Count {
     fn counted(&self) -> Streamed {
         Streamed { bytes: self.bytes, seconds: self.began.elapsed().as_secs_f64(), cpu: own_cpu() - self.cpu }
     }
-}
-
-/// CPU seconds of this process.
-fn own_cpu() -> f64 {
-    clock::process_cpu() as f64 * 1e-9
 }

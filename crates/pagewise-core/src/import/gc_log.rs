@@ -1,0 +1,204 @@
+//! What a JVM logs of the CPU time of its collections: `[Times: user=0.93 sys=12.61, real=3.62 secs]` (HotSpot to JDK 8,
+//! `-XX:+PrintGCDetails`), `GC(17) User=0.12s Sys=3.40s Real=0.35s` (9 and later, `-Xlog:gc+cpu`).
+//!
+//! A collector touches much memory at once, so what the kernel takes for that memory shows here first: page faults that compact or
+//! reclaim, a heap in swap. The log says it of the JVM's threads, on a host where nothing else was watched.
+
+use super::listing::{Listing, ListingClock, count};
+use super::times::SECOND;
+use super::words::decimal;
+use super::{Kind, Parser, Problem, SOURCE};
+use crate::counter::Kind as Moves;
+use crate::recording::RawUnit;
+
+const REMEDY: &str = "give what -XX:+PrintGCDetails (to JDK 8) or -Xlog:gc*,gc+cpu (9 and later) has a JVM log";
+
+/// No collection and no log is longer, in seconds: a year.
+const LONGEST: f64 = 3.2e7;
+
+/// A collection that takes so long has a mark, and no more of them have.
+const LONG: f64 = 1.0;
+const MOST_MARKS: usize = 200;
+
+pub(super) fn recognises(line: &str) -> bool {
+    times(line).is_some()
+}
+
+/// User, system and elapsed seconds of a collection.
+fn times(line: &str) -> Option<[f64; 3]> {
+    let texts = match line.split_once("[Times: user=") {
+        Some((_, rest)) => {
+            let (user, rest) = rest.split_once(" sys=")?;
+            let (system, rest) = rest.split_once(", real=")?;
+            [user, system, rest.split_once(" secs")?.0]
+        }
+        None => {
+            let (_, rest) = line.split_once(" User=")?;
+            let (user, rest) = rest.split_once("s Sys=")?;
+            let (system, rest) = rest.split_once("s Real=")?;
+            [user, system, rest.split_once('s')?.0]
+        }
+    };
+    let mut seconds = [0.0; 3];
+    for (second, text) in seconds.iter_mut().zip(texts) {
+        *second = decimal(text.trim()).filter(|second| (0.0..=LONGEST).contains(second))?;
+    }
+    Some(seconds)
+}
+
+/// Seconds since the JVM started, where a line begins with them: `1234.567: [GC …`, also behind a date; `[12.345s][info][gc,cpu]`.
+fn uptime(line: &str) -> Option<f64> {
+    let is_uptime = |text: &str| {
+        let (_, behind) = text.split_once(['.', ','])?;
+        decimal(text).filter(|seconds| behind.len() == 3 && (0.0..=LONGEST).contains(seconds))
+    };
+    let of_brackets =
+        || line.trim_start().split(']').take(4).find_map(|part| is_uptime(part.strip_prefix('[')?.strip_suffix('s')?));
+    line.split_whitespace().take(2).find_map(|word| is_uptime(word.strip_suffix(':')?)).or_else(of_brackets)
+}
+
+#[derive(Debug)]
+pub(super) struct GcLog {
+    listing: Listing,
+    /// What the last line with a time said, in nanoseconds since the JVM started.
+    uptime: Option<i64>,
+    has_times: bool,
+    /// Where the last collection stands.
+    last: Option<i64>,
+    /// User, system and elapsed time of all so far, in microseconds.
+    totals: [u64; 3],
+    collections: usize,
+    marks: usize,
+}
+
+/// Of user, system and elapsed time.
+const SERIES: [&str; 3] = ["collection_user", "collection_system", "collection_elapsed"];
+
+impl GcLog {
+    pub(super) fn new() -> GcLog {
+        GcLog {
+            listing: Listing::new(Kind::GcLog, ListingClock::Foreign),
+            uptime: None,
+            has_times: false,
+            last: None,
+            totals: [0; 3],
+            collections: 0,
+            marks: 0,
+        }
+    }
+
+    fn put(&mut self, at: i64) -> Result<(), Problem> {
+        for (name, total) in SERIES.into_iter().zip(self.totals) {
+            let column = self.listing.column_of(SOURCE, name, "", RawUnit::Microseconds, Moves::Counter);
+            self.listing.put(at, column, total)?;
+        }
+        Ok(())
+    }
+}
+
+impl Parser for GcLog {
+    fn line(&mut self, _number: usize, line: &str) -> Result<(), Problem> {
+        if let Some(seconds) = uptime(line) {
+            self.uptime = Some((seconds * SECOND as f64) as i64);
+            self.has_times = true;
+        }
+        let Some([user, system, elapsed]) = times(line) else { return Ok(()) };
+        let length = ((elapsed * SECOND as f64) as i64).max(1);
+        // Without a time, or in a log of a JVM that was started anew, it stands behind the one before.
+        let after = self.last.map(|last| last.saturating_add(length.max(SECOND)));
+        let told = self.uptime.filter(|told| self.last.is_none_or(|last| *told > last));
+        let at = told.or(after).unwrap_or(length);
+        if self.last.is_none() {
+            self.put(at.saturating_sub(length))?;
+        }
+        for (total, seconds) in self.totals.iter_mut().zip([user, system, elapsed]) {
+            *total = total.saturating_add((seconds * 1e6).round() as u64);
+        }
+        self.put(at)?;
+        self.last = Some(at);
+        self.collections += 1;
+        if elapsed >= LONG {
+            if self.marks < MOST_MARKS {
+                self.listing
+                    .mark(at, format!("a collection of {elapsed:.2} s: user {user:.2} s, system {system:.2} s"));
+            }
+            self.marks += 1;
+        }
+        Ok(())
+    }
+
+    /// The last letter of a collection's times tells that they are whole.
+    fn is_whole(&self, line: &str, _: &str) -> bool {
+        let line = line.trim_end();
+        line.ends_with(']') || (line.ends_with('s') && times(line).is_some())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        if self.collections == 0 {
+            return Err(self.listing.nothing("collection with its CPU time", REMEDY));
+        }
+        if !self.has_times {
+            self.listing.note("gc-log: its collections have no time and are drawn one behind the other".to_owned());
+        }
+        if self.marks > MOST_MARKS {
+            self.listing.note(format!("{} more long collections have no mark", self.marks - MOST_MARKS));
+        }
+        self.listing.about("import.collections", count(self.collections, "collection"));
+        self.listing.resolution("gc-log: times in hundredths of a second");
+        Ok(self.listing.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{all_near, near, recording, timed, values};
+    use super::super::{kinds_in, parse};
+    use super::*;
+    use crate::recording::Recorded;
+
+    const LOG: &str = include_str!("../../../../recordings/imports/gc-log.txt");
+
+    /// As JDK 8 writes it.
+    const OLD: &str = "2015-10-12T10:05:13.123+0200: 1234.567: [GC (Allocation Failure) [PSYoungGen: 1048576K->131072K(1223168K)] 2621440K->1703936K(4020224K), 3.6123 secs] [Times: user=0.93 sys=12.61, real=3.62 secs]\n\
+        2015-10-12T10:05:43.123+0200: 1264.567: [GC pause (G1 Evacuation Pause) (young), 0.0912 secs]\n   [Parallel Time: 85.1 ms, GC Workers: 8]\n [Times: user=0.31 sys=0.02, real=0.09 secs]\n";
+
+    #[test]
+    fn times_of_collections_are_totals_from_the_first_one_on() {
+        assert_eq!(kinds_in(OLD), [Kind::GcLog]);
+        let imported = recording(&[(Kind::GcLog, OLD)]);
+        let system = timed(&imported, SOURCE, "collection_system", "");
+        assert!(all_near(&system.iter().map(|one| one.1).collect::<Vec<f64>>(), &[0.0, 12.61, 12.63]), "{system:?}");
+        assert_eq!(system[2].0 - system[1].0, 30_000_000_000);
+        assert!(near(values(&imported, SOURCE, "collection_elapsed")[2], 3.71));
+        let Ok(marks) = imported.marks();
+        let said: Vec<&str> = marks.iter().map(|mark| mark.text.as_str()).collect();
+        assert!(
+            said.iter().any(|text| text.ends_with("a collection of 3.62 s: user 0.93 s, system 12.61 s")),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn the_log_of_a_newer_jvm_says_the_same() {
+        assert_eq!(kinds_in(LOG), [Kind::GcLog]);
+        let imported = recording(&[(Kind::GcLog, LOG)]);
+        let user = values(&imported, SOURCE, "collection_user");
+        assert!(user.len() > 3 && user.windows(2).all(|pair| pair[0] <= pair[1]), "{user:?}");
+        let line = "[2024-03-02T10:00:00.123+0000][info][gc,cpu      ] GC(17) User=0,12s Sys=3,40s Real=0,35s";
+        assert_eq!((times(line), uptime(line)), (Some([0.12, 3.4, 0.35]), None));
+        assert_eq!(uptime("[12.345s][info][gc,cpu] GC(3) User=0.01s Sys=0.00s Real=0.01s"), Some(12.345));
+    }
+
+    #[test]
+    fn what_has_no_such_times_is_refused_and_numbers_that_cannot_be_are_no_collection() {
+        assert!(parse(Kind::GcLog, "[GC (Allocation Failure) 1K->1K(2K), 0.1 secs]\n", &Default::default()).is_err());
+        for line in [
+            "[Times: user=x sys=1.0, real=1.0 secs]",
+            "User=1.0s Sys=-1.0s Real=1.0s",
+            " User=1s Sys=1s",
+            "real 0m3.6s",
+        ] {
+            assert_eq!(times(line), None, "{line}");
+        }
+    }
+}
