@@ -24,8 +24,12 @@ pub(super) fn recognises(line: &str) -> bool {
     times(line).is_some()
 }
 
-/// User, system and elapsed seconds of a collection.
+/// User, system and elapsed seconds of a collection. Those of what runs beside the program (`[CMS-concurrent-mark: …]`) are of the program, too, and
+/// none.
 fn times(line: &str) -> Option<[f64; 3]> {
+    if line.contains("-concurrent-") {
+        return None;
+    }
     let texts = match line.split_once("[Times: user=") {
         Some((_, rest)) => {
             let (user, rest) = rest.split_once(" sys=")?;
@@ -57,11 +61,21 @@ fn uptime(line: &str) -> Option<f64> {
     line.split_whitespace().take(2).find_map(|word| is_uptime(word.strip_suffix(':')?)).or_else(of_brackets)
 }
 
+/// `GC(17)`.
+fn number_of(line: &str) -> Option<&str> {
+    let at = line.find("GC(")?;
+    let end = line[at..].find(')')?;
+    let number = &line[at..=at + end];
+    number[3..number.len() - 1].bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
+}
+
 #[derive(Debug)]
 pub(super) struct GcLog {
     listing: Listing,
     /// What the last line with a time said, in nanoseconds since the JVM started.
     uptime: Option<i64>,
+    /// The number (`GC(17)`) of what ended last beside the program: its CPU times come in the next line.
+    concurrent: Option<String>,
     has_times: bool,
     /// Where the last collection stands.
     last: Option<i64>,
@@ -79,6 +93,7 @@ impl GcLog {
         GcLog {
             listing: Listing::new(Kind::GcLog, ListingClock::Foreign),
             uptime: None,
+            concurrent: None,
             has_times: false,
             last: None,
             totals: [0; 3],
@@ -102,11 +117,24 @@ impl Parser for GcLog {
             self.uptime = Some((seconds * SECOND as f64) as i64);
             self.has_times = true;
         }
-        let Some([user, system, elapsed]) = times(line) else { return Ok(()) };
+        let Some([user, system, elapsed]) = times(line) else {
+            if let Some(number) = number_of(line) {
+                self.concurrent = line.contains(") Concurrent ").then(|| number.to_owned());
+            }
+            return Ok(());
+        };
+        if self.concurrent.take().is_some_and(|number| number_of(line) == Some(number.as_str())) {
+            return Ok(());
+        }
         let length = ((elapsed * SECOND as f64) as i64).max(1);
         // Without a time, or in a log of a JVM that was started anew, it stands behind the one before.
         let after = self.last.map(|last| last.saturating_add(length.max(SECOND)));
-        let told = self.uptime.filter(|told| self.last.is_none_or(|last| *told > last));
+        // To JDK 8 the time in front is that of the beginning.
+        let begins = if line.contains("[Times:") { length } else { 0 };
+        let told = self
+            .uptime
+            .map(|told| told.saturating_add(begins))
+            .filter(|told| self.last.is_none_or(|last| *told > last));
         let at = told.or(after).unwrap_or(length);
         if self.last.is_none() {
             self.put(at.saturating_sub(length))?;
@@ -138,7 +166,10 @@ impl Parser for GcLog {
             return Err(self.listing.nothing("collection with its CPU time", REMEDY));
         }
         if !self.has_times {
-            self.listing.note("gc-log: its collections have no time and are drawn one behind the other".to_owned());
+            self.listing.note(
+                "gc-log: its collections have no time since the JVM's start and are drawn one behind the other"
+                    .to_owned(),
+            );
         }
         if self.marks > MOST_MARKS {
             self.listing.note(format!("{} more long collections have no mark", self.marks - MOST_MARKS));
@@ -168,7 +199,7 @@ mod tests {
         let imported = recording(&[(Kind::GcLog, OLD)]);
         let system = timed(&imported, SOURCE, "collection_system", "");
         assert!(all_near(&system.iter().map(|one| one.1).collect::<Vec<f64>>(), &[0.0, 12.61, 12.63]), "{system:?}");
-        assert_eq!(system[2].0 - system[1].0, 30_000_000_000);
+        assert_eq!(system[2].0 - system[1].0, 30_000_000_000 - 3_620_000_000 + 90_000_000);
         assert!(near(values(&imported, SOURCE, "collection_elapsed")[2], 3.71));
         let Ok(marks) = imported.marks();
         let said: Vec<&str> = marks.iter().map(|mark| mark.text.as_str()).collect();
@@ -187,6 +218,17 @@ mod tests {
         let line = "[2024-03-02T10:00:00.123+0000][info][gc,cpu      ] GC(17) User=0,12s Sys=3,40s Real=0,35s";
         assert_eq!((times(line), uptime(line)), (Some([0.12, 3.4, 0.35]), None));
         assert_eq!(uptime("[12.345s][info][gc,cpu] GC(3) User=0.01s Sys=0.00s Real=0.01s"), Some(12.345));
+    }
+
+    #[test]
+    fn what_runs_beside_the_program_is_no_collection() {
+        let old =
+            "10.1: [CMS-concurrent-abortable-preclean: 0.30/5.04 secs] [Times: user=0.40 sys=0.01, real=5.04 secs]";
+        assert_eq!(times(old), None);
+        let new = "[1.000s][info][gc] GC(3) Concurrent Mark 5000.000ms\n[1.000s][info][gc,cpu] GC(3) User=0.40s Sys=0.01s Real=5.00s\n\
+                   [2.000s][info][gc] GC(3) Pause Remark 10M->10M(20M) 9.0ms\n[2.000s][info][gc,cpu] GC(3) User=0.02s Sys=0.00s Real=0.01s\n";
+        let imported = recording(&[(Kind::GcLog, new)]);
+        assert!(near(*values(&imported, SOURCE, "collection_elapsed").last().unwrap(), 0.01));
     }
 
     #[test]

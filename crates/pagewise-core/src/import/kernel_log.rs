@@ -137,6 +137,10 @@ pub(super) struct KernelLog {
     broken: Option<String>,
     /// How a slab was asked for that could not be had.
     slab: Option<String>,
+    /// Order and instant of the last allocation that failed: who asked for it for a slab may say so as well.
+    last_failure: Option<(u32, i64)>,
+    /// Whom a daemon ended, by pid: it may have to be asked twice.
+    ended: BTreeSet<String>,
     /// Instants that are worth a row.
     instants: BTreeSet<i64>,
     marks: usize,
@@ -160,6 +164,8 @@ impl KernelLog {
             held_up: HeldUp::default(),
             broken: None,
             slab: None,
+            last_failure: None,
+            ended: BTreeSet::new(),
             instants: BTreeSet::new(),
             marks: 0,
         }
@@ -284,6 +290,7 @@ impl KernelLog {
             return;
         }
         let at = self.event();
+        self.last_failure = Some((failure.order, self.now));
         let series = match failure.order {
             0 if failure.may_wait => ("failed_small", String::new()),
             0 => ("failed_atomic", String::new()),
@@ -370,19 +377,19 @@ fn killed(text: &str) -> Option<Killed<'_>> {
     Some(Killed { limit, is_announced, pid: Some(pid), comm })
 }
 
-/// Whom a daemon killed before the kernel had to: `systemd-oomd[706]: Killed /user.slice/… due to memory used (…) …` or `… due to memory
+/// Whom a daemon killed before the kernel had to, and the pid where that is told: `systemd-oomd[706]: Killed /user.slice/… due to memory used (…) …` or `… due to memory
 /// pressure for …`, `earlyoom[9]: sending SIGTERM to process 7 uid 1000 "java": badness …`.
-fn killed_by_daemon(text: &str) -> Option<&str> {
+fn killed_by_daemon(text: &str) -> Option<(&str, Option<&str>)> {
     if let Some((_, rest)) = text.split_once("Killed /")
         && rest.contains(" due to memory ")
     {
-        return rest.split_whitespace().next();
+        return rest.split_whitespace().next().map(|who| (who, None));
     }
     let (_, rest) =
         text.split_once("sending SIGTERM to process ").or_else(|| text.split_once("sending SIGKILL to process "))?;
     let (pid, rest) = rest.split_once(" uid ")?;
     let (_, rest) = rest.split_once('"')?;
-    rest.split_once('"').map(|(comm, _)| comm).filter(|_| is_number(pid))
+    rest.split_once('"').map(|(comm, _)| (comm, Some(pid))).filter(|_| is_number(pid))
 }
 
 /// `java invoked oom-killer: gfp_mask=0x201da, order=0, …`, `oom-killer: gfp_mask=0xd0`: whether it was asked for by hand, which has an
@@ -476,7 +483,8 @@ fn flags(mode: &str) -> (bool, bool) {
 impl Parser for KernelLog {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let goes_on = |line: &KernelLine<'_>| !line.is_marked && line.since_boot.is_none();
-        if let Some(begun) = self.broken.take().filter(|_| goes_on(&split(line))) {
+        let has_rest = line.contains("order:") || line.contains("mode:");
+        if let Some(begun) = self.broken.take().filter(|_| has_rest && goes_on(&split(line))) {
             return self.line(number, &format!("{begun} {}", line.trim()));
         }
         if is_broken(line) && line.len() < LONGEST_BROKEN {
@@ -492,10 +500,16 @@ impl Parser for KernelLog {
         self.read_clock(&line, number);
         if let Some(killed) = killed(text) {
             self.take_kill(&killed);
-        } else if let Some(who) = killed_by_daemon(text) {
-            let at = self.event();
-            self.kill(at, &Limit::Host);
-            self.mark(at, format!("killed by a daemon for want of memory: {}", quoted(who)));
+        } else if let Some((who, pid)) = killed_by_daemon(text) {
+            let is_new = pid.is_none_or(|pid| self.ended.len() < MOST_MARKS && self.ended.insert(pid.to_owned()));
+            if is_new {
+                let at = self.event();
+                // Pressure on a group may be due to a limit of its own.
+                let behind = text.split_once(" due to memory pressure for ").map(|(_, behind)| behind);
+                let group = behind.and_then(|behind| behind.split_whitespace().next());
+                self.kill(at, &group.map_or(Limit::Host, |group| Limit::Group(group.to_owned())));
+                self.mark(at, format!("killed by a daemon for want of memory: {}", quoted(who)));
+            }
         } else if let Some(by_hand) = invoked(text) {
             self.close_report();
             let at = self.event();
@@ -506,7 +520,8 @@ impl Parser for KernelLog {
             self.slab = Some(mode.to_owned());
         } else if let Some((name, order)) = of_slab(text) {
             // The cache of a control group, named so, meets that group's limit.
-            if let Some(mode) = self.slab.take().filter(|_| !name.contains('(')) {
+            let is_told = self.last_failure.is_some_and(|(of, at)| of == order && self.now - at <= SECOND);
+            if let Some(mode) = self.slab.take().filter(|_| !name.contains('(') && !is_told) {
                 let (may_wait, is_for_old_devices) = flags(&mode);
                 self.take_failure(&Failure { order, may_wait, is_for_old_devices });
             }
@@ -873,12 +888,12 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
         ] {
             assert_eq!(kinds_in(line), [Kind::KernelLog], "{line}");
             let text = format!("{line}\n");
-            assert_eq!(
-                (killed_on_host(&text), found(&read(&text))),
-                (Some(1.0), vec!["oom-risk".to_owned()]),
-                "{line}"
-            );
+            let is_pressure = line.contains("pressure");
+            assert_eq!(killed_on_host(&text), (!is_pressure).then_some(1.0), "{line}");
+            assert_eq!(found(&read(&text)), [if is_pressure { "memcg-limit-thrash" } else { "oom-risk" }], "{line}");
         }
+        let twice = "sending SIGTERM to process 7 uid 0 \"java\": badness 8\nsending SIGKILL to process 7 uid 0 \"java\": badness 8\n";
+        assert_eq!(killed_on_host(twice), Some(1.0));
         for line in
             ["Killed /bin/sh", "sending SIGTERM to process 7", "sending SIGTERM to process group of java uid \"x\""]
         {

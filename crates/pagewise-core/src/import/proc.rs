@@ -55,12 +55,13 @@ const SUMMARY_OF_CPU: [&str; 8] = [
 ];
 
 /// What `kmem -i` of crash prints of a dump, and what `/proc/meminfo` calls it (crash 8, `dump_kmeminfo`): pages, the same with a unit, a share.
-const OF_CRASH: [(&str, &str); 9] = [
+const OF_CRASH: [(&str, &str); 10] = [
     ("TOTAL MEM", "MemTotal"),
     ("FREE", "MemFree"),
     ("BUFFERS", "Buffers"),
     ("CACHED", "Cached"),
     ("SLAB", "Slab"),
+    ("TOTAL HUGE", "Hugetlb"),
     ("TOTAL SWAP", "SwapTotal"),
     ("SWAP FREE", "SwapFree"),
     ("COMMIT LIMIT", "CommitLimit"),
@@ -356,6 +357,8 @@ pub(super) struct Proc {
     ticks: Vec<u64>,
     /// Free blocks of a zone by order, of its kinds so far, and where they begin.
     kinds: Option<(usize, String, Vec<u64>)>,
+    /// The text has `/proc/pagetypeinfo`, which counts blocks of each kind, free or not, in rows like those of `/proc/buddyinfo`.
+    has_kinds: bool,
     files_left: BTreeSet<String>,
 }
 
@@ -372,6 +375,7 @@ impl Proc {
             in_zone: false,
             ticks: Vec::new(),
             kinds: None,
+            has_kinds: false,
             files_left: BTreeSet::new(),
         }
     }
@@ -430,6 +434,7 @@ impl Proc {
             self.close_kinds()?;
             self.kinds = Some((number, zone, vec![0; counts.len()]));
         }
+        self.has_kinds = true;
         if let Some((_, _, sums)) = &mut self.kinds {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum = count.saturating_add(*sum));
         }
@@ -625,8 +630,11 @@ fn of_nodes(words: &[&str]) -> Vec<OfNode> {
             // With -c they are whole.
             let number = |word: &&str| super::words::decimal(word);
             let Some(mib) = mib.iter().map(number).collect::<Option<Vec<f64>>>() else { return Vec::new() };
-            let adds_up =
-                number(sum).is_some_and(|sum| (mib.iter().sum::<f64>() - sum).abs() <= mib.len() as f64 + sum * 0.001);
+            // Two whole numbers beside each other may be anything.
+            let is_table = mib.len() > 1 || sum.contains('.');
+            let adds_up = is_table
+                && number(sum)
+                    .is_some_and(|sum| (mib.iter().sum::<f64>() - sum).abs() <= mib.len() as f64 + sum * 0.001);
             let kib = mib.iter().map(|mib| (mib * 1024.0) as u64);
             if adds_up { (0..).zip(kib).map(|(node, kib)| (node, series, kib)).collect() } else { Vec::new() }
         }
@@ -642,6 +650,10 @@ fn of_crash(text: &str) -> Option<(&'static str, u64)> {
             .is_some_and(|rest| rest.starts_with(' ') && rest.trim_start().starts_with(|c: char| c.is_ascii_digit()))
     })?;
     let words: Vec<&str> = text[printed.len()..].split_whitespace().collect();
+    // Nothing has no unit.
+    if matches!(words.as_slice(), ["0", "0", "----"] | ["0", "0", "0%", ..]) {
+        return Some((*name, 0));
+    }
     let [_pages, size, unit, ..] = words.as_slice() else { return None };
     let is_share = matches!(&words[3..], ["----"]) || words.get(3).is_some_and(|share| share.ends_with('%'));
     let scale = match *unit {
@@ -656,7 +668,7 @@ fn of_crash(text: &str) -> Option<(&'static str, u64)> {
 }
 
 /// `mem avail:   343 of  7832 MiB ( 4.38%), swap free:  188 of 2047 MiB ( 9.19%)`: names in `/proc/meminfo`, and KiB.
-fn of_earlyoom(text: &str) -> Option<[(&'static str, u64); 4]> {
+fn of_earlyoom(text: &str) -> Option<[(&'static str, u64); 3]> {
     let (_, rest) = text.split_once("mem avail:")?;
     let (memory, swap) = rest.split_once("swap free:")?;
     let sizes = |text: &str| -> Option<(u64, u64)> {
@@ -665,8 +677,9 @@ fn of_earlyoom(text: &str) -> Option<[(&'static str, u64); 4]> {
         let kib = |word: &str| super::words::scaled(word, 1024.0).filter(|kib| *kib <= MOST_KIB);
         Some((kib(free)?, kib(all)?))
     };
-    let ((available, memory), (free, swap)) = (sizes(memory)?, sizes(swap)?);
-    Some([("MemTotal", memory), ("MemAvailable", available), ("SwapTotal", swap), ("SwapFree", free)])
+    // What it calls all of memory is, in newer versions, what programs have and could have.
+    let ((available, _), (free, swap)) = (sizes(memory)?, sizes(swap)?);
+    Some([("MemAvailable", available), ("SwapTotal", swap), ("SwapFree", free)])
 }
 
 /// `Node    0, zone   Normal, type    Unmovable   11  9  4 …`: the zone as `/proc/buddyinfo` writes it, and free blocks by order. More than a
@@ -683,9 +696,15 @@ fn of_page_types(text: &str) -> Option<(String, Vec<u64>)> {
 
 /// What stands above the rows of `/proc/pagetypeinfo`.
 fn is_of_page_types(text: &str) -> bool {
-    ["Page block order:", "Pages per block:", "Free pages count per migrate type"]
-        .iter()
-        .any(|head| text.starts_with(head))
+    [
+        "Page block order:",
+        "Pages per block:",
+        "Free pages count per migrate type",
+        "Number of blocks type",
+        "Number of mixed blocks",
+    ]
+    .iter()
+    .any(|head| text.starts_with(head))
 }
 
 /// `223456789 pages swapped in`: the number, and which of these it is.
@@ -835,15 +854,19 @@ impl Parser for Proc {
             }
             return Ok(());
         }
-        if self.zone(text, &words, number)? || is_of_page_types(text) {
-            return Ok(());
-        }
-        // Blocks of each kind, free or not, in rows like those of free ones.
-        if text.starts_with("Number of blocks type") {
+        if is_of_page_types(text) {
             self.close_kinds()?;
-            self.section = Section::Other;
+            self.has_kinds = true;
             return Ok(());
         }
+        let is_named = matches!(self.section, Section::Named(file) if file.path == "/proc/buddyinfo");
+        if self.has_kinds && is_buddies(&words) && !is_named {
+            return self.close_kinds();
+        }
+        if self.zone(text, &words, number)? {
+            return Ok(());
+        }
+
         self.close_zones()?;
         if self.of_kinds(text, number)? || self.of_dump(text, number)? || self.of_earlyoom(text, number)? {
             return Ok(());
@@ -1011,6 +1034,7 @@ mod tests {
                 && is("Slab", 38.1 * 1024.0)
                 && is("SwapTotal", 4096.0)
         );
+        assert_eq!(values(&imported, "meminfo", "SwapFree"), [0.0]);
         assert_eq!(of_crash("FREE HIGH 12 1 MB 0% of TOTAL HIGH"), None);
     }
 
@@ -1024,8 +1048,8 @@ mod tests {
             values(&imported, "meminfo", name).iter().map(|bytes| bytes / f64::from(1 << 20)).collect::<Vec<f64>>()
         };
         assert_eq!(
-            (mib("MemAvailable"), mib("SwapFree"), mib("MemTotal")),
-            (vec![343.0, 43.0], vec![188.0, 0.0], vec![7832.0; 2])
+            (mib("MemAvailable"), mib("SwapFree"), mib("SwapTotal")),
+            (vec![343.0, 43.0], vec![188.0, 0.0], vec![2047.0; 2])
         );
     }
 

@@ -13,7 +13,7 @@ use super::words::{decimal, is_number, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Counts};
 use crate::recording::GapReason;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const REMEDY: &str = "give the output of `top -b -d 5 -n 12`";
 
@@ -49,6 +49,8 @@ struct Screen {
     rows: usize,
     waiting: usize,
     table: Option<Table>,
+    /// Processes that were seen: one that comes again is of another screen.
+    pids: BTreeSet<String>,
     of_all: Vec<Row>,
     /// The highest number of a CPU that was seen.
     last_cpu: u32,
@@ -110,6 +112,9 @@ fn is_default_row(words: &[&str]) -> bool {
 /// What `ps aux` prints.
 const OF_PS: Table =
     Table { user: Some(0), size: Some(4), state: Some(7), share: 2, command: 10, cpu: None, is_of_all: false };
+
+/// Percent of a CPU over the life of a process below which a row of ps says nothing.
+const MUCH_OF_A_LIFE: f64 = 10.0;
 
 /// A row as `ps aux` prints it of a kernel thread, without its headings: `root  45 99.9  0.0  0  0 ?  R  Jan01 1234:56 [kswapd0]`.
 fn is_row_of_ps(words: &[&str]) -> bool {
@@ -414,6 +419,10 @@ impl Top {
         if is_program && super::threads::kernel_thread(&command).is_some_and(|name| name.starts_with('k')) {
             self.programs += 1;
         }
+        // Over the life of a process much of a CPU is much; little of it may be all of an hour.
+        if table.user == Some(0) && share < MUCH_OF_A_LIFE {
+            return true;
+        }
         if table.is_of_all {
             let cpu = table.cpu.and_then(|at| words.get(at + shift)?.parse().ok()).filter(|cpu| *cpu < 1 << 14);
             screen.last_cpu = screen.last_cpu.max(cpu.unwrap_or(0));
@@ -503,6 +512,14 @@ impl Parser for Top {
         let table = self.screen.as_ref().and_then(|screen| screen.table);
         let pid = usize::from(table.is_some_and(|table| table.user == Some(0)));
         let has_pid = words.get(pid).is_some_and(|word| is_number(word));
+        if has_pid && table.is_some() {
+            let pid = words[pid].to_owned();
+            if self.screen.as_ref().is_some_and(|screen| screen.pids.contains(&pid)) {
+                self.begin(None, number)?;
+                self.screen(number, |_| false)?.table = table;
+            }
+            self.screen(number, |_| false)?.pids.insert(pid);
+        }
         let is_process = has_pid && self.process(&words);
         self.has_lives |= is_process && pid == 1;
         if !is_process && !is_more_memory {

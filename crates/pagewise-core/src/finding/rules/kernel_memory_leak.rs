@@ -174,15 +174,15 @@ fn by_promises(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::CACHED, &signal::SLAB, &signal::COMMITTED];
     let has_lists = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
-    if !look.is_import || has_lists || !known.into_iter().all(|signal| look.has(signal)) {
+    // Huge pages that were set aside are promised to nobody.
+    let knows_huge = look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY);
+    if !look.is_import || has_lists || !knows_huge || !known.into_iter().all(|signal| look.has(signal)) {
         return None;
     }
     let less = |all: f64, part: f64| Some((all - part).max(0.0));
     let parts = known[1..].iter().map(|signal| look.level(signal)).chain([look.level(&signal::BUFFERS).or_zero()]);
-    let mut rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
-    if look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY) {
-        rest = rest.with(&huge(look), less);
-    }
+    let rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    let rest = rest.with(&huge(look), less);
     let part = case.clause("memory beyond all that programs were promised", "meminfo", look.share_of_memory(&rest));
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
     let symptom = case.lasting(&[&part, &bytes]);
@@ -190,11 +190,11 @@ fn by_promises(case: &Case<'_>) -> Option<Verdict> {
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.summary = format!(
-            "{} of the memory ({}) is neither free, nor in page cache or slab, nor can programs have it: all that they were promised is less.",
+            "{} of the memory ({}) is neither free, nor in page cache or slab, nor promised to programs, nor set aside as huge pages.",
             words::percent(part.value(&hits, case.windows()).unwrap_or(0.0)),
             bytes.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
         );
-        draft.missing.extend([look.missing(&signal::ANON_PAGES), look.missing(&signal::HUGETLB_TOTAL)]);
+        draft.missing.push(look.missing(&signal::ANON_PAGES));
     })
 }
 

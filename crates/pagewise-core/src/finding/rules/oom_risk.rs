@@ -150,8 +150,10 @@ fn left_at_the_end(look: &Look) -> Option<f64> {
     let (swap, _) = look.swap()?;
     // What a tool prints in place of the kernel's own numbers is known by window only.
     let cache = look.last(&signal::PAGE_CACHE).or_else(|| Some(look.least(&signal::PAGE_CACHE).ends()?.1));
-    let left: Option<f64> = [look.last(&signal::MEM_FREE), cache, look.last(&signal::SWAP_FREE)].into_iter().sum();
-    Some(left? / (look.memory()? + swap))
+    let slab = look.last(&signal::SLAB_RECLAIMABLE).unwrap_or(0.0);
+    let unheld = look.last(&signal::MEM_FREE)? + cache? + slab;
+    let available = look.last(&signal::MEM_AVAILABLE).unwrap_or(0.0);
+    Some((unheld.max(available) + look.last(&signal::SWAP_FREE)?) / (look.memory()? + swap))
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

@@ -23,6 +23,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("free memory beside a small page cache", 0.05, Fraction),
         Threshold::below("time in which disks read as much as the page cache holds", 60.0, Seconds),
         Threshold::at_least("tasks that wait for a disk", 2.0, Number),
+        Threshold::above("written to swap meanwhile", 0.5, PagesPerSecond),
+        Threshold::at_least("page faults that waited for a disk meanwhile", 10.0, PerSecond),
         Threshold::at_least("CPU time in which tasks waited for a disk", 0.10, Fraction),
     ],
     lasts: THREE_WINDOWS,
@@ -116,14 +118,20 @@ fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
     let tasks = case.clause("tasks that wait for a disk", "stat procs_blocked", look.level(&signal::BLOCKED));
     let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
     let waits = case.clause("CPU time in which tasks waited for a disk", &look.source_of(&signal::CPU_IOWAIT), waits);
-    let hits = small.hits.and(&free.hits).and(&anew.hits).and(&tasks.hits.or(&waits.hits));
+    // A database that reads past the cache has such numbers and lacks nothing: memory has to be short as well.
+    let out = case.rate("written to swap meanwhile", &signal::SWAP_OUT);
+    let faults = case.rate("page faults that waited for a disk meanwhile", &signal::MAJOR_FAULTS);
+    let is_short = out.hits.or(&faults.hits);
+    let hits = small.hits.and(&free.hits).and(&anew.hits).and(&is_short).and(&tasks.hits.or(&waits.hits));
     let mut symptom = case.lasting_hits(hits);
     if symptom.answer != Answer::Yes {
         return None;
     }
     let (hits, windows) = (symptom.hits.clone(), case.windows());
-    symptom.evidence =
-        [&small, &free, &anew, &tasks, &waits].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    symptom.evidence = [&small, &free, &anew, &out, &faults, &tasks, &waits]
+        .map(|clause| clause.evidence(&hits, windows))
+        .into_iter()
+        .collect();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.missing.push(look.missing(&signal::REFAULT_FILE));

@@ -121,19 +121,20 @@ fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
     }))
 }
 
-/// A listing in which swap is full while most of memory holds files: programs were written to swap to the last page, and nothing wanted the
-/// memory but files. A swap of less than a tenth of memory fills up with what nobody uses. `None`: it is not so, or not known.
+/// A listing in which swap is full while most of memory holds files: programs were written to swap to the last page, and files have the
+/// memory now, whoever wanted it then. A swap of less than a tenth of memory fills up with what nobody uses. `None`: it is not so, or not known.
 fn full_beside_files(case: &Case<'_>) -> Option<Verdict> {
     const TOKEN: f64 = 0.1;
     let look = case.look;
     let windows = case.windows();
     let (swap, _) = look.swap()?;
-    if !look.is_import || swap < TOKEN * look.memory()? {
+    // Shared memory is in the page cache and can only go to swap.
+    let knows_files = look.has(&signal::MEM_AVAILABLE) || look.has(&signal::SHMEM);
+    if !look.is_import || !knows_files || swap < TOKEN * look.memory()? {
         return None;
     }
     let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
     let left = case.clause("swap that is left, in a listing", "meminfo SwapFree / SwapTotal", left);
-    // Shared memory is in the page cache and can only go to swap.
     let files = look.available().with(&look.level(&signal::MEM_FREE), |all, free| Some((all - free).max(0.0)));
     let name = "memory in files that could be had beside it";
     let files = case.clause(name, "meminfo MemAvailable", look.share_of_memory(&files));

@@ -61,11 +61,15 @@ const COLLECTIONS: (&str, &str) = (
      as they do for pages of the heap that lie in swap, for a CPU that others have, or for the disk that the log is written to.",
 );
 
-/// The log of a JVM says how long its collections took beside their CPU time. `None`: there is none, or pressure is known.
+/// The log of a JVM says how long its collections took beside their CPU time. `None`: there is none, it is well, or pressure is
+/// known.
 fn collections(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import collection_elapsed";
     let look = case.look;
-    if !look.has(&signal::COLLECTION_ELAPSED) || look.is_known(&signal::PSI_MEMORY_SOME) {
+    if !look.has(&signal::COLLECTION_ELAPSED)
+        || look.is_known(&signal::PSI_MEMORY_SOME)
+        || look.has(&signal::IMPORTED_PSI_SOME)
+    {
         return None;
     }
     let grown =
@@ -76,8 +80,12 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
     let (is_much, part_line) = case.whole("of the time of collections, without a CPU", SOURCE, Some(waited));
     let (is_long, time_line) = case.whole("time of collections", SOURCE, Some(elapsed));
     let answer = is_much.and(is_long);
-    if answer == Answer::No {
-        return Some(Verdict::NotFound(vec![part_line, time_line]));
+    // A log that is well says nothing of the rest of the host.
+    if answer != Answer::Yes {
+        return None;
+    }
+    if let Some(id) = case.found.iter().find(|id| EXPLAIN.contains(id)) {
+        return Some(Verdict::explained_by(id));
     }
     let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
     symptom.evidence = vec![part_line, time_line];

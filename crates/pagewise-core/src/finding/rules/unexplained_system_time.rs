@@ -86,11 +86,12 @@ const COLLECTIONS: (&str, &str) = (
      page by page: zeroing or compacting for huge pages, making room for other pages first, or reading them from swap takes the time.",
 );
 
-/// The log of a JVM says of its collections how much of their CPU time was the kernel's. `None`: there is none, or CPUs were watched as well.
+/// The log of a JVM says of its collections how much of their CPU time was the kernel's. `None`: there is none, it is
+/// well, or CPUs were watched as well.
 fn collections(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import collection_system";
     let look = case.look;
-    if !look.has(&signal::COLLECTION_SYSTEM) || look.is_known(&signal::CPU_SYSTEM) {
+    if !look.has(&signal::COLLECTION_SYSTEM) || look.is_known(&signal::CPU_SYSTEM) || look.profile.is_some() {
         return None;
     }
     let grown =
@@ -101,8 +102,12 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
         case.whole("of the CPU time of collections, the kernel's", SOURCE, Some(system / cpu.max(1e-6)));
     let (is_long, cpu_line) = case.whole("CPU time of collections", SOURCE, Some(cpu));
     let answer = is_much.and(is_long);
-    if answer == Answer::No {
-        return Some(Verdict::NotFound(vec![share_line, cpu_line]));
+    // A log that is well says nothing of the rest of the host.
+    if answer != Answer::Yes {
+        return None;
+    }
+    if let Some(id) = case.found.iter().find(|id| EXPLAIN.contains(id)) {
+        return Some(Verdict::explained_by(id));
     }
     let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
     symptom.evidence = vec![share_line, cpu_line, said(SOURCE, "time that collections took", Some(elapsed), Seconds)];

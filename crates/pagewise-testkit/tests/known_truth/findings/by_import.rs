@@ -789,12 +789,12 @@ fn swap_that_is_full_beside_files_is_told_and_a_token_of_it_is_not() {
 }
 
 /// Rows of vmstat below the size of memory; cache in KiB, KiB a second that are read, tasks that wait.
-fn reading(cache: u32, read: u32, blocked: u32) -> Imported {
+fn reading(cache: u32, read: u32, blocked: u32, out: u32) -> Imported {
     let mut text = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
                     r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
         .to_owned();
     for _ in 0..12 {
-        writeln!(text, " 1 {blocked}      0  81920    512 {cache}    0    0 {read}     4 3000 5000 20  8 72  0  0")
+        writeln!(text, " 1 {blocked}      0  81920    512 {cache}    0 {out} {read}     4 3000 5000 20  8 72  0  0")
             .expect("text");
     }
     let free = "              total        used        free      shared  buff/cache   available\n\
@@ -809,16 +809,18 @@ fn reading(cache: u32, read: u32, blocked: u32) -> Imported {
 
 #[test]
 fn a_page_cache_that_is_read_anew_within_a_minute_is_too_small() {
-    let thrash = must_find(&reading(204_800, 40_960, 9), "page-cache-thrash");
+    let thrash = must_find(&reading(204_800, 40_960, 9, 40), "page-cache-thrash");
     assert!(
         thrash.confidence == Confidence::Low && thrash.summary.contains("disks read as much as it holds in 5.01 s"),
         "{}",
         thrash.summary
     );
-    // A stream beside much cache, a cache that lasts, and reads that nobody waits for.
-    for (cache, read, blocked) in [(4_096_000, 409_600, 9), (204_800, 512, 9), (204_800, 40_960, 0)] {
-        let diagnosis = ask(&reading(cache, read, blocked));
-        assert!(found(&diagnosis, "page-cache-thrash").is_none(), "{cache} {read} {blocked}");
+    // A stream beside much cache, a cache that lasts, reads that nobody waits for, and a database that reads past the cache.
+    for (cache, read, blocked, out) in
+        [(4_096_000, 409_600, 9, 40), (204_800, 512, 9, 40), (204_800, 40_960, 0, 40), (204_800, 40_960, 9, 0)]
+    {
+        let diagnosis = ask(&reading(cache, read, blocked, out));
+        assert!(found(&diagnosis, "page-cache-thrash").is_none(), "{cache} {read} {blocked} {out}");
     }
 }
 
@@ -883,8 +885,8 @@ fn collections_that_are_in_the_kernel_or_wait_are_told_and_others_are_not() {
     let waits = must_find(&gc_log(0.10, 0.05, 2.00), "unexplained-memory-stalls");
     assert!(waits.summary.contains("Collections took 40 s"), "{}", waits.summary);
     let well = gc_log(0.90, 0.10, 0.30);
-    must_not_find(&well, "unexplained-system-time");
-    must_not_find(&well, "unexplained-memory-stalls");
+    must_not_decide(&well, "unexplained-system-time");
+    must_not_decide(&well, "unexplained-memory-stalls");
 }
 
 #[test]
@@ -893,7 +895,7 @@ fn memory_beyond_all_that_programs_were_promised_is_in_no_account() {
         format!(
             "crash> kmem -i\n                 PAGES        TOTAL      PERCENTAGE\n    TOTAL MEM  32803961     125.1 GB         ----\n\
              \u{20}        FREE  10829493      41.3 GB   33% of TOTAL MEM\n       CACHED    300470       1.1 GB    0% of TOTAL MEM\n\
-             \u{20}        SLAB    335787       1.3 GB    1% of TOTAL MEM\n    COMMITTED   5894185      {committed} GB   35% of TOTAL LIMIT\n"
+             \u{20}        SLAB    335787       1.3 GB    1% of TOTAL MEM\n   TOTAL HUGE        0            0         ----\n    COMMITTED   5894185      {committed} GB   35% of TOTAL LIMIT\n"
         )
     };
     let leak = must_find(&imported(Kind::Proc, &kmem("22.5")), "kernel-memory-leak");

@@ -7,6 +7,7 @@ use crate::source::meminfo;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,9 @@ impl Reclaimer {
         while !spoken.is_over() {
             let next = Instant::now() + EVERY;
             self.act(&files)?;
+            if spoken.begins() {
+                before = own_cpu();
+            }
             times += 1;
             if times == STEADY_AFTER {
                 spoken::ready()?;
@@ -85,7 +89,8 @@ impl Reclaimer {
 
     fn act(self, files: &[File]) -> io::Result<()> {
         match self {
-            Reclaimer::DropCaches => files.iter().try_for_each(|mut file| file.write_all(b"1")),
+            // At another place than the first the kernel takes nothing (`kernel.sysctl_writes_strict`).
+            Reclaimer::DropCaches => files.iter().try_for_each(|file| file.write_all_at(b"1", 0)),
             Reclaimer::OnceASecond => {
                 let meminfo = meminfo::read(&Root::live()).map_err(io::Error::other)?;
                 let bytes = |field: &str| meminfo.get(field).map_or(0.0, |bytes| *bytes as f64);
