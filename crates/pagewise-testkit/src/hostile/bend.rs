@@ -20,7 +20,7 @@ impl Random {
 }
 
 /// Also the dictionary of libFuzzer: `fuzz/words.dict` is made of it.
-pub(super) const WORDS: [&str; 64] = [
+pub(super) const WORDS: [&str; 70] = [
     "\0",
     "\r",
     "\n\n",
@@ -85,6 +85,12 @@ pub(super) const WORDS: [&str; 64] = [
     "print fmt: \"\", __print_flags(REC->x, \"|\", {1 << A, \"a\"}",
     "7f0010 20 name",
     "_ZN",
+    "[Times: user=",
+    " sys=",
+    ", real=",
+    " User=",
+    "s Sys=",
+    "s Real=",
 ];
 
 /// One of the inputs, with one to twelve changes. Of no input it makes one out of nothing.
