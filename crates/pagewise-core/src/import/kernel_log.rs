@@ -482,9 +482,11 @@ fn flags(mode: &str) -> (bool, bool) {
 
 impl Parser for KernelLog {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
-        let goes_on = |line: &KernelLine<'_>| !line.is_marked && line.since_boot.is_none();
-        let has_rest = line.contains("order:") || line.contains("mode:");
-        if let Some(begun) = self.broken.take().filter(|_| has_rest && goes_on(&split(line))) {
+        let is_rest = |line: &str| {
+            let (text, line) = (line, split(line));
+            !line.is_marked && line.since_boot.is_none() && (text.contains("order:") || text.contains("mode:"))
+        };
+        if let Some(begun) = self.broken.take().filter(|_| is_rest(line)) {
             return self.line(number, &format!("{begun} {}", line.trim()));
         }
         if is_broken(line) && line.len() < LONGEST_BROKEN {

@@ -424,8 +424,8 @@ impl Proc {
 
     /// A row of `/proc/pagetypeinfo`: free blocks of one kind in a zone; whether it was one. Of a zone only their sums are kept, which are
     /// what `/proc/buddyinfo` has.
-    fn of_kinds(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
-        let Some((zone, counts)) = of_page_types(text) else {
+    fn of_kinds(&mut self, words: &[&str], number: usize) -> Result<bool, Problem> {
+        let Some((zone, counts)) = of_page_types(words) else {
             self.close_kinds()?;
             return Ok(false);
         };
@@ -684,9 +684,8 @@ fn of_earlyoom(text: &str) -> Option<[(&'static str, u64); 3]> {
 
 /// `Node    0, zone   Normal, type    Unmovable   11  9  4 …`: the zone as `/proc/buddyinfo` writes it, and free blocks by order. More than a
 /// hundred thousand are not counted (`>100000`, `mm/vmstat.c`, 5.5 and later).
-fn of_page_types(text: &str) -> Option<(String, Vec<u64>)> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let ["Node", node, "zone", zone, "type", _kind, counts @ ..] = words.as_slice() else { return None };
+fn of_page_types(words: &[&str]) -> Option<(String, Vec<u64>)> {
+    let ["Node", node, "zone", zone, "type", _kind, counts @ ..] = words else { return None };
     let zone = zone.strip_suffix(',')?;
     let counts: Vec<u64> =
         counts.iter().map(|count| count.trim_start_matches('>').parse().ok()).collect::<Option<_>>()?;
@@ -837,7 +836,7 @@ pub(super) fn recognises(line: &str) -> bool {
         || of_summary(line, &SUMMARY.map(|(printed, ..)| printed)).is_some()
         || !of_nodes(&words).is_empty()
         || OfZones::of(line.trim(), &words) == Some(OfZones::Head)
-        || of_page_types(line).is_some()
+        || of_page_types(&words).is_some()
         || of_crash(line).is_some()
         || of_earlyoom(line).is_some()
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
@@ -868,7 +867,7 @@ impl Parser for Proc {
         }
 
         self.close_zones()?;
-        if self.of_kinds(text, number)? || self.of_dump(text, number)? || self.of_earlyoom(text, number)? {
+        if self.of_kinds(&words, number)? || self.of_dump(text, number)? || self.of_earlyoom(text, number)? {
             return Ok(());
         }
         if self.summary(text, number)? || self.nodes(&words, number)? {

@@ -20,6 +20,7 @@ const REMEDY: &str = "give the output of `top -b -d 5 -n 12`";
 /// The columns of a process table that are used.
 #[derive(Clone, Copy, Debug)]
 struct Table {
+    pid: usize,
     user: Option<usize>,
     size: Option<usize>,
     state: Option<usize>,
@@ -28,6 +29,8 @@ struct Table {
     /// In BusyBox shares are of all CPUs, and this says which one a process ran on.
     cpu: Option<usize>,
     is_of_all: bool,
+    /// In ps shares are over the life of a process.
+    is_of_life: bool,
 }
 
 /// A row of BusyBox, until it is known how many CPUs there are.
@@ -50,7 +53,7 @@ struct Screen {
     waiting: usize,
     table: Option<Table>,
     /// Processes that were seen: one that comes again is of another screen.
-    pids: BTreeSet<String>,
+    pids: BTreeSet<u32>,
     of_all: Vec<Row>,
     /// The highest number of a CPU that was seen.
     last_cpu: u32,
@@ -75,8 +78,17 @@ pub(super) struct Top {
 }
 
 /// What top prints by default.
-const BY_DEFAULT: Table =
-    Table { user: Some(1), size: Some(4), state: Some(7), share: 8, command: 11, cpu: None, is_of_all: false };
+const BY_DEFAULT: Table = Table {
+    pid: 0,
+    user: Some(1),
+    size: Some(4),
+    state: Some(7),
+    share: 8,
+    command: 11,
+    cpu: None,
+    is_of_all: false,
+    is_of_life: false,
+};
 
 /// Headings of a process's share of a CPU, and of its command: of top, and of htop (1 to 3), which has the same table.
 const SHARES: &[&str] = &["%CPU", "CPU%"];
@@ -110,8 +122,17 @@ fn is_default_row(words: &[&str]) -> bool {
 }
 
 /// What `ps aux` prints.
-const OF_PS: Table =
-    Table { user: Some(0), size: Some(4), state: Some(7), share: 2, command: 10, cpu: None, is_of_all: false };
+const OF_PS: Table = Table {
+    pid: 1,
+    user: Some(0),
+    size: Some(4),
+    state: Some(7),
+    share: 2,
+    command: 10,
+    cpu: None,
+    is_of_all: false,
+    is_of_life: true,
+};
 
 /// Percent of a CPU over the life of a process below which a row of ps says nothing.
 const MUCH_OF_A_LIFE: f64 = 10.0;
@@ -127,6 +148,15 @@ fn is_row_of_ps(words: &[&str]) -> bool {
         && command.ends_with(']')
 }
 
+/// The table that a row without headings is of.
+fn by_form(words: &[&str]) -> Option<Table> {
+    match () {
+        () if is_default_row(words) => Some(BY_DEFAULT),
+        () if is_row_of_ps(words) => Some(OF_PS),
+        () => None,
+    }
+}
+
 /// Headings of a table of processes: of top, and of `ps aux`, which puts the user first.
 fn is_heading(headings: &[&str]) -> bool {
     matches!(headings, ["PID", ..] | ["USER", "PID", ..])
@@ -139,8 +169,7 @@ pub(super) fn recognises(line: &str) -> bool {
     let headings: Vec<&str> = words.iter().map(|word| heading(word)).collect();
     let has = |names: &[&str]| headings.iter().any(|word| names.contains(word));
     is_heading(&headings) && has(SHARES) && has(COMMANDS)
-        || is_default_row(&words)
-        || is_row_of_ps(&words)
+        || by_form(&words).is_some()
         || is_head(text)
         || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
 }
@@ -391,6 +420,7 @@ impl Top {
         let cpu = place(&["CPU"]);
         let screen = self.screen(number, |_| false)?;
         screen.table = share.zip(command).filter(|(share, command)| share < command).map(|(share, command)| Table {
+            pid: place(&["PID"]).unwrap_or(0),
             user,
             size,
             state,
@@ -398,19 +428,27 @@ impl Top {
             command,
             cpu,
             is_of_all,
+            is_of_life: user == Some(0),
         });
         Ok(())
     }
 
-    fn process(&mut self, words: &[&str]) -> bool {
-        let Some(screen) = &mut self.screen else { return false };
-        let Some(table) = screen.table else { return false };
+    fn process(&mut self, words: &[&str], number: usize) -> Result<bool, Problem> {
+        let Some(table) = self.screen.as_ref().and_then(|screen| screen.table) else { return Ok(false) };
+        let Some(pid) = words.get(table.pid).and_then(|word| word.parse().ok()) else { return Ok(false) };
         // `STAT` of procps 2 has a word of its own for a raised priority: `S <`.
         let is_split = table.state.is_some_and(|at| words.get(at + 1).is_some_and(|word| matches!(*word, "<" | "N")));
         let shift = usize::from(is_split);
         let share = words.get(table.share + shift).and_then(|word| decimal(word.trim_end_matches('%')));
-        let (Some(share), Some(_)) = (share, words.get(table.command + shift)) else { return false };
+        let (Some(share), Some(_)) = (share, words.get(table.command + shift)) else { return Ok(false) };
         let command = words[table.command + shift..].join(" ");
+        if self.screen.as_ref().is_some_and(|screen| screen.pids.contains(&pid)) {
+            self.begin(None, number)?;
+        }
+        let Some(screen) = &mut self.screen else { return Ok(false) };
+        screen.table = Some(table);
+        screen.pids.insert(pid);
+        self.has_lives |= table.is_of_life;
         screen.rows += 1;
         screen.waiting += usize::from(table.state.is_some_and(|at| words[at].starts_with('D')));
         let is_root = table.user.is_none_or(|at| words[at] == "root");
@@ -420,8 +458,8 @@ impl Top {
             self.programs += 1;
         }
         // Over the life of a process much of a CPU is much; little of it may be all of an hour.
-        if table.user == Some(0) && share < MUCH_OF_A_LIFE {
-            return true;
+        if table.is_of_life && share < MUCH_OF_A_LIFE {
+            return Ok(true);
         }
         if table.is_of_all {
             let cpu = table.cpu.and_then(|at| words.get(at + shift)?.parse().ok()).filter(|cpu| *cpu < 1 << 14);
@@ -430,7 +468,7 @@ impl Top {
         } else {
             self.threads.row(screen.at, &command, share, is_program);
         }
-        true
+        Ok(true)
     }
 
     fn end(&mut self) -> Result<(), Problem> {
@@ -503,26 +541,12 @@ impl Parser for Top {
             return self.table(&words, number);
         }
         let has_headings = self.screen.as_ref().is_some_and(|screen| screen.table.is_some());
-        let by_form = [(BY_DEFAULT, is_default_row(&words)), (OF_PS, is_row_of_ps(&words))];
-        if let Some((table, _)) = by_form.into_iter().find(|(_, is_it)| *is_it && !has_headings) {
+        if !has_headings && let Some(table) = by_form(&words) {
             self.screen(number, |_| false)?.table = Some(table);
         }
         // 2.4 has what is cached in a line of its own behind those of memory: `1230k active, 500k inactive`.
         let is_more_memory = words.iter().any(|word| matches!(*word, "actv," | "in_d," | "active,"));
-        let table = self.screen.as_ref().and_then(|screen| screen.table);
-        let pid = usize::from(table.is_some_and(|table| table.user == Some(0)));
-        let has_pid = words.get(pid).is_some_and(|word| is_number(word));
-        if has_pid && table.is_some() {
-            let pid = words[pid].to_owned();
-            if self.screen.as_ref().is_some_and(|screen| screen.pids.contains(&pid)) {
-                self.begin(None, number)?;
-                self.screen(number, |_| false)?.table = table;
-            }
-            self.screen(number, |_| false)?.pids.insert(pid);
-        }
-        let is_process = has_pid && self.process(&words);
-        self.has_lives |= is_process && pid == 1;
-        if !is_process && !is_more_memory {
+        if !self.process(&words, number)? && !is_more_memory {
             self.listing.reject(number, line);
         }
         Ok(())

@@ -50,7 +50,7 @@ pub(crate) fn intervals(title: &str, subtitle: &str, axis: &str, rows: &[Row]) -
             bottom + 16.0
         );
     }
-    for row in rows.iter().filter(|row| row.is_ours).take(1) {
+    if let Some(row) = rows.iter().find(|row| row.is_ours) {
         let at = x(row.value);
         let _ = writeln!(
             svg,

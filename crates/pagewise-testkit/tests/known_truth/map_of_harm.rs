@@ -210,28 +210,23 @@ fn spark_observing() -> String {
     text
 }
 
-/// Holds a figure to what the committed results say.
-fn figure_shows(name: &str, wanted: &str) {
+/// Holds a file to what the committed results say.
+fn file_shows(name: &str, wanted: &str) {
     let file = root().join(name);
     if std::env::var_os("PAGEWISE_BLESS").is_some() {
         fs::write(&file, wanted).unwrap();
     }
-    assert!(fs::read_to_string(&file).unwrap() == wanted, "{name} is out of date; `make docs` draws it again");
+    assert!(fs::read_to_string(&file).unwrap() == wanted, "{name} is out of date; `make docs` writes it again");
 }
 
 /// Holds what stands between two marks of a page to what the committed results say.
 fn page_shows(name: &str, mark: &str, table: &str) {
-    let file = root().join(name);
     let (begin, end) = (format!("<!-- {mark}: begin -->\n"), format!("<!-- {mark}: end -->\n"));
-    let page = fs::read_to_string(&file).unwrap();
+    let page = fs::read_to_string(root().join(name)).unwrap();
     let (before, rest) = page.split_once(&begin).unwrap();
     let (_, after) = rest.split_once(&end).unwrap();
     let wanted = format!("{before}{begin}\n{table}\n{end}{after}");
-    if std::env::var_os("PAGEWISE_BLESS").is_some() {
-        fs::write(&file, &wanted).unwrap();
-    }
-    let page = fs::read_to_string(&file).unwrap();
-    assert!(page == wanted, "{name} is out of date; `make docs` writes it again");
+    file_shows(name, &wanted);
 }
 
 #[test]
@@ -243,7 +238,7 @@ fn the_map_of_harm_in_the_reference_shows_the_committed_trials() {
 fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
     page_shows("docs/method/guard.md", "guard", &guards());
     page_shows("docs/method/guard.md", "arms", &guard_arms());
-    figure_shows("docs/method/guard-arms.svg", &figure_of_arms());
+    file_shows("docs/method/guard-arms.svg", &figure_of_arms());
 }
 
 #[test]

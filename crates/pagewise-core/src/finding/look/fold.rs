@@ -123,8 +123,7 @@ impl Folded {
     }
 
     pub(super) fn last(&self) -> Option<f64> {
-        let (_, value) = self.last.filter(|_| matches!(self.cells, Cells::Level(_)))?;
-        Some(value as i64 as f64 * self.scale)
+        self.ends().map(|(_, last)| last)
     }
 
     /// The first and the last reading of a level.

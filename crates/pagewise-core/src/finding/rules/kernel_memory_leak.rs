@@ -86,6 +86,11 @@ const ACCOUNTS: [(&signal::Quantity, &str, bool); 13] = [
     (&signal::BALLOON, "balloon", false),
 ];
 
+/// Whether it is known how much memory is set aside as huge pages.
+fn knows_huge(look: &Look) -> bool {
+    look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY)
+}
+
 /// Memory set aside as huge pages, in bytes: of all sizes, or of the default one where that is all there is.
 fn huge(look: &Look) -> Track {
     if look.has(&signal::HUGETLB_MEMORY) {
@@ -121,8 +126,7 @@ fn growth(look: &Look) -> Option<f64> {
 fn is_cut_at_its_end(look: &Look) -> bool {
     let is_at_the_end = |signal: &signal::Quantity| signal.id == signal::VMALLOC_USED.id;
     let mut others = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !is_at_the_end(account));
-    let lacks =
-        !look.has(&signal::VMALLOC_USED) || !(look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY));
+    let lacks = !look.has(&signal::VMALLOC_USED) || !knows_huge(look);
     look.tools.iter().any(|tool| tool == "proc") && lacks && others.all(|(account, ..)| look.has(account))
 }
 
@@ -147,24 +151,34 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
     let on_lists = [&signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE, &signal::UNEVICTABLE, &signal::SLAB];
     let known = on_lists.into_iter().filter(|signal| has(signal)).map(|signal| look.level(signal));
     let mut rest = known.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
-    if has(&signal::HUGETLB_TOTAL) || has(&signal::HUGETLB_MEMORY) {
+    if knows_huge(look) {
         rest = rest.with(&huge(look), less);
     }
-    let name = "memory on no list of pages, of a listing that lacks accounts";
-    let part = case.clause(name, "meminfo", look.share_of_memory(&rest));
+    let missing = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !has(account));
+    told(
+        case,
+        "memory on no list of pages, of a listing that lacks accounts",
+        rest,
+        "is neither free nor on the lists of pages that programs and files have: the kernel holds it, in its caches, as huge pages set aside, or in \
+         no account. The listing ends before it says which.",
+        missing.map(|(account, ..)| look.missing(account)).collect(),
+    )
+}
+
+/// A rest of that threshold that is large in bytes as well, in the words that follow how much it is. `None`: it is not.
+fn told(case: &Case<'_>, name: &'static str, rest: Track, what: &str, missing: Vec<Missing>) -> Option<Verdict> {
+    let part = case.clause(name, "meminfo", case.look.share_of_memory(&rest));
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
     let symptom = case.lasting(&[&part, &bytes]);
     let hits = symptom.hits.clone();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.summary = format!(
-            "{} of the memory ({}) is neither free nor on the lists of pages that programs and files have: the kernel holds it, in its \
-             caches, as huge pages set aside, or in no account. The listing ends before it says which.",
+            "{} of the memory ({}) {what}",
             words::percent(part.value(&hits, case.windows()).unwrap_or(0.0)),
             bytes.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
         );
-        let missing = ACCOUNTS.iter().filter(|(account, _, is_everywhere)| *is_everywhere && !has(account));
-        draft.missing.extend(missing.map(|(account, ..)| look.missing(account)));
+        draft.missing.extend(missing);
     })
 }
 
@@ -175,40 +189,30 @@ fn by_promises(case: &Case<'_>) -> Option<Verdict> {
     let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::CACHED, &signal::SLAB, &signal::COMMITTED];
     let has_lists = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
     // Huge pages that were set aside are promised to nobody.
-    let knows_huge = look.has(&signal::HUGETLB_TOTAL) || look.has(&signal::HUGETLB_MEMORY);
-    if !look.is_import || has_lists || !knows_huge || !known.into_iter().all(|signal| look.has(signal)) {
+    if !look.is_import || has_lists || !knows_huge(look) || !known.into_iter().all(|signal| look.has(signal)) {
         return None;
     }
     let less = |all: f64, part: f64| Some((all - part).max(0.0));
     let parts = known[1..].iter().map(|signal| look.level(signal)).chain([look.level(&signal::BUFFERS).or_zero()]);
     let rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
     let rest = rest.with(&huge(look), less);
-    let part = case.clause("memory beyond all that programs were promised", "meminfo", look.share_of_memory(&rest));
-    let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
-    let symptom = case.lasting(&[&part, &bytes]);
-    let hits = symptom.hits.clone();
-    case.where_it_holds(symptom, |draft| {
-        draft.confidence = Some(Confidence::Low);
-        draft.summary = format!(
-            "{} of the memory ({}) is neither free, nor in page cache or slab, nor promised to programs, nor set aside as huge pages.",
-            words::percent(part.value(&hits, case.windows()).unwrap_or(0.0)),
-            bytes.value(&hits, case.windows()).map_or_else(|| "much".to_owned(), words::bytes),
-        );
-        draft.missing.push(look.missing(&signal::ANON_PAGES));
-    })
+    told(
+        case,
+        "memory beyond all that programs were promised",
+        rest,
+        "is neither free, nor in page cache or slab, nor promised to programs, nor set aside as huge pages.",
+        vec![look.missing(&signal::ANON_PAGES)],
+    )
 }
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    if let Some(verdict) = by_promises(case) {
-        return verdict;
-    }
-    if let Some(verdict) = by_lists(case) {
+    if let Some(verdict) = by_promises(case).or_else(|| by_lists(case)) {
         return verdict;
     }
     let rest = rest(look);
-    let (is_cut, rest_of_all) = (is_cut_at_its_end(look), rest.clone());
+    let is_cut = is_cut_at_its_end(look);
     let of_memory = look.share_of_memory(&rest);
     let name = if is_cut {
         "memory in no account, of a listing that ends before the last of them"
@@ -222,10 +226,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let mut symptom = case.lasting_hits(part.hits.and(&bytes.hits.or(&most.hits)));
     let hits = symptom.hits.clone();
     symptom.evidence = [&part, &bytes, &most].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
-    if is_cut
-        && symptom.answer == Answer::No
-        && look.share_of_memory(&rest_of_all).most().is_some_and(|most| most >= 0.10)
-    {
+    if is_cut && symptom.answer == Answer::No && part.track.most().is_some_and(|most| most >= 0.10) {
         // What is missing may be all of it, and may be none.
         symptom.answer = Answer::Unknown;
         symptom.hits.missing.push(look.missing(&signal::HUGETLB_TOTAL));

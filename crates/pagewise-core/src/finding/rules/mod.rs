@@ -5,6 +5,7 @@
 
 use super::rule::Rule;
 
+mod collections;
 mod compaction_stalls;
 mod compaction_storm;
 mod direct_reclaim_stalls;

@@ -107,15 +107,17 @@ fn empty_zones(look: &Look) -> Option<f64> {
     (!lowest.is_empty()).then(|| lowest.iter().filter(|(labels, min)| is_empty(labels, min)).count() as f64)
 }
 
-/// Swap is used up, and little memory is to be had beside it. Only where swap is more than a token (a tenth of memory): a small one
-/// fills up with what nobody uses, and stays so.
-fn swap_used_up(case: &Case<'_>) -> Option<(Clause, Clause)> {
+/// Bytes of swap, where it is more than a token (a tenth of memory): a small one fills up with what nobody uses, and stays so.
+pub(super) fn swap_beyond_a_token(look: &Look) -> Option<f64> {
     const TOKEN: f64 = 0.1;
-    let look = case.look;
     let (swap, _) = look.swap()?;
-    if swap < TOKEN * look.memory()? {
-        return None;
-    }
+    (swap >= TOKEN * look.memory()?).then_some(swap)
+}
+
+/// Swap is used up, and little memory is to be had beside it.
+fn swap_used_up(case: &Case<'_>) -> Option<(Clause, Clause)> {
+    let look = case.look;
+    let swap = swap_beyond_a_token(look)?;
     let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);
     let left = case.clause("swap that is left", "meminfo SwapFree / SwapTotal", left);
     let available = look.share_of_memory(&look.available());
@@ -203,7 +205,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         "meminfo MemFree, Cached, Buffers, SwapFree",
         left_at_the_end(look),
     );
-    let has_ended = if ended == Answer::Yes { Answer::Yes } else { Answer::No };
+    let has_ended = Answer::of(Some(ended == Answer::Yes));
     let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(is_used_up).or(is_overdrawn).or(refuses);
     let answer = answer.or(has_ended);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));

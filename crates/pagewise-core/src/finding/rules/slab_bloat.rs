@@ -269,7 +269,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let (much, by_line) = case.whole("what it grew by meanwhile", SOURCE, by);
     // A service that starts has caches grow from one reading to the next.
     let grows = times.and(much) == Answer::Yes && look.ticks >= 3;
-    let is_growing = Hits::always(if grows { Answer::Yes } else { Answer::No }, windows.count);
+    let is_growing = Hits::always(Answer::of(Some(grows)), windows.count);
     let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
     let mut symptom =
         case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow).or(&is_growing));

@@ -122,15 +122,14 @@ fn programs_for_files(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// A listing in which swap is full while most of memory holds files: programs were written to swap to the last page, and files have the
-/// memory now, whoever wanted it then. A swap of less than a tenth of memory fills up with what nobody uses. `None`: it is not so, or not known.
+/// memory now, whoever wanted it then. `None`: it is not so, or not known.
 fn full_beside_files(case: &Case<'_>) -> Option<Verdict> {
-    const TOKEN: f64 = 0.1;
     let look = case.look;
     let windows = case.windows();
-    let (swap, _) = look.swap()?;
+    let swap = super::oom_risk::swap_beyond_a_token(look)?;
     // Shared memory is in the page cache and can only go to swap.
     let knows_files = look.has(&signal::MEM_AVAILABLE) || look.has(&signal::SHMEM);
-    if !look.is_import || !knows_files || swap < TOKEN * look.memory()? {
+    if !look.is_import || !knows_files {
         return None;
     }
     let left = look.level(&signal::SWAP_FREE).map(|bytes| bytes / swap);

@@ -1,6 +1,7 @@
 //! Tasks wait for memory, and nothing at hand says for what of it. Judged after all that would.
 
 use super::super::rule::Step;
+use super::collections::Collections;
 use super::prelude::*;
 
 /// Findings that explain waiting for memory by themselves.
@@ -66,40 +67,26 @@ const COLLECTIONS: (&str, &str) = (
 fn collections(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import collection_elapsed";
     let look = case.look;
-    if !look.has(&signal::COLLECTION_ELAPSED)
-        || look.is_known(&signal::PSI_MEMORY_SOME)
-        || look.has(&signal::IMPORTED_PSI_SOME)
-    {
+    if look.is_known(&signal::PSI_MEMORY_SOME) || look.has(&signal::IMPORTED_PSI_SOME) {
         return None;
     }
-    let grown =
-        [&signal::COLLECTION_USER, &signal::COLLECTION_SYSTEM, &signal::COLLECTION_ELAPSED].map(|one| look.growth(one));
-    let [Some(user), Some(system), Some(elapsed)] = grown else { return None };
+    let Collections { user, system, elapsed } = Collections::of(look)?;
+    let cpu = user + system;
     // Several threads collect at once.
-    let waited = (1.0 - (user + system) / elapsed.max(1e-6)).max(0.0);
-    let (is_much, part_line) = case.whole("of the time of collections, without a CPU", SOURCE, Some(waited));
-    let (is_long, time_line) = case.whole("time of collections", SOURCE, Some(elapsed));
-    let answer = is_much.and(is_long);
-    // A log that is well says nothing of the rest of the host.
-    if answer != Answer::Yes {
-        return None;
-    }
-    if let Some(id) = case.found.iter().find(|id| EXPLAIN.contains(id)) {
-        return Some(Verdict::explained_by(id));
-    }
-    let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
-    symptom.evidence = vec![part_line, time_line];
-    Some(case.decide(symptom, Vec::new()).found(|draft| {
+    let waited = (1.0 - cpu / elapsed.max(1e-6)).max(0.0);
+    let weighed = [
+        case.whole("of the time of collections, without a CPU", SOURCE, Some(waited)),
+        case.whole("time of collections", SOURCE, Some(elapsed)),
+    ];
+    super::collections::found(case, &EXPLAIN, weighed, |draft| {
         draft.other = Some(COLLECTIONS);
-        draft.confidence = Some(Confidence::Low);
-        draft.at_least = Some(Severity::Medium);
         draft.missing.push(look.missing(&signal::PSI_MEMORY_SOME));
         draft.summary = format!(
             "Collections took {}, and their threads were on a CPU for {} in all.",
             words::seconds(elapsed),
-            words::seconds(user + system),
+            words::seconds(cpu),
         );
-    }))
+    })
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

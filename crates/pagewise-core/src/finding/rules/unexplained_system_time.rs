@@ -2,6 +2,7 @@
 
 use super::super::families::ENOUGH_SAMPLES;
 use super::super::rule::Step;
+use super::collections::Collections;
 use super::prelude::*;
 
 /// Findings that explain a high system share by themselves.
@@ -91,38 +92,27 @@ const COLLECTIONS: (&str, &str) = (
 fn collections(case: &Case<'_>) -> Option<Verdict> {
     const SOURCE: &str = "import collection_system";
     let look = case.look;
-    if !look.has(&signal::COLLECTION_SYSTEM) || look.is_known(&signal::CPU_SYSTEM) || look.profile.is_some() {
+    if look.is_known(&signal::CPU_SYSTEM) || look.profile.is_some() {
         return None;
     }
-    let grown =
-        [&signal::COLLECTION_USER, &signal::COLLECTION_SYSTEM, &signal::COLLECTION_ELAPSED].map(|one| look.growth(one));
-    let [Some(user), Some(system), Some(elapsed)] = grown else { return None };
+    let Collections { user, system, elapsed } = Collections::of(look)?;
     let cpu = user + system;
-    let (is_much, share_line) =
-        case.whole("of the CPU time of collections, the kernel's", SOURCE, Some(system / cpu.max(1e-6)));
-    let (is_long, cpu_line) = case.whole("CPU time of collections", SOURCE, Some(cpu));
-    let answer = is_much.and(is_long);
-    // A log that is well says nothing of the rest of the host.
-    if answer != Answer::Yes {
-        return None;
-    }
-    if let Some(id) = case.found.iter().find(|id| EXPLAIN.contains(id)) {
-        return Some(Verdict::explained_by(id));
-    }
-    let mut symptom = case.lasting_hits(Hits::always(answer, case.windows().count));
-    symptom.evidence = vec![share_line, cpu_line, said(SOURCE, "time that collections took", Some(elapsed), Seconds)];
-    Some(case.decide(symptom, Vec::new()).found(|draft| {
+    let part = system / cpu.max(1e-6);
+    let weighed = [
+        case.whole("of the CPU time of collections, the kernel's", SOURCE, Some(part)),
+        case.whole("CPU time of collections", SOURCE, Some(cpu)),
+    ];
+    super::collections::found(case, &EXPLAIN, weighed, |draft| {
         draft.other = Some(COLLECTIONS);
-        draft.confidence = Some(Confidence::Low);
-        draft.at_least = Some(Severity::Medium);
+        draft.evidence.push(said(SOURCE, "time that collections took", Some(elapsed), Seconds));
         draft.summary = format!(
             "Of {} of CPU time that collections took, {} was the kernel's.",
             words::seconds(cpu),
-            words::percent(system / cpu.max(1e-6)),
+            words::percent(part),
         );
         let why = "nobody looked where CPUs were".to_owned();
         draft.missing.push(Missing { what: "stacks".to_owned(), why });
-    }))
+    })
 }
 
 fn judge(case: &Case<'_>) -> Verdict {

@@ -49,18 +49,19 @@ impl Reclaimer {
         while !spoken.is_over() {
             let next = Instant::now() + EVERY;
             self.act(&files)?;
-            if spoken.begins() {
-                before = own_cpu();
-            }
             times += 1;
             if times == STEADY_AFTER {
                 spoken::ready()?;
             }
-            while !spoken.is_over() && Instant::now() < next {
+            loop {
                 if spoken.begins() {
                     before = own_cpu();
                 }
-                thread::sleep(LOOKS_EVERY.min(next.saturating_duration_since(Instant::now())));
+                let left = next.saturating_duration_since(Instant::now());
+                if spoken.is_over() || left.is_zero() {
+                    break;
+                }
+                thread::sleep(LOOKS_EVERY.min(left));
             }
         }
         spoken::answer(&Reclaimed { cpu: own_cpu() - before })
