@@ -4,7 +4,7 @@
 //! interval inverts the noncentral t distribution of d, and carries the same factor. Sources: Hedges, J. Educ. Statist. 6
 //! (1981), 107–128; Steiger and Fouladi, "Noncentrality interval estimation" (1997).
 
-use super::{incomplete_beta, noncentral_t, normal, summary};
+use super::{incomplete_beta, noncentral_t, summary};
 
 /// The interval covers 95 %.
 const ALPHA: f64 = 0.05;
@@ -45,8 +45,8 @@ pub fn g(a: &[f64], b: &[f64]) -> Option<HedgesG> {
     let to_g = correction(df) / per_error;
     Some(HedgesG {
         g: t * to_g,
-        ci_low: noncentrality(t, df, ALPHA / 2.0) * to_g,
-        ci_high: noncentrality(t, df, 1.0 - ALPHA / 2.0) * to_g,
+        ci_low: noncentral_t::noncentrality(t, df, ALPHA / 2.0) * to_g,
+        ci_high: noncentral_t::noncentrality(t, df, 1.0 - ALPHA / 2.0) * to_g,
     })
 }
 
@@ -55,28 +55,6 @@ pub fn g(a: &[f64], b: &[f64]) -> Option<HedgesG> {
 fn correction(df: f64) -> f64 {
     let log_ratio = libm::lgamma(0.5) - incomplete_beta::ln_beta((df - 1.0) / 2.0, 0.5);
     libm::exp(log_ratio) / (df / 2.0).sqrt()
-}
-
-/// The noncentrality with which a t as large as this one has probability `p`.
-///
-/// On the scale of normal quantiles that probability is almost a straight line in the noncentrality, so that the secant
-/// gets there in a few steps.
-fn noncentrality(t: f64, df: f64, p: f64) -> f64 {
-    const MOST_STEPS: u32 = 60;
-    let wanted = normal::quantile(p);
-    let slope = 1.0 / (1.0 + t * t / (2.0 * df)).sqrt();
-    let miss = |delta: f64| normal::quantile(noncentral_t::upper(t, df, delta)) - wanted;
-    let (mut before, mut delta) = (t, t + wanted / slope);
-    let mut miss_before = miss(before);
-    for _ in 0..MOST_STEPS {
-        let missed = miss(delta);
-        let next = delta - missed * (delta - before) / (missed - miss_before);
-        if !next.is_finite() || (next - delta).abs() <= 1e-11 * (1.0 + delta.abs()) {
-            break;
-        }
-        (before, miss_before, delta) = (delta, missed, next);
-    }
-    delta
 }
 
 #[cfg(test)]

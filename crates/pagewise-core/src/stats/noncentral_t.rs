@@ -64,6 +64,29 @@ fn over_z(t: f64, df: f64, delta: f64) -> f64 {
     if t <= 0.0 { 1.0 } else { above / mass }
 }
 
+/// The noncentrality with which a t as large as this one has probability `p`.
+///
+/// On the scale of normal quantiles that probability is almost a straight line in the noncentrality, so that the secant
+/// gets there in a few steps.
+#[must_use]
+pub fn noncentrality(t: f64, df: f64, p: f64) -> f64 {
+    const MOST_STEPS: u32 = 60;
+    let wanted = normal::quantile(p);
+    let slope = 1.0 / (1.0 + t * t / (2.0 * df)).sqrt();
+    let miss = |delta: f64| normal::quantile(upper(t, df, delta)) - wanted;
+    let (mut before, mut delta) = (t, t + wanted / slope);
+    let mut miss_before = miss(before);
+    for _ in 0..MOST_STEPS {
+        let missed = miss(delta);
+        let next = delta - missed * (delta - before) / (missed - miss_before);
+        if !next.is_finite() || (next - delta).abs() <= 1e-11 * (1.0 + delta.abs()) {
+            break;
+        }
+        (before, miss_before, delta) = (delta, missed, next);
+    }
+    delta
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

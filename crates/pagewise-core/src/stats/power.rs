@@ -3,7 +3,7 @@
 //! From the [noncentral t](super::noncentral_t) distribution of the crossover estimate. The usual normal approximation
 //! promises too much for the few pairs people run.
 
-use super::{crossover, noncentral_t, student_t};
+use super::{crossover, noncentral_t, normal, student_t};
 
 /// No trial is asked for more pairs than this.
 pub const MOST_PAIRS: u32 = 10_000;
@@ -20,14 +20,34 @@ pub fn pairs_needed(residual_sd: f64, effect: f64, alpha: f64, power: f64, fewes
         return None;
     }
     let enough = |pairs: u32| crossover_power(pairs, residual_sd, effect, alpha) >= power;
-    let mut too_few = fewest.max(3) - 1;
-    let mut sufficient = MOST_PAIRS;
-    // Power grows with the number of pairs: bisect.
+    Some(first_that_is_enough(fewest.max(3), by_normal_approximation(residual_sd, effect, alpha, power), enough))
+}
+
+/// So many the normal approximation asks for, and two more, which is about what it forgets.
+fn by_normal_approximation(residual_sd: f64, effect: f64, alpha: f64, power: f64) -> f64 {
+    let quantiles = normal::quantile(1.0 - alpha / 2.0) + normal::quantile(power);
+    (quantiles * residual_sd / effect).powi(2) + 2.0
+}
+
+/// The first number from `fewest` on that is enough, or [`MOST_PAIRS`]: power grows with the number. The search begins at
+/// `guess`, takes steps that double until the answer lies between two numbers, and bisects.
+fn first_that_is_enough(fewest: u32, guess: f64, enough: impl Fn(u32) -> bool) -> u32 {
+    let (mut too_few, mut sufficient) = (fewest - 1, MOST_PAIRS);
+    let (mut next, mut step) = (guess as u32, 1);
     while sufficient - too_few > 1 {
-        let middle = too_few + (sufficient - too_few) / 2;
-        if enough(middle) { sufficient = middle } else { too_few = middle }
+        next = next.clamp(too_few + 1, sufficient - 1);
+        if enough(next) { sufficient = next } else { too_few = next }
+        let is_between = sufficient < MOST_PAIRS && too_few >= fewest;
+        next = if is_between {
+            too_few + (sufficient - too_few) / 2
+        } else if sufficient == next {
+            next.saturating_sub(step)
+        } else {
+            next.saturating_add(step)
+        };
+        step = step.saturating_mul(2);
     }
-    Some(sufficient)
+    sufficient
 }
 
 /// Probability that the interval of a trial of so many balanced pairs excludes zero on the side of `effect`.
@@ -70,15 +90,7 @@ fn detectable(standard_error: f64, df: f64, alpha: f64, power: f64) -> Option<f6
         return None;
     }
     let critical = student_t::critical_value(alpha, df);
-    let (mut too_small, mut enough) = (0.0, 1.0);
-    while noncentral_t::upper(critical, df, enough) < power {
-        (too_small, enough) = (enough, 2.0 * enough);
-    }
-    for _ in 0..60 {
-        let middle = (too_small + enough) / 2.0;
-        if noncentral_t::upper(critical, df, middle) < power { too_small = middle } else { enough = middle }
-    }
-    Some(enough * standard_error)
+    Some(noncentral_t::noncentrality(critical, df, power) * standard_error)
 }
 
 /// The fewest complete blocks whose power to find `effect` reaches `power`, up to [`MOST_PAIRS`]. As [`pairs_needed`], for a t
@@ -94,12 +106,7 @@ pub fn blocks_needed(residual_sd: f64, effect: f64, alpha: f64, power: f64) -> O
         let delta = effect.abs() * f64::from(blocks).sqrt() / residual_sd;
         residual_sd <= 0.0 || noncentral_t::upper(student_t::critical_value(alpha, df), df, delta) >= power
     };
-    let (mut too_few, mut sufficient) = (2, MOST_PAIRS);
-    while sufficient - too_few > 1 {
-        let middle = too_few + (sufficient - too_few) / 2;
-        if enough(middle) { sufficient = middle } else { too_few = middle }
-    }
-    Some(sufficient)
+    Some(first_that_is_enough(3, by_normal_approximation(residual_sd, effect, alpha, power), enough))
 }
 
 #[cfg(test)]
@@ -119,6 +126,19 @@ mod tests {
         let needed = pairs_needed(0.05, 0.02, 0.05, 0.9, 4).unwrap();
         assert!(crossover_power(needed, 0.05, 0.02, 0.05) >= 0.9);
         assert!(crossover_power(needed - 1, 0.05, 0.02, 0.05) < 0.9);
+    }
+
+    /// With noise and effects of every ratio, by the plain way: one number after the other.
+    #[test]
+    fn the_search_finds_what_counting_up_finds() {
+        for at in 0..120 {
+            let sd = 1.1_f64.powi(at - 60);
+            for (alpha, power, fewest) in [(0.05, 0.9, 4), (0.01, 0.8, 10), (0.2, 0.5, 3)] {
+                let counted = (fewest..400).find(|pairs| crossover_power(*pairs, sd, 1.0, alpha) >= power);
+                let found = pairs_needed(sd, -1.0, alpha, power, fewest).unwrap();
+                assert_eq!(counted.unwrap_or(found.max(400)), found, "SD {sd}");
+            }
+        }
     }
 
     #[test]

@@ -19,9 +19,12 @@ import org.apache.spark.storage.StorageLevel;
  * collections fall in between, Tungsten aggregates. Every result is held against what it must be. Prints {@code NAME VALUE} lines.
  */
 public final class Chaos {
+    /** However slow the host is. */
+    static final long FEWEST_ROUNDS = 8;
+
     private Chaos() {}
 
-    /** Seconds; a seed. */
+    /** Seconds, or until {@link #FEWEST_ROUNDS} were made; a seed. */
     public static void main(String[] arguments) throws Exception {
         long until = System.nanoTime() + Long.parseLong(arguments[0]) * 1_000_000_000L;
         Random random = new Random(Long.parseLong(arguments[1]));
@@ -38,7 +41,7 @@ public final class Chaos {
         List<long[]> large = new ArrayList<>();
         long rounds = 0;
         try (JavaSparkContext spark = new JavaSparkContext(new SparkConf())) {
-            for (; System.nanoTime() < until; rounds++) {
+            for (; rounds < FEWEST_ROUNDS || System.nanoTime() < until; rounds++) {
                 switch (random.nextInt(6)) {
                     case 0, 1 -> {
                         int size = 5_000 + random.nextInt(30_000);
