@@ -1639,13 +1639,17 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__spark__subcmd__conf)
-            opts="-v -h --policy --spark --jdk --heap --mode --executors --jar --format --into --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --policy --against --spark --jdk --heap --mode --executors --jar --format --into --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --policy)
+                    COMPREPLY=($(compgen -W "none storage execution both entire" -- "${cur}"))
+                    return 0
+                    ;;
+                --against)
                     COMPREPLY=($(compgen -W "none storage execution both entire" -- "${cur}"))
                     return 0
                     ;;

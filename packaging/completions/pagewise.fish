@@ -569,6 +569,11 @@ storage\t''
 execution\t''
 both\t''
 entire\t''"
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l against -d 'The policy that it will be compared with: young memory gets the limit that it has there' -r -f -a "none\t''
+storage\t''
+execution\t''
+both\t''
+entire\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l spark -d 'Spark\'s version, or the folder it was unpacked to [default: SPARK_HOME]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l jdk -d 'The JDK\'s version, or its folder [default: JAVA_HOME, then java on the PATH]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l heap -d 'The heap of a JVM that computes' -r

@@ -70,18 +70,20 @@ pub(crate) fn verdict(
             if comparison.real_but_below_margin { "; it is real, but below the margin" } else { "" }
         ),
         (Reason::Effect, Some(effect)) => format!(
-            "{}{place}: {} is {} ({}: {}; {}).",
+            "{}{place}: {} is {} ({}: {}; {}).{}",
             judged(comparison, other),
             metric.metric.name,
             change(effect.ratio),
             interval(effect, comparison.level),
             span(&effect.interval, "to"),
-            samples(comparison)
+            samples(comparison),
+            by_means(comparison, metric, effect)
         ),
         (Reason::NotDecided | Reason::NoEffect, Some(effect)) => {
             let next = of_new_trial(comparison, metric.margin, "blocks");
+            let by_means = by_means(comparison, metric, effect);
             format!(
-                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {}).{next}",
+                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {}).{by_means}{next}",
                 comparison.a,
                 comparison.b,
                 metric.metric.name,
@@ -92,6 +94,14 @@ pub(crate) fn verdict(
             )
         }
     }
+}
+
+/// That the means of the levels, which every reader compares, say the opposite of the ratio, where they do by more than the margin.
+fn by_means(comparison: &Comparison, metric: &JudgedMetric, effect: &Effect) -> String {
+    let means = comparison.a_values.mean.zip(comparison.b_values.mean).filter(|(a, b)| *a > 0.0 && *b > 0.0);
+    let Some(ratio) = means.map(|(a, b)| b / a) else { return String::new() };
+    let is_other = (ratio - 1.0) * (effect.ratio - 1.0) < 0.0 && (ratio - 1.0).abs() > metric.margin;
+    if is_other { format!(" The plain means lie the other way ({}).", change(ratio)) } else { String::new() }
 }
 
 /// No difference between two steps, or one inside the margin.

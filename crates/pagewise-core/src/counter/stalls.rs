@@ -42,6 +42,8 @@ catalogue! {
     FAILED_SMALL = Quantity::total(IMPORT, &[Is("failed_small")], Count);
     /// Allocations of a single page that failed and could not wait: what is kept for them was used up.
     FAILED_ATOMIC = Quantity::total(IMPORT, &[Is("failed_atomic")], Count);
+    /// Allocations that the limit of a control group refused, as the kernel's log tells them.
+    FAILED_IN_GROUP = Quantity::total(IMPORT, &[Is("failed_in_group")], Count);
     /// Allocations of larger blocks that failed, by order.
     FAILED_LARGE = Quantity::total(IMPORT, &[Is("failed_large")], Count).each();
 }

@@ -116,6 +116,30 @@ fn not_listed(profile: &Profile) -> f64 {
     samples as f64 / samples_in_all(profile).max(1) as f64
 }
 
+/// Whether enough of a profile is what makes CPUs forget translations.
+fn forgets(profile: &Profile, is_clock: bool) -> bool {
+    /// Any host has a little of it. Ours.
+    const LEAST: f64 = 0.02;
+    let is_it = |sample: &&StackSample| {
+        let frame = profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
+        let frame = frame.and_then(|frame| profile.stacks.frames().get(frame));
+        frame.is_some_and(|frame| frame.is_kernel() && families_of(&frame.name, is_clock) & FORGETS != 0)
+    };
+    let count = profile.samples.iter().filter(is_it).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+    count as f64 >= LEAST * samples_in_all(profile).max(1) as f64
+}
+
+/// What makes CPUs forget translations: saying so, or taking memory and giving it back, changing its map, or moving pages.
+const FORGETS: u64 = Family::Shootdown.bit()
+    | Family::Memory.bit()
+    | Family::Churn.bit()
+    | Family::PageZero.bit()
+    | Family::GiveBack.bit()
+    | Family::ChangeMap.bit()
+    | Family::Dontneed.bit()
+    | Family::Migration.bit()
+    | Family::Numa.bit();
+
 impl ProfileSeen {
     /// Finds the families of each stack, and keeps when nobody looked. `callees`: functions with all that they call, as an import
     /// keeps them.
@@ -127,10 +151,15 @@ impl ProfileSeen {
         let is_flat = !profile.samples.iter().any(has_caller);
         let is_queue_for_map = is_flat && is_queue_of_semaphore(&profile);
         let frames = profile.stacks.frames();
+        // Without callers other CPUs are asked to forget translations where something in sight gives them a reason.
+        let are_for_translations = is_flat && forgets(&profile, is_clock);
         let of_frame = |frame: &Frame| match frame.name.as_str() {
             _ if !frame.is_kernel() => 0,
             "osq_lock" if is_queue_for_map => families_of(&frame.name, is_clock) | Family::MmapLock.bit(),
-            name => families_of(name, is_clock),
+            name => match families_of(name, is_clock) {
+                set if are_for_translations && set & Family::CrossCall.bit() != 0 => set | Family::Shootdown.bit(),
+                set => set,
+            },
         };
         let of_frame: Vec<u64> = frames.iter().map(of_frame).collect();
         let count = profile.stacks.len();
@@ -191,8 +220,14 @@ impl ProfileSeen {
     /// program does.
     #[must_use]
     pub fn trouble_of(&self, function: &str) -> Option<Family> {
-        const EVERYDAY: [Family; 5] =
-            [Family::LockSpin, Family::SystemCall, Family::FileData, Family::Memory, Family::ChangeMap];
+        const EVERYDAY: [Family; 6] = [
+            Family::LockSpin,
+            Family::SystemCall,
+            Family::FileData,
+            Family::Memory,
+            Family::ChangeMap,
+            Family::CrossCall,
+        ];
         let bits = families_of(function, self.profile.event != Some(SamplingEvent::Cycles));
         let mut families = FUNCTIONS.iter().map(|(family, _)| *family);
         families.find(|family| bits & family.bit() != 0 && !EVERYDAY.contains(family))

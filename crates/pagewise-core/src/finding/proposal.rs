@@ -103,6 +103,12 @@ pub enum Command {
     SparkConf {
         /// Which memory is to lie on huge pages.
         placement: String,
+        /// The policy that it is held against.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        against: Option<String>,
+        /// Where the plugin's jar lies, where the job had it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        jar: Option<String>,
         /// The version of Spark, where it is known.
         spark: Option<String>,
         /// The version of Java, where it is known.

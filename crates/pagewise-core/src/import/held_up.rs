@@ -178,6 +178,10 @@ impl HeldUp {
         }
         if let Some((comm, milliseconds, order)) = allocation_stall(text) {
             self.finish_one();
+            // Nobody waits for the huge pages of khugepaged; for single pages, everybody may.
+            if comm == "khugepaged" && order > 0 {
+                return true;
+            }
             let kind = StallKind::DirectReclaim;
             self.push(at, kind, comm, 0, milliseconds.saturating_mul(1_000_000), Some(order));
             return true;
@@ -378,6 +382,19 @@ mod tests {
             allocation_stall("java: page allocation stalls for 10056ms, order:0, mode:0x1"),
             Some(("java", 10056, 0))
         );
+    }
+
+    #[test]
+    fn huge_pages_that_khugepaged_waits_for_hold_up_nobody() {
+        for (line, rows) in [
+            ("khugepaged: page allocation stalls for 10273ms, order:10, mode:0x4340ca(__GFP_IO)", 0),
+            ("khugepaged: page allocation stalls for 224236ms, order:0, mode:0x4740ca(__GFP_IO)", 1),
+            ("java: page allocation stalls for 10273ms, order:9, mode:0x4340ca(__GFP_IO)", 1),
+        ] {
+            let mut held_up = HeldUp::default();
+            assert!(held_up.line(100 * SECOND, line), "{line}");
+            assert_eq!(held_up.rows.len(), rows, "{line}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::held_up::{self, HeldUp};
 use super::kernel_line::{KernelLine, split};
-use super::listing::{Listing, ListingClock, count};
+use super::listing::{Listing, ListingClock, MOST_KIB, count};
 use super::mem_info::{self, MemInfo};
 use super::times::{Running, SECOND};
 use super::words::{is_number, quoted};
@@ -50,10 +50,52 @@ fn lacks_slab(text: &str) -> Option<&str> {
 
 /// `  cache: p_ed_pids, object size: 274832, buffer size: 274880, default order: 7, min order: 7`: the name of the cache, and the smallest block
 /// that would do.
-fn of_slab(text: &str) -> Option<(&str, u32)> {
+fn of_slab(text: &str) -> Option<Wanted<'_>> {
     let (name, rest) = text.trim().strip_prefix("cache: ")?.split_once(", object size: ")?;
     let (_, order) = rest.split_once("min order: ")?;
-    Some((name, order.trim().parse().ok().filter(|order| *order < 64)?))
+    let (_, bytes) = rest.split_once("buffer size: ")?;
+    let bytes = bytes.split(',').next()?.trim().parse().ok()?;
+    let order = order.trim().parse().ok().filter(|order| *order < 64)?;
+    Some(Wanted { name, bytes, order })
+}
+
+/// A cache that got no slab.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wanted<'t> {
+    name: &'t str,
+    /// Of an object with all that stands around it.
+    bytes: u64,
+    order: u32,
+}
+
+impl Wanted<'_> {
+    /// `kmalloc-1024(1793:c8edef)`: the cache of a control group, which is within that group's limit (2.6.38 to 5.8, `mm/slab_common.c`).
+    fn is_of_group(&self) -> bool {
+        self.name.ends_with(')') && self.name.contains('(')
+    }
+}
+
+/// `  node 0: slabs: 29822, objs: 29822, free: 0`, below that: objects of a node.
+fn slabs_of_node(text: &str) -> Option<u64> {
+    let (node, rest) = text.trim().strip_prefix("node ")?.split_once(": slabs: ")?;
+    let (_, rest) = rest.split_once(", objs: ")?;
+    let (objects, _) = rest.split_once(", free: ")?;
+    is_number(node).then(|| objects.parse().ok())?
+}
+
+/// What a group's memory is made of, in the report of a killing at its limit (`mem_cgroup_print_oom_meminfo`, `mm/memcontrol.c`, 4.19 and later): no
+/// report of the whole host has it.
+fn is_of_group(text: &str) -> bool {
+    const NAMES: [&str; 4] = ["workingset_refault_file", "workingset_nodereclaim", "pglazyfreed", "pgdeactivate"];
+    let mut words = text.split_whitespace();
+    words.next().is_some_and(|name| NAMES.contains(&name))
+        && words.next().is_some_and(is_number)
+        && words.next().is_none()
+}
+
+/// What stands above the processes that could be killed (`dump_tasks`, `mm/oom_kill.c`, 4.20 and later).
+fn heads_processes(text: &str) -> bool {
+    text == "Tasks state (memory values in pages):"
 }
 
 /// The beginning of a line that a mail program broke before it said what was asked for.
@@ -82,6 +124,7 @@ fn says(text: &str) -> bool {
         || held_up::is_of_trace(text)
         || is_of_killing(text)
         || lacks_slab(text).is_some()
+        || heads_processes(text)
 }
 
 /// By what instants are told.
@@ -137,6 +180,12 @@ pub(super) struct KernelLog {
     broken: Option<String>,
     /// How a slab was asked for that could not be had.
     slab: Option<String>,
+    /// The cache that was said to want one, and the bytes of its objects.
+    wanting: Option<(String, u64)>,
+    /// What caches had when they got no slab: KiB by cache and instant.
+    caches: BTreeMap<(String, i64), u64>,
+    /// What a group's memory is made of was told, so the report is of a killing at its limit.
+    is_of_group: bool,
     /// Order and instant of the last allocation that failed: who asked for it for a slab may say so as well.
     last_failure: Option<(u32, i64)>,
     /// Whom a daemon ended, by pid: it may have to be asked twice.
@@ -164,6 +213,9 @@ impl KernelLog {
             held_up: HeldUp::default(),
             broken: None,
             slab: None,
+            wanting: None,
+            caches: BTreeMap::new(),
+            is_of_group: false,
             last_failure: None,
             ended: BTreeSet::new(),
             instants: BTreeSet::new(),
@@ -248,6 +300,7 @@ impl KernelLog {
     }
 
     fn take_kill(&mut self, killed: &Killed<'_>) {
+        self.is_of_group = false;
         let report = self.report.clone();
         let group = report.as_ref().and_then(|report| report.group.clone());
         let limit = match (killed.limit, group) {
@@ -495,6 +548,10 @@ impl Parser for KernelLog {
         }
         let line = split(line);
         let text = line.text;
+        self.is_of_group |= is_of_group(text);
+        if slabs_of_node(text).is_none() {
+            self.wanting = None;
+        }
         if !line.is_marked && line.since_boot.is_none() && self.first.is_none() && !says(text) {
             // Prose above what was pasted.
             return Ok(());
@@ -516,21 +573,37 @@ impl Parser for KernelLog {
             self.close_report();
             let at = self.event();
             self.report = Some(Report { at, is_counted: false, by_hand, group: None });
+            self.is_of_group = false;
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
         } else if let Some(mode) = lacks_slab(text) {
             self.slab = Some(mode.to_owned());
-        } else if let Some((name, order)) = of_slab(text) {
-            // The cache of a control group, named so, meets that group's limit.
-            let is_told = self.last_failure.is_some_and(|(of, at)| of == order && self.now - at <= SECOND);
-            if let Some(mode) = self.slab.take().filter(|_| !name.contains('(') && !is_told) {
-                let (may_wait, is_for_old_devices) = flags(&mode);
-                self.take_failure(&Failure { order, may_wait, is_for_old_devices });
+        } else if let Some(wanted) = of_slab(text) {
+            let is_told = self.last_failure.is_some_and(|(of, at)| of == wanted.order && self.now - at <= SECOND);
+            if let Some(mode) = self.slab.take().filter(|_| !is_told) {
+                if wanted.is_of_group() {
+                    let at = self.event();
+                    self.failures.entry(("failed_in_group", String::new())).or_default().push(at);
+                } else {
+                    let (may_wait, is_for_old_devices) = flags(&mode);
+                    self.take_failure(&Failure { order: wanted.order, may_wait, is_for_old_devices });
+                }
             }
-        } else if of_process(text) && self.report.is_none() {
+            self.caches.remove(&(wanted.name.to_owned(), self.now));
+            self.wanting = Some((wanted.name.to_owned(), wanted.bytes));
+        } else if let Some(objects) = slabs_of_node(text) {
+            if let Some((name, bytes)) = self.wanting.clone() {
+                let key = (name, self.now);
+                if self.caches.len() < MOST_MARKS || self.caches.contains_key(&key) {
+                    let kib = self.caches.entry(key).or_default();
+                    *kib = kib.saturating_add(objects.saturating_mul(bytes) / 1024);
+                }
+            }
+        } else if (of_process(text) || heads_processes(text)) && self.report.is_none() {
             // Nothing else lists processes so, and it lists them before it kills one.
             let at = self.event();
-            self.report = Some(Report { at, is_counted: false, by_hand: false, group: None });
+            let group = std::mem::take(&mut self.is_of_group).then(String::new);
+            self.report = Some(Report { at, is_counted: false, by_hand: false, group });
         } else if is_of_killing(text) && self.report.is_none() {
             let at = self.event();
             self.report = Some(Report { at, is_counted: false, by_hand: false, group: None });
@@ -601,6 +674,13 @@ impl Parser for KernelLog {
             for at in &instants {
                 let so_far = events.partition_point(|event| event <= at);
                 self.listing.put(*at, column, so_far as u64)?;
+            }
+        }
+        for ((name, at), kib) in std::mem::take(&mut self.caches).into_iter().filter(|(_, kib)| *kib <= MOST_KIB) {
+            let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
+            if is_plain {
+                let column = self.listing.column(SOURCE, "slab_cache", &format!("cache={name}"), RawUnit::KiB);
+                self.listing.put(at, column, kib)?;
             }
         }
         for block in std::mem::take(&mut self.blocks) {
@@ -912,9 +992,27 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
                  [50435.448621]   node 0: slabs: 29822, objs: 29822, free: 0\n"
             )
         };
-        assert_eq!(found(&read(&slab("p_ed_pids", "0xa20(GFP_ATOMIC)", 7))), ["fragmentation"]);
-        assert_eq!(found(&read(&slab("page->ptl", "0x900(GFP_NOWAIT|__GFP_ZERO)", 0))), ["direct-reclaim-stalls"]);
-        assert_eq!(found(&read(&slab("kmalloc-1024(1793:c8edef)", "0x20", 0))), ["measurement-caveat"]);
+        assert_eq!(found(&read(&slab("p_ed_pids", "0xa20(GFP_ATOMIC)", 7))), ["fragmentation", "slab-bloat"]);
+        let small = slab("page->ptl", "0x900(GFP_NOWAIT|__GFP_ZERO)", 0).replace("objs: 29822", "objs: 98");
+        assert_eq!(found(&read(&small)), ["direct-reclaim-stalls"]);
+        let of_group = read(&slab("kmalloc-1024(1793:c8edef)", "0x20", 0));
+        assert_eq!(values(&of_group, SOURCE, "failed_in_group").last(), Some(&1.0));
+        assert_eq!(found(&of_group), ["memcg-limit-thrash", "slab-bloat"]);
+        let of_host = read(&slab("p_ed_pids", "0xa20(GFP_ATOMIC)", 7));
+        let sizes = timed(&of_host, SOURCE, "slab_cache", "cache=p_ed_pids");
+        assert_eq!(
+            sizes.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>(),
+            [(29_822_u64 * 274_880 / 1024 * 1024) as f64]
+        );
+    }
+
+    #[test]
+    fn a_report_of_a_group_is_told_by_what_its_memory_is_made_of() {
+        let cut = "                          workingset_refault_file 68014397\n                          pgdeactivate 388780914\n\
+                   Dec 23 21:21:28 kernel: Tasks state (memory values in pages):\n";
+        assert_eq!(found(&read(cut)), ["memcg-limit-thrash"]);
+        let of_host = "Dec 23 21:21:28 kernel: Tasks state (memory values in pages):\n";
+        assert_eq!(found(&read(of_host)), ["oom-risk"]);
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub enum Family {
     ExecTeardown,
     /// Keeping, for each page, the list of who has it mapped: trees and locks that all forks of a process and all that map a file share.
     ReverseMap,
+    /// Having other CPUs run a function, whatever it is: translations, barriers of programs (`membarrier`), code that is patched.
+    CrossCall,
 }
 
 impl Family {
@@ -118,12 +120,13 @@ impl Family {
             Family::FaultEntry => "entering page faults",
             Family::ExecTeardown => "taking down what a fork copied, at exec",
             Family::ReverseMap => "lists of who maps what",
+            Family::CrossCall => "having other CPUs run a function",
         }
     }
 
     /// Its bit in a set of families.
     #[must_use]
-    pub fn bit(self) -> u64 {
+    pub const fn bit(self) -> u64 {
         1 << (self as u8)
     }
 }
@@ -447,10 +450,6 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "__flush_tlb_*",
             "native_flush_tlb_*",
             "native_flush_tlb",
-            "smp_call_function_many*",
-            "native_smp_call_function_many*",
-            "on_each_cpu_cond_mask",
-            "on_each_cpu_mask",
             "arch_tlbbatch_flush",
             "try_to_unmap_flush*",
             "smp_invalidate_interrupt",
@@ -458,6 +457,10 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "kvm_flush_tlb_*",
             "xen_flush_tlb_*",
         ],
+    ),
+    (
+        Family::CrossCall,
+        &["smp_call_function_many*", "native_smp_call_function_many*", "on_each_cpu_cond_mask", "on_each_cpu_mask"],
     ),
     (
         Family::FileData,
@@ -635,8 +638,6 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "prune_super",
             "super_cache_*",
             "list_lru_count_*",
-            "list_lru_walk_*",
-            "__list_lru_walk_*",
             "__list_lru_count_*",
             "inode_lru_isolate",
             "dentry_lru_isolate",

@@ -21,23 +21,30 @@ pub fn command_line(command: &Command) -> String {
         Command::HugePages => format!("pagewise hugepages --pid {PID}"),
         Command::Guard => "pagewise guard run".to_owned(),
         Command::GuardProve => "pagewise guard prove".to_owned(),
-        Command::SparkConf { placement, spark, jdk, heap, executors, into } => {
+        Command::SparkConf { placement, against, jar, spark, jdk, heap, executors, into } => {
             let option = |name: &str, value: &Option<String>| {
                 value.as_ref().map_or_else(String::new, |value| format!(" --{name} {value}"))
             };
+            let against = option("against", against);
+            let jar = option("jar", &jar.as_deref().map(word_of));
             let (spark, jdk) = (option("spark", spark), option("jdk", jdk));
             let executors = if *executors { " --executors" } else { "" };
             let heap = Bytes(*heap).as_typed().to_ascii_lowercase();
-            format!("pagewise spark conf --policy {placement}{spark}{jdk} --heap {heap}{executors} --into {into}")
+            format!(
+                "pagewise spark conf --policy {placement}{against}{spark}{jdk} --heap {heap}{executors}{jar} --into {into}"
+            )
         }
     }
 }
 
 /// A policy as a shell takes it for one word.
 fn word(policy: &Policy) -> String {
-    let text = policy.to_string();
+    word_of(&policy.to_string())
+}
+
+fn word_of(text: &str) -> String {
     let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "._=+-/:%@".contains(c));
-    if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::experiment::live::{Live, WHATEVER_RUNS};
 use crate::experiment::plan::{Design, DropCaches, Workload};
 use crate::experiment::point::Outcome;
 use crate::metric::Direction;
+use crate::stats::power::MOST_PAIRS;
 use crate::unit::{Bytes, Seconds};
 use serde::Serialize;
 
@@ -34,7 +35,7 @@ pub(super) struct Content {
     pub(super) effect: Vec<Line>,
     pub(super) incidents: Vec<String>,
     pub(super) measures: Table,
-    pub(super) measures_note: &'static str,
+    pub(super) measures_note: String,
     pub(super) counters: Table,
     pub(super) counters_note: String,
     /// Where runs kept stacks.
@@ -109,7 +110,7 @@ impl Content {
             effect: effect(two),
             incidents: incidents(two),
             measures: measures(two),
-            measures_note: MEASURES_NOTE,
+            measures_note: measures_note(two),
             counters: counters(two),
             counters_note: counters_note(two),
             functions: functions_of(two),
@@ -159,6 +160,7 @@ impl Content {
             &mut verdict.word,
             &mut verdict.sentence,
             &mut verdict.meaning,
+            &mut self.measures_note,
             &mut self.counters_note,
             &mut self.origin,
         ];
@@ -185,12 +187,13 @@ fn interval_as_change(interval: Interval) -> String {
 }
 
 fn verdict(two: &TwoArms<'_>) -> Verdict {
-    let word = words::verdict_word(two.one.conclusion);
+    let has_runs = two.one.outcomes.a_total + two.one.outcomes.b_total > 0;
+    let word = if has_runs { words::verdict_word(two.one.conclusion) } else { "Nothing measured" };
     let sentence = with_emulation(printable(&two.one.sentence), &two.report.hosts);
     let (first, rest) = first_sentence(pieces(&sentence));
     Verdict {
         word: word.to_owned(),
-        tone: word.to_lowercase(),
+        tone: words::verdict_word(two.one.conclusion).to_lowercase(),
         first,
         rest,
         sentence,
@@ -294,13 +297,44 @@ fn effect(two: &TwoArms<'_>) -> Vec<Line> {
         lines.push(line("pairs needed", {
             let mut sizes = vec![(pairs, two.metric.margin)];
             sizes.extend(two.one.blocks_needed_for.iter().map(|one| (one.blocks, one.difference)));
+            let pair = seconds_of_a_pair(two);
             let sizes = sizes.into_iter().map(|(pairs, difference)| {
-                format!("{} to find a difference of {}", number::count(f64::from(pairs)), number::percent(difference))
+                // As many or more have no time.
+                let time = pair.filter(|_| pairs < MOST_PAIRS).map(|pair| about(pair * f64::from(pairs)));
+                let time = time.map_or_else(String::new, |time| format!(" ({time})"));
+                format!(
+                    "{}{time} to find a difference of {}",
+                    number::count(f64::from(pairs)),
+                    number::percent(difference)
+                )
             });
             format!("of a new trial with {} power: {}", number::percent(POWER), sizes.collect::<Vec<_>>().join(", "))
         }));
     }
     lines
+}
+
+/// What a pair took here, at least: two blocks of a live proof with their waits, or two runs without what lies between them. `None` where
+/// runs have no time.
+fn seconds_of_a_pair(two: &TwoArms<'_>) -> Option<f64> {
+    if let Some(live) = &two.report.plan.live {
+        return Some(live.takes(2).0);
+    }
+    if two.metric.metric.name == "wall" {
+        return Some(two.a.values.mean? + two.b.values.mean?);
+    }
+    let wall = two.one.measures.iter().find(|measure| measure.name == "wall")?;
+    Some(wall.a_mean + wall.b_mean)
+}
+
+/// A time that somebody plans with.
+fn about(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 90.0 => format!("about {seconds:.0} s"),
+        seconds if seconds < 5400.0 => format!("about {:.0} min", seconds / 60.0),
+        seconds if seconds < 172_800.0 => format!("about {:.0} h", seconds / 3600.0),
+        seconds => format!("about {:.0} days", seconds / 86_400.0),
+    }
 }
 
 fn effect_lines(two: &TwoArms<'_>, effect: &Effect) -> Vec<Line> {
@@ -376,6 +410,24 @@ fn incidents(two: &TwoArms<'_>) -> Vec<String> {
 /// A reader who divides the means must know why the quotient is another number.
 const MEASURES_NOTE: &str = "The means are of the runs; B against A is the mean ratio within pairs, as for the metric \
                              above. A few large runs move the means more than the ratio. A dash: a value is zero.";
+
+/// What is to be known of the measures, and which of them changed: where the metric decides nothing they are what the trial has shown.
+fn measures_note(two: &TwoArms<'_>) -> String {
+    let excludes_no_change = |interval: &Interval| interval.low > 1.0 || interval.high < 1.0;
+    let changed = |measure: &&MeasureContrast| {
+        measure.name != two.metric.metric.name && measure.interval.as_ref().is_some_and(excludes_no_change)
+    };
+    let all = two.one.measures.len();
+    let names: Vec<String> = two.one.measures.iter().filter(changed).map(|measure| printable(&measure.name)).collect();
+    if names.is_empty() {
+        return MEASURES_NOTE.to_owned();
+    }
+    format!(
+        "Changed: {}. Each by its own interval, which excludes no change; of {all} measures {} may do so by chance. {MEASURES_NOTE}",
+        names.join(", "),
+        (all as f64 * two.analysis.alpha).ceil()
+    )
+}
 
 fn measures(two: &TwoArms<'_>) -> Table {
     let confidence = number::percent(1.0 - two.analysis.alpha);

@@ -34,7 +34,7 @@ pub fn markdown(report: &Report) -> String {
     if !content.measures.rows.is_empty() {
         put("## Other measures\n\n".to_owned());
         put(table(&content.measures, "---:"));
-        put(format!("{}\n\n", escape(content.measures_note)));
+        put(format!("{}\n\n", escape(&content.measures_note)));
     }
     put("## What differed in the kernel (whole host)\n\n".to_owned());
     if !content.counters.rows.is_empty() {

@@ -67,7 +67,7 @@ pub fn text(report: &Report, style: Style) -> String {
     if !content.measures.rows.is_empty() {
         page.heading("Other measures");
         page.table(&content.measures, &NUMBERS);
-        page.paragraph(content.measures_note, 2, 2);
+        page.paragraph(&content.measures_note, 2, 2);
     }
     page.heading("What differed in the kernel (whole host)");
     if !content.counters.rows.is_empty() {
@@ -151,8 +151,20 @@ impl Page {
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.style.columns() as u16)
             .set_header(&table.head);
+        let widest = |at: usize| {
+            let cells = table.rows.iter().filter_map(|row| row.get(at)).chain(table.head.get(at));
+            cells.map(|cell| cell.width()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..table.head.len()).map(widest).collect();
+        let is_too_wide = widths.iter().map(|width| width + 2).sum::<usize>() > self.style.columns();
+        let others = widths.len().saturating_sub(1).max(1);
+        let room = (self.style.columns().saturating_sub(widths.first().unwrap_or(&0) + 3) / others).saturating_sub(2);
         for row in &table.rows {
-            drawn.add_row(row);
+            let cells = row.iter().enumerate();
+            let drawn_cell = |(at, cell): (usize, &String)| {
+                if at > 0 && is_too_wide { at_seams(cell, room) } else { cell.clone() }
+            };
+            drawn.add_row(cells.map(drawn_cell));
         }
         for (column, alignment) in drawn.column_iter_mut().zip(alignment) {
             column.set_cell_alignment(*alignment);
@@ -231,6 +243,24 @@ impl Page {
     }
 }
 
+/// A cell whose words are too long for `columns` is broken where they have a seam, as far as they have one.
+fn at_seams(cell: &str, columns: usize) -> String {
+    const SEAMS: [char; 2] = ['=', '/'];
+    let broken = |word: &str| {
+        let mut lines = vec![String::new()];
+        for piece in word.split_inclusive(SEAMS) {
+            let is_full = lines.last().is_some_and(|line| !line.is_empty() && line.width() + piece.width() > columns);
+            if is_full {
+                lines.push(String::new());
+            }
+            lines.last_mut().into_iter().for_each(|line| line.push_str(piece));
+        }
+        lines.join("\n")
+    };
+    let words = cell.split(' ').map(|word| if word.width() > columns { broken(word) } else { word.to_owned() });
+    words.collect::<Vec<String>>().join(" ")
+}
+
 /// Breaks `text` at spaces into lines of `columns`; a word longer than a line is broken where it must be.
 pub(super) fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
     let mut out = String::new();
@@ -273,6 +303,15 @@ mod tests {
         for line in wrap(&text, 20, "  - ", "    ").lines() {
             assert!(line.width() <= 20, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_cell_is_broken_at_its_seams() {
+        assert_eq!(at_seams("jvm.UseTransparentHugePages=false", 31), "jvm.UseTransparentHugePages=\nfalse");
+        assert_eq!(at_seams("now (host left as it was)", 12), "now (host left as it was)");
+        assert_eq!(at_seams("a=b/c=d/e=f", 4), "a=b/\nc=d/\ne=f");
+        assert_eq!(at_seams("1,234,567,890.5", 4), "1,234,567,890.5", "a number has none");
+        assert_eq!(at_seams("unbreakable", 4), "unbreakable");
     }
 
     #[test]

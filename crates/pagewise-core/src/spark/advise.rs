@@ -223,8 +223,14 @@ fn share(part: u64, of: u64) -> f64 {
 /// What decides: two folders with a configuration each, and a trial between them.
 fn trial(job: &Job, placement: Placement, why: &str) -> Proposal {
     let executors = !job.log.is_local();
-    let conf = |placement: Placement| Command::SparkConf {
+    // A file that is not there keeps Spark from starting.
+    let mut jars = job.log.property("spark.jars").unwrap_or_default().split(',').map(str::trim);
+    let jar = jars.find(|jar| jar.rsplit('/').next().is_some_and(|name| name.starts_with("spark-plugin")));
+    let jar = jar.map(|jar| jar.strip_prefix("file:").unwrap_or(jar).to_owned()).filter(|jar| !jar.contains("://"));
+    let conf = |placement: Placement, against: Option<Placement>| Command::SparkConf {
         placement: placement.word().to_owned(),
+        against: against.map(|against| against.word().to_owned()),
+        jar: jar.clone().filter(|_| placement != Placement::None),
         spark: job.log.spark.map(|version| version.to_string()),
         jdk: job.log.java.map(|version| version.to_string()),
         heap: job.heap,
@@ -242,7 +248,7 @@ fn trial(job: &Job, placement: Placement, why: &str) -> Proposal {
         placement.word(),
         why,
     );
-    Proposal { verify: vec![conf(Placement::None), conf(placement), prove], ..setting }
+    Proposal { verify: vec![conf(Placement::None, Some(placement)), conf(placement, None), prove], ..setting }
 }
 
 fn cache_more_rarely(job: &Job) -> Verdict {

@@ -41,6 +41,11 @@ impl Placement {
         }
     }
 
+    /// One of two parts of the heap is huge: they have to stay apart.
+    fn limits_young(self) -> bool {
+        matches!(self, Placement::Storage | Placement::Execution)
+    }
+
     fn is_of_plugin(self) -> bool {
         matches!(self, Placement::Storage | Placement::Execution | Placement::Both)
     }
@@ -51,6 +56,8 @@ impl Placement {
 pub struct Asked {
     /// Which memory.
     pub placement: Placement,
+    /// The policy that it is held against: young memory has the same size under both.
+    pub against: Option<Placement>,
     /// Of Spark; `None` where it is not known.
     pub spark: Option<Version>,
     /// Of Java.
@@ -97,12 +104,12 @@ pub fn configuration(asked: &Asked) -> Configuration {
         set("spark.plugins".to_owned(), PLUGIN.to_owned());
         set("spark.pagewise.policy".to_owned(), asked.placement.word().to_owned());
         set("spark.pagewise.mode".to_owned(), if asked.enforces { "enforce" } else { "observe" }.to_owned());
-        if asked.placement != Placement::Both {
-            options.push(format!("-XX:MaxNewSize={}", size_text(max_young(asked.heap))));
-        }
-        if asked.java.is_some_and(version::wants_native_access) {
-            options.push(NATIVE_ACCESS.to_owned());
-        }
+    }
+    if [Some(asked.placement), asked.against].into_iter().flatten().any(Placement::limits_young) {
+        options.push(format!("-XX:MaxNewSize={}", size_text(max_young(asked.heap))));
+    }
+    if asked.placement.is_of_plugin() && asked.java.is_some_and(version::wants_native_access) {
+        options.push(NATIVE_ACCESS.to_owned());
     }
     match asked.placement {
         Placement::Entire => options.push("-XX:+UseTransparentHugePages".to_owned()),
@@ -188,11 +195,11 @@ fn notes(asked: &Asked) -> Vec<String> {
             notes.push("observe only reads: with --mode enforce memory is placed".to_owned());
         }
     }
-    if placement == Placement::None {
-        notes.push(format!(
-            "held against storage or execution, give -XX:MaxNewSize={} here, too: else young sizes are compared as well",
-            size_text(max_young(asked.heap))
-        ));
+    if placement == Placement::None && asked.against.is_none() {
+        notes.push(
+            "to compare with storage or execution, add --against POLICY: it gives young memory the same limit"
+                .to_owned(),
+        );
     }
     if asked.heap < 1 << 30 && placement.is_of_plugin() {
         notes.push(format!("a heap of {} is small: the kernel has few huge pages to place in it", Bytes(asked.heap)));
@@ -254,6 +261,7 @@ mod tests {
     fn asked(placement: Placement) -> Asked {
         Asked {
             placement,
+            against: None,
             spark: Some(Version::of(4, 3, 0)),
             java: Some(Version::of(25, 0, 3)),
             heap: 20 << 30,
@@ -296,6 +304,16 @@ mod tests {
     fn executors_have_their_own_names() {
         let text = configuration(&Asked { executors: true, ..asked(Placement::Storage) }).properties();
         assert!(text.contains("spark.executor.memory 20g\n") && !text.contains("driver."), "{text}");
+    }
+
+    #[test]
+    fn what_it_is_held_against_gives_young_memory_its_size() {
+        let of = |placement, against| options(&Asked { against, ..asked(placement) }).max_young();
+        assert_eq!((of(Placement::None, None), of(Placement::Entire, Some(Placement::Both))), (None, None));
+        let storage = of(Placement::Storage, None);
+        assert!(storage.is_some());
+        assert_eq!(of(Placement::None, Some(Placement::Storage)), storage);
+        assert_eq!(of(Placement::Both, Some(Placement::Execution)), storage);
     }
 
     #[test]

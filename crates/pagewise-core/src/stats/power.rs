@@ -36,7 +36,11 @@ fn first_that_is_enough(fewest: u32, guess: f64, enough: impl Fn(u32) -> bool) -
     let (mut next, mut step) = (guess as u32, 1);
     while sufficient - too_few > 1 {
         next = next.clamp(too_few + 1, sufficient - 1);
-        if enough(next) { sufficient = next } else { too_few = next }
+        if enough(next) {
+            sufficient = next
+        } else {
+            too_few = next
+        }
         let is_between = sufficient < MOST_PAIRS && too_few >= fewest;
         next = if is_between {
             too_few + (sufficient - too_few) / 2

@@ -175,7 +175,13 @@ fn spark(root: &Root) -> Capability {
         None if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
         None => {
             let why = "no spark-submit in SPARK_HOME or on the search path";
-            Capability::no(AREA, id, what, why, "install a Spark distribution and set SPARK_HOME")
+            Capability::no(
+                AREA,
+                id,
+                what,
+                why,
+                "pagewise workload spark:micro fetch gets one, or install one and set SPARK_HOME",
+            )
         }
     }
 }

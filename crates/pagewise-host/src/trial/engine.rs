@@ -84,7 +84,10 @@ pub enum TrialError {
     #[error("interrupted")]
     Interrupted,
     /// The same point was invalid again and again.
-    #[error("point {} ({level}) was invalid {times} times in a row, last because {reason}", index + 1)]
+    #[error(
+        "run {} ({level}) was invalid {times} times in a row, last because {reason}. pagewise top shows who is at work here; a host that is \
+         never left alone can be asked while it works, with pagewise prove --live", index + 1
+    )]
     GivenUp {
         /// Place in the order.
         index: u32,

@@ -65,7 +65,9 @@ impl fmt::Display for Invalid {
                 write!(f, "the hypervisor took {:.0} % of the CPU time (limit {:.0} %)", percent(share), percent(limit))
             }
             Invalid::Changed(what) => write!(f, "changed by someone else while it ran: {what}"),
-            Invalid::NotAtRest(why) => write!(f, "the state gate gave up after {} s: {why}", PATIENCE.as_secs()),
+            Invalid::NotAtRest(why) => {
+                write!(f, "the host did not come to rest within {} s (the state gate): {why}", PATIENCE.as_secs())
+            }
             Invalid::NoticedLate(seconds) => write!(
                 f,
                 "pagewise itself was stopped or got no CPU when the job ended: its time may be {seconds:.2} s too long"

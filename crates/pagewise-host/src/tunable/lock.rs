@@ -61,8 +61,8 @@ pub struct Holder {
 pub enum LockError {
     /// Another run has the journal.
     #[error(
-        "cannot change this host: the change journal in {} is locked by another run ({}); wait until it ends, or end \
-         it, and it puts the host back", state.display(), describe(holder.as_ref())
+        "this host is taken: another run ({}) has the change journal in {}. Two at once would spoil each other's numbers and undo each \
+         other's changes; wait until it ends, or end it, and it puts the host back", describe(holder.as_ref()), state.display()
     )]
     Held {
         /// The state folder.
@@ -72,7 +72,8 @@ pub enum LockError {
     },
     /// Another run, with a state folder of its own, has the host.
     #[error(
-        "cannot change this host: another run changes it ({}{}); wait until it ends, or end it, and it puts the host back",
+        "this host is taken: another run changes it ({}{}). Two at once would spoil each other's numbers and undo each other's changes; \
+         wait until it ends, or end it, and it puts the host back",
         describe(holder.as_ref()), its_state(holder.as_ref())
     )]
     HostHeld {

@@ -12,12 +12,18 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The committed trials of a folder.
-fn analyses(folder: &str) -> Vec<Analysis> {
+/// The committed trials of a folder, by the names of their files.
+fn named(folder: &str) -> Vec<(String, Analysis)> {
     let entries = fs::read_dir(root().join("bench/results").join(folder)).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
-    files.iter().map(|file| serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+    let name = |file: &PathBuf| file.file_stem().unwrap().to_str().unwrap().to_owned();
+    files.iter().map(|file| (name(file), serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap())).collect()
+}
+
+/// The same, without the names of their files.
+fn analyses(folder: &str) -> Vec<Analysis> {
+    named(folder).into_iter().map(|(_, analysis)| analysis).collect()
 }
 
 /// `+2.4 % (−0.3 to +5.2)`.
@@ -181,14 +187,14 @@ fn spark_policies() -> String {
         policies.join(" | "),
         " --- |".repeat(policies.len() + 2)
     );
-    for analysis in analyses("spark-policies") {
+    for (file, analysis) in named("spark-policies") {
         let Some(primary) = analysis.comparisons.iter().find(|one| one.a == "none") else { continue };
         for metric in &analysis.metrics {
             let against_none: Vec<String> =
                 policies.iter().map(|policy| percent_of(&analysis, "none", policy, &metric.metric.name)).collect();
             text.push_str(&format!(
                 "| {} | {} | {} | {} | {} |\n",
-                analysis.name.replace('-', " "),
+                file.replace('-', " "),
                 metric.metric.name,
                 against_none.join(" | "),
                 percent_of(&analysis, "entire", "storage", &metric.metric.name),

@@ -14,7 +14,7 @@ use pagewise_core::unit::Seconds;
 use pagewise_host::import::{self, KindFile};
 use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
 use pagewise_host::record::{Looking, Options as RecordOptions, Recorder};
-use pagewise_host::source::cgroup;
+use pagewise_host::source::{self, cgroup};
 use pagewise_host::store::recording::Recording;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -116,8 +116,32 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     let folder = folder.map_err(|error| Failure::NotPossible(anyhow!("cannot make a folder to record in: {error}")))?;
     let file = folder.path().join("look.pgw");
     record(&file, args, global)?;
-    let subject = if args.command.is_empty() { "this host".to_owned() } else { args.command.join(" ") };
-    Ok(diagnosis(&look(&file)?, &subject))
+    if args.command.is_empty() {
+        return Ok(diagnosis(&look(&file)?, "this host"));
+    }
+    let mut found = diagnosis(&look(&file)?, &args.command.join(" "));
+    let root = global.root();
+    let started = |pid: u32| source::process::start_time(&root, pid);
+    let own = started(std::process::id());
+    // The kernel's threads work for whoever asks, and have no command line.
+    let is_program = |pid: u32| root.read(&format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+    not_of_the_command(&mut found, &|pid| started(pid).zip(own).is_some_and(|(its, own)| its < own) && is_program(pid));
+    Ok(found)
+}
+
+/// Says of each finding that names programs, all of which had been there before the command, that they are not of it: a host is looked at as
+/// a whole, whoever works on it.
+fn not_of_the_command(diagnosis: &mut Diagnosis, was_there: &dyn Fn(u32) -> bool) {
+    for finding in &mut diagnosis.findings {
+        let named: Vec<u32> = finding.who.iter().filter_map(|who| who.pid).collect();
+        if !named.is_empty() && named.iter().all(|pid| was_there(*pid)) {
+            let (who, is) = match named.len() {
+                1 => ("The process named here", "is"),
+                _ => ("All processes named here", "are"),
+            };
+            finding.summary.push_str(&format!(" {who} had been there before the command, and {is} not of it."));
+        }
+    }
 }
 
 /// Samples a second and CPU while a look lasts: enough to name a cause in ten seconds, and not a round number that would
@@ -197,6 +221,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
+    use pagewise_core::finding::document::Who;
     use pagewise_core::finding::proposal::Command as Asked;
     use pagewise_core::report::command_line;
     use pagewise_core::tunable::policy::Policy;
@@ -237,6 +262,28 @@ mod tests {
     }
 
     #[test]
+    fn what_others_do_on_the_host_is_not_laid_to_the_command() {
+        let who = |pid| Who { name: "cat".to_owned(), pid, share: None, of: String::new() };
+        let recording = RecordingBuilder::healthy(700).cpu(4, 0.28, 0.60);
+        let Ok(look) = Look::of(&recording);
+        let mut found = finding::diagnose(&look, "a test");
+        let mut with = |named: &[Option<u32>]| {
+            let finding = found.findings.first_mut().expect("one finding");
+            finding.summary.clear();
+            finding.who = named.iter().map(|pid| who(*pid)).collect();
+            not_of_the_command(&mut found, &|pid| pid == 7 || pid == 8);
+            found.findings[0].summary.clone()
+        };
+        assert_eq!(with(&[Some(7)]), " The process named here had been there before the command, and is not of it.");
+        assert_eq!(
+            with(&[Some(7), Some(8)]),
+            " All processes named here had been there before the command, and are not of it."
+        );
+        assert_eq!(with(&[Some(7), Some(9)]), "");
+        assert_eq!(with(&[None]) + &with(&[]), "");
+    }
+
+    #[test]
     fn every_line_that_would_prove_a_change_is_one_this_binary_takes() {
         let mut seen = 0;
         for recording in proposing() {
@@ -248,6 +295,10 @@ mod tests {
                         let line = command_line(asked);
                         let words = shlex::split(&line).unwrap_or_else(|| panic!("{line}"));
                         Cli::try_parse_from(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
+                        // A guard has no policy.
+                        if matches!(asked, Asked::Guard | Asked::GuardProve) {
+                            continue;
+                        }
                         let read: Policy = words
                             .iter()
                             .find(|word| word.contains('='))

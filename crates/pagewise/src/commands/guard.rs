@@ -53,7 +53,7 @@ struct GuardProve(Box<ProveArgs>);
 
 const PROVE_EXAMPLES: &str = "Examples:
   pagewise guard prove --budget 30m \\
-      --metric 'regex:step ([0-9.]+):/var/log/job.log'
+      --metric 'regex:took=([0-9.]+):/var/log/job.log'
   pagewise guard prove --pid 4711 --block 30s --pairs 8
   pagewise guard prove --b 'guard=on(cap=0.25)' -- ./job";
 
@@ -409,7 +409,7 @@ fn of_domain(one: &OfDomain) -> String {
         }
     };
     format!(
-        "  {}, {}{}: {}. For {:.0} s: {:.0} MiB taken with {:.2} s of CPU, too late {} times.{streams}",
+        "  {}, {}{}: {}. For {:.0} s: {:.0} MiB taken with {:.2} s of CPU, the kernel still reclaimed {} times.{streams}",
         one.domain,
         one.asked,
         if one.acts { "" } else { " (advises only)" },

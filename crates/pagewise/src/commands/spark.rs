@@ -42,6 +42,9 @@ struct ConfArgs {
     /// Which memory is to lie on huge pages; entire: the whole heap, by the JVM's own flag
     #[arg(long, value_name = "POLICY", value_parser = ["none", "storage", "execution", "both", "entire"])]
     policy: String,
+    /// The policy that it will be compared with: young memory gets the limit that it has there
+    #[arg(long, value_name = "POLICY", value_parser = ["none", "storage", "execution", "both", "entire"])]
+    against: Option<String>,
     /// Spark's version, or the folder it was unpacked to [default: SPARK_HOME]
     #[arg(long, value_name = "VERSION|DIR", env = "SPARK_HOME")]
     spark: Option<String>,
@@ -150,7 +153,8 @@ fn read(path: &Path) -> Result<EventLog, Failure> {
 }
 
 fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let placement = Placement::ALL.into_iter().find(|one| one.word() == args.policy);
+    let named = |word: &str| Placement::ALL.into_iter().find(|one| one.word() == word);
+    let placement = named(&args.policy);
     let placement = placement.ok_or_else(|| Failure::Usage(anyhow!("there is no policy {}", args.policy)))?;
     let root = global.root();
     let thp = root.read("/sys/kernel/mm/transparent_hugepage/enabled").ok();
@@ -161,6 +165,7 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
     }
     let asked = Asked {
         placement,
+        against: args.against.as_deref().and_then(named),
         spark: args.spark.as_deref().map(spark_version).transpose()?,
         java: java_version(args.jdk.as_deref(), global)?,
         heap,
@@ -175,7 +180,7 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
     let configuration = conf::configuration(&Asked { jar: jar(&args.jar), ..asked });
     if let Some(folder) = &args.into {
         write(folder, &configuration.properties())?;
-        output::note(&format!("written: {}", folder.join("spark-defaults.conf").display()));
+        output::note(&format!("written to {}", folder.join("spark-defaults.conf").display()));
     }
     if global.json {
         output::json(&configuration);

@@ -177,10 +177,12 @@ fn the_page_of_guards_in_guests_in_the_reference_shows_the_committed_result() {
 }
 
 fn page(found: &Found) -> String {
+    let has_swap = found.machines.values().any(|cases| cases.contains_key(WITH_SWAP));
+    let of_swap = if has_swap { "With swap, a program takes 240 MB in these eight seconds. " } else { "" };
     let mut text = format!(
         "# The guard in guests\n\nTried on {} inside guests of `pagewise lab boot` with 1 GiB of memory (Debian's kernels, cgroup version \
          2, emulated processors). A process reads a file of 1,400 MiB over and over for twenty seconds, of which the last eight count; first without, then with \
-         `pagewise guard run`. Groups have 150 MiB and are guarded with `--cgroup job`. With swap, a program takes 240 MB in these eight seconds. What the kernel counted \
+         `pagewise guard run`. Groups have 150 MiB and are guarded with `--cgroup job`. {of_swap}What the kernel counted \
          for each GiB that was read; no times, which an emulated processor says nothing of. `make test-guard` does it again.\n\n\
          | machine | case | counted for each GiB read | without | with the guard |\n| --- | --- | --- | ---: | ---: |\n",
         found.date

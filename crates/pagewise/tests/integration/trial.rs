@@ -385,7 +385,7 @@ fn a_host_that_another_run_has_is_told_first_and_waited_for_when_asked() {
     let other = lock::acquire(&state, "test").expect("free");
     let refused = desk.run(&["run", "plan.toml"]);
     assert_eq!(refused.status.code(), Some(3), "{}", told(&refused));
-    assert!(told(&refused).starts_with("pagewise: cannot change this host"), "before any note: {}", told(&refused));
+    assert!(told(&refused).starts_with("pagewise: this host is taken"), "before any note: {}", told(&refused));
     assert!(told(&refused).contains("--wait waits until it ends"), "{}", told(&refused));
     let begun = Instant::now();
     let in_vain = desk.run(&["run", "plan.toml", "--wait=1s"]);

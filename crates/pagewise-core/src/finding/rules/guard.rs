@@ -9,10 +9,13 @@ pub(super) const GUARD: Step = Step::guard(
     "takes page cache back from what streams through it before the kernel has to; it changes no setting and ends with Ctrl-C \
      (pagewise guard advise says first what it would take, and from whom)",
 )
-.when("where disks move as much as is freed, and little of it is swap", is_a_stream);
+.when("where what is freed is page cache, or disks move as much, and little of it goes to swap", is_a_stream);
 
 /// Of what is freed, what disks moved meanwhile. Ours.
 const STREAMED: f64 = 0.5;
+
+/// Of what is freed, page cache. A file that comes by the network, or that has holes, is read from no disk. Ours.
+const OF_FILES: f64 = 0.9;
 
 /// Of what is freed, what went to swap. Ours.
 const SWAPPED: f64 = 0.1;
@@ -22,12 +25,17 @@ fn freed(look: &Look) -> Track {
     look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).map(|pages| pages * look.page_size)
 }
 
+/// Whether files pass through memory: what is freed is nearly all page cache, or disks move as much as is freed (kernels before 5.8 do not
+/// tell the two apart), and little of it goes to swap.
 pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
     let freed = freed(look);
     let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT).or_zero());
     let swapped = look.rate(&signal::SWAP_OUT).map(|pages| pages * look.page_size).or_zero();
     let of_freed = |what: &Track| what.per(&freed).mean(hits, &look.windows);
-    of_freed(&moved).is_some_and(|part| part >= STREAMED) && of_freed(&swapped).is_none_or(|part| part < SWAPPED)
+    let anonymous = look.rate(&signal::STEAL_ANON).map(|pages| pages * look.page_size);
+    let is_of_files = of_freed(&anonymous).is_some_and(|part| part <= 1.0 - OF_FILES);
+    (is_of_files || of_freed(&moved).is_some_and(|part| part >= STREAMED))
+        && of_freed(&swapped).is_none_or(|part| part < SWAPPED)
 }
 
 /// Bytes freed a second from which a stream is told of although nothing shows that anybody waits for it. Ours.
@@ -42,7 +50,7 @@ pub(in super::super) fn note(look: &Look) -> Option<String> {
     }
     let of_core = threads::busiest(look, "kswapd").mean(&always, &look.windows);
     Some(format!(
-        "Files stream through memory: for what they read the kernel took back {} of page cache a second{}. That is its work, and whether a \
+        "Files stream through memory: the kernel took back {} of page cache a second{}. That is its work, and whether a \
          job beside the stream pays for it none of these numbers says. While the job runs, pagewise guard advise names the stream, and \
          pagewise guard prove --pid PID says how much of that a guard would spare it.",
         words::bytes(freed),

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in a group's limit", 0.05, Fraction),
         Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
         Threshold::at_least("processes killed at the limit of their group", 1.0, Number),
+        Threshold::at_least("allocations that the limit of their group refused", 1.0, Number),
         Threshold::at_least("in use, of the limit, in one reading", 0.97, Fraction),
         Threshold::below("page cache that could go, of the limit, in one reading", 0.10, Fraction),
     ],
@@ -86,22 +87,35 @@ fn judge(case: &Case<'_>) -> Verdict {
         let kills = look.each_growth(&signal::CGROUP_OOM);
         let killed = (!kills.is_empty()).then(|| kills.iter().map(|(_, count)| count).sum::<f64>());
         let (dies, line) = case.whole("processes killed at the limit of their group", "cgroup memory.events", killed);
-        let shows = stacks.answer.or(stalls.answer).or(if killed.is_some() { dies } else { Answer::No });
+        // Or whom it gave nothing.
+        let refused = look.growth(&signal::FAILED_IN_GROUP);
+        let name = "allocations that the limit of their group refused";
+        let (refuses, refused_line) = case.whole(name, "import failed_in_group", refused);
+        let told = |is_told: bool, answer: Answer| if is_told { answer } else { Answer::No };
+        let shows =
+            stacks.answer.or(stalls.answer).or(told(killed.is_some(), dies)).or(told(refused.is_some(), refuses));
         let mut symptom = case.lasting_hits(Hits::always(shows, windows.count));
         symptom.hits.missing.push(look.missing(&signal::CGROUP_HIGH));
-        let deaths = Says {
+        let logged = |answer, line| Says {
             tier: Tier::Counters,
-            answer: dies,
+            answer,
             evidence: vec![line],
             missing: Vec::new(),
             who: Vec::new(),
             share: None,
         };
         let mut mechanisms = vec![stacks, stalls];
-        mechanisms.extend(killed.is_some().then_some(deaths));
+        mechanisms.extend(killed.is_some().then(|| logged(dies, line)));
+        mechanisms.extend(refused.is_some().then(|| logged(refuses, refused_line)));
         return case.decide(symptom, mechanisms).found(|draft| {
             draft.cost.cpu_share = share;
             draft.summary = "Programs free memory within the limit of their control group.".to_owned();
+            if let Some(refused) = refused.filter(|_| refuses == Answer::Yes) {
+                draft.summary = format!(
+                    "The limit of a control group refused {} allocations of the kernel.",
+                    words::number(refused)
+                );
+            }
             if let Some(killed) = killed.filter(|_| dies == Answer::Yes) {
                 let processes = if killed == 1.0 { "process was" } else { "processes were" };
                 draft.summary =

@@ -168,6 +168,15 @@ fn unreclaimable(look: &Look) -> Track {
     look.level(&signal::SLAB).with(&soft, |all, soft| Some((all - soft).max(0.0)))
 }
 
+/// Where all caches together are not told: what those that are named have of it, which is at least so much.
+fn unreclaimable_at_least(look: &Look) -> Option<Track> {
+    let is_told =
+        [&signal::SLAB, &signal::SLAB_UNRECLAIMABLE, &signal::IMPORTED_SLAB].into_iter().any(|one| look.has(one));
+    let each = look.each_level(&signal::SLAB_CACHES).into_iter();
+    let kept = each.filter(|(labels, _)| label(labels, "cache").is_some_and(|name| !is_reclaimed(name)));
+    kept.map(|(_, bytes)| bytes).filter(|_| !is_told).reduce(|sum, bytes| sum.plus(&bytes))
+}
+
 /// Whether the kernel gives objects of a cache back when it wants memory: names of files, inodes, blocks, and what file systems keep
 /// of files. A cache of another kind that is as large as this rule asks for is a leak, or something that a program asks for.
 fn is_reclaimed(cache: &str) -> bool {
@@ -323,6 +332,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hard = look.share_of_memory(&unreclaimable(look));
     let soft = look.share_of_memory(&look.level(&signal::SLAB_RECLAIMABLE));
     let large = case.clause("unreclaimable slab", "meminfo SUnreclaim", hard.clone());
+    let named = unreclaimable_at_least(look).map(|bytes| look.share_of_memory(&bytes));
+    let named = named.map(|share| case.clause("unreclaimable slab", "import slab_cache", share));
+    // That it is less than much says nothing of the rest.
+    let large = named.filter(|named| named.hits.answers.contains(&Answer::Yes)).unwrap_or(large);
     let mut cached = case.clause("reclaimable slab", "meminfo SReclaimable", soft.clone());
     if look.is_import {
         // Nobody may have wanted that memory: where much is to be had, what can be reclaimed is a use of it like another.

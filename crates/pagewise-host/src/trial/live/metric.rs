@@ -131,6 +131,37 @@ fn number(argv: &[String], seconds: Option<f64>, interrupt: &Interrupt) -> Resul
     printed_number(&ended.stdout).map_err(|why| format!("of the metric's command: {why}"))
 }
 
+/// What a pattern finds in a log before a proof begins: so can be seen whether it is the number that was meant. `None`: the metric is no log, or
+/// its file is not there yet.
+#[must_use]
+pub fn told_of_log(metric: &LiveMetric) -> Option<String> {
+    const LAST: u64 = 1 << 18;
+    const LONGEST: usize = 60;
+    let LiveMetric::Log { pattern, file } = metric else { return None };
+    // To open a pipe is to wait for who writes into it.
+    let from = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?.len().saturating_sub(LAST);
+    let mut open = File::open(file).ok()?;
+    let mut bytes = Vec::new();
+    open.seek(SeekFrom::Start(from)).ok()?;
+    open.take(LAST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let regex = Regex::new(pattern).ok()?;
+    let last = whole_lines(&text, from > 0).lines().rev().find_map(|line| {
+        let number = regex.captures(line)?.get(1)?.as_str().parse::<f64>().ok().filter(|number| number.is_finite())?;
+        Some((line.trim(), number))
+    });
+    Some(match last {
+        Some((line, number)) => {
+            let shown: String = line.chars().take(LONGEST).collect();
+            format!(
+                "the metric's pattern finds {number} in the last line of {file} that it matches: {}",
+                shown.escape_debug()
+            )
+        }
+        None => format!("no line of {file} has a number that the metric's pattern matches so far"),
+    })
+}
+
 fn log_end(file: &Path) -> Result<LogEnd, String> {
     let told = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
     let found = std::fs::metadata(file).map_err(told)?;
@@ -197,6 +228,21 @@ mod tests {
         metric.begin(&none);
         append(&log, "9\n");
         assert!(metric.end(1.0, &none).unwrap().unwrap_err().contains("no line"));
+    }
+
+    #[test]
+    fn what_a_pattern_finds_is_shown_before_anything_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("job.log");
+        let told =
+            |pattern: &str| told_of_log(&LiveMetric::parse(&format!("regex:{pattern}:{}", log.display())).unwrap());
+        assert_eq!(told("step ([0-9.]+)"), None, "it is not there yet");
+        append(&log, "step 54 0.2178 s\nstep 55 0.3277 s\nstep 56 0.");
+        assert!(told("step ([0-9.]+)").unwrap().contains("finds 55 in the last line"), "{:?}", told("step ([0-9.]+)"));
+        let right = told("step .* ([0-9.]+) s").unwrap();
+        assert!(right.contains("finds 0.3277") && right.ends_with("step 55 0.3277 s"), "{right}");
+        assert!(told("took=([0-9.]+)").unwrap().starts_with("no line of"));
+        assert_eq!(told_of_log(&LiveMetric::Signal("system_share")), None);
     }
 
     #[test]

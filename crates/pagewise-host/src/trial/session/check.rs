@@ -6,7 +6,10 @@ use crate::facts::kernel;
 use crate::free_space::free_space;
 use crate::guard::status::{self, Running};
 use crate::process::find_program;
-use crate::source::{meminfo, vmstat};
+use crate::source::{meminfo, swaps, vmstat};
+use crate::trial::engine::TrialError;
+use crate::trial::live::job::Job;
+use crate::trial::live::metric::told_of_log;
 use crate::trial::locality::runs_elsewhere;
 use crate::tunable::{self, Resolved};
 use crate::workload::{self, Surroundings, Workload, WorkloadError};
@@ -52,6 +55,7 @@ impl Session<'_> {
         find_programs(plan)?;
         let mut notes = self.kernels_not_here(plan);
         notes.extend(self.guards_beside());
+        notes.extend(no_swap(plan, self.has_no_swap()));
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
@@ -60,12 +64,19 @@ impl Session<'_> {
         Ok(notes)
     }
 
+    fn has_no_swap(&self) -> bool {
+        self.root.read(swaps::PATH).is_ok_and(|text| swaps::lines(&text).next().is_none())
+    }
+
     /// A guard that somebody else started takes page cache in every run: no arm is without it.
     fn guards_beside(&self) -> Vec<String> {
-        let note = |Running { pid, command, .. }: Running| {
+        let note = |Running { pid, command, .. }: &Running| {
             format!("a guard runs on this host, in the runs of every arm alike: {command} (process {pid})")
         };
-        status::running(&self.root).into_iter().map(note).collect()
+        // One that only advises takes nothing.
+        let acts =
+            |guard: &&Running| guard.domains.as_ref().is_none_or(|domains| domains.iter().any(|domain| domain.acts));
+        status::running(&self.root).iter().filter(acts).map(note).collect()
     }
 
     /// What of a plan cannot be had on this host, is too large for it, or changes nothing on it.
@@ -227,7 +238,16 @@ impl Session<'_> {
         if let Some((key, why)) = live.problems().into_iter().next() {
             return Err(SessionError::Live { key, why });
         }
-        LiveMetric::parse(&plan.metric().name)?;
+        let metric = LiveMetric::parse(&plan.metric().name)?;
+        if let (LiveMetric::Log { file, .. }, true) = (&metric, plan.workload.run.is_empty())
+            && !Path::new(file).exists()
+        {
+            let why = format!("there is no {file}; a metric reads the lines that it grows by");
+            return Err(SessionError::Trial(TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why }));
+        }
+        if let Some(pid) = live.pid {
+            Job::process(&self.root, pid).map_err(SessionError::Trial)?;
+        }
         let policies: Vec<Policy> = cells(plan)?.into_iter().map(|cell| cell.policy).collect();
         let switched = switching::tunables(&policies, live.short_lived)?;
         for policy in &policies {
@@ -240,7 +260,9 @@ impl Session<'_> {
             return Err(SessionError::LiveElsewhere { reason });
         }
         let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
+        notes.extend(told_of_log(&metric));
         notes.extend(self.guards_beside());
+        notes.extend(no_swap(plan, self.has_no_swap()));
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
         notes.extend(self.levels_out_of_reach(plan));
         if !same_on_purpose {
@@ -295,6 +317,27 @@ fn find_programs(plan: &Plan) -> Result<(), SessionError> {
     Ok(())
 }
 
+/// Levels that differ in when to swap, on a host that has nothing to swap to and gets nothing from any level.
+fn no_swap(plan: &Plan, has_none: bool) -> Vec<String> {
+    let of = |texts: &mut dyn Iterator<Item = &String>| -> Vec<String> {
+        let policies: Vec<Policy> = texts.filter_map(|text| text.parse().ok()).collect();
+        policies.into_iter().flat_map(|policy| policy.settings).map(|setting| setting.name).collect()
+    };
+    let mut everything = plan.factors.iter().flat_map(|factor| factor.levels.values()).chain(&plan.everywhere);
+    if !has_none || of(&mut everything).iter().any(|name| name == "swap") {
+        return Vec::new();
+    }
+    let note = |factor: &Factor| {
+        let when = of(&mut factor.levels.values()).into_iter().find(|name| name.ends_with("swappiness"))?;
+        Some(format!(
+            "this host has no swap, so {when} has next to nothing to act on: memory of programs cannot leave RAM. Levels of '{}' may \
+             set swap as well: swap=zram:4G,{when}=…",
+            factor.name
+        ))
+    };
+    plan.factors.iter().filter_map(note).collect()
+}
+
 /// Where free memory goes back to the hypervisor it goes in whole huge pages, so levels differ in how much cold memory they touch.
 fn cold_huge_pages(plan: &Plan, free_page_reporting: Option<bool>) -> Vec<String> {
     let note = |factor: &Factor| {
@@ -342,6 +385,16 @@ mod tests {
              levels.a = '{a}'\nlevels.b = '{b}'\n[[contrast]]\nfactor = 'pages'\na = 'a'\nb = 'b'\n"
         );
         source::read(&text, "plan.toml").unwrap()
+    }
+
+    #[test]
+    fn when_to_swap_is_noted_where_there_is_no_swap() {
+        let when = plan("vm.swappiness=1", "vm.swappiness=60");
+        let notes = no_swap(&when, true);
+        assert!(notes.len() == 1 && notes[0].contains("no swap, so vm.swappiness"), "{notes:?}");
+        assert_eq!(no_swap(&when, false), [""; 0]);
+        assert_eq!(no_swap(&plan("vm.swappiness=1", "swap=zram:1G,vm.swappiness=60"), true), [""; 0]);
+        assert_eq!(no_swap(&plan("thp.enabled=never", "thp.enabled=always"), true), [""; 0]);
     }
 
     #[test]
