@@ -1,6 +1,5 @@
-# Runs as root in a guest: $1 is the program, $2 which cases: all, or those of the whole host. Says `RELEASE` and lines of
-# `COUNT case|arm|name|value`.
-pagewise=$1 cases=$2
+# Runs as root in a guest: $1 is the program, $2 the number of memory nodes. Says `RELEASE` and lines of `COUNT case|arm|name|value`.
+pagewise=$1 nodes=$2
 export PAGEWISE_STATE_DIR=/tmp/state PAGEWISE_CACHE_DIR=/tmp/cache
 mkdir -p /tmp/data /tmp/cache
 echo "RELEASE $(uname -r)"
@@ -28,21 +27,16 @@ group_counts() {
     of /proc/vmstat pgpgin
 }
 
-host_counts() { of /proc/vmstat 'pgpgin|pgscan_kswapd|pgscan_direct|pgsteal_anon|pswpout'; }
-
-# Takes 240 MB, a MB at a time, in eight seconds, and keeps them for so many more.
-grow() {
-    perl -e 'my @kept; for (1 .. 240) { push @kept, "x" x (1 << 20); select undef, undef, undef, 0.033 } sleep shift' "$1"
-}
+host_counts() { of /proc/vmstat 'pgpgin|pgscan_kswapd|pgscan_direct|pgsteal_anon'; }
 
 # What grew from one list of counts to the other.
 grown() {
     awk -v of="$1" -v arm="$2" 'NR == FNR { before[$1] = $2; next } { print "COUNT " of "|" arm "|" $1 "|" $2 - before[$1] }' "$3" "$4"
 }
 
-# Case, whether it is of a group, whether a guard runs, and whether memory of programs grows meanwhile.
+# Case, whether it is of a group, and whether a guard runs.
 turn() {
-    case=$1 group=$2 arm=$3 grows=$4
+    case=$1 group=$2 arm=$3
     if [ $arm = on ]; then
         "$pagewise" guard run ${group:+--cgroup job} --for 60s >/tmp/guard 2>&1 &
         guard=$!
@@ -53,11 +47,9 @@ turn() {
     reader=$!
     sleep 12
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/before
-    [ -z "$grows" ] || { grow 2 & grower=$!; }
     wait $reader
     if [ -n "$group" ]; then group_counts $group; else host_counts; fi >/tmp/after
     grown "$case" $arm /tmp/before /tmp/after
-    [ -z "$grows" ] || wait $grower
     if [ $arm = on ]; then
         kill -INT $guard
         wait $guard
@@ -67,7 +59,7 @@ turn() {
 }
 
 for knob in memory.max memory.high; do
-    [ "$cases" = all ] || continue
+    [ $nodes = 1 ] || continue
     for arm in off on; do
         mkdir $groups/job && echo 150M >$groups/job/$knob
         turn $knob $groups/job $arm
@@ -84,16 +76,3 @@ for lists in n y; do
     [ ! -e $lru ] || echo $lists >$lru
     for arm in off on; do turn "$name" "" $arm; done
 done
-[ "$cases" = all ] || exit 0
-if [ -e $lru ]; then
-    echo 1 >/proc/sys/vm/laptop_mode
-    for arm in off on; do turn "laptop mode, generations" "" $arm; done
-    echo 0 >/proc/sys/vm/laptop_mode
-fi
-head -c 400M /dev/zero >/tmp/data/swap && chmod 600 /tmp/data/swap && mkswap /tmp/data/swap >/dev/null && swapon /tmp/data/swap || exit 1
-[ ! -e $lru ] || echo n >$lru
-for arm in off on; do
-    turn "programs grow, with swap" "" $arm grows
-    swapoff /tmp/data/swap && swapon /tmp/data/swap
-done
-swapoff /tmp/data/swap
