@@ -167,7 +167,11 @@ fn as_a_level_of_a_trial_it_is_there_in_its_own_runs_and_ends_with_whoever_held_
     let with_file: Vec<&str> = with_file.iter().map(String::as_str).collect();
     let status = proves(&with_file, &["sh", "-c", counts]).status().unwrap();
     assert!(status.success(), "{status}");
-    assert_eq!((counted("off"), counted("on")), (vec!["0".to_owned(); 4], vec!["1".to_owned(); 4]));
+    // Four runs of each; on a host that others use some are run again.
+    for (level, wanted) in [("off", "0"), ("on", "1")] {
+        let holders = counted(level);
+        assert!(holders.len() >= 4 && holders.iter().all(|count| count == wanted), "{level}: {holders:?}");
+    }
     assert_eq!(holders(), 0);
 
     let args = ["--aa", "guard=on", "--pairs", "4", "--name", "killed"];
