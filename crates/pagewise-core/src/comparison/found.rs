@@ -42,6 +42,14 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl Interval {
+    /// Whether no difference, a ratio of 1, lies outside.
+    #[must_use]
+    pub fn excludes_one(&self) -> bool {
+        self.low > 1.0 || self.high < 1.0
+    }
+}
+
 impl From<(f64, f64)> for Interval {
     fn from((low, high): (f64, f64)) -> Interval {
         Interval { low, high }

@@ -91,14 +91,7 @@ fn with_callees(text: &str, is_clock: bool) -> Vec<WithCallees> {
 fn is_queue_of_semaphore(profile: &Profile) -> bool {
     /// Less is one of many locks. Ours.
     const LEAST: f64 = 0.01;
-    let of = |name: &str| {
-        let is_it = |sample: &&StackSample| {
-            let frame = profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
-            let frame = frame.and_then(|frame| profile.stacks.frames().get(frame));
-            frame.is_some_and(|frame| frame.is_kernel() && frame.name == name)
-        };
-        profile.samples.iter().filter(is_it).fold(0u64, |sum, sample| sum.saturating_add(sample.count))
-    };
+    let of = |name: &str| samples_in(profile, |frame| frame.is_kernel() && frame.name == name);
     let least = (LEAST * samples_in_all(profile) as f64).max(1.0);
     of("rwsem_spin_on_owner") as f64 >= least && of("mutex_spin_on_owner") == 0
 }
@@ -107,12 +100,20 @@ fn samples_in_all(profile: &Profile) -> u64 {
     profile.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.count))
 }
 
-/// Every rule asks; only listings have such a function, and no others are gone through.
+/// Samples whose innermost frame is one of these. Each frame is asked about once, however many samples there are.
+fn samples_in(profile: &Profile, is_it: impl Fn(&Frame) -> bool) -> u64 {
+    let are: Vec<bool> = profile.stacks.frames().iter().map(is_it).collect();
+    if !are.contains(&true) {
+        return 0;
+    }
+    let innermost = |sample: &StackSample| profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
+    let is_in = |sample: &&StackSample| innermost(sample).and_then(|frame| are.get(frame)) == Some(&true);
+    profile.samples.iter().filter(is_in).fold(0, |sum, sample| sum.saturating_add(sample.count))
+}
+
+/// Only listings have such a function.
 fn not_listed(profile: &Profile) -> f64 {
-    let Some(rest) = profile.stacks.frames().iter().position(|frame| frame.name == NOT_LISTED) else { return 0.0 };
-    let is_rest =
-        |sample: &&StackSample| profile.stacks.node(sample.stack).is_some_and(|(_, frame)| frame as usize == rest);
-    let samples = profile.samples.iter().filter(is_rest).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
+    let samples = samples_in(profile, |frame| frame.name == NOT_LISTED);
     samples as f64 / samples_in_all(profile).max(1) as f64
 }
 
@@ -120,13 +121,8 @@ fn not_listed(profile: &Profile) -> f64 {
 fn forgets(profile: &Profile, is_clock: bool) -> bool {
     /// Any host has a little of it. Ours.
     const LEAST: f64 = 0.02;
-    let is_it = |sample: &&StackSample| {
-        let frame = profile.stacks.node(sample.stack).map(|(_, frame)| frame as usize);
-        let frame = frame.and_then(|frame| profile.stacks.frames().get(frame));
-        frame.is_some_and(|frame| frame.is_kernel() && families_of(&frame.name, is_clock) & FORGETS != 0)
-    };
-    let count = profile.samples.iter().filter(is_it).fold(0u64, |sum, sample| sum.saturating_add(sample.count));
-    count as f64 >= LEAST * samples_in_all(profile).max(1) as f64
+    let samples = samples_in(profile, |frame| frame.is_kernel() && families_of(&frame.name, is_clock) & FORGETS != 0);
+    samples as f64 >= LEAST * samples_in_all(profile).max(1) as f64
 }
 
 /// What makes CPUs forget translations: saying so, or taking memory and giving it back, changing its map, or moving pages.

@@ -2,7 +2,7 @@
 
 use super::Problem;
 use super::listing::Listing;
-use super::words::is_number;
+use super::words::{is_label, is_number};
 use crate::counter::tools;
 
 /// No more disks have series of their own.
@@ -34,9 +34,8 @@ impl Disks {
     /// When there are more numbers than can be taken.
     pub(super) fn put(&mut self, listing: &mut Listing, at: i64, disks: &[Disk]) -> Result<(), Problem> {
         for disk in disks {
-            let is_plain = disk.name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
             if !self.names.contains(&disk.name) {
-                if self.names.len() >= MOST || !is_plain || disk.name.is_empty() {
+                if self.names.len() >= MOST || !is_label(&disk.name) || disk.name.is_empty() {
                     continue;
                 }
                 self.names.push(disk.name.clone());

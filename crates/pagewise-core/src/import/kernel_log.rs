@@ -9,7 +9,7 @@ use super::kernel_line::{KernelLine, split};
 use super::listing::{Listing, ListingClock, MOST_KIB, count};
 use super::mem_info::{self, MemInfo};
 use super::times::{Running, SECOND};
-use super::words::{is_number, quoted};
+use super::words::{is_label, is_number, quoted};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::Kind as Moves;
 use crate::recording::RawUnit;
@@ -278,8 +278,7 @@ impl KernelLog {
         match limit {
             Limit::Host => self.kills.push(at),
             Limit::Group(path) => {
-                let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
-                let is_kept = is_plain && !path.is_empty();
+                let is_kept = is_label(path) && !path.is_empty();
                 let is_room = self.kills_in.len() < MOST_GROUPS || self.kills_in.contains_key(path);
                 let name = if is_kept && is_room { path.clone() } else { "not told".to_owned() };
                 self.kills_in.entry(name).or_default().push(at);
@@ -549,7 +548,8 @@ impl Parser for KernelLog {
         let line = split(line);
         let text = line.text;
         self.is_of_group |= is_of_group(text);
-        if slabs_of_node(text).is_none() {
+        let objects = slabs_of_node(text);
+        if objects.is_none() {
             self.wanting = None;
         }
         if !line.is_marked && line.since_boot.is_none() && self.first.is_none() && !says(text) {
@@ -591,7 +591,7 @@ impl Parser for KernelLog {
             }
             self.caches.remove(&(wanted.name.to_owned(), self.now));
             self.wanting = Some((wanted.name.to_owned(), wanted.bytes));
-        } else if let Some(objects) = slabs_of_node(text) {
+        } else if let Some(objects) = objects {
             if let Some((name, bytes)) = self.wanting.clone() {
                 let key = (name, self.now);
                 if self.caches.len() < MOST_MARKS || self.caches.contains_key(&key) {
@@ -677,8 +677,7 @@ impl Parser for KernelLog {
             }
         }
         for ((name, at), kib) in std::mem::take(&mut self.caches).into_iter().filter(|(_, kib)| *kib <= MOST_KIB) {
-            let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
-            if is_plain {
+            if is_label(&name) {
                 let column = self.listing.column(SOURCE, "slab_cache", &format!("cache={name}"), RawUnit::KiB);
                 self.listing.put(at, column, kib)?;
             }

@@ -8,6 +8,7 @@ use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::{SECOND, Stamp};
+use super::words::is_label;
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::{Kind as Moves, describe, tools};
 use crate::kernel_text::visit::{Each, Number, Parse, node_and_zone};
@@ -576,8 +577,7 @@ impl Proc {
         if file.source == "psi_memory" {
             self.averages(text, number)?;
         }
-        let is_plain = self.group.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
-        let group = if is_plain && !self.group.is_empty() { self.group.as_str() } else { "not told" };
+        let group = if is_label(&self.group) && !self.group.is_empty() { self.group.as_str() } else { "not told" };
         for (name, labels, value, says_kib) in taken {
             let labels = if file.source.starts_with("cgroup_") { format!("cgroup={group}") } else { labels };
             let (unit, moves) = describe(file.source, &name, says_kib);

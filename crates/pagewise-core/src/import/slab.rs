@@ -5,7 +5,7 @@ use super::listing::{Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::Stamp;
-use super::words::suffixed;
+use super::words::{is_label, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::Kind as Moves;
 use crate::recording::RawUnit;
@@ -153,8 +153,7 @@ impl Slab {
         caches.sort_by(|a, b| b.kib.cmp(&a.kib).then(a.name.cmp(&b.name)));
         caches.dedup_by(|a, b| a.name == b.name);
         for Cache { name, kib, unused_kib } in caches.into_iter().filter(|cache| cache.kib > 0).take(MOST) {
-            let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte));
-            if is_plain {
+            if is_label(&name) {
                 let labels = format!("cache={name}");
                 self.put("slab_cache", &labels, kib)?;
                 self.put("slab_cache_unused", &labels, unused_kib)?;

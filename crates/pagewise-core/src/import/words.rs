@@ -18,6 +18,11 @@ pub(super) fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Whether a name can be the value of a label as it is.
+pub(super) fn is_label(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_graphic() && !b",=\"\\".contains(&byte))
+}
+
 /// A number times `scale`, rounded to a whole. Takes a decimal point or comma. `None` when it is no number, or beyond what
 /// a recording holds.
 pub(super) fn scaled(word: &str, scale: f64) -> Option<u64> {

@@ -413,9 +413,8 @@ const MEASURES_NOTE: &str = "The means are of the runs; B against A is the mean 
 
 /// What is to be known of the measures, and which of them changed: where the metric decides nothing they are what the trial has shown.
 fn measures_note(two: &TwoArms<'_>) -> String {
-    let excludes_no_change = |interval: &Interval| interval.low > 1.0 || interval.high < 1.0;
     let changed = |measure: &&MeasureContrast| {
-        measure.name != two.metric.metric.name && measure.interval.as_ref().is_some_and(excludes_no_change)
+        measure.name != two.metric.metric.name && measure.interval.as_ref().is_some_and(Interval::excludes_one)
     };
     let all = two.one.measures.len();
     let names: Vec<String> = two.one.measures.iter().filter(changed).map(|measure| printable(&measure.name)).collect();

@@ -63,9 +63,9 @@ fn why_this_verdict(two: &TwoArms<'_>) -> String {
 /// Whether an interval decides although the verdict does not: an arm that fails more often is not called better.
 fn is_held_back(two: &TwoArms<'_>) -> bool {
     let Some(effect) = &two.one.effect else { return false };
-    let excludes_one = effect.interval.low > 1.0 || effect.interval.high < 1.0;
     let equivalence = effect.interval_equivalence;
-    excludes_one || (equivalence.low > 1.0 - two.metric.margin && equivalence.high < 1.0 + two.metric.margin)
+    effect.interval.excludes_one()
+        || (equivalence.low > 1.0 - two.metric.margin && equivalence.high < 1.0 + two.metric.margin)
 }
 
 /// Why an interval decides, and which one was settled before there was anything to choose by: of trials and tables alike.

@@ -30,10 +30,10 @@ fn freed(look: &Look) -> Track {
 pub(super) fn is_a_stream(look: &Look, hits: &Hits) -> bool {
     let freed = freed(look);
     let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT).or_zero());
-    let swapped = look.rate(&signal::SWAP_OUT).map(|pages| pages * look.page_size).or_zero();
+    let bytes = |signal| look.rate(signal).map(|pages| pages * look.page_size);
+    let swapped = bytes(&signal::SWAP_OUT).or_zero();
     let of_freed = |what: &Track| what.per(&freed).mean(hits, &look.windows);
-    let anonymous = look.rate(&signal::STEAL_ANON).map(|pages| pages * look.page_size);
-    let is_of_files = of_freed(&anonymous).is_some_and(|part| part <= 1.0 - OF_FILES);
+    let is_of_files = of_freed(&bytes(&signal::STEAL_ANON)).is_some_and(|part| part <= 1.0 - OF_FILES);
     (is_of_files || of_freed(&moved).is_some_and(|part| part >= STREAMED))
         && of_freed(&swapped).is_none_or(|part| part < SWAPPED)
 }

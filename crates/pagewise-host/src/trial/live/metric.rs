@@ -55,12 +55,8 @@ impl Asked {
                 Ok(Asked::Rate(argv.clone(), Err("no block has begun".to_owned())))
             }
             LiveMetric::Log { pattern, file } => {
-                let regex = Regex::new(pattern).map_err(|error| format!("'{pattern}' is no pattern: {error}"))?;
-                let end = match log_end(Path::new(file)) {
-                    Err(_) if job_to_come && !Path::new(file).exists() => LogEnd::default(),
-                    end => end?,
-                };
-                Ok(Asked::Log(regex, PathBuf::from(file), end))
+                let end = log_end_yet(Path::new(file), job_to_come)?;
+                Ok(Asked::Log(regex(pattern)?, PathBuf::from(file), end))
             }
         }
     }
@@ -132,25 +128,25 @@ fn number(argv: &[String], seconds: Option<f64>, interrupt: &Interrupt) -> Resul
 }
 
 /// What a pattern finds in a log before a proof begins: so can be seen whether it is the number that was meant. `None`: the metric is no log, or
-/// its file is not there yet.
-#[must_use]
-pub fn told_of_log(metric: &LiveMetric) -> Option<String> {
+/// the job to come has yet to make it.
+///
+/// # Errors
+/// Why the log gives none, as [`Asked::ready`] says it.
+pub fn told_of_log(metric: &LiveMetric, job_to_come: bool) -> Result<Option<String>, String> {
     const LAST: u64 = 1 << 18;
     const LONGEST: usize = 60;
-    let LiveMetric::Log { pattern, file } = metric else { return None };
-    // To open a pipe is to wait for who writes into it.
-    let from = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?.len().saturating_sub(LAST);
-    let mut open = File::open(file).ok()?;
-    let mut bytes = Vec::new();
-    open.seek(SeekFrom::Start(from)).ok()?;
-    open.take(LAST).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let regex = Regex::new(pattern).ok()?;
-    let last = whole_lines(&text, from > 0).lines().rev().find_map(|line| {
-        let number = regex.captures(line)?.get(1)?.as_str().parse::<f64>().ok().filter(|number| number.is_finite())?;
-        Some((line.trim(), number))
-    });
-    Some(match last {
+    let LiveMetric::Log { pattern, file } = metric else { return Ok(None) };
+    let end = log_end_yet(Path::new(file), job_to_come)?;
+    if end.file.is_none() {
+        return Ok(None);
+    }
+    let from = end.bytes.saturating_sub(LAST);
+    let told = |error: std::io::Error| format!("cannot read {file}: {error}");
+    let text = File::open(file).and_then(|open| text_from(open, from, LAST)).map_err(told)?;
+    let regex = regex(pattern)?;
+    let last =
+        whole_lines(&text, from > 0).lines().rev().find_map(|line| Some((line.trim(), numbers(&regex, line).next()?)));
+    Ok(Some(match last {
         Some((line, number)) => {
             let shown: String = line.chars().take(LONGEST).collect();
             format!(
@@ -159,7 +155,33 @@ pub fn told_of_log(metric: &LiveMetric) -> Option<String> {
             )
         }
         None => format!("no line of {file} has a number that the metric's pattern matches so far"),
-    })
+    }))
+}
+
+fn regex(pattern: &str) -> Result<Regex, String> {
+    Regex::new(pattern).map_err(|error| format!("'{pattern}' is no pattern: {error}"))
+}
+
+/// Numbers in a line.
+fn numbers(pattern: &Regex, line: &str) -> impl Iterator<Item = f64> {
+    let found = pattern.captures_iter(line).filter_map(|found| found.get(1)?.as_str().parse::<f64>().ok());
+    found.filter(|number| number.is_finite())
+}
+
+/// What stands behind a place of a file, so many bytes of it at most.
+fn text_from(mut open: File, from: u64, most: u64) -> std::io::Result<String> {
+    open.seek(SeekFrom::Start(from))?;
+    let mut bytes = Vec::new();
+    open.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The same where a job to come may make the file.
+fn log_end_yet(file: &Path, job_to_come: bool) -> Result<LogEnd, String> {
+    match log_end(file) {
+        Err(_) if job_to_come && !file.exists() => Ok(LogEnd::default()),
+        end => end,
+    }
 }
 
 fn log_end(file: &Path) -> Result<LogEnd, String> {
@@ -179,7 +201,7 @@ fn log_end(file: &Path) -> Result<LogEnd, String> {
 
 fn in_log(pattern: &Regex, file: &Path, then: LogEnd) -> Result<f64, String> {
     let told = |error: std::io::Error| format!("cannot read {}: {error}", file.display());
-    let mut open = File::open(file).map_err(told)?;
+    let open = File::open(file).map_err(told)?;
     let found = open.metadata().map_err(told)?;
     let is_same = then.file == Some((found.dev(), found.ino())) && found.len() >= then.bytes;
     // A log that was rotated or cut begins anew; what the old one still got is lost to the block.
@@ -188,16 +210,8 @@ fn in_log(pattern: &Regex, file: &Path, then: LogEnd) -> Result<f64, String> {
     if grown > MOST_GROWN {
         return Err(format!("{} grew by {grown} bytes in this block, more than {MOST_GROWN}", file.display()));
     }
-    open.seek(SeekFrom::Start(from)).map_err(told)?;
-    let mut bytes = Vec::with_capacity(grown as usize);
-    open.take(grown).read_to_end(&mut bytes).map_err(told)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let numbers: Vec<f64> = whole_lines(&text, inside)
-        .lines()
-        .flat_map(|line| pattern.captures_iter(line))
-        .filter_map(|found| found.get(1)?.as_str().parse::<f64>().ok())
-        .filter(|number| number.is_finite())
-        .collect();
+    let text = text_from(open, from, grown).map_err(told)?;
+    let numbers: Vec<f64> = whole_lines(&text, inside).lines().flat_map(|line| numbers(pattern, line)).collect();
     mean_of(&numbers, &file.display().to_string())
 }
 
@@ -234,15 +248,19 @@ mod tests {
     fn what_a_pattern_finds_is_shown_before_anything_runs() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("job.log");
-        let told =
-            |pattern: &str| told_of_log(&LiveMetric::parse(&format!("regex:{pattern}:{}", log.display())).unwrap());
+        let metric = |pattern: &str| LiveMetric::parse(&format!("regex:{pattern}:{}", log.display())).unwrap();
+        let told = |pattern: &str| told_of_log(&metric(pattern), true).unwrap();
         assert_eq!(told("step ([0-9.]+)"), None, "it is not there yet");
+        assert!(
+            told_of_log(&metric("step ([0-9.]+)"), false).unwrap_err().contains("cannot read"),
+            "nobody will make it"
+        );
         append(&log, "step 54 0.2178 s\nstep 55 0.3277 s\nstep 56 0.");
         assert!(told("step ([0-9.]+)").unwrap().contains("finds 55 in the last line"), "{:?}", told("step ([0-9.]+)"));
         let right = told("step .* ([0-9.]+) s").unwrap();
         assert!(right.contains("finds 0.3277") && right.ends_with("step 55 0.3277 s"), "{right}");
         assert!(told("took=([0-9.]+)").unwrap().starts_with("no line of"));
-        assert_eq!(told_of_log(&LiveMetric::Signal("system_share")), None);
+        assert_eq!(told_of_log(&LiveMetric::Signal("system_share"), false), Ok(None));
     }
 
     #[test]

@@ -239,12 +239,8 @@ impl Session<'_> {
             return Err(SessionError::Live { key, why });
         }
         let metric = LiveMetric::parse(&plan.metric().name)?;
-        if let (LiveMetric::Log { file, .. }, true) = (&metric, plan.workload.run.is_empty())
-            && !Path::new(file).exists()
-        {
-            let why = format!("there is no {file}; a metric reads the lines that it grows by");
-            return Err(SessionError::Trial(TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why }));
-        }
+        let told = told_of_log(&metric, !plan.workload.run.is_empty())
+            .map_err(|why| SessionError::Trial(TrialError::NoLiveMetric { metric: plan.metric().name.clone(), why }))?;
         if let Some(pid) = live.pid {
             Job::process(&self.root, pid).map_err(SessionError::Trial)?;
         }
@@ -260,7 +256,7 @@ impl Session<'_> {
             return Err(SessionError::LiveElsewhere { reason });
         }
         let mut notes: Vec<String> = switched.iter().map(|one| note_of(one, live)).collect();
-        notes.extend(told_of_log(&metric));
+        notes.extend(told);
         notes.extend(self.guards_beside());
         notes.extend(no_swap(plan, self.has_no_swap()));
         notes.extend(cold_huge_pages(plan, kernel::free_page_reporting(&self.root)));
