@@ -1,5 +1,5 @@
 # The front door. Every target sets up what it needs first; `make help` lists them.
-.PHONY: help demo test test-java test-spark test-kernels test-metal test-guard test-kills test-long lint bench docs static build install uninstall package setup
+.PHONY: help demo test test-java test-spark test-kernels test-metal test-guard test-hour test-kills test-long lint bench docs static build install uninstall package setup
 CARGO ?= cargo
 # Where cargo builds: CARGO_TARGET_DIR and cargo's configuration have their say.
 TARGET = $(shell $(if $(CARGO_TARGET_DIR),CARGO_TARGET_DIR="$(CARGO_TARGET_DIR)") scripts/target-dir)
@@ -19,6 +19,7 @@ help:
 	@echo "make test-kernels what works on which kernel, tried in virtual machines; the result goes to bench/long/ and docs/reference/kernels.md"
 	@echo "make test-metal a trial that boots its host, on a virtual machine with GRUB and systemd of its own; the result goes to bench/long/"
 	@echo "make test-guard the guard of groups, generations and nodes, tried in virtual machines; the result goes to bench/long/ and docs/reference/guard-guests.md"
+	@echo "make test-hour  an hour of the guard beside a stream, MINUTES=60; the result goes to bench/long/"
 	@echo "make test-kills a trial of three kernels under fifty kills; the result goes to bench/long/"
 	@echo "make test-long  the full counts (hours); results go to bench/long/"
 	@echo "make lint       formatting, clippy with warnings denied"
@@ -78,6 +79,10 @@ test-guard: build
 	@PAGEWISE_GUARD_GUESTS=1 PAGEWISE_BINARY="$(abspath $(BINARY))" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test integration -- --nocapture the_guard_is_tried_in_guests
 	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_guards_in_guests
+
+test-hour: build
+	@PAGEWISE_GUARD_MINUTES="$(or $(MINUTES),60)" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+		$(CARGO) test --locked -p pagewise --test alone -- --nocapture a_guard_that_runs_for_long
 
 test-kills:
 	@scripts/setup lab

@@ -64,6 +64,8 @@ const NAMED: &[Named] = &[
         Family::Kswapd,
         Family::CgroupReclaim,
         Family::SlabShrink,
+        Family::Compaction,
+        Family::Numa,
     ]),
     Named::of("memcg-limit-thrash", Family::CgroupReclaim, 0.10),
     Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd]),

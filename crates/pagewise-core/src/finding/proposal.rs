@@ -92,6 +92,9 @@ pub enum Command {
         b: Policy,
         /// On what runs, in blocks of time, instead of in runs of a job.
         live: bool,
+        /// The job's command; empty where it is not known.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        job: Vec<String>,
     },
     /// Put the memory of a process that runs on huge pages.
     HugePages,
@@ -125,6 +128,6 @@ pub enum Command {
 impl Command {
     /// Whether a proposal helps against the host as it is.
     pub(super) fn prove(policy: &Policy, live: bool) -> Command {
-        Command::Prove { a: Policy::default(), b: policy.clone(), live }
+        Command::Prove { a: Policy::default(), b: policy.clone(), live, job: Vec::new() }
     }
 }

@@ -45,7 +45,7 @@ const SHORT_OF_MEMORY_TICK: u64 = 50 * MILLISECOND;
 /// Between two looks where nothing streams and memory is free.
 const IDLE_TICK: u64 = SECOND;
 
-/// A slice is as long as this, and not smaller or larger than these.
+/// A slice is as long as this and not smaller or larger than these.
 const SLICE: u64 = 4 * MILLISECOND;
 const LEAST_SLICE: u64 = 1 << 20;
 const LARGEST_SLICE: u64 = 64 << 20;
@@ -204,6 +204,8 @@ pub struct Law {
     /// Whether it slept until then, or was at work.
     slept: bool,
     lateness: f64,
+    /// Whether the last look came later than that.
+    woken_late: bool,
     /// How long a slice takes at worst: among others who want the CPU, longer than it works.
     slice: f64,
     /// The kernel reclaimed since the last look although it was the guard's to do. Free bytes do not tell all: for a large folio kswapd is woken
@@ -250,6 +252,7 @@ impl Law {
             expected: None,
             slept: false,
             lateness: LEAST_LATE as f64,
+            woken_late: false,
             slice: SLICE as f64,
             is_late: false,
             fill_since: None,
@@ -296,6 +299,12 @@ impl Law {
         }
     }
 
+    /// Whether the last look came later than it had reckoned with: no CPU was there, or the kernel held the slice before.
+    #[must_use]
+    pub fn woken_late(&self) -> bool {
+        self.woken_late
+    }
+
     /// Headroom at which a batch begins: what a stream fills twice over before the next look could come at its latest.
     fn begins_at(&self, size: u64) -> u64 {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
@@ -322,6 +331,7 @@ impl Law {
         }
         let seconds = passed as f64 / SECOND as f64;
         let faded = self.lateness * libm::exp(-seconds / LATE_FADES);
+        self.woken_late = late as f64 > self.lateness.max(LEAST_LATE as f64);
         let late = if self.slept { late.min(MOST_LATE) } else { 0 };
         self.lateness = faded.max(late as f64).max(LEAST_LATE as f64);
         self.slice = (self.slice * libm::exp(-seconds / LATE_FADES)).max(SLICE as f64);

@@ -100,7 +100,9 @@ fn heads_processes(text: &str) -> bool {
 
 /// The beginning of a line that a mail program broke before it said what was asked for.
 fn is_broken(text: &str) -> bool {
-    text.contains(": page allocation ") && !text.contains("mode:") && text.trim_end().ends_with([',', ':', '.'])
+    let is_before_mode =
+        text.contains(": page allocation ") && !text.contains("mode:") && text.trim_end().ends_with([',', ':', '.']);
+    is_before_mode || text.trim_end().ends_with(": page") || text.trim_end().ends_with(": page allocation")
 }
 
 /// Whether a line is of a kernel's log, by what stands in front of it or by what it says.
@@ -437,6 +439,10 @@ fn killed_by_daemon(text: &str) -> Option<(&str, Option<&str>)> {
     {
         return rest.split_whitespace().next().map(|who| (who, None));
     }
+    // What nohang says before it ends somebody, whose name stands below.
+    if text == "Found the victim with highest badness:" {
+        return Some(("whom nohang found most in the way", None));
+    }
     let (_, rest) =
         text.split_once("sending SIGTERM to process ").or_else(|| text.split_once("sending SIGKILL to process "))?;
     let (pid, rest) = rest.split_once(" uid ")?;
@@ -740,6 +746,39 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
     /// What was killed on the host, in the end.
     fn killed_on_host(text: &str) -> Option<f64> {
         values(&read(text), "vmstat", "oom_kill").last().copied()
+    }
+
+    #[test]
+    fn what_a_mailer_broke_of_a_report_on_memory_is_put_together() {
+        let text = "\
+> [00:02:54]swapper/0: page
+> allocation failure: order:3, mode:0x200020
+> Mem-info:
+> DMA free:143792kB min:3336kB low:4168kB high:5004kB
+> active_file:314340kB inactive_file:316728kB unevictable:0kB
+> present:1048576kB managed:697164kB mlocked:0kB
+> pages_scanned:51 all_unreclaimable? yes
+> DMA: 4452*4kB (UC) 4382*8kB (UC) 4111*16kB (UC) 786*32kB (UC) 0*64kB
+> 0*128kB 0*256kB 0*512kB 0*1024kB 0*2048kB 0*4096kB = 143792kB
+";
+        let imported = read(text);
+        let of_zone =
+            |name: &str| timed(&imported, "zoneinfo", name, "node=0,zone=DMA").last().map(|(_, value)| *value);
+        assert_eq!(of_zone("nr_zone_inactive_file"), Some(316_728.0 / 4.0));
+        assert_eq!(of_zone("managed"), Some(697_164.0 / 4.0));
+        let blocks =
+            |order: u32| timed(&imported, "buddyinfo", "free_blocks", &format!("node=0,zone=DMA,order={order}"));
+        assert_eq!((blocks(3)[0].1, blocks(10)[0].1), (786.0, 0.0));
+        assert_eq!(values(&imported, SOURCE, "nothing_to_free"), [1.0]);
+        let failed = timed(&imported, SOURCE, "failed_large", "order=3");
+        assert_eq!(failed.last().map(|(_, count)| *count), Some(1.0));
+        // More is free than kswapd keeps: what failed was in want of a block.
+        assert!(found(&imported).contains(&"fragmentation".to_owned()), "{:?}", found(&imported));
+
+        // The smallest zones have often nothing to free.
+        let small = "Mem-info:\nDMA free:1kB min:1kB low:1kB high:1kB present:16kB all_unreclaimable? yes\n\
+                     Normal free:1kB min:1kB low:1kB high:1kB present:1048576kB all_unreclaimable? no\n";
+        assert_eq!(values(&read(small), SOURCE, "nothing_to_free"), [0.0]);
     }
 
     #[test]

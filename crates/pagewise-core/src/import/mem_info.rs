@@ -81,6 +81,55 @@ pub(super) struct MemInfo {
     page_kib: Option<u64>,
     /// Huge pages of each size in KiB, all and free.
     huge: BTreeMap<u64, (u64, u64)>,
+    /// What the last line was of: a mailer may have broken it.
+    last: Option<String>,
+    /// Free blocks whose line was broken, as far as they have come.
+    open: Option<String>,
+    /// Nodes and zones of which the kernel says that it found nothing to free, however often it looked (`all_unreclaimable? yes`, to 4.20), and
+    /// those of which it says the contrary.
+    given_up: BTreeMap<String, bool>,
+}
+
+/// No line of free blocks is longer.
+const LONGEST_BLOCKS: usize = 1000;
+
+/// `all_unreclaimable? yes`, anywhere in a line.
+fn gives_up(text: &str) -> Option<bool> {
+    let (_, rest) = text.split_once("all_unreclaimable? ")?;
+    match rest.split_whitespace().next()? {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// `Node 0 active_anon:107048kB inactive_anon:380kB …` of a node as a whole (4.8 and later).
+fn node_line(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().take(3).collect();
+    let ["Node", node, first] = words.as_slice() else { return None };
+    (number(node).is_some() && first.starts_with("active_anon:")).then(|| format!("node={node}"))
+}
+
+/// `inactive_file:316728kB unevictable:0kB …`: the rest of such a line that a mailer broke.
+fn rest_of_line(text: &str) -> Option<BTreeMap<&'static str, u64>> {
+    let mut values = BTreeMap::new();
+    let mut known = 0;
+    for word in text.split_whitespace() {
+        let pair =
+            word.split_once(':').and_then(|(name, size)| Some((name, size.strip_suffix("kB").and_then(number)?)));
+        match pair {
+            Some((name, kib)) => {
+                known += 1;
+                if let Some((_, name)) = OF_ZONE.iter().find(|(own, _)| *own == name) {
+                    values.entry(*name).or_insert(kib);
+                }
+            }
+            None if word.ends_with("kB") || matches!(word, "all_unreclaimable?" | "yes" | "no") => {}
+            None if word.starts_with("pages_scanned:") || word.ends_with(':') => {}
+            None => return None,
+        }
+    }
+    (known >= 2 || gives_up(text).is_some()).then_some(values)
 }
 
 /// Whether a line begins a block.
@@ -103,6 +152,20 @@ impl MemInfo {
 
     /// Takes a line. `Some(false)`: what it says is there already, so it begins the next block. `None`: it is none.
     pub(super) fn line(&mut self, text: &str) -> Option<bool> {
+        if let Some(open) = self.open.take().filter(|_| goes_on(text)) {
+            let joined = format!("{open} {}", text.trim());
+            if joined.contains('=') {
+                return self.line(&joined);
+            }
+            self.open = Some(joined).filter(|joined| joined.len() < LONGEST_BLOCKS);
+            return Some(true);
+        }
+        if let Some(node) = node_line(text) {
+            let is_new = !self.given_up.contains_key(&node);
+            self.note_given_up(&node, text);
+            self.last = Some(node);
+            return Some(is_new);
+        }
         if let Some(pairs) = pairs(text) {
             let is_new = pairs.iter().all(|(name, _)| !self.pages.contains_key(name));
             if is_new {
@@ -111,11 +174,26 @@ impl MemInfo {
             return Some(is_new);
         }
         if let Some((labels, values)) = zone_line(text) {
+            self.note_given_up(&labels, text);
+            self.last = Some(labels.clone());
             let is_new = !self.zones.contains_key(&(labels.clone(), "free")) || !values.contains_key("free");
             if is_new && self.zones.len() < MOST_NODES * ZONES.len() * OF_ZONE.len() {
                 self.zones.extend(values.into_iter().map(|(name, value)| ((labels.clone(), name), value)));
             }
             return Some(is_new);
+        }
+        if let (Some(labels), Some(values)) = (self.last.clone(), rest_of_line(text)) {
+            self.note_given_up(&labels, text);
+            if labels.contains("zone=") && self.zones.len() < MOST_NODES * ZONES.len() * OF_ZONE.len() {
+                for (name, value) in values {
+                    self.zones.entry((labels.clone(), name)).or_insert(value);
+                }
+            }
+            return Some(true);
+        }
+        if begins_blocks(text) {
+            self.open = Some(text.trim().to_owned());
+            return Some(true);
         }
         if let Some(found) = buddies(text) {
             let is_new = !self.blocks.contains_key(&found.labels);
@@ -126,6 +204,26 @@ impl MemInfo {
             return Some(is_new);
         }
         self.rest(text)
+    }
+
+    fn note_given_up(&mut self, labels: &str, text: &str) {
+        if let Some(is) = gives_up(text)
+            && self.given_up.len() < MOST_NODES * ZONES.len()
+        {
+            self.given_up.insert(labels.to_owned(), is);
+        }
+    }
+
+    /// Whether the kernel had given the host up: on a node as a whole, or in the zone that is largest. Small zones have often nothing to free.
+    fn has_given_up(&self) -> Option<bool> {
+        let nodes: Vec<bool> =
+            self.given_up.iter().filter(|(labels, _)| !labels.contains("zone=")).map(|(_, is)| *is).collect();
+        if !nodes.is_empty() {
+            return Some(nodes.iter().all(|is| *is));
+        }
+        let sizes = self.zones.iter().filter(|((_, name), _)| *name == "present");
+        let ((largest, _), _) = sizes.max_by_key(|(_, kib)| **kib)?;
+        self.given_up.get(largest).copied()
     }
 
     fn rest(&mut self, text: &str) -> Option<bool> {
@@ -173,6 +271,10 @@ impl MemInfo {
     pub(super) fn put(mut self, listing: &mut Listing) -> Result<(), Problem> {
         let page = self.page_kib.unwrap_or(4);
         let at = self.at;
+        if let Some(is) = self.has_given_up() {
+            let column = listing.column(SOURCE, "nothing_to_free", "", RawUnit::Count);
+            listing.put(at, column, u64::from(is))?;
+        }
         for (name, pages) in std::mem::take(&mut self.pages) {
             self.kib.entry(name).or_insert(pages.saturating_mul(page));
         }
@@ -300,10 +402,31 @@ struct Buddies {
     blocks: Vec<u64>,
 }
 
+/// `DMA: 4452*4kB (UC) 4382*8kB (UC)`, broken before its sum.
+fn begins_blocks(text: &str) -> bool {
+    let Some((name, rest)) = text.split_once(':') else { return false };
+    let is_zone = labels(&name.split_whitespace().collect::<Vec<&str>>()).is_some();
+    is_zone && !rest.contains('=') && rest.split_whitespace().next().is_some_and(is_blocks)
+}
+
+/// `4452*4kB`.
+fn is_blocks(word: &str) -> bool {
+    word.strip_suffix("kB")
+        .and_then(|word| word.split_once('*'))
+        .is_some_and(|(count, size)| number(count).is_some() && number(size).is_some())
+}
+
+/// More blocks, or their sum.
+fn goes_on(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(|word| is_blocks(word) || matches!(word, "=") || word.starts_with('('))
+}
+
 /// `Node 0 Normal: 271*4kB (UE) 186*8kB … = 16508kB`. One that does not add up, or was cut, is none.
 fn buddies(text: &str) -> Option<Buddies> {
     let (name, rest) = text.split_once(':')?;
     let labels = labels(&name.split_whitespace().collect::<Vec<&str>>())?;
+    // A mailer may have put a blank in.
+    let rest = rest.replace(" kB", "kB");
     let (list, total) = rest.split_once('=')?;
     let total = number(total.trim().strip_suffix("kB")?)?;
     let (mut blocks, mut page_kib, mut sum) = (Vec::new(), 0u64, 0u64);

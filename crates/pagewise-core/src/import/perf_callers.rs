@@ -197,7 +197,9 @@ fn order_of(entries: &[Entry]) -> Order {
     }
     let is_outermost = |name: &str| {
         kernel_names::is_entry(name)
-            || matches!(name, "main" | "_start" | "start_thread" | "clone" | "clone3" | "__libc_start_main")
+            || matches!(name, "main" | "_start" | "start_thread" | "thread_start" | "clone" | "clone3")
+            || name.starts_with("__clone")
+            || name.starts_with("__libc_start")
     };
     let mut vote = 0i64;
     for entry in entries {

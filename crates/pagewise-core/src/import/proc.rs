@@ -203,6 +203,21 @@ fn is_size(words: &[&str]) -> bool {
     }
 }
 
+/// `MemTotal: 528235648 kB    MemFree: 20002732 kB`: lines of meminfo that somebody set side by side.
+fn side_by_side(words: &[&str]) -> Option<Vec<String>> {
+    let mut cells: Vec<Vec<&str>> = Vec::new();
+    for word in words {
+        match cells.last_mut() {
+            _ if word.ends_with(':') => cells.push(vec![word]),
+            Some(cell) => cell.push(word),
+            None => return None,
+        }
+    }
+    let is_table =
+        cells.len() >= 2 && cells.iter().all(|cell| is_size(cell)) && cells.iter().any(|cell| is_meminfo(cell[0]));
+    is_table.then(|| cells.iter().map(|cell| cell.join(" ")).collect())
+}
+
 /// Names that neither `/proc/PID/status` nor `smaps` has.
 fn is_meminfo(name: &str) -> bool {
     const NAMES: [&str; 33] = [
@@ -414,9 +429,15 @@ impl Proc {
         }
     }
 
-    /// A line that earlyoom prints of memory; whether it was one.
-    fn of_earlyoom(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
-        let (Some(sizes), Some(file)) = (of_earlyoom(text), file_of("/proc/meminfo")) else { return Ok(false) };
+    /// A line that earlyoom, nohang or mem2log print of memory; whether it was one.
+    fn of_daemon(&mut self, text: &str, number: usize) -> Result<bool, Problem> {
+        let sizes = of_earlyoom(text).map(Vec::from).or_else(|| of_mem2log(text));
+        let pressed = of_nohang(text);
+        if let Some((pressure, _)) = &pressed {
+            self.averages(&format!("some avg10={pressure}"), number)?;
+        }
+        let sizes = sizes.or(pressed.map(|(_, sizes)| sizes));
+        let (Some(sizes), Some(file)) = (sizes, file_of("/proc/meminfo")) else { return Ok(false) };
         for (name, kib) in sizes {
             self.take(file, &format!("{name}: {kib} kB"), number, text)?;
         }
@@ -682,6 +703,60 @@ fn of_earlyoom(text: &str) -> Option<[(&'static str, u64); 3]> {
     Some([("MemAvailable", available), ("SwapTotal", swap), ("SwapFree", free)])
 }
 
+/// `PSI mem some avg10:  55.25 | MemAvail:    0 M,  0.0 % | SwapFree: 424 M,  57.9 %` of nohang: pressure in percent, names in `/proc/meminfo` and KiB.
+/// How much there is in all follows from what is left and its share.
+fn of_nohang(text: &str) -> Option<(String, Vec<(&'static str, u64)>)> {
+    let (pressure, rest) = text.split_once("avg10:")?.1.split_once('|')?;
+    let cells = [("MemAvail:", "MemAvailable", "MemTotal"), ("SwapFree:", "SwapFree", "SwapTotal")];
+    let mut sizes = Vec::new();
+    for (printed, left, all) in cells {
+        let Some((_, cell)) = rest.split_once(printed) else { continue };
+        let words: Vec<&str> = cell.split_whitespace().take(4).collect();
+        let [mib, "M,", percent, "%"] = words.as_slice() else { return None };
+        let kib = super::words::scaled(mib, 1024.0).filter(|kib| *kib <= MOST_KIB)?;
+        sizes.push((left, kib));
+        let share = super::words::decimal(percent).filter(|share| (1.0..=100.0).contains(share));
+        sizes.extend(share.map(|share| (all, (kib as f64 * 100.0 / share) as u64)));
+    }
+    let pressure = pressure.trim();
+    (super::words::decimal(pressure).is_some() && !sizes.is_empty()).then(|| (pressure.to_owned(), sizes))
+}
+
+/// `MA=33=0% MF=111 A=9060 F=105 AF=13 IF=91 D=0 C=105 SF=58696 SU=0` and `MemTotal: 9782.7, SwapTotal: 58696.3` of mem2log, in MiB: names in
+/// `/proc/meminfo`, and KiB.
+fn of_mem2log(text: &str) -> Option<Vec<(&'static str, u64)>> {
+    const NAMES: [(&str, &str); 7] = [
+        ("MA", "MemAvailable"),
+        ("MF", "MemFree"),
+        ("A", "AnonPages"),
+        ("AF", "Active(file)"),
+        ("IF", "Inactive(file)"),
+        ("D", "Dirty"),
+        ("SF", "SwapFree"),
+    ];
+    let kib = |word: &str| super::words::scaled(word, 1024.0).filter(|kib| *kib <= MOST_KIB);
+    let text = text.trim();
+    if let Some((memory, swap)) = text.strip_prefix("MemTotal: ").and_then(|rest| rest.split_once(", SwapTotal: ")) {
+        return Some(vec![("MemTotal", kib(memory)?), ("SwapTotal", kib(swap)?)]);
+    }
+    let words: Vec<(&str, &str)> = text.split_whitespace().map(|word| word.split_once('=')).collect::<Option<_>>()?;
+    let has = |name: &str| words.iter().any(|(own, _)| *own == name);
+    if !["MA", "MF", "SF"].into_iter().all(has) {
+        return None;
+    }
+    let mut sizes = Vec::new();
+    for (own, value) in &words {
+        if let Some((_, name)) = NAMES.iter().find(|(printed, _)| printed == own) {
+            sizes.push((*name, kib(value.split('=').next()?)?));
+        }
+    }
+    let of = |name: &str| words.iter().find(|(own, _)| *own == name).and_then(|(_, value)| kib(value));
+    // Its file pages are all of them, buffers included.
+    sizes.extend(of("F").into_iter().flat_map(|files| [("Cached", files), ("Buffers", 0)]));
+    sizes.extend(of("SF").zip(of("SU")).map(|(free, used)| ("SwapTotal", free + used)));
+    Some(sizes)
+}
+
 /// `Node    0, zone   Normal, type    Unmovable   11  9  4 …`: the zone as `/proc/buddyinfo` writes it, and free blocks by order. More than a
 /// hundred thousand are not counted (`>100000`, `mm/vmstat.c`, 5.5 and later).
 fn of_page_types(words: &[&str]) -> Option<(String, Vec<u64>)> {
@@ -839,6 +914,9 @@ pub(super) fn recognises(line: &str) -> bool {
         || of_page_types(&words).is_some()
         || of_crash(line).is_some()
         || of_earlyoom(line).is_some()
+        || of_nohang(line).is_some()
+        || of_mem2log(line).is_some()
+        || side_by_side(&words).is_some()
         || with_path(line).is_some_and(|(_, rest)| recognises(rest))
         || of_series(line).is_some()
 }
@@ -846,7 +924,12 @@ pub(super) fn recognises(line: &str) -> bool {
 impl Parser for Proc {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let text = line.trim();
+        // A comment in a program.
+        let text = text.strip_prefix("* ").map_or(text, str::trim);
         let words: Vec<&str> = text.split_whitespace().collect();
+        if let Some(cells) = side_by_side(&words) {
+            return cells.iter().try_for_each(|cell| self.line(number, cell));
+        }
         if words.is_empty() {
             if !matches!(self.section, Section::Named(_)) {
                 self.section = Section::ByForm;
@@ -867,7 +950,7 @@ impl Parser for Proc {
         }
 
         self.close_zones()?;
-        if self.of_kinds(&words, number)? || self.of_dump(text, number)? || self.of_earlyoom(text, number)? {
+        if self.of_kinds(&words, number)? || self.of_dump(text, number)? || self.of_daemon(text, number)? {
             return Ok(());
         }
         if self.summary(text, number)? || self.nodes(&words, number)? {
@@ -1288,5 +1371,36 @@ mod tests {
         let of_node = read("Node 0 MemTotal:   100 kB\n");
         let sources: Vec<&str> = of_node.series().iter().map(|series| series.source.as_str()).collect();
         assert_eq!(sources, [SOURCE], "a node is not the host");
+    }
+
+    #[test]
+    fn lines_of_meminfo_side_by_side_and_what_daemons_print() {
+        let text = "> > MemTotal:       528235648 kB    MemFree:        20002732 kB\n\
+                    > > Active(anon):      10976 kB     Inactive(anon):   890908 kB\n\
+                    > > HugePages_Total:       0        HugePages_Free:        0\n";
+        assert_eq!(super::super::kinds_in(text), [Kind::Proc]);
+        let imported = recording(&[(Kind::Proc, text)]);
+        assert_eq!(values(&imported, "meminfo", "MemFree"), [20_002_732.0 * 1024.0]);
+        assert_eq!(values(&imported, "meminfo", "Inactive(anon)"), [890_908.0 * 1024.0]);
+        assert!(side_by_side(&["Name:", "java", "Pid:", "7"]).is_none());
+        assert!(side_by_side(&["MemFree:", "7", "kB"]).is_none());
+
+        let text = "MemTotal: 9782.7, SwapTotal: 58696.3\n\
+                    MA=7367=75% MF=7424 A=1653 F=147 AF=40 IF=106 D=0 C=146 SF=58696 SU=0\n\
+                    MA=0=0% MF=110 A=9174 F=1 AF=1 IF=0 D=0 C=1 SF=58696 SU=0\n";
+        assert_eq!(super::super::kinds_in(text), [Kind::Proc]);
+        let imported = recording(&[(Kind::Proc, text)]);
+        assert_eq!(values(&imported, "meminfo", "Cached"), [147.0 * 1_048_576.0, 1_048_576.0]);
+        assert_eq!(values(&imported, "meminfo", "MemAvailable"), [7367.0 * 1_048_576.0, 0.0]);
+
+        let line = "PSI mem some avg10:  55.25 | MemAvail:    0 M,  0.0 % | SwapFree: 424 M,  50.0 %";
+        let (pressure, sizes) = of_nohang(line).unwrap();
+        assert_eq!(pressure, "55.25");
+        assert_eq!(sizes, [("MemAvailable", 0), ("SwapFree", 424 << 10), ("SwapTotal", 848 << 10)]);
+        assert!(of_nohang("avg10: 1 | MemAvail: x M, 1 %").is_none());
+        let commented =
+            " *    /proc/pressure # cat memory\n *    some avg10=1.00 avg60=0.00 avg300=0.00 total=29705314\n";
+        let imported = recording(&[(Kind::Proc, commented)]);
+        assert_eq!(values(&imported, "psi_memory", "some_total").len(), 1);
     }
 }

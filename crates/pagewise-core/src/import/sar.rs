@@ -71,12 +71,22 @@ struct Reports {
     since_boot: Option<i64>,
 }
 
-/// Where share, command and user stand in a table of processes.
+/// Where command, share of a CPU, page faults and user stand in a table of processes.
 #[derive(Clone, Copy, Debug)]
 struct Processes {
-    share: usize,
     command: usize,
+    share: Option<usize>,
+    /// All of them but those that had to read, and these.
+    faults: Option<(usize, usize)>,
     user: Option<usize>,
+}
+
+/// Page faults a second of the processes that are listed at an instant: all, and those that had to read.
+#[derive(Clone, Copy, Debug)]
+struct Faults {
+    at: i64,
+    all: f64,
+    major: f64,
 }
 
 /// A row that is shorter than its header: the rest may stand in the next line.
@@ -113,6 +123,8 @@ pub(super) struct Sar {
     processes: Option<Processes>,
     has_processes: bool,
     threads: Threads,
+    faults: Option<Faults>,
+    has_faults: bool,
     broken: Option<Broken>,
     /// Headers that had rows.
     filled: BTreeSet<Vec<String>>,
@@ -145,8 +157,9 @@ pub(super) fn recognises(line: &str) -> bool {
     let rest = dated_clock(&words).map_or(&words[..], |(_, used)| &words[used..]);
     let known = rest.iter().filter(|word| is_known(word)).count();
     let is_timed = rest.len() < words.len();
-    // Of pidstat the kernel's own threads are read.
-    let is_pidstat = is_of_processes(rest) && rest.iter().any(|word| matches!(*word, "%usr" | "%user" | "%system"));
+    // Of pidstat the kernel's own threads are read, and page faults.
+    let is_of_pidstat = |word: &&str| matches!(*word, "%usr" | "%user" | "%system" | "minflt/s");
+    let is_pidstat = is_of_processes(rest) && rest.iter().any(is_of_pidstat);
     rest.iter().all(|word| decimal(word).is_none())
         && (!is_of_processes(rest) || is_pidstat)
         && (is_pidstat || known >= 3 || (is_timed && known >= 1))
@@ -179,6 +192,8 @@ impl Sar {
             processes: None,
             has_processes: false,
             threads: Threads::default(),
+            faults: None,
+            has_faults: false,
             broken: None,
             filled: BTreeSet::new(),
             last: 0,
@@ -334,9 +349,10 @@ impl Sar {
         }
         if is_of_processes(&words) {
             let place = |name: &str| words.iter().position(|word| *word == name);
-            let (share, command) = (place("%CPU"), place("Command"));
-            let of = |(share, command)| Processes { share, command, user: place("UID").or(place("USER")) };
-            self.processes = share.zip(command).map(of);
+            let (share, faults) = (place("%CPU"), place("minflt/s").zip(place("majflt/s")));
+            let user = place("UID").or(place("USER"));
+            let of = |command| Processes { command, share, faults, user };
+            self.processes = place("Command").filter(|_| share.is_some() || faults.is_some()).map(of);
             self.has_processes = true;
         }
         if is_of_processes(&words) || !words.iter().any(|word| is_known(word)) {
@@ -398,9 +414,23 @@ impl Sar {
     }
 
     /// A row of pidstat.
-    fn process(&mut self, of: Processes, time: i64, words: &[&str], number: usize) {
-        let share = words.get(of.share).and_then(|word| decimal(word));
-        let (Some(share), Some(_)) = (share, words.get(of.command)) else { return };
+    fn process(&mut self, of: Processes, time: i64, words: &[&str], number: usize) -> Result<(), Problem> {
+        let number_at = |place: usize| words.get(place).and_then(|word| decimal(word)).filter(|value| *value >= 0.0);
+        if words.len() <= of.command {
+            return Ok(());
+        }
+        let faults = of.faults.and_then(|(minor, major)| number_at(minor).zip(number_at(major)));
+        if let Some((minor, major)) = faults {
+            let at = self.at(time, number);
+            if self.faults.is_some_and(|before| before.at != at) {
+                self.flush_faults()?;
+            }
+            let sum = self.faults.get_or_insert(Faults { at, all: 0.0, major: 0.0 });
+            (sum.all, sum.major) = (sum.all + minor + major, sum.major + major);
+            self.has_faults = true;
+            self.rows += 1;
+        }
+        let Some(share) = of.share.and_then(number_at) else { return Ok(()) };
         let command = words[of.command..].join(" ");
         let command = command.trim_start_matches("|__");
         let is_program = of.user.is_some_and(|place| !matches!(words[place], "0" | "root"));
@@ -409,6 +439,17 @@ impl Sar {
             self.rows += 1;
         }
         self.threads.row(at, command, share, is_program);
+        Ok(())
+    }
+
+    /// What the processes of an instant faulted together.
+    fn flush_faults(&mut self) -> Result<(), Problem> {
+        let Some(Faults { at, all, major }) = self.faults.take() else { return Ok(()) };
+        self.last = self.last.max(at);
+        let named = [("fault/s", all), ("majflt/s", major)];
+        let values: Values =
+            named.into_iter().filter_map(|(name, value)| Some((tools::of_sar(name)?, value))).collect();
+        shares::put(&mut self.listing, at, &values)
     }
 
     /// Numbers of a row. `None`: it has a word that is no number.
@@ -584,6 +625,7 @@ impl Sar {
     }
 
     fn flush(&mut self) -> Result<(), Problem> {
+        self.flush_faults()?;
         self.flush_disks()?;
         self.flush_single(i64::MIN)
     }
@@ -798,7 +840,7 @@ impl Parser for Sar {
                 } else if self.header.is_empty() {
                     self.listing.reject(number, line);
                 } else if let Some(of) = self.processes {
-                    self.process(of, time, rest, number);
+                    self.process(of, time, rest, number)?;
                 } else if !self.is_left {
                     self.row(Some(time), rest, number, line)?;
                 }
@@ -830,6 +872,9 @@ impl Parser for Sar {
             return Err(self.listing.nothing("row of sar under a header it has", REMEDY));
         }
         self.leave_out_since_boot();
+        if self.has_faults {
+            self.listing.note("pidstat: page faults are those of the processes that it lists".to_owned());
+        }
         if !self.has_times && !self.reports.has_times {
             self.listing.clock = ListingClock::Foreign;
             let seconds = self.interval.unwrap_or(SECOND) as f64 / SECOND as f64;
@@ -1045,6 +1090,18 @@ mod tests {
         assert!(all_near(&values(&imported, SOURCE, "disk_busiest_percent"), &[0.999]));
         assert!(all_near(&values(&imported, SOURCE, "disk_busiest_wait"), &[0.5102]));
         assert!(says(&imported, "its rows have no time"));
+    }
+
+    #[test]
+    fn page_faults_of_processes_are_added_up() {
+        let text = "03:43:08 PM       PID  minflt/s  majflt/s     VSZ    RSS   %MEM  Command\n\
+                    03:46:08 PM      1754    100.00      3.00  137396  19028   0.92  nm-applet\n\
+                    03:46:08 PM      1800     20.00      0.50  137396  19028   0.92  java\n\
+                    03:49:08 PM      1754      7.00      0.00  137660  19260   0.94  nm-applet\n";
+        assert_eq!(super::super::kinds_in(text), [Kind::Sar]);
+        let imported = sar(text);
+        let of = |name| values(&imported, SOURCE, tools::of_sar(name).unwrap().name);
+        assert_eq!((of("fault/s"), of("majflt/s")), (vec![123.5, 7.0], vec![3.5, 0.0]));
     }
 
     #[test]

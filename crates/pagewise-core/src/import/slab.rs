@@ -18,6 +18,9 @@ const MOST: usize = 20;
 /// No table has more rows.
 const MOST_ROWS: usize = 10_000;
 
+/// No row is longer.
+const LONGEST_ROW: usize = 400;
+
 /// KiB of a page: slabinfo counts pages and does not say their size.
 const PAGE: u64 = 4;
 
@@ -28,6 +31,7 @@ pub(super) fn recognises(line: &str) -> bool {
         || total_size(line).is_some()
         || of_slabtop(&words).is_some()
         || of_slabinfo(&words).is_some()
+        || begins_row(&words) && words.get(6..8) == Some(&[":", "tunables"])
 }
 
 /// `slabinfo - version: 2.1`.
@@ -127,13 +131,29 @@ pub(super) struct Slab {
     is_whole: bool,
     /// What follows is a table of `vmstat -m`, whose rows look like many others.
     is_of_vmstat: bool,
+    /// The beginning of a row of slabinfo that a mailer broke.
+    broken: Option<String>,
     last: usize,
+}
+
+/// Whether a line is the beginning of a row of slabinfo, up to somewhere behind its first numbers.
+fn begins_row(words: &[&str]) -> bool {
+    let [name, active, objects, size, each, pages, ..] = words else { return false };
+    let are_numbers = [active, objects, size, each, pages].into_iter().all(|word| number(word).is_some());
+    let is_rest = |word: &&str| number(word).is_some() || matches!(*word, ":" | "tunables" | "slabdata");
+    are_numbers && number(name).is_none() && !words.contains(&"slabdata") && words[6..].iter().all(is_rest)
+}
+
+/// Whether it is the rest of one.
+fn ends_row(words: &[&str]) -> bool {
+    let is_rest = |word: &&str| number(word).is_some() || matches!(*word, ":" | "tunables" | "slabdata");
+    !words.is_empty() && words.iter().all(is_rest)
 }
 
 impl Slab {
     pub(super) fn new(assumed: &Assumed) -> Slab {
         let snapshots = Snapshots::new(Kind::Slab, assumed.interval);
-        Slab { snapshots, caches: Vec::new(), is_whole: false, is_of_vmstat: false, last: 0 }
+        Slab { snapshots, caches: Vec::new(), is_whole: false, is_of_vmstat: false, broken: None, last: 0 }
     }
 
     fn put(&mut self, name: &str, labels: &str, kib: u64) -> Result<(), Problem> {
@@ -166,6 +186,13 @@ impl Slab {
 impl Parser for Slab {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(begun) = self.broken.take().filter(|begun| ends_row(&words) && begun.len() < LONGEST_ROW) {
+            return self.line(number, &format!("{begun} {line}"));
+        }
+        if begins_row(&words) && of_slabinfo(&words).is_none() {
+            self.broken = Some(line.trim_end().to_owned());
+            return Ok(());
+        }
         self.last = number;
         let of_vmstat = || of_vmstat(&words).filter(|_| self.is_of_vmstat);
         let row = of_slabtop(&words).or_else(|| of_slabinfo(&words)).or_else(of_vmstat);
@@ -241,5 +268,18 @@ mod tests {
         let printed = recording(&[(Kind::Slab, of_vmstat)]);
         assert_eq!(values(&printed, SOURCE, "slab_total"), [1024.0 * 1024.0]);
         assert_eq!(timed(&printed, SOURCE, "slab_cache_unused", "cache=dentry")[0].1, 768.0 * 1024.0);
+    }
+
+    #[test]
+    fn rows_that_a_mailer_broke_are_put_together() {
+        let text = "slabinfo - version: 2.1\n\
+                    xfs_inode         8245651 30399520  1024    4    1 : tunables   54   27    8\n\
+                    : slabdata 7599880 7599880      0\n\
+                    dentry            8245651 30399520    192   20    1 : tunables  120   60    8 :\n\
+                    slabdata 1519976 1519976      0\n";
+        assert!(recognises(text.lines().nth(1).unwrap()) && !recognises(text.lines().nth(2).unwrap()));
+        let imported = recording(&[(Kind::Slab, text)]);
+        assert_eq!(timed(&imported, SOURCE, "slab_cache", "cache=dentry")[0].1, 1_519_976.0 * 4096.0);
+        assert_eq!(values(&imported, SOURCE, "slab_total"), [(1_519_976.0 + 7_599_880.0) * 4096.0]);
     }
 }

@@ -171,7 +171,14 @@ pub(super) fn recognises(line: &str) -> bool {
     is_heading(&headings) && has(SHARES) && has(COMMANDS)
         || by_form(&words).is_some()
         || is_head(text)
-        || cpu_line(text).is_some_and(|(_, rest)| numbers(rest).len() >= 3)
+        || cpu_line(text).is_some_and(|(_, rest)| has_shares(rest))
+}
+
+/// Whether a line holds shares of CPU time by the words behind them: the kernel's log has lines that begin with a CPU, too.
+fn has_shares(text: &str) -> bool {
+    let pairs = numbers(text);
+    let known = pairs.iter().filter(|(_, label)| tools::of_top("Cpu", label).is_some()).count();
+    known >= 3 || pairs.len() == IN_ORDER.len()
 }
 
 /// `top - 14:03:21 up 3 days, …`, and ` 14:03:21  up 3 days, …, load average: …` before procps 3.
@@ -718,6 +725,14 @@ mod tests {
             "  PID USER      S %CPU %MEM    TIME+  SWAP COMMAND\n  420 root      R   70  0.0  22:09.60    0 kswapd0\n";
         let imported = recording(&[(Kind::Top, short)]);
         assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0")[0].1, 0.7));
+    }
+
+    #[test]
+    fn lines_of_the_kernels_log_are_no_shares() {
+        for line in ["CPU    0: hi:  186, btch:  31 usd: 208", "CPU: 0 PID: 0 Comm: swapper/0 Not tainted 3.10.53 #1"] {
+            assert!(!recognises(line), "{line}");
+        }
+        assert!(recognises("Cpu(s): 10.5%us, 60.0%sy,  0.5%ni,  9.0%id"));
     }
 
     #[test]

@@ -658,7 +658,8 @@ fn header_at(words: &[&str]) -> Option<usize> {
     let at = words.windows(2).position(|pair| pair == ["r", "b"])?;
     let behind = &words[at + 2..];
     let behind = behind.strip_prefix(&[SWAPPED_OUT][..]).unwrap_or(behind);
-    matches!(behind, ["swpd", "free", ..]).then_some(at)
+    // Somebody may have left columns out.
+    matches!(behind, ["swpd", "free", ..] | ["free", "buff" | "cache", ..]).then_some(at)
 }
 
 /// A header of vmstat on AIX, BSD, Solaris or HP-UX.
@@ -955,6 +956,17 @@ mod tests {
         let imported = read(&text);
         assert_eq!(imported.about("import.interval_seconds"), Some("2"));
         assert_eq!(values(&imported, SOURCE, "cpu_user_percent"), [0.05, 0.05]);
+    }
+
+    #[test]
+    fn columns_that_somebody_left_out_are_not_missed() {
+        let text = "r  b     free    buff    cache     bi   bo    in   cs    us  sy  id\n\
+                    1  2   120000    8000   400000      5 9000  1200  800    10  50  40\n\
+                    1  2   120004    8000   400000      5 9000  1200  800    10  60  30\n";
+        assert!(recognises(text.lines().next().unwrap()));
+        let imported = read(text);
+        assert_eq!(values(&imported, "meminfo", "MemFree").last(), Some(&(120_004.0 * 1024.0)));
+        assert_eq!(values(&imported, SOURCE, "cpu_system_percent").last(), Some(&0.60));
     }
 
     #[test]

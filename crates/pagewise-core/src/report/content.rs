@@ -1,5 +1,6 @@
 //! What a report says, as words and tables. Text, Markdown and HTML lay the same content out.
 
+use super::command_line::shell_line;
 use super::facts::HostFacts;
 use super::functions::{self, Functions};
 use super::number;
@@ -574,25 +575,12 @@ pub(super) fn better(direction: Direction) -> &'static str {
 /// What runs at every point, as one could type it.
 pub(super) fn job(workload: &Workload) -> String {
     if !workload.run.is_empty() {
-        return command_line(&workload.run);
+        return printable(&shell_line(&workload.run));
     }
     let args =
         workload.args.iter().map(|(name, value)| format!("{}={}", printable(name), printable(&value.to_string())));
     let args = args.collect::<Vec<_>>().join(", ");
     if args.is_empty() { printable(&workload.name) } else { format!("{} ({args})", printable(&workload.name)) }
-}
-
-/// An argument vector as one could type it in a shell.
-fn command_line(argv: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    let quoted = argv.iter().map(|word| {
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
-    printable(&quoted.collect::<Vec<_>>().join(" "))
 }
 
 /// The host; where a boot had something else, by boot.

@@ -241,7 +241,7 @@ fn trial(job: &Job, placement: Placement, why: &str) -> Proposal {
         name: None,
         settings: Setting::new("env.SPARK_CONF_DIR", placement.word()).ok().into_iter().collect(),
     };
-    let prove = Command::Prove { a: arm(Placement::None), b: arm(placement), live: false };
+    let prove = Command::Prove { a: arm(Placement::None), b: arm(placement), live: false, job: Vec::new() };
     let setting = judged::spark_setting(
         "spark.pagewise.policy",
         job.log.property("spark.pagewise.policy"),

@@ -346,6 +346,9 @@ trait Telling: ControlLaw {
 
     /// What it has learnt.
     fn learnt(&self) -> Option<Learnt>;
+
+    /// Whether the last look came later than it had reckoned with.
+    fn woken_late(&self) -> bool;
 }
 
 impl Telling for Paper {
@@ -356,6 +359,11 @@ impl Telling for Paper {
     fn learnt(&self) -> Option<Learnt> {
         None
     }
+
+    /// It reckons with nothing.
+    fn woken_late(&self) -> bool {
+        false
+    }
 }
 
 impl Telling for Law {
@@ -365,6 +373,10 @@ impl Telling for Law {
 
     fn learnt(&self) -> Option<Learnt> {
         Some(Law::learnt(self))
+    }
+
+    fn woken_late(&self) -> bool {
+        Law::woken_late(self)
     }
 }
 
@@ -389,6 +401,10 @@ pub struct Done {
     pub refused: u64,
     /// Times kswapd was woken or an application had to reclaim by itself.
     pub too_late: u64,
+    /// Of them, those while it left memory to the kernel, for a reason that its log has.
+    pub left_to_kernel: u64,
+    /// Of the others, those before a look that came later than the law had reckoned with: it had no CPU, or the kernel held a slice.
+    pub woken_late: u64,
     /// Times an application had to.
     pub direct: u64,
     /// Longest slice, seconds.
@@ -460,12 +476,19 @@ impl AtWork {
         }
         let sample = reading.sample(at)?;
         self.done.samples += 1;
+        let left = matches!(self.law.mode(), Mode::Leaving { .. });
         let decision = self.law.decide(&sample);
         let too_late = sample.too_late;
         let direct = reading.direct();
         let (late_before, direct_before) = *self.since.get_or_insert((too_late, direct));
-        (self.done.too_late, self.done.direct) =
-            (too_late.saturating_sub(late_before), direct.saturating_sub(direct_before));
+        let too_late = too_late.saturating_sub(late_before);
+        let since_last_look = too_late.saturating_sub(self.done.too_late);
+        match (left, self.law.woken_late()) {
+            (true, _) => self.done.left_to_kernel += since_last_look,
+            (false, true) => self.done.woken_late += since_last_look,
+            (false, false) => {}
+        }
+        (self.done.too_late, self.done.direct) = (too_late, direct.saturating_sub(direct_before));
         let mode = self.law.mode();
         let is_news = self.told.is_none_or(|told| is_news(told, mode));
         if is_news {

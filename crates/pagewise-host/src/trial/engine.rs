@@ -46,6 +46,11 @@ pub trait PointRunner {
 
     /// The host in that boot, written down with the first point in it.
     fn host(&self) -> HostFacts;
+
+    /// What may help where points are invalid as the last one was.
+    fn remedy(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// Who boots what a point needs.
@@ -85,8 +90,8 @@ pub enum TrialError {
     Interrupted,
     /// The same point was invalid again and again.
     #[error(
-        "run {} ({level}) was invalid {times} times in a row, last because {reason}. pagewise top shows who is at work here; a host that is \
-         never left alone can be asked while it works, with pagewise prove --live", index + 1
+        "run {} ({level}) was invalid {times} times in a row, last because {reason}{}", index + 1,
+        remedy.map(|remedy| format!(". {remedy}")).unwrap_or_default()
     )]
     GivenUp {
         /// Place in the order.
@@ -97,6 +102,8 @@ pub enum TrialError {
         times: u32,
         /// The last reason.
         reason: String,
+        /// What may help against it.
+        remedy: Option<&'static str>,
     },
     /// The next point needs a boot that only the user can make.
     #[error("point {} ({cell}) needs {needs}; boot it", index + 1)]
@@ -306,7 +313,9 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         };
         // A rule of the plan may guard a counter.
         record.point.counters = record.growth();
-        if let Some(reason) = invalidated_by(&bundle.plan().invalidations, &record.point) {
+        let by_the_plan = invalidated_by(&bundle.plan().invalidations, &record.point);
+        let remedy = if by_the_plan.is_none() { runner.remedy() } else { None };
+        if let Some(reason) = by_the_plan {
             (record.point.outcome, record.point.reason) = (Outcome::Invalid, Some(reason));
         }
         bundle.finish(&record)?;
@@ -328,7 +337,7 @@ pub fn run(bundle: &mut Bundle, runner: &mut dyn PointRunner, observer: &mut dyn
         invalid_in_a_row = if point.outcome == Outcome::Invalid { invalid_in_a_row + 1 } else { 0 };
         if invalid_in_a_row >= PATIENCE {
             let (index, level) = (planned.index, planned.cell);
-            return Err(TrialError::GivenUp { index, level, times: invalid_in_a_row, reason });
+            return Err(TrialError::GivenUp { index, level, times: invalid_in_a_row, reason, remedy });
         }
         points.push(point);
     }

@@ -2,7 +2,7 @@
 
 use crate::process::{Interrupt, Interrupted};
 use crate::root::Root;
-use crate::source::{meminfo, psi};
+use crate::source::{cpu, meminfo, psi};
 use pagewise_core::unit::Bytes;
 use std::collections::BTreeMap;
 use std::thread;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Pressure totals may grow by this share of the time watched.
 const PRESSURE_GROWTH: f64 = 0.01;
-/// How long the pressure totals are watched.
-const PRESSURE_WINDOW: Duration = Duration::from_secs(1);
+/// How long the pressure totals and the stolen time are watched.
+const WINDOW: Duration = Duration::from_secs(1);
 /// Memory that nobody holds may differ from that before the first point of the same level by this share.
 const MEMORY_TOLERANCE: f64 = 0.05;
 /// How long the gate waits before it gives a point up.
@@ -22,10 +22,12 @@ const SAID_AFTER: Duration = Duration::from_secs(3);
 const STAYS_FREER: Duration = Duration::from_secs(10);
 
 /// What the gate remembers between points.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gate {
     /// By level: a policy such as `vm.nr_hugepages` takes memory by itself.
     first_unheld: BTreeMap<String, u64>,
+    /// A run from which the hypervisor takes a larger share of the CPU time does not count.
+    steal_limit: f64,
 }
 
 /// How the gate decided.
@@ -40,7 +42,13 @@ pub enum Decision {
 }
 
 impl Gate {
-    /// Waits until pressure is low and as much memory is free or in caches as before the first point under `level`. `also` is
+    /// One that has seen no point. A run from which the hypervisor takes more than `steal_limit` of the CPU time does not count.
+    #[must_use]
+    pub fn new(steal_limit: f64) -> Self {
+        Gate { first_unheld: BTreeMap::new(), steal_limit }
+    }
+
+    /// Waits until pressure is low, the hypervisor leaves this host its CPUs, and as much memory is free or in caches as before the first point under `level`. `also` is
     /// checked each time and says what else is not as it must be. `tell` is told once what a longer wait is for.
     ///
     /// # Errors
@@ -74,7 +82,7 @@ impl Gate {
                     sleep(Duration::from_millis(200), interrupt)?;
                     Some(Objection::Waits(objection))
                 }
-                None => match self.pressure(root, interrupt)? {
+                None => match self.pressure_or_steal(root, interrupt)? {
                     Some(objection) => Some(Objection::Waits(objection)),
                     None => self.memory(level, root),
                 },
@@ -103,15 +111,24 @@ impl Gate {
         }
     }
 
-    /// A host without PSI cannot be asked; `doctor` says so, and the gate then rests on memory alone.
-    fn pressure(&self, root: &Root, interrupt: &Interrupt) -> Result<Option<String>, Interrupted> {
+    /// A host without PSI cannot be asked for pressure; `doctor` says so, and the gate then rests on the rest.
+    fn pressure_or_steal(&self, root: &Root, interrupt: &Interrupt) -> Result<Option<String>, Interrupted> {
         let totals =
             || -> Option<[f64; 2]> { Some([psi::read(root, "memory").ok()?.some, psi::read(root, "io").ok()?.some]) };
-        let before = totals();
+        let (before, cpu_before) = (totals(), cpu::read(root));
         let watched_from = Instant::now();
-        sleep(PRESSURE_WINDOW, interrupt)?;
+        sleep(WINDOW, interrupt)?;
         let watched = watched_from.elapsed().as_secs_f64();
-        let (Some(before), Some(after)) = (before, totals()) else { return Ok(None) };
+        let after = totals();
+        let stolen = cpu_before.ok().zip(cpu::read(root).ok()).map(|(before, after)| after.since(before).steal_share());
+        if let Some(stolen) = stolen.filter(|share| *share > self.steal_limit) {
+            return Ok(Some(format!(
+                "the hypervisor took {:.0} % of the CPU time of the last second (limit {:.0} %)",
+                stolen * 100.0,
+                self.steal_limit * 100.0
+            )));
+        }
+        let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
         let objection =
             ["memory", "I/O"].iter().zip(before.iter().zip(after)).find_map(|(resource, (before, after))| {
                 let share = (after - before) / watched;
@@ -193,7 +210,7 @@ mod tests {
     fn a_quiet_host_opens_the_gate() {
         let tree = host(1000, 5);
         let decision =
-            Gate::default().wait("a", &Root::at(tree.path()), &Interrupt::default(), &mut || None, &mut |_| {});
+            Gate::new(0.1).wait("a", &Root::at(tree.path()), &Interrupt::default(), &mut || None, &mut |_| {});
         assert_eq!(decision, Ok(Decision::Open));
     }
 
@@ -201,7 +218,7 @@ mod tests {
     fn memory_that_does_not_come_back_closes_it() {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::default();
+        let mut gate = Gate::new(0.1);
         gate.wait("a", &root, &interrupt, &mut || None, &mut |_| {}).unwrap();
         set(&tree, 940, 5);
         let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
@@ -215,7 +232,7 @@ mod tests {
     fn memory_that_became_freer_is_said_and_later_points_are_held_against_it() {
         let tree = host(100, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::default();
+        let mut gate = Gate::new(0.1);
         let mut decide = |available, level| {
             set(&tree, available, 5);
             gate.wait_at_most(level, &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap()
@@ -237,7 +254,7 @@ mod tests {
         let mut tell = |reason: &str| told.push((reason.to_owned(), since.elapsed()));
         let mut busy = || Some("it is busy".to_owned());
         let patience = Duration::from_secs(5);
-        Gate::default().wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
+        Gate::new(0.1).wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
         let [(reason, after)] = told.as_slice() else { panic!("{told:?}") };
         assert!(reason == "it is busy" && *after < patience, "{told:?}");
     }
@@ -246,7 +263,7 @@ mod tests {
     fn memory_that_a_policy_takes_is_compared_with_its_own_level() {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::default();
+        let mut gate = Gate::new(0.1);
         for (available, level) in [(1000, "a"), (800, "b"), (1000, "a"), (800, "b")] {
             set(&tree, available, 5);
             let decision =
@@ -265,9 +282,32 @@ mod tests {
             fs::write(rising, "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n").unwrap();
         });
         let decision =
-            Gate::default().wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
+            Gate::new(0.1).wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
         mover.join().unwrap();
         assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("waited for memory")));
+    }
+
+    #[test]
+    fn a_hypervisor_that_takes_the_cpus_closes_it_where_the_plan_would_not_let_the_run_count() {
+        let tree = host(1000, 0);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let stat = tree.path().join("proc/stat");
+        let decide = |steal_limit| {
+            fs::write(&stat, "cpu 1000 0 0 1000 0 0 0 0 0 0\n").unwrap();
+            let later = stat.clone();
+            let mover = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(300));
+                fs::write(later, "cpu 1100 0 0 1060 0 0 0 40 0 0\n").unwrap();
+            });
+            let mut gate = Gate::new(steal_limit);
+            let decision =
+                gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
+            mover.join().unwrap();
+            decision
+        };
+        let why = "the hypervisor took 20 % of the CPU time of the last second (limit 10 %)";
+        assert_eq!(decide(0.1), Decision::GivenUp(why.to_owned()));
+        assert_eq!(decide(0.3), Decision::Open);
     }
 
     #[test]
@@ -276,7 +316,7 @@ mod tests {
         let interrupt = Interrupt::default();
         interrupt.set();
         assert_eq!(
-            Gate::default().wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
+            Gate::new(0.1).wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
             Err(Interrupted)
         );
     }

@@ -55,6 +55,25 @@ impl Invalid {
             Invalid::GuestLost(_) => "its guest did not come up, or ended",
         }
     }
+
+    /// What may help a trial whose points are invalid for this again and again.
+    #[must_use]
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Invalid::Stolen { .. } => Some(
+                "Others on its machine want this host's CPUs: go on at a quieter hour, or let such runs count with --steal-limit \
+                 (steal_limit in a plan), where pairs and blocks still even out what they can",
+            ),
+            Invalid::Changed(_) => Some(
+                "Some service of this host sets it, too (tuned, a cron job, a configuration agent): stop that for as long as the trial runs",
+            ),
+            Invalid::NotAtRest(_) => Some(
+                "pagewise top shows who is at work here, and what a hypervisor takes; a host that is never left alone can be asked while it works, with pagewise prove --live",
+            ),
+            Invalid::NoticedLate(_) => Some("pagewise top shows who takes the CPUs"),
+            Invalid::CutOff { .. } | Invalid::PairCut | Invalid::GuestLost(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Invalid {

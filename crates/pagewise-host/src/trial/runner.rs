@@ -81,6 +81,8 @@ pub struct HostRunner<'a> {
     pub warned_of_absent_jvm: bool,
     /// What is to be told of the point that runs.
     pub told: Vec<Warning>,
+    /// What may help where the last point was invalid.
+    pub remedy: Option<&'static str>,
 }
 
 /// A metric that a regular expression finds in the job's output.
@@ -107,19 +109,21 @@ impl OutputMetric {
 struct Ending {
     outcome: Outcome,
     reason: Option<String>,
+    /// What may help where it makes the point invalid.
+    remedy: Option<&'static str>,
 }
 
 impl Ending {
     fn ok() -> Ending {
-        Ending { outcome: Outcome::Ok, reason: None }
+        Ending { outcome: Outcome::Ok, reason: None, remedy: None }
     }
 
     fn invalid(why: &Invalid) -> Ending {
-        Ending::because(Outcome::Invalid, why.to_string())
+        Ending { remedy: why.remedy(), ..Ending::because(Outcome::Invalid, why.to_string()) }
     }
 
     fn because(outcome: Outcome, reason: impl Into<String>) -> Ending {
-        Ending { outcome, reason: Some(reason.into()) }
+        Ending { outcome, reason: Some(reason.into()), remedy: None }
     }
 }
 
@@ -143,6 +147,10 @@ impl PointRunner for HostRunner<'_> {
 
     fn host(&self) -> HostFacts {
         host_facts(self.root, Some(&self.places.cache))
+    }
+
+    fn remedy(&self) -> Option<&'static str> {
+        self.remedy
     }
 
     fn boot_needed(&self, planned: &PlannedPoint) -> Option<Boot> {
@@ -414,11 +422,12 @@ impl HostRunner<'_> {
         let measured = match measured? {
             Ok(measured) => measured,
             Err(invalid) => {
-                point.reason = Some(invalid.to_string());
+                (point.reason, self.remedy) = (Some(invalid.to_string()), invalid.remedy());
                 return Ok(Record { point, vmstat_before: empty(), vmstat_after: empty() });
             }
         };
         let ending = self.ending(&measured, foreign, context)?;
+        self.remedy = ending.remedy;
         point.started_at = measured.started_at;
         (point.outcome, point.reason) = (ending.outcome, ending.reason);
         if matches!(point.outcome, Outcome::Failed | Outcome::Oom | Outcome::Timeout)

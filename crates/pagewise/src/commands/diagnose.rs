@@ -7,6 +7,7 @@ use crate::output;
 use crate::progress;
 use anyhow::anyhow;
 use clap::Args;
+use pagewise_core::finding::proposal::Command as Proof;
 use pagewise_core::finding::{self, Diagnosis, Look, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::spelling::nearest;
@@ -120,6 +121,7 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
         return Ok(diagnosis(&look(&file)?, "this host"));
     }
     let mut found = diagnosis(&look(&file)?, &args.command.join(" "));
+    prove_on(&mut found, &args.command);
     let root = global.root();
     let started = |pid: u32| source::process::start_time(&root, pid);
     let own = started(std::process::id());
@@ -127,6 +129,17 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     let is_program = |pid: u32| root.read(&format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
     not_of_the_command(&mut found, &|pid| started(pid).zip(own).is_some_and(|(its, own)| its < own) && is_program(pid));
     Ok(found)
+}
+
+/// Has what would decide it run the command that was looked at.
+fn prove_on(diagnosis: &mut Diagnosis, command: &[String]) {
+    let changes =
+        diagnosis.findings.iter_mut().flat_map(|found| found.change.iter_mut().chain(&mut found.alternatives));
+    for proof in changes.flat_map(|change| &mut change.verify) {
+        if let Proof::Prove { live: false, job, .. } = proof {
+            *job = command.to_vec();
+        }
+    }
 }
 
 /// Says of each finding that names programs, all of which had been there before the command, that they are not of it: a host is looked at as
@@ -308,7 +321,7 @@ mod tests {
                         assert_eq!(read, *policy, "{line} is the data");
                         let settings = policy.settings.iter().map(|one| (&one.name, &one.value));
                         assert!(settings.eq(change.settings.iter().map(|one| (&one.tunable, &one.to))), "{line}");
-                        if let Asked::Prove { a, b, live: true } = asked {
+                        if let Asked::Prove { a, b, live: true, .. } = asked {
                             let switched = switching::tunables([a, b], false);
                             assert!(switched.is_ok(), "{line}: {}", switched.unwrap_err());
                         }

@@ -293,9 +293,8 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         output::json(&Report { schema: "pagewise.guard/2", domains });
     } else {
         domains.iter().for_each(|one| output::data(&output::wrapped(&summary(one, acts), 79, 2)));
-        if !acts {
-            output::note("whether it would help a program here: pagewise guard prove --pid PID");
-        }
+        let helps = if acts { "helps" } else { "would help" };
+        output::note(&format!("whether it {helps} a program here: pagewise guard prove --pid PID"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -342,14 +341,16 @@ impl Said {
 }
 
 /// What a guard did, or, where it does not act, would have done.
-fn summary(Guarded { domain, done, .. }: &Guarded, acts: bool) -> String {
+fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let met = match domain {
         DomainName::Node(_) => format!(
-            "the kernel had to reclaim {} times, and in {} of them an application waited for it",
-            done.too_late, done.direct
+            "the kernel had to reclaim {} times{}, and in {} of them an application waited for it",
+            done.too_late,
+            explained(done),
+            done.direct
         ),
-        DomainName::Cgroup(_) => format!("its limit was met {} times", done.too_late),
+        DomainName::Cgroup(_) => format!("its limit was met {} times{}", done.too_late, explained(done)),
     };
     let core = 100.0 * done.cpu / done.seconds.max(1e-9);
     if !acts {
@@ -361,7 +362,7 @@ fn summary(Guarded { domain, done, .. }: &Guarded, acts: bool) -> String {
     }
     format!(
         "{domain}: {:.1} s; took {:.0} MiB, {:.0} of them behind streams, in {} slices with {:.2} s of CPU ({core:.1} % of a core); the \
-         longest slice {:.1} ms, the latest look {:.1} ms late. Meanwhile {met}.",
+         longest slice {:.1} ms, the latest look {:.1} ms late. Meanwhile {met}.{}",
         done.seconds,
         mib(done.taken),
         mib(done.taken_behind_streams),
@@ -369,7 +370,27 @@ fn summary(Guarded { domain, done, .. }: &Guarded, acts: bool) -> String {
         done.cpu,
         done.longest_slice * 1e3,
         done.latest * 1e3,
+        learnt.as_ref().and_then(filling).unwrap_or_default(),
     )
+}
+
+/// Why the guard was too late, as far as that is known: ` (12 while it left memory to the kernel, 3 when it was woken late)`.
+fn explained(done: &Done) -> String {
+    let each = [
+        (done.left_to_kernel, "while it left memory to the kernel"),
+        (done.woken_late, "when it was woken late or a slice was held up"),
+    ];
+    let said: Vec<String> =
+        each.iter().filter(|(times, _)| *times > 0).map(|(times, when)| format!("{times} {when}")).collect();
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) }
+}
+
+/// What memory that came in cost with the guard and without, where both were seen.
+fn filling(learnt: &Learnt) -> Option<String> {
+    let (with, without) = learnt.filling_with.zip(learnt.filling_without)?;
+    Some(format!(
+        " A GiB that came in took {with:.2} s of kernel time with it, and {without:.2} s where the kernel reclaimed."
+    ))
 }
 
 /// What `status --json` prints.
@@ -520,6 +541,25 @@ fn said(mode: Mode, learnt: Option<&Learnt>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_filling_cost_is_said_where_both_were_seen() {
+        let seen = |with, without| Learnt {
+            fill: 1e9,
+            freeing: 0.02,
+            filling_with: with,
+            filling_without: without,
+            lateness: 0.0,
+            seconds_held: 0.1,
+        };
+        let both = " A GiB that came in took 0.31 s of kernel time with it, and 0.45 s where the kernel reclaimed.";
+        assert_eq!(filling(&seen(Some(0.312), Some(0.448))).as_deref(), Some(both));
+        assert_eq!(filling(&seen(Some(0.312), None)), None);
+        assert_eq!(explained(&Done { too_late: 4, ..Done::default() }), "");
+        let done = Done { too_late: 16, left_to_kernel: 12, woken_late: 3, ..Done::default() };
+        let why = " (12 while it left memory to the kernel, 3 when it was woken late or a slice was held up)";
+        assert_eq!(explained(&done), why);
+    }
 
     #[test]
     fn a_line_in_five_seconds_is_the_most_that_is_said_of_a_domain() {

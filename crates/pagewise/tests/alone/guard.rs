@@ -1,8 +1,10 @@
 //! The guard on this host, beside a real stream: it takes page cache before kswapd does, costs what it says, and leaves nothing
 //! behind when it is killed.
 
+use crate::committed;
 use assert_cmd::cargo::CommandCargoExt;
 use pagewise_testkit::{HostUnchanged, host_lock, requires};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -22,10 +24,14 @@ struct Stream(Child);
 
 impl Stream {
     fn start(desk: &TempDir, access: &str) -> Stream {
+        Stream::of(desk, &["steps=20000", "folios=small", &format!("access={access}"), "rate=400M", "available=4G"])
+    }
+
+    fn of(desk: &TempDir, args: &[&str]) -> Stream {
         let mut command = pagewise(desk);
-        command.args(["workload", "jitter", "run", "victim=stencil", "steps=20000", "stream=buffered", "folios=small"]);
         command
-            .args([&format!("access={access}"), "rate=400M", "available=4G", "warmup=1", "probe=off"])
+            .args(["workload", "jitter", "run", "victim=stencil", "stream=buffered", "warmup=1", "probe=off"])
+            .args(args)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let stream = Stream(command.spawn().unwrap());
@@ -104,6 +110,137 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
     assert_eq!(rests["taken"], 0, "{rests}");
     assert!(rests["cpu"].as_f64().unwrap() < 0.01 * rests["seconds"].as_f64().unwrap(), "{rests}");
     assert_eq!(counter("pswpout"), swapped_out);
+}
+
+/// What the kernel had to do in so many seconds.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kernel {
+    seconds: f64,
+    kswapd_runs: u64,
+    direct_reclaims: u64,
+    bytes_read: u64,
+}
+
+impl Kernel {
+    fn during(seconds: f64, each: &mut dyn FnMut()) -> Kernel {
+        let totals = || {
+            let direct =
+                ["dma", "dma32", "normal", "movable"].iter().map(|zone| counter(&format!("allocstall_{zone}")));
+            [counter("pageoutrun"), direct.sum(), counter("pgpgin") << 10]
+        };
+        let (began, before) = (Instant::now(), totals());
+        while began.elapsed().as_secs_f64() < seconds {
+            thread::sleep(Duration::from_secs(1));
+            each();
+        }
+        let [kswapd_runs, direct_reclaims, bytes_read] =
+            std::array::from_fn(|place| totals()[place].saturating_sub(before[place]));
+        Kernel { seconds: began.elapsed().as_secs_f64(), kswapd_runs, direct_reclaims, bytes_read }
+    }
+}
+
+/// What a guard holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Holds {
+    resident_kib: u64,
+    files: usize,
+    /// Page faults so far, of all its threads.
+    faults: u64,
+}
+
+impl Holds {
+    fn of(pid: u32) -> Holds {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().split(' ').next());
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // After the name: state, parent, group, session, terminal, its group, flags, then minor faults.
+        let faults = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(7));
+        Holds {
+            resident_kib: resident.and_then(|number| number.parse().ok()).unwrap_or_default(),
+            files: fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count),
+            faults: faults.and_then(|number| number.parse().ok()).unwrap_or_default(),
+        }
+    }
+}
+
+/// What is kept in `bench/long/guard-hour.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Hour {
+    date: String,
+    stream: Vec<String>,
+    alone_before: Kernel,
+    guarded: Kernel,
+    alone_after: Kernel,
+    guard: Value,
+    /// Once it had begun, at its end, and the most in between, looked at once a second.
+    holds_first: Holds,
+    holds_last: Holds,
+    holds_most: Holds,
+    swapped_out: u64,
+}
+
+/// Two minutes of the kernel alone, the guard for as many minutes as are asked for, two minutes of the kernel alone.
+#[test]
+fn a_guard_that_runs_for_long_grows_nowhere_and_the_kernel_has_little_to_do() {
+    requires!(root, node_reclaim);
+    let Some(minutes) = std::env::var("PAGEWISE_GUARD_MINUTES").ok().and_then(|text| text.parse::<u32>().ok()) else {
+        let kept: Hour = committed::read("guard-hour.json", "test-hour");
+        return judge(&kept);
+    };
+    let lock = host_lock();
+    let _unchanged = HostUnchanged::watch(&lock);
+    let desk = tempfile::tempdir().unwrap();
+    let args = ["steps=100000000", "ranks=all", "folios=small", "access=read", "rate=1000M", "available=4G"];
+    let alone = if minutes < 10 { 20.0 } else { 120.0 };
+    let swapped_out = counter("pswpout");
+
+    let stream = Stream::of(&desk, &args);
+    let alone_before = Kernel::during(alone, &mut || {});
+    let seconds = 60 * minutes;
+    let mut command = pagewise(&desk);
+    command.args(["--json", "guard", "run", "--for", &format!("{}s", seconds + 10)]);
+    let guard = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+    thread::sleep(Duration::from_secs(5));
+    let (mut holds_last, mut holds_most) = (Holds::of(guard.id()), Holds::default());
+    let holds_first = holds_last;
+    let guarded = Kernel::during(f64::from(seconds), &mut || {
+        holds_last = Holds::of(guard.id());
+        holds_most.resident_kib = holds_most.resident_kib.max(holds_last.resident_kib);
+        holds_most.files = holds_most.files.max(holds_last.files);
+        holds_most.faults = holds_last.faults;
+    });
+    let output = guard.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let guard = serde_json::from_slice::<Value>(&output.stdout).unwrap()["domains"][0].clone();
+    let alone_after = Kernel::during(alone, &mut || {});
+    drop(stream);
+    let hour = Hour {
+        date: committed::today(),
+        stream: args.map(str::to_owned).to_vec(),
+        alone_before,
+        guarded,
+        alone_after,
+        guard,
+        holds_first,
+        holds_last,
+        holds_most,
+        swapped_out: counter("pswpout") - swapped_out,
+    };
+    committed::write("guard-hour.json", &hour);
+    judge(&hour);
+}
+
+fn judge(hour: &Hour) {
+    let Hour { guarded, guard, holds_first, holds_last, holds_most, .. } = hour;
+    let a_minute = |kernel: &Kernel| (kernel.kswapd_runs + kernel.direct_reclaims) as f64 * 60.0 / kernel.seconds;
+    let alone = (a_minute(&hour.alone_before) + a_minute(&hour.alone_after)) / 2.0;
+    assert!(a_minute(guarded) < 0.05 * alone, "{} a minute, {alone} without: {hour:#?}", a_minute(guarded));
+    assert_eq!(guarded.direct_reclaims, 0, "{hour:#?}");
+    assert!(holds_last.resident_kib <= holds_first.resident_kib + 64, "it grew: {hour:#?}");
+    assert!(holds_most.resident_kib <= holds_first.resident_kib + 1024, "{hour:#?}");
+    assert!(holds_most.files <= holds_first.files + 4, "{hour:#?}");
+    assert!(guard["cpu"].as_f64().unwrap() < 0.6 * guard["seconds"].as_f64().unwrap(), "{hour:#?}");
+    assert_eq!(hour.swapped_out, 0);
 }
 
 #[test]

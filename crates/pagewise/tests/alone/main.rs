@@ -3,6 +3,8 @@
 //! their own, which `scripts/test` runs after all others, a test at a time.
 
 mod arms;
+#[path = "../integration/committed.rs"]
+mod committed;
 mod guard;
 mod hang_up;
 mod jitter;

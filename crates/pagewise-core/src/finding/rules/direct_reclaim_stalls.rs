@@ -51,6 +51,9 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// What else has functions of reclaim: moving a page takes it out of its mappings, too.
+const NOT_OF_PROGRAMS: &[Family] = &[Family::Kswapd, Family::CgroupReclaim, Family::Compaction, Family::Numa];
+
 fn twice_free(look: &Look) -> Option<String> {
     let now = look.settings.number("vm.min_free_kbytes")?;
     let most = look.memory()? / 1024.0 * 0.02;
@@ -72,8 +75,7 @@ fn by_listing(case: &Case<'_>) -> Verdict {
     let part = direct.share_of(&direct.plus(&look.rate(&signal::SCAN_KSWAPD)));
     let part = case.clause("looked at by programs themselves", &look.source_of(&signal::SCAN_DIRECT), part);
     let counters = case.counters(&[&part], &hits);
-    let stacks =
-        case.stacks("samples in direct reclaim", Family::Reclaim, &[Family::Kswapd, Family::CgroupReclaim], &hits);
+    let stacks = case.stacks("samples in direct reclaim", Family::Reclaim, NOT_OF_PROGRAMS, &hits);
     let in_reclaim = stacks.share;
     case.decide(symptom, vec![counters, stacks]).found(|draft| {
         draft.cost.cpu_share = in_reclaim;
@@ -167,8 +169,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let part = direct.share_of(&direct.plus(&look.rate(&signal::STEAL_KSWAPD)));
     let part = case.clause("freed by programs themselves", "vmstat pgsteal_direct", part);
     let counters = case.counters(&[&part], &hits);
-    let not = [Family::Kswapd, Family::CgroupReclaim];
-    let stacks = case.stacks("samples in direct reclaim", Family::Reclaim, &not, &hits);
+    let stacks = case.stacks("samples in direct reclaim", Family::Reclaim, NOT_OF_PROGRAMS, &hits);
     let stalls = case.stall_lengths("99 of 100 reclaims are shorter than", StallKind::DirectReclaim, &hits);
     let in_reclaim = stacks.share;
     case.decide(symptom, vec![counters, stacks, stalls]).found(|draft| {

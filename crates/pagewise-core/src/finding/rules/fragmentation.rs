@@ -183,7 +183,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
         None => match bytes {
             Some(bytes) => bytes >= PLENTY,
             // One of the others may be due to a moment without free memory.
-            None => order > COSTLY || again == Answer::Yes,
+            None => order > COSTLY || again == Answer::Yes || is_above_watermarks(look),
         },
     };
     if !is_free {
@@ -192,7 +192,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let (fails, line) = case.whole("allocations of a large block that failed", "import failed_large", Some(failed));
     let mut symptom = case.lasting_hits(Hits::always(fails, windows.count));
     symptom.evidence = vec![line, room];
-    let is_open = mean.is_none() && bytes.is_none() && order <= COSTLY;
+    let is_open = mean.is_none() && bytes.is_none() && order <= COSTLY && !is_above_watermarks(look);
     symptom.evidence.extend(is_open.then_some(again_line));
     if mean.is_none() {
         symptom.hits.missing.push(look.missing(&signal::MEM_FREE));
@@ -219,6 +219,18 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
         };
         draft.summary = format!("{often} of a block of {size} (order {order}) failed{share}: {why}.");
     }))
+}
+
+/// Whether as much was free in the zone that has most as kswapd keeps there: with a page less than this an allocation of single pages still
+/// succeeds, and one of a block fails for want of a block alone (`__zone_watermark_ok`, `mm/page_alloc.c`).
+fn is_above_watermarks(look: &Look) -> bool {
+    let means = |signal| -> BTreeMap<String, f64> {
+        let of_zone = |(labels, track): (&str, Track)| Some((labels.to_owned(), track.mean_of_all(&look.windows)?));
+        look.each_level(signal).into_iter().filter_map(of_zone).collect()
+    };
+    let (free, low) = (means(&signal::ZONE_FREE), means(&signal::ZONE_LOW));
+    let largest = low.into_iter().max_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, low)| *low > 0.0);
+    largest.is_some_and(|(labels, low)| free.get(&labels).is_some_and(|free| *free >= low))
 }
 
 /// As much as the reserves of a large host. Ours.

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("processes killed", 1.0, Number),
         Threshold::at_least("allocations of a page that failed although they could wait", 1.0, Number),
         Threshold::at_least("zones with neither free pages nor page cache left", 1.0, Number),
+        Threshold::above("reports of the kernel that nothing is left to free", 0.0, Number),
         Threshold::below("memory and swap to be had", 0.05, Fraction),
         Threshold::below("time until nothing is left", 600.0, Seconds),
         Threshold::below("swap that is left", 0.02, Fraction),
@@ -22,6 +23,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("promised, of memory and swap", 1.0, Fraction),
         Threshold::below("memory to be had, where more is promised than there is", 0.02, Fraction),
         Threshold::below("memory and swap that the last row of a listing has left", 0.01, Fraction),
+        Threshold::below("page cache that the last row of a listing has left", (16u64 << 20) as f64, Bytes),
+        Threshold::below("of memory, page cache that the last row of a listing has left", 0.002, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -196,6 +199,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     let (empty, empty_line) =
         case.whole("zones with neither free pages nor page cache left", "zoneinfo free, low, min", zones);
     let empty = if zones.is_some() { empty } else { Answer::No };
+    let given_up = look.level(&signal::NOTHING_TO_FREE).mean_of_all(windows);
+    let (gave_up, gave_up_line) =
+        case.whole("reports of the kernel that nothing is left to free", "import nothing_to_free", given_up);
+    let gave_up = if given_up.is_some() { gave_up } else { Answer::No };
     // Only a log of the kernel tells of them.
     let fails = if failed.is_some() { fails } else { Answer::No };
     let overdrawn = overdrawn(case).filter(|left| left.hits.answers.contains(&Answer::Yes));
@@ -205,8 +212,17 @@ fn judge(case: &Case<'_>) -> Verdict {
         "meminfo MemFree, Cached, Buffers, SwapFree",
         left_at_the_end(look),
     );
-    let has_ended = Answer::of(Some(ended == Answer::Yes));
-    let answer = killed.or(fails).or(empty).or(lasts.answer.and(soon)).or(is_used_up).or(is_overdrawn).or(refuses);
+    // The programs that run have no more of their own text in memory, whatever swap is left.
+    let cache = look.last(&signal::PAGE_CACHE).filter(|_| look.is_import && look.ticks > 1);
+    let (tiny, tiny_line) =
+        case.whole("page cache that the last row of a listing has left", "meminfo Cached, Buffers", cache);
+    let part = cache.zip(look.memory()).map(|(cache, memory)| cache / memory);
+    let (no_part, part_line) =
+        case.whole("of memory, page cache that the last row of a listing has left", "meminfo Cached, MemTotal", part);
+    let is_without_cache = tiny.and(no_part) == Answer::Yes;
+    let has_ended = Answer::of(Some(ended == Answer::Yes || is_without_cache));
+    let answer =
+        killed.or(fails).or(empty).or(gave_up).or(lasts.answer.and(soon)).or(is_used_up).or(is_overdrawn).or(refuses);
     let answer = answer.or(has_ended);
     let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
     let hits = match (lasts.answer, &swap_gone) {
@@ -220,8 +236,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     symptom.evidence = vec![kill_line, little.evidence(&hits, windows), soon_line];
     symptom.evidence.extend(zones.is_some().then_some(empty_line));
+    symptom.evidence.extend((gave_up == Answer::Yes).then_some(gave_up_line));
     symptom.evidence.extend(failed.is_some().then_some(fail_line));
-    symptom.evidence.extend((has_ended == Answer::Yes).then(|| end_line.clone()));
+    symptom.evidence.extend((ended == Answer::Yes).then(|| end_line.clone()));
+    symptom.evidence.extend(is_without_cache.then_some([tiny_line, part_line]).into_iter().flatten());
     if let Some((left, short)) = &used_up {
         symptom.evidence.extend([left, short].map(|clause| clause.evidence(&hits, windows)));
     }
@@ -231,7 +249,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     // Where that is all there is, memory does not run out.
     let is_refused = refuses == Answer::Yes
-        && killed.or(fails).or(empty).or(is_used_up).or(is_overdrawn).or(has_ended) != Answer::Yes
+        && killed.or(fails).or(empty).or(gave_up).or(is_used_up).or(is_overdrawn).or(has_ended) != Answer::Yes
         && lasts.answer != Answer::Yes;
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
@@ -240,7 +258,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
         case.name(draft, By::Growth);
         // That somebody was killed or memory falls is known; a state may last.
-        let happened = killed.or(fails).or(empty) == Answer::Yes;
+        let happened = killed.or(fails).or(empty).or(gave_up) == Answer::Yes;
         let is_certain = happened || (lasts.answer == Answer::Yes && !is_state);
         draft.at_least = Some(if is_certain { Severity::High } else { Severity::Medium });
         if is_state && !happened {
@@ -259,6 +277,9 @@ fn judge(case: &Case<'_>) -> Verdict {
             let zones = if zones == 1.0 { "a zone".to_owned() } else { format!("{} zones", words::number(zones)) };
             says.push(format!("{zones} of memory had neither free pages nor page cache left"));
         }
+        if gave_up == Answer::Yes {
+            says.push("the kernel had looked through all memory again and again and found nothing to free".to_owned());
+        }
         if lasts.answer == Answer::Yes {
             let share = little.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent);
             says.push(format!("{share} of memory and swap were to be had"));
@@ -273,8 +294,11 @@ fn judge(case: &Case<'_>) -> Verdict {
                 words::percent(share)
             ));
         }
-        if let Some(share) = end_line.value.filter(|_| has_ended == Answer::Yes && lasts.answer != Answer::Yes) {
+        if let Some(share) = end_line.value.filter(|_| ended == Answer::Yes && lasts.answer != Answer::Yes) {
             says.push(format!("in the end {} of memory and swap was left", words::percent(share)));
+        }
+        if let Some(cache) = cache.filter(|_| is_without_cache) {
+            says.push(format!("in the end {} of page cache was left", words::bytes(cache)));
         }
         if let Some(seconds) = seconds.filter(|_| soon == Answer::Yes) {
             says.push(format!("at this pace nothing is left in {}", words::seconds(seconds)));

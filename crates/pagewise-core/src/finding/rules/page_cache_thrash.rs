@@ -21,6 +21,10 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("of these faults, pages from swap", 0.10, Fraction),
         Threshold::below("memory in the page cache, in a listing", 0.10, Fraction),
         Threshold::below("free memory beside a small page cache", 0.05, Fraction),
+        Threshold::below("page cache, where memory's size is not known", (64u64 << 20) as f64, Bytes),
+        Threshold::below("free memory beside it", (128u64 << 20) as f64, Bytes),
+        Threshold::at_least("tasks that wait for a disk beside it", 4.0, Number),
+        Threshold::at_least("CPU time in which tasks waited for a disk beside it", 0.50, Fraction),
         Threshold::below("time in which disks read as much as the page cache holds", 60.0, Seconds),
         Threshold::at_least("tasks that wait for a disk", 2.0, Number),
         Threshold::above("written to swap meanwhile", 0.5, PagesPerSecond),
@@ -108,6 +112,9 @@ fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
     if !look.is_import || look.has(&signal::REFAULT_FILE) || case.found.contains(&"swap-thrash") {
         return None;
     }
+    if look.memory().is_none() {
+        return by_tiny_cache(case);
+    }
     let cache = look.level(&signal::PAGE_CACHE);
     let small = case.clause("memory in the page cache, in a listing", "meminfo Cached", look.share_of_memory(&cache));
     let free = look.share_of_memory(&look.level(&signal::MEM_FREE));
@@ -140,6 +147,40 @@ fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
             "The page cache had {} of the memory left, and disks read as much as it holds in {}: what programs need is dropped and read again.",
             small.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent),
             anew.value(&hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
+        );
+    })
+}
+
+/// The same where the size of memory is not told, as in vmstat: the programs and libraries of any host want more page cache than is left here, it is
+/// read anew within a minute, and CPUs do little but wait for several tasks that read.
+fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let cache = look.level(&signal::PAGE_CACHE);
+    let small = case.clause("page cache, where memory's size is not known", "meminfo Cached", cache.clone());
+    let free = case.clause("free memory beside it", "meminfo MemFree", look.level(&signal::MEM_FREE));
+    let read = look.rate(&signal::PAGE_IN);
+    let source = look.source_of(&signal::PAGE_IN);
+    let anew = case.clause("time in which disks read as much as the page cache holds", &source, cache.per(&read));
+    let tasks = case.clause("tasks that wait for a disk beside it", "stat procs_blocked", look.level(&signal::BLOCKED));
+    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let waits =
+        case.clause("CPU time in which tasks waited for a disk beside it", &look.source_of(&signal::CPU_IOWAIT), waits);
+    let clauses = [&small, &free, &anew, &tasks, &waits];
+    let symptom = case.lasting(&clauses);
+    if symptom.answer != Answer::Yes {
+        return None;
+    }
+    let (hits, windows) = (symptom.hits.clone(), case.windows());
+    case.where_it_holds(symptom, |draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.missing.push(look.missing(&signal::REFAULT_FILE));
+        draft.cost.stalled_share = waits.value(&hits, windows);
+        draft.summary = format!(
+            "The page cache had {} left, disks read as much as it holds in {}, and {} tasks waited for them: what programs need is dropped \
+             and read again.",
+            small.value(&hits, windows).map_or_else(|| "little".to_owned(), words::bytes),
+            anew.value(&hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
+            tasks.value(&hits, windows).map_or_else(|| "several".to_owned(), words::number),
         );
     })
 }

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("written to swap", 10.0, PagesPerSecond)
             .documented("critical for atop: swoutcritsec in atoprc(5), 10 by default (pagbadness in atop.c)"),
         Threshold::at_least("read from and written to swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("of what disks move, from and to swap", 0.02, Fraction),
         Threshold::at_least("swap used, more each second", 1_000.0, PagesPerSecond),
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
         Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
@@ -143,7 +144,15 @@ fn judge(case: &Case<'_>) -> Verdict {
     let windows = case.windows();
     let inward = case.rate("read from swap", &signal::SWAP_IN);
     let outward = case.rate("written to swap", &signal::SWAP_OUT);
+    // Where disks are busy with files, a little that goes to swap and comes back is not what anybody waits for.
+    let swapped = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT)).map(|pages| pages * look.page_size);
+    let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT));
+    let part = swapped.share_of(&moved).map(|share| share.min(1.0));
+    let part = case.clause("of what disks move, from and to swap", "vmstat pswpin, pswpout, pgpgin, pgpgout", part);
     let mut symptom = case.lasting(&[&inward, &outward]);
+    if symptom.answer == Answer::Yes && part.hits.answers.contains(&Answer::No) {
+        symptom = case.lasting(&[&inward, &outward, &part]);
+    }
     if look.is_import && symptom.answer != Answer::Yes {
         symptom = by_listing(case, symptom);
     }

@@ -238,6 +238,11 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         self.host.facts()
     }
 
+    fn remedy(&self) -> Option<&'static str> {
+        // Nothing else makes a block invalid.
+        Invalid::Stolen { share: 0.0, limit: self.steal_limit }.remedy()
+    }
+
     fn run_point(
         &mut self,
         planned: &PlannedPoint,

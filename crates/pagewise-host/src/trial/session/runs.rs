@@ -83,9 +83,10 @@ impl Session<'_> {
             dataset,
             recordings: None,
             said: None,
-            gate: Gate::default(),
+            gate: Gate::new(plan.design.steal_limit),
             warned_of_absent_jvm: false,
             told: Vec::new(),
+            remedy: None,
         };
         let worked = work(&mut runner, told.as_ref());
         let released = runner.dataset.as_mut().map_or(Ok(()), Dataset::release);
