@@ -81,7 +81,7 @@ test-guard: build
 	@PAGEWISE_BLESS=1 $(CARGO) test --locked -p pagewise --test integration -- the_page_of_guards_in_guests
 
 test-hour: build
-	@PAGEWISE_GUARD_MINUTES="$(or $(MINUTES),60)" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
+	@PAGEWISE_GUARD_MINUTES="$(or $(MINUTES),60)" PAGEWISE_BINARY="$(abspath $(BINARY))" PAGEWISE_RECORD_DIR="$(CURDIR)/bench/long" \
 		$(CARGO) test --locked -p pagewise --test alone -- --nocapture a_guard_that_runs_for_long
 
 test-kills:
