@@ -9,6 +9,8 @@ catalogue! {
     MEM_FREE = Quantity::level("meminfo", &[Is("MemFree")], KiB)
         .line(Panel::Memory, "free", "free", Bytes)
         .column("free", 4);
+    /// Of that, in areas that are kept for large contiguous blocks (CMA).
+    CMA_FREE = Quantity::level("meminfo", &[Is("CmaFree")], KiB).since("3.19 (fs/proc/meminfo.c)");
     /// Page cache and shared memory.
     CACHED = Quantity::level("meminfo", &[Is("Cached")], KiB);
     /// Cached blocks of devices.

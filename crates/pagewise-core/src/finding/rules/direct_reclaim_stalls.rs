@@ -104,6 +104,10 @@ fn by_failures(case: &Case<'_>, failed: f64) -> Verdict {
              and there every other allocation has to free memory first.",
             if failed == 1.0 { "An allocation".to_owned() } else { format!("{} allocations", words::number(failed)) },
         );
+        if let Some((text, line)) = super::room::for_contiguous_blocks(case.look) {
+            draft.evidence.push(line);
+            draft.summary.push_str(&text);
+        }
     })
 }
 

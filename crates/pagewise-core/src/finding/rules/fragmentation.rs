@@ -178,12 +178,13 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
         case.whole("the same, of blocks that the kernel frees everything for", "import failed_large", Some(failed));
     let bytes = look.level(&signal::MEM_FREE).mean_of_all(windows);
     let is_free = match mean {
+        _ if is_above_watermarks(look) => true,
         Some(_) => free.evidence(&Hits::default(), windows).holds? || has_room == Answer::Yes,
         // Without the size of memory: more than the reserves of any zone.
         None => match bytes {
             Some(bytes) => bytes >= PLENTY,
             // One of the others may be due to a moment without free memory.
-            None => order > COSTLY || again == Answer::Yes || is_above_watermarks(look),
+            None => order > COSTLY || again == Answer::Yes,
         },
     };
     if !is_free {
@@ -218,6 +219,10 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
             "what is free lies in smaller pieces"
         };
         draft.summary = format!("{often} of a block of {size} (order {order}) failed{share}: {why}.");
+        if let Some((text, line)) = super::room::for_contiguous_blocks(look) {
+            draft.evidence.push(line);
+            draft.summary.push_str(&text);
+        }
     }))
 }
 

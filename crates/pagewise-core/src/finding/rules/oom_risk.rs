@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("processes killed", 1.0, Number),
         Threshold::at_least("allocations of a page that failed although they could wait", 1.0, Number),
         Threshold::at_least("zones with neither free pages nor page cache left", 1.0, Number),
-        Threshold::above("reports of the kernel that nothing is left to free", 0.0, Number),
+        Threshold::above("of the kernel's reports, those with nothing left to free", 0.0, Fraction),
         Threshold::below("memory and swap to be had", 0.05, Fraction),
         Threshold::below("time until nothing is left", 600.0, Seconds),
         Threshold::below("swap that is left", 0.02, Fraction),
@@ -201,7 +201,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     let empty = if zones.is_some() { empty } else { Answer::No };
     let given_up = look.level(&signal::NOTHING_TO_FREE).mean_of_all(windows);
     let (gave_up, gave_up_line) =
-        case.whole("reports of the kernel that nothing is left to free", "import nothing_to_free", given_up);
+        case.whole("of the kernel's reports, those with nothing left to free", "import nothing_to_free", given_up);
     let gave_up = if given_up.is_some() { gave_up } else { Answer::No };
     // Only a log of the kernel tells of them.
     let fails = if failed.is_some() { fails } else { Answer::No };
@@ -212,8 +212,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         "meminfo MemFree, Cached, Buffers, SwapFree",
         left_at_the_end(look),
     );
-    // The programs that run have no more of their own text in memory, whatever swap is left.
-    let cache = look.last(&signal::PAGE_CACHE).filter(|_| look.is_import && look.ticks > 1);
+    // The programs that run have no more of their own text in memory, whatever swap is left. A container's account of its cache may be small, while
+    // memory is free.
+    let left = look.last(&signal::MEM_AVAILABLE).or_else(|| look.last(&signal::MEM_FREE));
+    let is_short = left.zip(look.memory()).is_some_and(|(left, memory)| left < NEXT_TO_NOTHING * memory);
+    let cache = look.last(&signal::PAGE_CACHE).filter(|_| look.is_import && look.ticks > 1 && is_short);
     let (tiny, tiny_line) =
         case.whole("page cache that the last row of a listing has left", "meminfo Cached, Buffers", cache);
     let part = cache.zip(look.memory()).map(|(cache, memory)| cache / memory);
@@ -320,6 +323,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
     })
 }
+
+/// As the threshold of memory and swap to be had.
+const NEXT_TO_NOTHING: f64 = 0.05;
 
 fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
     let look = case.look;

@@ -17,3 +17,19 @@ pub(super) fn free(look: &Look, hits: &Hits) -> Option<f64> {
 pub(super) fn is_ample(look: &Look) -> bool {
     free(look, &Hits::default()).is_some()
 }
+
+/// What is free lies for the most part in areas that are kept for large contiguous blocks (CMA): who needs memory that cannot be moved must not take
+/// any of it, and nor must the kernel itself. A sentence, and the line of evidence.
+pub(super) fn for_contiguous_blocks(look: &Look) -> Option<(String, Evidence)> {
+    const MOST: f64 = 0.5;
+    let mean = |signal| look.level(signal).mean_of_all(&look.windows);
+    let (free, kept) = (mean(&signal::MEM_FREE)?, mean(&signal::CMA_FREE)?);
+    let line =
+        said("meminfo CmaFree", "of what is free, kept for contiguous blocks", Some(kept / free.max(1.0)), Fraction);
+    let text = format!(
+        " Of {} that were free, {} lie in areas that are kept for contiguous blocks (CMA), which the kernel's own data must not take.",
+        words::bytes(free),
+        words::bytes(kept)
+    );
+    (kept >= MOST * free).then_some((text, line))
+}

@@ -144,13 +144,14 @@ fn judge(case: &Case<'_>) -> Verdict {
     let windows = case.windows();
     let inward = case.rate("read from swap", &signal::SWAP_IN);
     let outward = case.rate("written to swap", &signal::SWAP_OUT);
-    // Where disks are busy with files, a little that goes to swap and comes back is not what anybody waits for.
+    // Where disks are busy with files, a little that goes to swap and comes back is not what anybody waits for; a listing says no more of it.
     let swapped = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT)).map(|pages| pages * look.page_size);
     let moved = look.rate(&signal::PAGE_IN).plus(&look.rate(&signal::PAGE_OUT));
     let part = swapped.share_of(&moved).map(|share| share.min(1.0));
     let part = case.clause("of what disks move, from and to swap", "vmstat pswpin, pswpout, pgpgin, pgpgout", part);
     let mut symptom = case.lasting(&[&inward, &outward]);
-    if symptom.answer == Answer::Yes && part.hits.answers.contains(&Answer::No) {
+    let says_who_waits = look.has(&signal::REFAULT_ANON) || look.has(&signal::PSI_MEMORY_FULL);
+    if look.is_import && !says_who_waits && part.hits.answers.contains(&Answer::No) {
         symptom = case.lasting(&[&inward, &outward, &part]);
     }
     if look.is_import && symptom.answer != Answer::Yes {
