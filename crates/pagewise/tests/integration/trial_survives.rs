@@ -246,7 +246,12 @@ fn kill_once(trial: &Trial, aim: Phase, dice: &mut Dice) -> Option<Phase> {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    let spread = if aim == Phase::Run { 150 } else { 25 };
+    let spread = match aim {
+        Phase::Run => 150,
+        // Data this small are back in a few milliseconds.
+        Phase::Restore => 5,
+        _ => 25,
+    };
     std::thread::sleep(Duration::from_millis(dice.below(spread)));
     let phase = trial.phase(&leftovers).unwrap_or(aim);
     let watcher = watcher_of(owner.id());
