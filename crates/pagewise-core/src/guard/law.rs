@@ -45,7 +45,7 @@ const SHORT_OF_MEMORY_TICK: u64 = 50 * MILLISECOND;
 /// Between two looks where nothing streams and memory is free.
 const IDLE_TICK: u64 = SECOND;
 
-/// A slice is as long as this and not smaller or larger than these.
+/// A slice is as long as this, and not smaller or larger than these.
 const SLICE: u64 = 4 * MILLISECOND;
 const LEAST_SLICE: u64 = 1 << 20;
 const LARGEST_SLICE: u64 = 64 << 20;

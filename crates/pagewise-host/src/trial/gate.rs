@@ -48,8 +48,8 @@ impl Gate {
         Gate { first_unheld: BTreeMap::new(), steal_limit }
     }
 
-    /// Waits until pressure is low, the hypervisor leaves this host its CPUs, and as much memory is free or in caches as before the first point under `level`. `also` is
-    /// checked each time and says what else is not as it must be. `tell` is told once what a longer wait is for.
+    /// Waits until pressure is low, the hypervisor leaves this host its CPUs, and as much memory is free or in caches as before the first
+    /// point under `level`. `also` is checked each time and says what else is not as it must be. `tell` is told once what a longer wait is for.
     ///
     /// # Errors
     /// [`Interrupted`] on Ctrl-C.

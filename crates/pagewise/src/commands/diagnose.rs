@@ -7,7 +7,7 @@ use crate::output;
 use crate::progress;
 use anyhow::anyhow;
 use clap::Args;
-use pagewise_core::finding::proposal::Command as Proof;
+use pagewise_core::finding::proposal::Command as Asked;
 use pagewise_core::finding::{self, Diagnosis, Look, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::spelling::nearest;
@@ -136,7 +136,7 @@ fn prove_on(diagnosis: &mut Diagnosis, command: &[String]) {
     let changes =
         diagnosis.findings.iter_mut().flat_map(|found| found.change.iter_mut().chain(&mut found.alternatives));
     for proof in changes.flat_map(|change| &mut change.verify) {
-        if let Proof::Prove { live: false, job, .. } = proof {
+        if let Asked::Prove { live: false, job, .. } = proof {
             *job = command.to_vec();
         }
     }
@@ -235,7 +235,6 @@ mod tests {
     use clap::Parser;
     use pagewise_core::experiment::live::switching;
     use pagewise_core::finding::document::Who;
-    use pagewise_core::finding::proposal::Command as Asked;
     use pagewise_core::report::command_line;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;

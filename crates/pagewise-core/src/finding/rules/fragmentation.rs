@@ -177,8 +177,9 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let (again, again_line) =
         case.whole("the same, of blocks that the kernel frees everything for", "import failed_large", Some(failed));
     let bytes = look.level(&signal::MEM_FREE).mean_of_all(windows);
+    let is_above = is_above_watermarks(look);
     let is_free = match mean {
-        _ if is_above_watermarks(look) => true,
+        _ if is_above => true,
         Some(_) => free.evidence(&Hits::default(), windows).holds? || has_room == Answer::Yes,
         // Without the size of memory: more than the reserves of any zone.
         None => match bytes {
@@ -193,7 +194,7 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
     let (fails, line) = case.whole("allocations of a large block that failed", "import failed_large", Some(failed));
     let mut symptom = case.lasting_hits(Hits::always(fails, windows.count));
     symptom.evidence = vec![line, room];
-    let is_open = mean.is_none() && bytes.is_none() && order <= COSTLY && !is_above_watermarks(look);
+    let is_open = mean.is_none() && bytes.is_none() && order <= COSTLY && !is_above;
     symptom.evidence.extend(is_open.then_some(again_line));
     if mean.is_none() {
         symptom.hits.missing.push(look.missing(&signal::MEM_FREE));

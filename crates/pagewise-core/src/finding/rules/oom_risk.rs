@@ -215,8 +215,9 @@ fn judge(case: &Case<'_>) -> Verdict {
     // The programs that run have no more of their own text in memory, whatever swap is left. A container's account of its cache may be small, while
     // memory is free.
     let left = look.last(&signal::MEM_AVAILABLE).or_else(|| look.last(&signal::MEM_FREE));
-    let is_short = left.zip(look.memory()).is_some_and(|(left, memory)| left < NEXT_TO_NOTHING * memory);
-    let cache = look.last(&signal::PAGE_CACHE).filter(|_| look.is_import && look.ticks > 1 && is_short);
+    let left = left.zip(look.memory()).map(|(left, memory)| left / memory);
+    let (is_short, _) = case.whole("memory and swap to be had", "meminfo MemAvailable", left);
+    let cache = look.last(&signal::PAGE_CACHE).filter(|_| look.is_import && look.ticks > 1 && is_short == Answer::Yes);
     let (tiny, tiny_line) =
         case.whole("page cache that the last row of a listing has left", "meminfo Cached, Buffers", cache);
     let part = cache.zip(look.memory()).map(|(cache, memory)| cache / memory);
@@ -323,9 +324,6 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
     })
 }
-
-/// As the threshold of memory and swap to be had.
-const NEXT_TO_NOTHING: f64 = 0.05;
 
 fn refused(case: &Case<'_>, draft: &mut Draft, promised: &Clause) {
     let look = case.look;

@@ -86,22 +86,33 @@ fn by_listing(case: &Case<'_>) -> Option<Verdict> {
     let swapped = look.rate(&signal::SWAP_IN).or_zero().per(&faults.track);
     let swapped = case.clause("of these faults, pages from swap", &look.source_of(&signal::SWAP_IN), swapped);
     let symptom = case.lasting(&[&faults, &freed, &swapped]);
+    name(case, symptom, |hits| {
+        format!(
+            "{} page faults a second waited for a disk while {} of memory a second was reclaimed: programs read back what they have mapped, or \
+             read in what does not fit.",
+            words::number(faults.value(hits, case.windows()).unwrap_or(0.0)),
+            words::bytes(freed.value(hits, case.windows()).unwrap_or(0.0) * look.page_size),
+        )
+    })
+}
+
+/// What a listing shows of it, as long as what comes back was not counted. `None`: it does not.
+fn name(case: &Case<'_>, symptom: Lasting, summary: impl FnOnce(&Hits) -> String) -> Option<Verdict> {
     if symptom.answer != Answer::Yes {
         return None;
     }
-    let (hits, windows) = (symptom.hits.clone(), case.windows());
+    let hits = symptom.hits.clone();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
-        draft.missing.push(look.missing(&signal::REFAULT_FILE));
-        let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time()).mean(&hits, windows);
-        draft.cost.stalled_share = waits;
-        draft.summary = format!(
-            "{} page faults a second waited for a disk while {} of memory a second was reclaimed: programs read back what they have mapped, or \
-             read in what does not fit.",
-            words::number(faults.value(&hits, windows).unwrap_or(0.0)),
-            words::bytes(freed.value(&hits, windows).unwrap_or(0.0) * look.page_size),
-        );
+        draft.missing.push(case.look.missing(&signal::REFAULT_FILE));
+        draft.cost.stalled_share = waits(case.look).mean(&hits, case.windows());
+        draft.summary = summary(&hits);
     })
+}
+
+/// The part of all CPU time in which a CPU had nothing to do but to wait for a disk.
+fn waits(look: &Look) -> Track {
+    look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time())
 }
 
 /// Other listings do not count what comes back, but say how small the page cache became, how much disks read, and that somebody waits: a
@@ -123,31 +134,25 @@ fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
     let source = look.source_of(&signal::PAGE_IN);
     let anew = case.clause("time in which disks read as much as the page cache holds", &source, anew);
     let tasks = case.clause("tasks that wait for a disk", "stat procs_blocked", look.level(&signal::BLOCKED));
-    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
-    let waits = case.clause("CPU time in which tasks waited for a disk", &look.source_of(&signal::CPU_IOWAIT), waits);
+    let source = look.source_of(&signal::CPU_IOWAIT);
+    let waits = case.clause("CPU time in which tasks waited for a disk", &source, waits(look));
     // A database that reads past the cache has such numbers and lacks nothing: memory has to be short as well.
     let out = case.rate("written to swap meanwhile", &signal::SWAP_OUT);
     let faults = case.rate("page faults that waited for a disk meanwhile", &signal::MAJOR_FAULTS);
     let is_short = out.hits.or(&faults.hits);
     let hits = small.hits.and(&free.hits).and(&anew.hits).and(&is_short).and(&tasks.hits.or(&waits.hits));
     let mut symptom = case.lasting_hits(hits);
-    if symptom.answer != Answer::Yes {
-        return None;
-    }
-    let (hits, windows) = (symptom.hits.clone(), case.windows());
+    let windows = case.windows();
     symptom.evidence = [&small, &free, &anew, &out, &faults, &tasks, &waits]
-        .map(|clause| clause.evidence(&hits, windows))
+        .map(|clause| clause.evidence(&symptom.hits, windows))
         .into_iter()
         .collect();
-    case.where_it_holds(symptom, |draft| {
-        draft.confidence = Some(Confidence::Low);
-        draft.missing.push(look.missing(&signal::REFAULT_FILE));
-        draft.cost.stalled_share = waits.value(&hits, windows);
-        draft.summary = format!(
+    name(case, symptom, |hits| {
+        format!(
             "The page cache had {} of the memory left, and disks read as much as it holds in {}: what programs need is dropped and read again.",
-            small.value(&hits, windows).map_or_else(|| "little".to_owned(), words::percent),
-            anew.value(&hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
-        );
+            small.value(hits, windows).map_or_else(|| "little".to_owned(), words::percent),
+            anew.value(hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
+        )
     })
 }
 
@@ -162,26 +167,17 @@ fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     let source = look.source_of(&signal::PAGE_IN);
     let anew = case.clause("time in which disks read as much as the page cache holds", &source, cache.per(&read));
     let tasks = case.clause("tasks that wait for a disk beside it", "stat procs_blocked", look.level(&signal::BLOCKED));
-    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
-    let waits =
-        case.clause("CPU time in which tasks waited for a disk beside it", &look.source_of(&signal::CPU_IOWAIT), waits);
-    let clauses = [&small, &free, &anew, &tasks, &waits];
-    let symptom = case.lasting(&clauses);
-    if symptom.answer != Answer::Yes {
-        return None;
-    }
-    let (hits, windows) = (symptom.hits.clone(), case.windows());
-    case.where_it_holds(symptom, |draft| {
-        draft.confidence = Some(Confidence::Low);
-        draft.missing.push(look.missing(&signal::REFAULT_FILE));
-        draft.cost.stalled_share = waits.value(&hits, windows);
-        draft.summary = format!(
+    let source = look.source_of(&signal::CPU_IOWAIT);
+    let waits = case.clause("CPU time in which tasks waited for a disk beside it", &source, waits(look));
+    let windows = case.windows();
+    name(case, case.lasting(&[&small, &free, &anew, &tasks, &waits]), |hits| {
+        format!(
             "The page cache had {} left, disks read as much as it holds in {}, and {} tasks waited for them: what programs need is dropped \
              and read again.",
-            small.value(&hits, windows).map_or_else(|| "little".to_owned(), words::bytes),
-            anew.value(&hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
-            tasks.value(&hits, windows).map_or_else(|| "several".to_owned(), words::number),
-        );
+            small.value(hits, windows).map_or_else(|| "little".to_owned(), words::bytes),
+            anew.value(hits, windows).map_or_else(|| "a short time".to_owned(), words::seconds),
+            tasks.value(hits, windows).map_or_else(|| "several".to_owned(), words::number),
+        )
     })
 }
 
