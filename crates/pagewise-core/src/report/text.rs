@@ -162,7 +162,8 @@ impl Page {
         for row in &table.rows {
             let cells = row.iter().enumerate();
             let drawn_cell = |(at, cell): (usize, &String)| {
-                if at > 0 && is_too_wide { at_seams(cell, room) } else { cell.clone() }
+                let cell = with_percent_signs(cell);
+                if at > 0 && is_too_wide { at_seams(&cell, room) } else { cell }
             };
             drawn.add_row(cells.map(drawn_cell));
         }
@@ -181,8 +182,8 @@ impl Page {
             }
         }
         for (number, line) in drawn.lines().enumerate() {
-            let line = line.trim_end();
-            let line = if number == 0 { self.style.paint(BOLD, line) } else { line.to_owned() };
+            let line = line.trim_end().replace(NO_BREAK, " ");
+            let line = if number == 0 { self.style.paint(BOLD, &line) } else { line };
             self.out.push_str(&line);
             self.out.push('\n');
         }
@@ -272,9 +273,7 @@ pub(super) fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> Strin
         *line = rest.to_owned();
         *empty = true;
     };
-    // A number stays with its percent sign.
-    let text = text.replace(" %", "\u{a0}%");
-    for word in text.split(' ') {
+    for word in with_percent_signs(text).split(' ') {
         if !empty && line.width() + 1 + word.width() > columns {
             next(&mut line, &mut empty);
         }
@@ -290,7 +289,15 @@ pub(super) fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> Strin
         }
     }
     next(&mut line, &mut empty);
-    out.replace('\u{a0}', " ")
+    out.replace(NO_BREAK, " ")
+}
+
+/// A space at which no line is broken; it is printed as any other.
+const NO_BREAK: char = '\u{a0}';
+
+/// A number stays with its percent sign.
+fn with_percent_signs(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
 }
 
 #[cfg(test)]
@@ -312,6 +319,20 @@ mod tests {
         assert_eq!(at_seams("a=b/c=d/e=f", 4), "a=b/\nc=d/\ne=f");
         assert_eq!(at_seams("1,234,567,890.5", 4), "1,234,567,890.5", "a number has none");
         assert_eq!(at_seams("unbreakable", 4), "unbreakable");
+    }
+
+    #[test]
+    fn a_number_in_a_cell_keeps_its_percent_sign() {
+        let head = ["measure, mean of", "A", "B", "B against A", "95 % interval"].map(str::to_owned).to_vec();
+        let row = ["anon_peak", "1.10 GiB", "1.11 GiB", "+0.60 %", "+0.54 % to +0.65 %"].map(str::to_owned).to_vec();
+        for width in [56, 60, 70, 80] {
+            let mut page = Page { style: Style { width, ..Style::default() }, out: String::new() };
+            page.table(&Table { head: head.clone(), rows: vec![row.clone()] }, &NUMBERS);
+            for line in page.out.lines() {
+                assert!(line.width() <= usize::from(width) && !line.contains(NO_BREAK), "{line:?}");
+                assert!(!line.trim_start().starts_with('%'), "{width} columns:\n{}", page.out);
+            }
+        }
     }
 
     #[test]

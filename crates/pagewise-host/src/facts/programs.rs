@@ -1,4 +1,4 @@
-//! Programs a data job needs: on the search path, and JVMs and Spark with their versions.
+//! Programs a data job needs: on the search path, and JVMs with their versions.
 
 use crate::root::Root;
 use pagewise_core::report::doctor::{Area, Capability, State};
@@ -39,13 +39,12 @@ fn own_variable(root: &Root, name: &str) -> Option<OsString> {
 
 const AREA: Area = Area::Programs;
 
-/// JVMs, what the built-in workloads need, Spark.
+/// JVMs and what the built-in workloads need.
 pub(super) fn probe(root: &Root, of_workloads: Vec<Capability>) -> Vec<Capability> {
     let mut list = jvm_capabilities(root);
     let own = Capability::yes(AREA, "job", "the job's own", "env.NAME and its arguments, on every host");
     list.insert(0, own.compares("the job's environment and arguments"));
     list.extend(of_workloads);
-    list.push(spark(root));
     list
 }
 
@@ -152,40 +151,6 @@ pub(crate) fn found_in(root: &Root, version: Option<String>, place: &Path) -> St
     format!("{version} in {}", root.shown(place))
 }
 
-fn version_of_jar(folder: &Path, prefix: &str) -> Option<String> {
-    let names = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    let version = |name: OsString| Some(name.to_str()?.strip_prefix(prefix)?.strip_suffix(".jar")?.to_owned());
-    names.filter_map(|entry| version(entry.file_name())).find(|v| v.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn spark(root: &Root) -> Capability {
-    let (id, what) = ("spark", "Spark");
-    let named = own_variable(root, "SPARK_HOME").map(PathBuf::from);
-    let on_path = || {
-        let program = std::fs::canonicalize(find(root, "spark-submit")?).ok()?;
-        program.parent().and_then(Path::parent).map(Path::to_owned)
-    };
-    let home = named.filter(|home| is_executable(&home.join("bin/spark-submit"))).or_else(on_path);
-    match home {
-        Some(home) => {
-            let jar = |scala: &str| version_of_jar(&home.join("jars"), &format!("spark-core_{scala}-"));
-            let version = jar("2.13").or_else(|| jar("2.12"));
-            Capability::yes(AREA, id, what, found_in(root, version, &home))
-        }
-        None if !are_shown(root) => Capability::unknown(AREA, id, what, super::NOT_CAPTURED, ""),
-        None => {
-            let why = "no spark-submit in SPARK_HOME or on the search path";
-            Capability::no(
-                AREA,
-                id,
-                what,
-                why,
-                "pagewise workload spark:micro fetch gets one, or install one and set SPARK_HOME",
-            )
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,17 +168,5 @@ mod tests {
         assert_eq!(found[0].state, State::Limited, "JDK 25's first release ignores huge pages");
         assert!(found[0].value.as_deref().is_some_and(|v| v.contains("25 (Example) in /usr/lib/jvm/jdk-25")));
         assert!(found[1].value.as_deref().is_some_and(|v| v.contains("version unknown")));
-    }
-
-    #[test]
-    fn spark_tells_its_version_by_its_core_jar() {
-        let fake = FakeHost::empty()
-            .program("/opt/spark/bin/spark-submit", "")
-            .file("/opt/spark/jars/spark-core_2.13-4.0.1.jar", "");
-        std::fs::create_dir_all(fake.path().join("usr/bin")).expect("a folder");
-        std::os::unix::fs::symlink("../../opt/spark/bin/spark-submit", fake.path().join("usr/bin/spark-submit"))
-            .expect("a link");
-        let spark = spark(&Root::at(fake.path()));
-        assert!(spark.value.as_deref().is_some_and(|v| v.starts_with("4.0.1 in ")), "{spark:?}");
     }
 }

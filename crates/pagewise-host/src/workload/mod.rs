@@ -221,11 +221,18 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// What `doctor` says of the programs that the built-in workloads need. `hadoop` is the configured one, `cache` the folder that
-/// holds Pagewise's own.
+/// What `doctor` says of the programs that the built-in workloads need. `place` is where one of [`places`] is configured to be,
+/// `cache` the folder that holds Pagewise's own.
 #[must_use]
-pub fn capabilities(root: &Root, hadoop: Option<&Path>, cache: Option<&Path>) -> Vec<Capability> {
-    vec![terasort::found::capability(root, hadoop, cache)]
+pub fn capabilities<'a>(
+    root: &Root,
+    place: impl Fn(&str) -> Option<&'a Path>,
+    cache: Option<&Path>,
+) -> Vec<Capability> {
+    vec![
+        terasort::found::capability(root, place("hadoop"), cache),
+        spark::found::capability(root, place("spark"), cache),
+    ]
 }
 
 /// What a policy asks of the job rather than of the host.

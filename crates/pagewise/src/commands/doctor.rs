@@ -43,9 +43,9 @@ impl DoctorArgs {
     fn ask(&self, root: &Root, global: &Global) -> DoctorReport {
         // A host where no place for files can be found still has an answer to everything else.
         let settings = Settings::resolve(global).ok();
-        let hadoop = settings.as_ref().and_then(|settings| settings.places.path("hadoop"));
+        let place = |name: &str| settings.as_ref().and_then(|settings| settings.places.path(name));
         let cache = settings.as_ref().map(|settings| settings.cache_dir.as_path());
-        let capabilities = facts::capabilities(root, workload::capabilities(root, hadoop, cache));
+        let capabilities = facts::capabilities(root, workload::capabilities(root, place, cache));
         let comparable = comparable(&capabilities);
         let (walk_cost, walk_cost_absent) = match self.measure(root) {
             Ok(cost) => (Some(cost), None),

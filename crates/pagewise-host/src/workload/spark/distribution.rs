@@ -56,6 +56,11 @@ fn cached(cache: &Path, version: &str) -> PathBuf {
     cache.join(format!("spark-{version}"))
 }
 
+/// `SPARK_HOME`, which says nothing about another host.
+pub(super) fn own_variable() -> Option<PathBuf> {
+    std::env::var_os("SPARK_HOME").filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// The word of the step that brings a version.
 fn fetch_word(version: &str) -> String {
     if version == DEFAULT_VERSION { "fetch".to_owned() } else { format!("fetch-{version}") }
@@ -74,8 +79,8 @@ impl Distribution {
         interrupt: &Interrupt,
         progress: &dyn Progress,
     ) -> Result<Distribution, WorkloadError> {
-        let variable = std::env::var_os("SPARK_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
-        let named = flag.map(|home| (home.to_path_buf(), "--spark")).or_else(|| Some((variable?, "SPARK_HOME")));
+        let named = flag.map(|home| (home.to_path_buf(), "--spark"));
+        let named = named.or_else(|| Some((own_variable()?, "SPARK_HOME")));
         if let Some((home, by)) = named {
             let found = Distribution::in_home(&home).ok_or_else(|| {
                 WorkloadError::Missing(format!(
@@ -111,6 +116,14 @@ impl Distribution {
         Distribution::in_home(&home).ok_or_else(|| {
             WorkloadError::Missing(format!("no spark-core in {}. Bring it with: {bring}", home.display()))
         })
+    }
+
+    /// One that was fetched into this cache, the default version before others; not whether it is undamaged, which takes seconds.
+    pub(super) fn fetched(cache: &Path) -> Option<Distribution> {
+        let is_default = |version: &&str| *version == DEFAULT_VERSION;
+        let others = versions().map(|(_, version)| version).filter(|version| !is_default(version));
+        let homes = std::iter::once(DEFAULT_VERSION).chain(others).map(|version| cached(cache, version));
+        homes.filter(|home| home.join(MANIFEST).is_file()).find_map(|home| Distribution::in_home(&home))
     }
 
     /// The one in this folder, by the name of its core jar.

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod distribution;
+pub(super) mod found;
 pub mod kmeans;
 mod launch;
 pub mod logistic;
