@@ -19,8 +19,8 @@ struct Named {
     family: Family,
     /// What it is not.
     not: &'static [Family],
-    /// Of which one has to be in the same stack, where callers are known: a lock of that name can be of something else.
-    within: &'static [Family],
+    /// It is a lock by whose name it may be that of something else than a process's map.
+    may_be_another_lock: bool,
     /// From which part of the samples on. Ours: twice what the rule asks for beside other evidence, where that is little.
     least: f64,
     /// Title and meaning in place of the rule's.
@@ -29,15 +29,15 @@ struct Named {
 
 impl Named {
     const fn of(rule: &'static str, family: Family, least: f64) -> Named {
-        Named { rule, family, not: &[], within: &[], least, other: None }
+        Named { rule, family, not: &[], may_be_another_lock: false, least, other: None }
     }
 
     const fn not(self, not: &'static [Family]) -> Named {
         Named { not, ..self }
     }
 
-    const fn within(self, within: &'static [Family]) -> Named {
-        Named { within, ..self }
+    const fn if_of_the_map(self) -> Named {
+        Named { may_be_another_lock: true, ..self }
     }
 
     const fn called(self, other: (&'static str, &'static str)) -> Named {
@@ -74,6 +74,7 @@ const NAMED: &[Named] = &[
     Named::of("numa-imbalance", Family::Numa, 0.05),
     Named::of("kcompactd-burn", Family::Kcompactd, 0.10),
     Named::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),
+    Named::of("dying-cgroups", Family::CgroupUpkeep, 0.10).not(&[Family::Reclaim]),
     Named::of("fault-churn", Family::Churn, 0.20).not(rules::NOT_CHURN),
     Named::of("tlb-shootdowns", Family::Shootdown, 0.10).not(&[
         Family::Reclaim,
@@ -82,7 +83,7 @@ const NAMED: &[Named] = &[
     ]),
     Named::of("mmap-lock-contention", Family::MmapLock, 0.10)
         .not(&[Family::Khugepaged, Family::SlabShrink])
-        .within(rules::OF_MEMORY),
+        .if_of_the_map(),
     Named::of("mmap-lock-contention", Family::ReverseMap, 0.10).not(rules::NOT_OF_LISTS).called(rules::LISTS),
     Named::of("fork-cow-thp", Family::ForkCopy, 0.10).called(rules::TABLES),
     // Any shell has a little of it.
@@ -118,11 +119,11 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
     let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);
     let of_listed = of_what_is_listed(case, named, &all).filter(|_| says.answer != Answer::Yes);
     let share = says.share.filter(|_| says.answer == Answer::Yes).or(of_listed)?;
-    let is_of_it = |profile: &ProfileSeen| profile.is_within(named.family, named.within, &all, case.windows());
-    if !named.within.is_empty() && !case.look.profile.as_ref().is_some_and(is_of_it) {
+    let is_of_it = |profile: &ProfileSeen| profile.waits_for_the_map(&all, case.windows());
+    if named.may_be_another_lock && !case.look.profile.as_ref().is_some_and(is_of_it) {
         return None;
     }
-    if named.in_a_profile(case) == Family::FlatChurn && is_of_other_faults(case, &all) {
+    if named.in_a_profile(case) == Family::FlatChurn && is_no_churn(case, &all) {
         return None;
     }
     // What the rule had seen of the same is there already.
@@ -151,13 +152,14 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
     Some((share, draft))
 }
 
-/// Page faults that take no memory: an emulated system call, a guard page. Where memory is taken its functions have a part of their own.
-fn is_of_other_faults(case: &Case<'_>, all: &Hits) -> bool {
+/// Page faults that take no memory: an emulated system call, a guard page. Where memory is taken its functions have a part of their own. And
+/// pages that are given back while nobody takes or unmaps any: those are of files.
+fn is_no_churn(case: &Case<'_>, all: &Hits) -> bool {
     /// Of what both together have. Ours.
     const ENTRY_ALONE: f64 = 0.9;
     let Some(profile) = &case.look.profile else { return false };
     let of = |family| profile.counts(family, &[], all, case.windows()).family as f64;
-    of(Family::FaultEntry) >= ENTRY_ALONE * of(Family::FlatChurn)
+    of(Family::FaultEntry) >= ENTRY_ALONE * of(Family::FlatChurn) || of(Family::Churn) == 0.0
 }
 
 /// Where most of a profile is not listed (the first lines of every process, say): the part of what is, where that is nearly all of it.

@@ -12,12 +12,13 @@ use super::words;
 use crate::recording::StallKind;
 
 /// What names a rule, and the words for it.
-const NAMED: [(&str, StallKind, &str); 5] = [
+const NAMED: [(&str, StallKind, &str); 6] = [
     ("compaction-storm", StallKind::Compaction, "compacting memory"),
     ("direct-reclaim-stalls", StallKind::DirectReclaim, "freeing memory for an allocation"),
     ("memcg-limit-thrash", StallKind::CgroupReclaim, "freeing memory within the limit of a control group"),
     ("dirty-throttling", StallKind::DirtyBalance, "being held back as a writer"),
     ("swap-thrash", StallKind::SwapIn, "waiting for memory from swap"),
+    ("mmap-lock-contention", StallKind::MapLock, "waiting for the map of memory of a process"),
 ];
 
 /// One that is held up for less may be one of many such moments, in seconds. Ours.

@@ -96,6 +96,15 @@ fn is_queue_of_semaphore(profile: &Profile) -> bool {
     of("rwsem_spin_on_owner") as f64 >= least && of("mutex_spin_on_owner") == 0
 }
 
+/// Whether areas are looked up in maps of memory all the time, which is done under the map's lock.
+fn looks_up_areas(profile: &Profile) -> bool {
+    /// Any host has a little of it. Ours.
+    const LEAST: f64 = 0.02;
+    const LOOKING_UP: [&str; 3] = ["find_vma", "vmacache_find", "find_extend_vma"];
+    let is_it = |frame: &Frame| frame.is_kernel() && LOOKING_UP.iter().any(|begin| frame.name.starts_with(begin));
+    samples_in(profile, is_it) as f64 >= LEAST * samples_in_all(profile).max(1) as f64
+}
+
 fn samples_in_all(profile: &Profile) -> u64 {
     profile.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.count))
 }
@@ -166,7 +175,10 @@ impl ProfileSeen {
             let (parent, frame) = node.map_or((None, None), |(parent, frame)| (parent, Some(frame as usize)));
             // A parent always has a lower number.
             let above = parent.and_then(|parent| families.get(parent.0 as usize)).copied().unwrap_or(0);
-            families.push(above | frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0));
+            let bits = above | frame.and_then(|frame| of_frame.get(frame)).copied().unwrap_or(0);
+            // With callers these say what other CPUs are asked to do.
+            let is_for_translations = !is_flat && bits & Family::CrossCall.bit() != 0 && bits & FORGETS != 0;
+            families.push(if is_for_translations { bits | Family::Shootdown.bit() } else { bits });
             let innermost = frame.and_then(|frame| frames.get(frame)).filter(|frame| frame.is_kernel());
             in_kernel.push(innermost.is_some());
             idle.push(innermost.is_some_and(|frame| is_idle(&frame.name)));
@@ -216,13 +228,14 @@ impl ProfileSeen {
     /// program does.
     #[must_use]
     pub fn trouble_of(&self, function: &str) -> Option<Family> {
-        const EVERYDAY: [Family; 6] = [
+        const EVERYDAY: [Family; 7] = [
             Family::LockSpin,
             Family::SystemCall,
             Family::FileData,
             Family::Memory,
             Family::ChangeMap,
             Family::CrossCall,
+            Family::MapUse,
         ];
         let bits = families_of(function, self.profile.event != Some(SamplingEvent::Cycles));
         let mut families = FUNCTIONS.iter().map(|(family, _)| *family);
@@ -292,24 +305,36 @@ impl ProfileSeen {
         counts
     }
 
-    /// Whether most samples of a family have one of these families in the same stack. In a profile without callers: whether that is most
-    /// of what the kernel does beside waiting for locks.
+    /// Whether a lock by whose name it may be that of a process's map is it: most of the samples that wait for it have work on memory in the
+    /// same stack. In a profile without callers: such work is most of what the kernel does beside waiting for locks, or maps are seen
+    /// in use.
     #[must_use]
-    pub fn is_within(&self, family: Family, within: &[Family], over: &Hits, windows: &Windows) -> bool {
-        let bits = within.iter().fold(0, |bits, family| bits | family.bit());
+    pub fn waits_for_the_map(&self, over: &Hits, windows: &Windows) -> bool {
+        /// What has to be in the same stack: inodes have such locks, too.
+        const OF_MEMORY: &[Family] = &[
+            Family::Memory,
+            Family::Churn,
+            Family::ChangeMap,
+            Family::ReverseMap,
+            Family::FileFault,
+            Family::Lifetime,
+            Family::MapUse,
+        ];
+        let bits = OF_MEMORY.iter().fold(0, |bits, family| bits | family.bit());
         let (mut all, mut inside) = (0u64, 0u64);
         for sample in self.samples(over, windows) {
+            let is_lock = self.is_of(sample, Family::MmapLock, &[]);
             let counts = if self.is_flat {
-                self.is_kernel(sample) && !self.is_of(sample, Family::LockSpin, &[]) && !self.is_of(sample, family, &[])
+                self.is_kernel(sample) && !self.is_of(sample, Family::LockSpin, &[]) && !is_lock
             } else {
-                self.is_of(sample, family, &[])
+                is_lock
             };
             if counts {
                 all = all.saturating_add(sample.count);
                 inside = inside.saturating_add(if self.bits(sample) & bits == 0 { 0 } else { sample.count });
             }
         }
-        all > 0 && inside * 2 >= all
+        (all > 0 && inside * 2 >= all) || (self.is_flat && looks_up_areas(&self.profile))
     }
 
     /// The part of all samples in which functions of a family, and of none of the others, were with all that they call, as a report

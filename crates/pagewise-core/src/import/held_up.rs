@@ -82,9 +82,28 @@ pub(super) fn allocation_stall(text: &str) -> Option<(&str, u64, u8)> {
     Some((comm, milliseconds.parse().ok()?, order.parse().ok().filter(|order| *order < 64)?))
 }
 
+/// `PID: 287  TASK: ffff976801890000  CPU: 20  COMMAND: "java"`, above a stack of `bt` in crash: who.
+fn of_crash(text: &str) -> Option<(String, u32)> {
+    let (pid, rest) = text.trim_start().strip_prefix("PID:")?.trim_start().split_once(char::is_whitespace)?;
+    let (_, comm) = rest.split_once("COMMAND:").filter(|(before, _)| before.contains("TASK:"))?;
+    Some((comm.trim().trim_matches('"').to_owned(), pid.parse().ok()?))
+}
+
+/// ` #2 [ffffbd6c40b3f538] shrink_lruvec+670 at ffffffffbb244d1e`: its function.
+fn function_of_crash(text: &str) -> Option<&str> {
+    let (number, rest) = text.trim_start().strip_prefix('#')?.split_once(" [")?;
+    let (address, rest) = rest.split_once("] ")?;
+    let is_frame = is_number(number.trim()) && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = rest.split_whitespace().next()?.split('+').next()?;
+    Some(name).filter(|name| is_frame && !name.is_empty())
+}
+
 /// A task in a list of them: `task:java  state:D stack:0 pid:7 ppid:1 flags:0x0` (5.10 and later); `java  D    0   7   1 0x0` (4.14 to
 /// 5.9), and before with an address, or `running task`, behind the state: who.
 pub(super) fn listed(text: &str) -> Option<(String, u32)> {
+    if let Some(task) = of_crash(text) {
+        return Some(task);
+    }
     if let Some(rest) = text.strip_prefix("task:") {
         let (comm, behind) = rest.split_once(" state:").or_else(|| rest.split_once("state:"))?;
         let pid = behind.split_once("pid:")?.1.split_whitespace().next()?;
@@ -191,7 +210,9 @@ impl HeldUp {
         let is_of_registers = text.starts_with("RIP:") || text.starts_with("RSP:") || text.starts_with("pc :");
         let found = functions(text);
         let has_any = !task.sure.is_empty() || !task.unsure.is_empty();
-        let goes_on = text.is_empty() || text.starts_with('<') || text.starts_with('=') || is_of_registers;
+        // crash puts places in the source in a line of their own, which a mail program breaks anywhere.
+        let is_place = text.starts_with('(') || text.contains(".c:") || text.starts_with("by) ");
+        let goes_on = text.is_empty() || text.starts_with(['<', '=']) || is_of_registers || is_place;
         if task.lines > MOST_LINES || (has_any && found.is_empty() && !goes_on && !is_between(text)) {
             self.finish_one();
             return false;
@@ -296,6 +317,9 @@ fn is_between(text: &str) -> bool {
 /// Names in a line of a trace: `[<ffffffff816a3e1d>] ? dump_stack+0x19/0x1b [module]`, `(schedule+0x1/0x2) from …`,
 /// `schedule from io_schedule+0x3c/0x60`.
 fn functions(text: &str) -> Vec<&str> {
+    if let Some(name) = function_of_crash(text) {
+        return vec![name];
+    }
     let name = |word: &'_ str| -> Option<usize> {
         let at = word.find("+0x")?;
         let rest = &word[at + 3..];
@@ -341,8 +365,13 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
     // Compressed memory may hold a file system, and swapoff brings all back by hand.
     let is_other = |name: &String| ["zram_", "zs_", "lzo1x_", "unuse_"].iter().any(|begin| name.starts_with(begin));
     let in_swap = |(set, name): (&u64, &String)| set & Family::Swap.bit() != 0 && !is_other(name);
-    (sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")))
-        .then_some(StallKind::SwapIn)
+    if sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")) {
+        return Some(StallKind::SwapIn);
+    }
+    // Innermost first: the lock's own functions, and then whoever takes it.
+    let is_of_lock = |set: &u64| set & Family::MmapLock.bit() != 0 && set & Family::MapUse.bit() == 0;
+    let taker = sets.iter().rposition(is_of_lock).and_then(|lock| sets.get(lock + 1));
+    taker.is_some_and(|set| set & Family::MapUse.bit() != 0).then_some(StallKind::MapLock)
 }
 
 #[cfg(test)]
@@ -365,6 +394,8 @@ mod tests {
             ["try_to_free_pages"]
         );
         assert_eq!(functions("RIP: 0010:compact_zone+0x12/0x30"), ["compact_zone"]);
+        assert_eq!(functions("#2 [ffffbd6c40b3f538] shrink_lruvec+670 at ffffffffbb244d1e"), ["shrink_lruvec"]);
+        assert_eq!(functions("#12 [ffff8801b2f5be70] vfs_read at ffffffff811816dc"), ["vfs_read"]);
         assert!(functions("ffff8804347f7c20 0000000000000046").is_empty() && functions("a+0x/0x b+1").is_empty());
     }
 
@@ -410,6 +441,7 @@ mod tests {
             ("java            D    0   3323   3261 0x00000000", Some("java 3323")),
             ("java            R  running task        0  3323   3261 0x00000008", Some("java 3323")),
             ("Web Content     S    0   3323   3261 0x00000000", Some("Web Content 3323")),
+            ("PID: 287    TASK: ffff976801890000  CPU: 20  COMMAND: \"kworker/u96:35\"", Some("kworker/u96:35 287")),
             ("procs -----------memory---------- ---swap--", None),
             ("java  Q  0  7  1 0x0", None),
             ("  task                        PC stack   pid father", None),
@@ -449,7 +481,22 @@ mod tests {
         assert_eq!(of("java", &["migrate_pages", "compact_zone"]), Some(StallKind::Compaction));
         assert_eq!(of("java", &["io_schedule", "swap_readpage", "do_swap_page"]), Some(StallKind::SwapIn));
         for names in [
-            &["schedule", "jbd2_journal_commit_transaction", "kjournald2"][..],
+            &[
+                "schedule",
+                "rwsem_down_read_failed",
+                "call_rwsem_down_read_failed",
+                "down_read",
+                "proc_pid_cmdline_read",
+            ][..],
+            &["schedule", "rwsem_down_write_slowpath", "down_write_killable", "vm_mmap_pgoff", "do_syscall_64"],
+            &["schedule", "rwsem_down_read_slowpath", "down_read", "do_user_addr_fault", "exc_page_fault"],
+        ] {
+            assert_eq!(of("ps", names), Some(StallKind::MapLock), "{names:?}");
+        }
+        for names in [
+            &["schedule", "rwsem_down_read_failed", "down_read", "xfs_ilock", "xfs_file_read_iter", "sys_read"][..],
+            &["schedule", "rwsem_down_write_slowpath", "down_write", "lock_rename", "do_renameat2"],
+            &["schedule", "jbd2_journal_commit_transaction", "kjournald2"],
             &["io_schedule", "wait_on_page_bit", "filemap_fault"],
             &["schedule", "drop_slab", "shrink_slab"],
             &["io_schedule", "migration_entry_wait_on_locked", "do_swap_page_none"],

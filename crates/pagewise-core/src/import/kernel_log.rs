@@ -102,7 +102,12 @@ fn heads_processes(text: &str) -> bool {
 fn is_broken(text: &str) -> bool {
     let is_before_mode =
         text.contains(": page allocation ") && !text.contains("mode:") && text.trim_end().ends_with([',', ':', '.']);
-    is_before_mode || text.trim_end().ends_with(": page") || text.trim_end().ends_with(": page allocation")
+    // A terminal broke it where it ended.
+    let is_of_slab = text.contains("cache: ") && text.contains(", object size: ") && !text.contains("min order: ");
+    is_before_mode
+        || is_of_slab
+        || text.trim_end().ends_with(": page")
+        || text.trim_end().ends_with(": page allocation")
 }
 
 /// Whether a line is of a kernel's log, by what stands in front of it or by what it says.
@@ -1036,6 +1041,8 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
         let of_group = read(&slab("kmalloc-1024(1793:c8edef)", "0x20", 0));
         assert_eq!(values(&of_group, SOURCE, "failed_in_group").last(), Some(&1.0));
         assert_eq!(found(&of_group), ["memcg-limit-thrash", "slab-bloat"]);
+        let broken = slab("kmalloc-1024(1793:c8edef)", "0x20", 0).replace("default order", "default o\nrder");
+        assert_eq!(found(&read(&broken)), found(&of_group), "as a terminal broke it");
         let of_host = read(&slab("p_ed_pids", "0xa20(GFP_ATOMIC)", 7));
         let sizes = timed(&of_host, SOURCE, "slab_cache", "cache=p_ed_pids");
         assert_eq!(

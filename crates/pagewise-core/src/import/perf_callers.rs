@@ -60,8 +60,14 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
     }
     let has_samples = |entry: &Entry| entry.row.samples.is_some_and(|samples| samples > 0);
     let is_of_samples = entries.iter().all(|entry| entry.row.samples.is_some()) && entries.iter().any(has_samples);
-    let count = |entry: &Entry| if is_of_samples { entry.row.samples.unwrap_or(0) } else { entry.row.share };
     let order = if has_children { order_of(entries) } else { Order::Callee };
+    // One row that was cut out with its callers: all of it, with what it calls, came from them.
+    let is_cut_out = order == Order::Callee && entries.len() == 1 && !entries[0].graph.is_empty();
+    let count = |entry: &Entry| match entry.row.children.filter(|_| is_cut_out) {
+        _ if is_of_samples => entry.row.samples.unwrap_or(0),
+        Some(children) => entry.row.share.max(children),
+        None => entry.row.share,
+    };
     let outer =
         if has_children && order == Order::Caller { ways_from_outside(entries, reading) } else { HashMap::new() };
     let mut stacks = Vec::with_capacity(entries.len());
@@ -74,7 +80,7 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
                 let all = found.iter().map(|way| way.part).sum::<f64>().max(entry.row.share as f64).max(1.0);
                 found.iter().map(|way| Way { names: way.names.clone(), part: way.part / all }).collect()
             }
-            (true, Order::Callee) => callers(entry, reading, entry.row.children.unwrap_or(entry.row.share)),
+            (true, Order::Callee) => callers(entry, reading, whole(entry)),
             (false, _) => callers(entry, reading, entry.row.share),
         };
         add(&mut stacks, entry, ways, count(entry), &modules);
@@ -161,7 +167,7 @@ fn reading_of(entries: &[Entry]) -> Reading {
     let drawn = || entries.iter().filter(|entry| !entry.graph.is_empty());
     let fits = |reading| drawn().filter(|entry| entry.graph.fits(reading, whole(entry))).count();
     let (absolute, relative) = (fits(Reading::Absolute), fits(Reading::Relative));
-    let is_old = drawn().any(|entry| entry.graph.is_old);
+    let is_old = drawn().any(|entry| entry.graph.is_old());
     if relative > absolute || (relative == absolute && is_old) { Reading::Relative } else { Reading::Absolute }
 }
 
@@ -175,10 +181,22 @@ fn is_same(row: &str, drawn: &str) -> bool {
     row == drawn || (row.len() >= 20 && drawn.starts_with(row))
 }
 
-/// Ways from the function of a row outwards. What does not begin or end with it is none.
+/// Ways from the function of a row outwards. What does not begin or end with it is none, unless it is nowhere in the drawing: then that
+/// was drawn or cut out without it.
 fn callers(entry: &Entry, reading: Reading, share: u64) -> Vec<Way> {
     let name = entry.row.name.as_str();
     let Some(mut ways) = entry.graph.ways(reading, share) else { return Vec::new() };
+    if !ways.iter().flat_map(|way| &way.names).any(|drawn| is_same(name, drawn)) {
+        let entries = |names: &mut dyn Iterator<Item = &str>| names.filter(|name| kernel_names::is_entry(name)).count();
+        let begins_outside = entries(&mut entry.graph.first()) > entries(&mut entry.graph.last());
+        for way in ways.iter_mut().filter(|way| !way.names.is_empty()) {
+            if begins_outside {
+                way.names.reverse();
+            }
+            way.names.insert(0, name.to_owned());
+        }
+        return ways;
+    }
     if entry.graph.first().next().is_none() || !entry.graph.first().all(|first| is_same(name, first)) {
         ways.iter_mut().for_each(|way| way.names.reverse());
     }
@@ -219,7 +237,7 @@ fn order_of(entries: &[Entry]) -> Order {
         let has_more = entry.graph.last().any(|last| !is_same(&row.name, last));
         vote -= if is_leaf && is_first && has_more { 3 } else { 0 };
     }
-    let is_old = entries.iter().any(|entry| entry.graph.is_old);
+    let is_old = entries.iter().any(|entry| entry.graph.is_old());
     if vote > 0 || (vote == 0 && !is_old) { Order::Caller } else { Order::Callee }
 }
 
@@ -338,7 +356,7 @@ fn order_of_children(entries: &[Entry]) -> Order {
     let (ends, begins) = entries.iter().fold((0, 0), |(all_ends, all_begins), entry| {
         (all_ends + ends(&entry.graph), all_begins + begins(&entry.graph))
     });
-    let is_old = entries.iter().any(|entry| entry.graph.is_old);
+    let is_old = entries.iter().any(|entry| entry.graph.is_old());
     // Who waits for a lock calls nobody: what is drawn below is who called.
     let is_wait = |name: &str| families_of(name, false) & Family::LockSpin.bit() != 0;
     let are_waits = entries.iter().all(|entry| is_wait(&entry.row.name));

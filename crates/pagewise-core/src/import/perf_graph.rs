@@ -32,9 +32,12 @@ pub(super) struct Graph {
     open: Vec<usize>,
     /// A drawing was begun, and no blank line has ended it.
     is_going_on: bool,
+    /// The last line was nothing but strokes.
+    has_lone_strokes: bool,
     is_broken: bool,
-    /// `--12.3%-- f`, with a blank: perf before 4.5, which drew relative shares and callers unless told otherwise.
-    pub(super) is_old: bool,
+    /// It has `--12.3%-- f`, and `--12.3%--f`.
+    has_spaced: bool,
+    has_unspaced: bool,
 }
 
 /// What the shares of a drawing are parts of.
@@ -64,6 +67,11 @@ impl Graph {
         self.nodes.is_empty()
     }
 
+    /// Drawn with a blank in front of all names: by perf before 4.5, which drew relative shares and callers unless told otherwise.
+    pub(super) fn is_old(&self) -> bool {
+        self.has_spaced && !self.has_unspaced
+    }
+
     /// A blank line. Drawings of `--stdio` go on behind it, and are known by their strokes.
     pub(super) fn pause(&mut self) {
         self.is_going_on = false;
@@ -77,8 +85,10 @@ impl Graph {
         let column = line[..strokes].chars().map(width).sum::<usize>();
         if text.is_empty() {
             self.is_going_on |= has_strokes;
+            self.has_lone_strokes |= has_strokes;
             return has_strokes;
         }
+        let has_lone_strokes = std::mem::take(&mut self.has_lone_strokes);
         if let Some(rest) = text.strip_prefix("--") {
             return self.branch(rest, column);
         }
@@ -86,6 +96,12 @@ impl Graph {
             for (index, name) in path.split(';').enumerate() {
                 self.push(name, (index == 0).then_some(share), index);
             }
+            return true;
+        }
+        // A mail program broke the line in front of a long name, and left the strokes alone.
+        if column == 0 && !has_strokes && has_lone_strokes && is_name(text) && !self.open.is_empty() {
+            let last = self.open.last().map_or(0, |last| self.nodes[*last].column);
+            self.push(text, None, last);
             return true;
         }
         let signed = perf_row::without_sign(text);
@@ -112,14 +128,15 @@ impl Graph {
         if let Some(name) = text.strip_prefix('-') {
             let name = name.trim_start_matches('-').trim();
             if is_name(name) {
-                self.is_old |= text.starts_with("- ");
+                self.has_spaced |= text.starts_with("- ");
                 self.push(name, None, column);
                 return true;
             }
             return false;
         }
         let Some((share, name)) = text.split_once("--") else { return false };
-        self.is_old |= name.starts_with(' ');
+        self.has_spaced |= name.starts_with(' ');
+        self.has_unspaced |= !name.starts_with(' ');
         let name = name.trim();
         match perf_row::share(share.trim()) {
             Some(share) if is_name(name) => self.push(name, Some(share), column),
@@ -204,9 +221,31 @@ impl Graph {
         self.parts(reading, share).is_some()
     }
 
+    /// Of a drawing whose branches cannot be told apart: what it begins with, up to where it branches.
+    fn trunks(&self, reading: Reading, share: u64) -> Option<Vec<Way>> {
+        let whole = match reading {
+            Reading::Absolute => share,
+            Reading::Relative => 10_000,
+        };
+        let mut ways = Vec::new();
+        for (root, node) in self.nodes.iter().enumerate().filter(|(_, node)| node.parent.is_none()) {
+            let part = node.share.map_or(1.0, |own| own as f64 / whole.max(1) as f64);
+            let follows = |at: &usize| {
+                self.nodes
+                    .get(at + 1)
+                    .is_some_and(|next| next.parent == Some(*at) && next.share.is_none())
+                    .then_some(at + 1)
+            };
+            let names = std::iter::successors(Some(root), follows).map(|at| self.nodes[at].name.clone());
+            ways.push(Way { names: names.filter(|name| name != REST).collect(), part });
+        }
+        let sum: f64 = ways.iter().map(|way| way.part).sum();
+        (!self.is_broken && share > 0 && sum <= 1.01).then_some(ways)
+    }
+
     /// Every way through the drawing that something ends on. What ends at a rest ends above it.
     pub(super) fn ways(&self, reading: Reading, share: u64) -> Option<Vec<Way>> {
-        let (_, own) = self.parts(reading, share)?;
+        let Some((_, own)) = self.parts(reading, share) else { return self.trunks(reading, share) };
         let mut ways = Vec::new();
         let mut names_held = 0;
         for (at, part) in own.into_iter().enumerate().filter(|(_, part)| *part > 1e-9) {
@@ -335,7 +374,7 @@ mod tests {
     #[test]
     fn a_drawing_of_relative_shares_is_known_by_its_sums() {
         let graph = graph(OLD);
-        assert!(graph.is_old && !graph.fits(Reading::Absolute, 9000));
+        assert!(graph.is_old() && !graph.fits(Reading::Absolute, 9000));
         let all = ways(&graph, Reading::Relative, 9000);
         assert_eq!(all, pairs(&[("lock;compact;alloc;fault;touch", 74), ("lock;compact;alloc;call", 25), ("lock", 1)]));
         assert_eq!(graph.first().collect::<Vec<_>>(), ["lock"]);
@@ -370,6 +409,16 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_that_a_mail_moved_to_a_line_of_its_own_goes_on_where_it_was() {
+        let text = "   |--10.00%--lock\n   |          |\n   |           --8.00%--shrink\n   |                     |\nread_ahead_of_a_long_name\n\
+                    \x20  |                     fault\n   |          |--2.00%-- <our app>\n";
+        let graph = graph(text);
+        assert!(!graph.is_old(), "one blank, where somebody wrote by hand");
+        let all = ways(&graph, Reading::Absolute, 1000);
+        assert_eq!(all, pairs(&[("lock;shrink;read_ahead_of_a_long_name;fault", 80), ("lock;<our app>", 20)]));
+    }
+
+    #[test]
     fn the_right_edge_of_a_screen_is_no_part_of_a_name() {
         assert_eq!(without_edge("- 99.54% anon_vma_lock          \u{2592}"), "- 99.54% anon_vma_lock");
         assert_eq!(
@@ -379,6 +428,16 @@ mod tests {
         );
         assert_eq!(without_edge("- mutex_lock                   a??"), "- mutex_lock");
         assert_eq!(without_edge("- 12.30%   main"), "- 12.30%   main", "a short name behind its share");
+    }
+
+    #[test]
+    fn of_branches_that_cannot_be_told_apart_the_trunk_is_left() {
+        // A page left one blank where there were ten.
+        let text = "|--97.00%-- isolate\n| compact\n| |\n| |--60.00%-- fault\n| | copy\n| --40.00%-- other\n\
+                    | |--70.00%-- a\n| --30.00%-- b\n--3.00%-- [...]\n";
+        let graph = graph(text);
+        assert!(!graph.fits(Reading::Relative, 9000));
+        assert_eq!(ways(&graph, Reading::Relative, 9000), pairs(&[("isolate;compact", 97), ("", 3)]));
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Header {
         let mut header = Header::default();
         // perf before 3.x set columns apart by one blank: `samples  pcnt function          DSO`.
         let spaced = text.replace("pcnt ", "pcnt  ");
-        for name in cells(&spaced) {
+        for name in names_of(&spaced) {
             let lower = name.to_ascii_lowercase();
             header.is_hierarchy |= lower.contains(" / ");
             header.is_kernel_only |= lower == "kernel function";
@@ -103,6 +103,11 @@ impl Header {
     /// Whether it has a share for each command and no functions (`--sort comm`): of the kernel's own threads that says enough.
     fn is_by_command(&self) -> bool {
         self.has(Column::Comm) && self.has(Column::Share) && !self.has(Column::Symbol) && !self.has(Column::Module)
+    }
+
+    /// Whether all functions are of one file, whose name it does not have: opreport has a column of them where there are several.
+    pub(super) fn is_of_one_file(&self) -> bool {
+        self.is_oprofile && !self.has(Column::Module)
     }
 
     /// Whether it has the shares of functions with all that they call, and not their own.
@@ -165,6 +170,25 @@ impl Row {
     pub(super) fn frame(&self) -> Frame {
         Frame { name: self.name.clone(), module: self.module.clone() }
     }
+}
+
+/// The names of a header. Where a page left one blank between its columns, those of two words are known.
+fn names_of(header: &str) -> Vec<&str> {
+    let names: Vec<&str> = cells(header).collect();
+    let [one] = names.as_slice() else { return names };
+    let is_second = |word: &str| matches!(word, "Object" | "Symbol");
+    let mut names = Vec::new();
+    let mut rest = *one;
+    while let Some((first, behind)) = next_word(rest) {
+        let second = next_word(behind).filter(|(second, _)| {
+            let is_pair = first == "Shared" || (matches!(first, "Source" | "Parent") && *second != "Shared");
+            is_pair && is_second(second)
+        });
+        let end = second.map_or(behind, |(_, behind)| behind);
+        names.push(rest[..rest.len() - end.len()].trim());
+        rest = end;
+    }
+    names
 }
 
 /// Parts that are two blanks or a tab apart.
@@ -553,6 +577,10 @@ mod tests {
         assert_eq!(seen.caller.as_deref(), Some("compact_zone"));
         let old = header("             samples  pcnt   RIP          kernel function");
         assert!(row("19.00 33.9% odd_name", &old).module == KERNEL);
+        let spaced = header("Children Self Shared Object Symbol");
+        let seen = row("55.58% 0.06% [kernel] [k] mdc_enqueue_base", &spaced);
+        assert_eq!((seen.children, seen.share, seen.module.as_str()), (Some(5558), 6, KERNEL));
+        assert!(header("Overhead Command Shared Object Symbol").missing().is_none());
         assert!(header("# Overhead  Command  Shared Object").missing().unwrap().contains("no column of functions"));
         assert!(Header::of("samples: 12").is_none() && Header::of("Overhead is large").is_none());
     }

@@ -228,7 +228,10 @@ impl PerfTop {
         }
         self.is_drawing = true;
         self.is_opened = line.trim_start().starts_with('-');
-        self.table().entries.push(Entry { row, graph: Graph::default(), number });
+        let entries = &mut self.table().entries;
+        // Listed first, and once more with its drawing.
+        entries.retain(|entry| entry.row != row || !row.is_sure || !entry.graph.is_empty());
+        entries.push(Entry { row, graph: Graph::default(), number });
         Ok(())
     }
 
@@ -292,6 +295,13 @@ impl PerfTop {
         true
     }
 
+    /// `- function` below the row of that function: its drawing, on a screen that was copied without the sign of the row.
+    fn opens_last(&self, text: &str) -> bool {
+        let last = self.tables.last().and_then(|table| table.entries.last());
+        let name = without_edge(text).strip_prefix("- ").map(str::trim);
+        self.is_drawing && last.is_some_and(|last| last.graph.is_empty() && name == Some(last.row.name.as_str()))
+    }
+
     /// Whether a share and names are a path of `-g folded`: it holds the function of the row above.
     fn is_path(&self, path: &Row) -> bool {
         let last = self.tables.last().and_then(|table| table.entries.last()).map(|entry| &entry.row);
@@ -314,6 +324,14 @@ impl PerfTop {
         let had_module = before.split_whitespace().any(is_module);
         let is_lone_module = is_module(text) && !had_module && !had_mark;
         (has_mark && !had_mark) || is_lone_module || (ends_in_mark && perf_row::is_function(text))
+    }
+}
+
+/// Of a table whose functions are all of one file: where some are known as the kernel's, all of them are.
+fn mark_one_file(table: &mut Table) {
+    let known = || table.entries.iter().filter(|entry| entry.row.module == KERNEL).count();
+    if table.header.as_ref().is_some_and(Header::is_of_one_file) && known() >= 2 {
+        table.entries.iter_mut().for_each(|entry| KERNEL.clone_into(&mut entry.row.module));
     }
 }
 
@@ -350,17 +368,36 @@ fn is_chatter(text: &str) -> bool {
 
 /// Whether a line is the head of a screen or a report, or names a function with its share.
 pub(super) fn recognises(line: &str) -> bool {
-    let text = line.trim();
+    let text = without_bar(line).trim();
     let is_head = text.starts_with("Samples: ") && text.contains(" of event '");
     is_head
         || text.starts_with("PerfTop:")
         || opens(text).is_some()
         || row(line, None).is_some_and(|row| row.is_sure)
+        || is_broken_before_function(text)
         || Header::of_oprofile(text).is_some()
+}
+
+/// Without the bar that an editor puts in front of each line of a screen: `|2992.00 26.4% tcp_poll`. A drawing has a branch behind its own.
+fn without_bar(line: &str) -> &str {
+    let behind = line
+        .strip_prefix('|')
+        .filter(|rest| Header::of(rest).is_some() || row(rest, None).is_some_and(|row| row.is_sure));
+    behind.unwrap_or(line)
+}
+
+/// `62.70%  kswapd0  [i915]  [k]`: a row that a mail program broke before its function.
+fn is_broken_before_function(text: &str) -> bool {
+    let own = without_sign(text);
+    let is_share = own.split_whitespace().next().is_some_and(|first| perf_row::share(first).is_some());
+    is_share
+        && at_privilege(own)
+            .is_some_and(|(before, _, name)| name.is_empty() && before.split_whitespace().any(is_module))
 }
 
 impl Parser for PerfTop {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
+        let line = without_bar(line);
         let text = line.trim();
         if self.joins(text) {
             if let Some((_, before)) = &mut self.pending {
@@ -412,6 +449,7 @@ impl Parser for PerfTop {
         } else {
             None
         };
+        self.is_opened |= self.opens_last(text);
         let is_opened = self.is_opened;
         match is_row {
             Some(row) if row.is_sure => self.pending = Some((number, line.to_owned())),
@@ -459,17 +497,16 @@ impl Parser for PerfTop {
             table.entries.iter_mut().for_each(|entry| entry.row.share = entry.graph.whole());
             self.listing.note("perf: a part of a call graph, without the rows of its functions");
         }
-        // One row that was cut out with its callers: all of it, with what it calls, came from them.
-        if let [Entry { row, graph, .. }] = table.entries.as_mut_slice()
-            && let Some(children) = row.children.filter(|_| !graph.is_empty())
-        {
-            row.share = row.share.max(children);
-        }
+        mark_one_file(&mut table);
         self.say(&table, chosen, &tables);
         let has_children_only = table.is_part || table.header.as_ref().is_some_and(Header::has_children_only);
         let seen = stacks_of(&table.entries, has_children_only);
-        let is_empty = table.entries.iter().all(|entry| entry.row.share == 0 && entry.row.samples.unwrap_or(0) == 0);
-        let seen = if is_empty { Err("functions have no share of their own".to_owned()) } else { seen };
+        let has_own = |entry: &Entry| entry.row.share > 0 || entry.row.samples.unwrap_or(0) > 0;
+        let is_empty = |seen: &Seen| seen.stacks.is_empty() && !table.entries.iter().any(has_own);
+        let seen = match seen {
+            Ok(seen) if is_empty(&seen) => Err("functions have no share of their own".to_owned()),
+            seen => seen,
+        };
         // Shares that overlap make no stacks, and say all the same how much was in a function and in all that it calls.
         let (seen, overlaps) = match seen {
             Ok(seen) => (seen, false),

@@ -88,8 +88,12 @@ impl Heading {
 
     /// The shares of the CPU add up.
     fn is_whole(&self, values: &[u64]) -> bool {
+        WHOLE.contains(&self.shares(values))
+    }
+
+    fn shares(&self, values: &[u64]) -> u64 {
         let shares = self.columns().zip(values).filter(|(column, _)| column.is_some_and(|c| c.counts == Counts::Share));
-        WHOLE.contains(&shares.fold(0u64, |sum, (_, value)| sum.saturating_add(*value)))
+        shares.fold(0u64, |sum, (_, value)| sum.saturating_add(*value))
     }
 
     fn has(&self, word: &str) -> bool {
@@ -293,7 +297,7 @@ impl Vmstat {
     /// A row of this line, if it is one.
     fn row(&mut self, number: usize, words: &[&str]) -> Result<bool, Problem> {
         let row = match self.heading() {
-            Some(heading) => row_of(words, heading, number),
+            Some(heading) => row_of(words, heading, number).or_else(|| row_beyond(words, heading, number)),
             // After a date or a command the columns are those of before, unless a header says others.
             None => match self.blocks.last().and_then(|block| block.heading.clone()) {
                 Some(heading) => match row_of(words, &heading, number) {
@@ -636,6 +640,16 @@ fn row_of(words: &[&str], heading: &Heading, line: usize) -> Option<Row> {
     })
 }
 
+/// Numbers under a heading whose last columns were cut off: what is more of them are shares of the CPU (`st`, `gu`), and add up with the others.
+fn row_beyond(words: &[&str], heading: &Heading, line: usize) -> Option<Row> {
+    let ends_early = heading.words.last().is_some_and(|last| matches!(last.as_str(), "id" | "wa" | "st"));
+    let beyond = words.len().checked_sub(heading.width()).filter(|beyond| ends_early && matches!(beyond, 1 | 2))?;
+    let mut values: Vec<u64> = words.iter().map(|word| whole(word)).collect::<Option<_>>()?;
+    let others = values.split_off(values.len() - beyond);
+    let sum = others.into_iter().fold(heading.shares(&values), u64::saturating_add);
+    WHOLE.contains(&sum).then_some(Row { line, stamp: None, values })
+}
+
 /// A row without any header above it: 16, 17 or 18 numbers whose shares of the CPU add up.
 fn bare(words: &[&str], line: usize) -> Option<(Heading, Row)> {
     usual().find_map(|heading| {
@@ -967,6 +981,14 @@ mod tests {
         let imported = read(text);
         assert_eq!(values(&imported, "meminfo", "MemFree").last(), Some(&(120_004.0 * 1024.0)));
         assert_eq!(values(&imported, SOURCE, "cpu_system_percent").last(), Some(&0.60));
+    }
+
+    #[test]
+    fn a_header_that_was_cut_at_its_end_is_one() {
+        let text = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa\n\
+                    \x20 0  2 1843536 1634512      0   4188   54   13  2524   666    2    1  1  1 89  9  0\n\
+                    \x20 1 11 1845916 1640724      0    388 2700 4816 221880  4879 14409 170721  4  3 63 30  0\n";
+        assert_eq!(values(&read(text), SOURCE, "cpu_system_percent").last(), Some(&0.03));
     }
 
     #[test]

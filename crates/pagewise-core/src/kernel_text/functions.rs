@@ -80,6 +80,10 @@ pub enum Family {
     ReverseMap,
     /// Having other CPUs run a function, whatever it is: translations, barriers of programs (`membarrier`), code that is patched.
     CrossCall,
+    /// Looking areas up in a process's map of memory, or holding its lock for what is done there.
+    MapUse,
+    /// Making and removing control groups, and what the kernel keeps for each.
+    CgroupUpkeep,
 }
 
 impl Family {
@@ -121,6 +125,8 @@ impl Family {
             Family::ExecTeardown => "taking down what a fork copied, at exec",
             Family::ReverseMap => "lists of who maps what",
             Family::CrossCall => "having other CPUs run a function",
+            Family::MapUse => "using a process's map of memory",
+            Family::CgroupUpkeep => "making and removing control groups",
         }
     }
 
@@ -527,8 +533,15 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "rwsem_optimistic_spin",
             "rwsem_wake",
             "call_rwsem_*",
-            "down_read_killable",
-            "down_write_killable",
+            // Of whatever is read and written: which lock it is their callers say.
+            "down_read*",
+            "__down_read*",
+            "up_read",
+            "__up_read",
+            "down_write*",
+            "__down_write*",
+            "up_write",
+            "__up_write",
             "mmap_read_lock*",
             "mmap_write_lock*",
             "lock_mm_and_find_vma",
@@ -845,6 +858,91 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "memcg_rstat_*",
         ],
     ),
+    (
+        Family::CgroupUpkeep,
+        &[
+            "wb_get_create*",
+            "cgwb_*",
+            "css_release*",
+            "css_free_*",
+            "css_killed_*",
+            "cgroup_mkdir",
+            "cgroup_rmdir",
+            "cgroup_destroy_*",
+            "cgroup_apply_control*",
+            "memcg_create_kmem_cache",
+            "memcg_deactivate_kmem_caches",
+            "kmemcg_*",
+            "memcg_offline_kmem",
+            "memcg_reparent_*",
+        ],
+    ),
+    // Those that take the map's lock (`mmap_sem` to 5.7, `mmap_lock` since), and those that look an area up under it.
+    (
+        Family::MapUse,
+        &[
+            "find_vma*",
+            "vmacache_*",
+            "find_extend_vma*",
+            "lock_mm_and_find_vma",
+            "page_fault",
+            "exc_page_fault",
+            "do_page_fault",
+            "__do_page_fault",
+            "___do_page_fault",
+            "do_user_addr_fault",
+            "do_exception",
+            "do_mem_abort",
+            "get_user_pages*",
+            "__get_user_pages*",
+            "get_futex_key*",
+            "access_remote_vm",
+            "__access_remote_vm",
+            "process_vm_rw*",
+            "proc_pid_cmdline_read",
+            "get_mm_cmdline",
+            "proc_pid_cmdline",
+            "get_cmdline",
+            "environ_read",
+            "m_start",
+            "show_smap*",
+            "pagemap_read",
+            "clear_refs_write",
+            "do_mincore",
+            "sys_mincore",
+            "SyS_mincore",
+            "task_numa_work",
+            "do_mmap*",
+            "vm_mmap_pgoff",
+            "sys_mmap*",
+            "SyS_mmap*",
+            "do_munmap",
+            "__vm_munmap",
+            "vm_munmap",
+            "__do_munmap",
+            "sys_munmap",
+            "SyS_munmap",
+            "do_mprotect_pkey*",
+            "sys_mprotect",
+            "SyS_mprotect",
+            "__do_sys_brk*",
+            "sys_brk",
+            "SyS_brk",
+            "sys_mremap",
+            "SyS_mremap",
+            "__do_sys_mremap*",
+            "do_madvise*",
+            "sys_madvise",
+            "SyS_madvise",
+            "do_mlock",
+            "sys_mlock*",
+            "dup_mm*",
+            "exit_mm",
+            "exit_mmap",
+            "acct_collect",
+            "userfaultfd_*",
+        ],
+    ),
 ];
 
 /// What a CPU is in that has nothing to do: no part of what is busy. Of 2.6.18 to 6.18.
@@ -882,6 +980,9 @@ const THREADS: &[(&str, &[Family])] = &[
 /// With `cpu-clock` the wait shows where interrupts are allowed again.
 const UNLOCKING: [&str; 2] = ["_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore"];
 
+/// Marks on a page that are taken away: they begin as the functions do that zero one.
+const MARKS: [&str; 3] = ["clear_page_dirty*", "clear_page_mlock", "clear_page_p*"];
+
 fn matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
@@ -892,6 +993,9 @@ pub fn families_of(name: &str, is_clock: bool) -> u64 {
     let name = name.split('.').next().unwrap_or(name);
     let name = name.strip_prefix("__pi_").unwrap_or(name);
     let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
+    if has(&MARKS) {
+        return 0;
+    }
     let known = FUNCTIONS.iter().filter(|(_, patterns)| has(patterns)).fold(0, |bits, (family, _)| bits | family.bit());
     if is_clock && UNLOCKING.contains(&name) { known | Family::LockSpin.bit() } else { known }
 }
@@ -923,6 +1027,7 @@ mod tests {
         assert_ne!(families_of("get_pageblock_flags_group", false) & compaction, 0);
         assert_ne!(families_of("__pi_clear_page", false) & Family::PageZero.bit(), 0);
         assert_eq!(families_of("compaction_zone_of_something", false), 0);
+        assert_eq!(families_of("clear_page_dirty_for_io", false), 0);
         assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
     }
 

@@ -21,9 +21,11 @@ pub enum StallKind {
     DirtyBalance,
     /// A page fault that waited for its page to come from swap: told by logs of the kernel, not recorded.
     SwapIn,
+    /// A task that waited for the lock of a process's map of memory: told by logs of the kernel, not recorded.
+    MapLock,
 }
 
-const KINDS: [(StallKind, &str); 8] = [
+const KINDS: [(StallKind, &str); 9] = [
     (StallKind::DirectReclaim, "direct_reclaim"),
     (StallKind::CgroupReclaim, "cgroup_reclaim"),
     (StallKind::Compaction, "compaction"),
@@ -32,6 +34,7 @@ const KINDS: [(StallKind, &str); 8] = [
     (StallKind::Collapse, "collapse"),
     (StallKind::DirtyBalance, "dirty_balance"),
     (StallKind::SwapIn, "swap_in"),
+    (StallKind::MapLock, "map_lock"),
 ];
 
 impl StallKind {

@@ -1,6 +1,5 @@
 //! Threads of one process wait for its map of memory, or CPUs for each other's translations.
 
-use super::super::families::ProfileSeen;
 use super::super::rule::Step;
 use super::prelude::*;
 
@@ -18,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     lasts: 10.0,
     may_be_shorter: true,
     needs: &[],
-    tiers: &[Tier::Stacks],
+    tiers: &[Tier::Stacks, Tier::Stalls],
     rivals: &["compaction-storm", "numa-imbalance"],
     changes: &[
         Step::advice("let the allocator keep memory instead of giving it back (decay and trim settings), and map large areas once").after_restart(),
@@ -53,10 +52,6 @@ pub(in super::super) const LISTS: (&str, &str) = (
 pub(in super::super) const NOT: &[Family] =
     &[Family::Khugepaged, Family::Kswapd, Family::Reclaim, Family::Compaction, Family::SlabShrink];
 
-/// What has to be in the same stack for a lock of that name to be of memory: inodes have such locks, too.
-pub(in super::super) const OF_MEMORY: &[Family] =
-    &[Family::Memory, Family::Churn, Family::ChangeMap, Family::ReverseMap, Family::FileFault, Family::Lifetime];
-
 /// The part of the samples in such lists.
 fn lists(look: &Look, over: &Hits) -> Option<f64> {
     Some(look.profile.as_ref()?.counts(Family::ReverseMap, NOT, over, &look.windows).share())
@@ -65,9 +60,8 @@ fn lists(look: &Look, over: &Hits) -> Option<f64> {
 /// Samples waiting for a lock by whose name it may be a process's map.
 fn waits_for_the_map(case: &Case<'_>, all: &Hits) -> Says {
     let lock = case.stacks("samples waiting for the map of memory", Family::MmapLock, &[Family::Khugepaged], all);
-    let is_of_memory = |profile: &ProfileSeen| profile.is_within(Family::MmapLock, OF_MEMORY, all, case.windows());
     match &case.look.profile {
-        Some(profile) if lock.answer == Answer::Yes && !is_of_memory(profile) => {
+        Some(profile) if lock.answer == Answer::Yes && !profile.waits_for_the_map(all, case.windows()) => {
             if profile.is_flat() {
                 let why = "callers were not recorded, and other things have such locks, too";
                 return Says { share: lock.share, ..Says::silent(Tier::Stacks, "stacks", why) };

@@ -332,5 +332,6 @@ fn kind_words(kind: StallKind) -> &'static str {
         StallKind::Collapse => "huge page collapsed",
         StallKind::DirtyBalance => "dirty balancing",
         StallKind::SwapIn => "waiting for swap",
+        StallKind::MapLock => "waiting for a map of memory",
     }
 }
