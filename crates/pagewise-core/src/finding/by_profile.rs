@@ -8,7 +8,7 @@
 use super::answer::Answer;
 use super::case::{Case, Draft, LOCKS_OF_UNKNOWN, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
-use super::families::{Family, ProfileSeen};
+use super::families::{ENOUGH_SAMPLES, Family, ProfileSeen};
 use super::look::{Hits, Missing};
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
@@ -70,6 +70,7 @@ const NAMED: &[Named] = &[
     Named::of("memcg-limit-thrash", Family::CgroupReclaim, 0.10),
     Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd]),
     Named::of("dirty-throttling", Family::DirtyBalance, 0.05),
+    Named::of("dirty-throttling", Family::DirtyWalk, 0.10).called(rules::WALKS),
     Named::of("slab-bloat", Family::SlabShrink, 0.10),
     Named::of("numa-imbalance", Family::Numa, 0.05),
     Named::of("kcompactd-burn", Family::Kcompactd, 0.10),
@@ -114,6 +115,9 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 
 /// What a profile names, and its share of the samples.
 fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
+    if case.look.profile.as_ref().is_none_or(|profile| profile.samples_in_all() < ENOUGH_SAMPLES) {
+        return None;
+    }
     let all = Hits::always(Answer::Yes, case.windows().count);
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
     let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);

@@ -294,6 +294,12 @@ impl KernelLog {
     }
 
     /// A report that never said who was killed, because the log was cut there.
+    /// A report of a killing begins here, or the first line of it that is left.
+    fn begin_report(&mut self, by_hand: bool, group: Option<String>) {
+        let at = self.event();
+        self.report = Some(Report { at, is_counted: false, by_hand, group });
+    }
+
     fn close_report(&mut self) {
         let Some(report) = self.report.take().filter(|report| !report.is_counted && !report.by_hand) else { return };
         let limit = report.group.map_or(Limit::Host, Limit::Group);
@@ -582,8 +588,7 @@ impl Parser for KernelLog {
             }
         } else if let Some(by_hand) = invoked(text) {
             self.close_report();
-            let at = self.event();
-            self.report = Some(Report { at, is_counted: false, by_hand, group: None });
+            self.begin_report(by_hand, None);
             self.is_of_group = false;
         } else if let Some(failure) = failed(text) {
             self.take_failure(&failure);
@@ -612,16 +617,13 @@ impl Parser for KernelLog {
             }
         } else if (of_process(text) || heads_processes(text)) && self.report.is_none() {
             // Nothing else lists processes so, and it lists them before it kills one.
-            let at = self.event();
             let group = std::mem::take(&mut self.is_of_group).then(String::new);
-            self.report = Some(Report { at, is_counted: false, by_hand: false, group });
+            self.begin_report(false, group);
         } else if is_of_killing(text) && self.report.is_none() {
-            let at = self.event();
-            self.report = Some(Report { at, is_counted: false, by_hand: false, group: None });
+            self.begin_report(false, None);
         } else if is_group_use(text) && self.report.is_none() {
             // The report's beginning was cut: this stands in nothing else.
-            let at = self.event();
-            self.report = Some(Report { at, is_counted: false, by_hand: false, group: Some(String::new()) });
+            self.begin_report(false, Some(String::new()));
         } else if let Some(path) = group(text)
             && let Some(report) = self.report.as_mut()
             && report.group.as_ref().is_none_or(String::is_empty)

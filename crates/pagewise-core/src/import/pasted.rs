@@ -85,7 +85,12 @@ impl Parser for Pasted {
 fn as_printed(line: &str) -> Option<Cow<'_, str>> {
     // The common case costs one pass and no copy.
     let is_plain = |byte: u8| byte == b'\t' || (b' '..0x7f).contains(&byte) && !b"&>`~{<*".contains(&byte);
-    if line.bytes().all(is_plain) && !line.ends_with("=20") && !line.contains("____") && !is_fence(line.trim()) {
+    if line.bytes().all(is_plain)
+        && !line.starts_with(':')
+        && !line.ends_with("=20")
+        && !line.contains("____")
+        && !is_fence(line.trim())
+    {
         return Some(Cow::Borrowed(line));
     }
     let mut text = Cow::Borrowed(line.trim_end_matches('\r'));
@@ -169,9 +174,9 @@ fn is_underscored(line: &str) -> bool {
             .any(|word| word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.ends_with("__"))
 }
 
-/// Behind `> `, `>> `, `> > `. The one blank behind the marks belongs to them, any other to the line.
+/// Behind `> `, `>> `, `> > `, and behind the colon that some mail programs quote with. The one blank behind the marks belongs to them, any other to the line.
 fn unquoted(line: &str) -> &str {
-    let mut rest = line;
+    let mut rest = line.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' ')).unwrap_or(line);
     while let Some(behind) = rest.trim_start_matches(' ').strip_prefix('>') {
         rest = behind.strip_prefix(' ').unwrap_or(behind);
     }

@@ -93,6 +93,8 @@ pub(super) fn stacks_of(entries: &[Entry], children_only: bool) -> Result<Seen, 
         Some(largest) if is_of_samples && largest.row.share > 0 => {
             (count(largest) as f64 * WHOLE as f64 / largest.row.share as f64).round() as u64
         }
+        // There are no shares: what is listed is all that is known.
+        _ if is_of_samples => entries.iter().map(count).fold(0, u64::saturating_add),
         _ => WHOLE,
     };
     Ok(Seen { stacks, total, is_of_samples, notes: Vec::new() })

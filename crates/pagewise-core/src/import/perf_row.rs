@@ -105,6 +105,18 @@ impl Header {
         self.has(Column::Comm) && self.has(Column::Share) && !self.has(Column::Symbol) && !self.has(Column::Module)
     }
 
+    /// That of opreport's rows of one file, where none was pasted: `2331728 22.8834  copy_page_range`.
+    pub(super) fn of_row_of_oprofile(text: &str) -> Option<Header> {
+        let mut words = text.split_whitespace();
+        let (samples, part, name) = (words.next()?, words.next()?, words.next()?);
+        let has_four_decimals = part.split_once('.').is_some_and(|(_, decimals)| decimals.len() == 4);
+        let is_share = has_four_decimals && scaled(part, 100.0).is_some_and(|part| part <= 10_000);
+        // Without a function it is of opreport's list of files.
+        let is_row =
+            words.next().is_none() && is_share && scaled(samples, 1.0).is_some() && kernel_names::is_kernel(name);
+        is_row.then(|| Header::of_oprofile("samples  %  symbol name"))?
+    }
+
     /// Whether all functions are of one file, whose name it does not have: opreport has a column of them where there are several.
     pub(super) fn is_of_one_file(&self) -> bool {
         self.is_oprofile && !self.has(Column::Module)
@@ -174,8 +186,16 @@ impl Row {
 
 /// The names of a header. Where a page left one blank between its columns, those of two words are known.
 fn names_of(header: &str) -> Vec<&str> {
+    const TWO: &str = "Shared Object";
     let names: Vec<&str> = cells(header).collect();
-    let [one] = names.as_slice() else { return names };
+    let [one] = names.as_slice() else {
+        // The name of a column that is narrower than it.
+        let parts = names.into_iter().flat_map(|name| match name.strip_prefix(TWO).map(str::trim) {
+            Some(behind) if !behind.is_empty() && !behind.starts_with('/') => vec![TWO, behind],
+            _ => vec![name],
+        });
+        return parts.collect();
+    };
     let is_second = |word: &str| matches!(word, "Object" | "Symbol");
     let mut names = Vec::new();
     let mut rest = *one;
@@ -263,16 +283,41 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
         let is_address = |word: &str| word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
         return match text.split_once(' ').filter(|(word, _)| header.names[0] == "vma" && is_address(word)) {
             Some((address, rest)) => of_cells(&format!("{address}  {rest}"), header),
+            // And one behind a number that is as wide as its column.
+            None if header.names[0] == "samples" => of_cells(&text.replacen(' ', "  ", 1), header),
             None => of_cells(text, header),
         };
     }
+    // What somebody wrote beside it.
+    let text = text.split(['←', '⟵']).next().unwrap_or(text).trim_end();
     let first = text.split_whitespace().next()?;
+    if let Some(row) = of_readprofile(text) {
+        return Some(row);
+    }
     if share(first).is_some() {
         let by_header = header.and_then(|header| of_cells(text, header));
         return by_header.or_else(|| share_first(text, header));
     }
     scaled(first, 1.0)?;
     samples_first(text, header)
+}
+
+/// `212723 csum_partial_copy_generic  916.9095`: ticks, function of the kernel, and ticks for each of its bytes (readprofile of util-linux); with
+/// `-v` its address stands in front, and the ticks behind it.
+fn of_readprofile(text: &str) -> Option<Row> {
+    let is_address = |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    if words.len() == 4 && words.first().is_some_and(is_address) {
+        words.remove(0);
+        words.swap(0, 1);
+    }
+    let mut words = words.into_iter();
+    let (ticks, name, load) = (words.next()?, words.next()?, words.next()?);
+    let has_four_decimals = load.split_once('.').is_some_and(|(_, decimals)| decimals.len() == 4);
+    // Its last line is the sum of all functions.
+    let is_row = words.next().is_none() && has_four_decimals && is_function(name) && name != "total";
+    let row = Row { samples: scaled(ticks, 1.0), name: name.to_owned(), is_sure: true, ..Row::default() };
+    (is_row && scaled(load, 1.0).is_some()).then(|| finished(row, "", "[k]"))?
 }
 
 /// What the screen shows before a row that can be opened.
@@ -283,6 +328,14 @@ pub(super) fn without_sign(text: &str) -> &str {
     } else {
         text
     }
+}
+
+/// `14.5%  intel_idle`: two columns, and no prose has a name in it that only the kernel knows.
+pub(super) fn is_of_kernel_alone(line: &str) -> bool {
+    let mut cells = cells(line.split('←').next().unwrap_or(line));
+    let (first, name) = (cells.next(), cells.next());
+    let is_name = |name: &str| name.contains('_') && kernel_names::is_kernel(name);
+    first.is_some_and(|first| share(first).is_some()) && name.is_some_and(is_name) && cells.next().is_none()
 }
 
 /// As many cells as the header has: each is what its column says.
@@ -558,6 +611,10 @@ mod tests {
         is(" 670.00 - 15.6% - ffffffff81101a33 : page_check_address", 1560, "", KERNEL, "page_check_address");
         is(" 165.00 -  3.8% - ffffffffa01cbc39 : rpc_sleep_on  [sunrpc]", 380, "", "[sunrpc.ko]", "rpc_sleep_on");
         is("  19.00 33.9% ffffffff8101f3a0 odd_name [ext4]", 3390, "", "[ext4.ko]", "odd_name");
+        is("212723 csum_partial_copy_generic  916.9095", 0, "", KERNEL, "csum_partial_copy_generic");
+        is("c0130e43 sys_kill                                    757   9.2317", 0, "", KERNEL, "sys_kill");
+        is("3.1%  smp_call_function_many_cond     ← cross-CPU IPI", 310, "", KERNEL, "smp_call_function_many_cond");
+        assert_eq!(row("2409123 total  1.2345", None), None);
     }
 
     #[test]
@@ -581,6 +638,14 @@ mod tests {
         let seen = row("55.58% 0.06% [kernel] [k] mdc_enqueue_base", &spaced);
         assert_eq!((seen.children, seen.share, seen.module.as_str()), (Some(5558), 6, KERNEL));
         assert!(header("Overhead Command Shared Object Symbol").missing().is_none());
+        let narrow = header("# Children      Self  Command  Shared Object Symbol");
+        let seen = row("94.86%    94.86%  lscpu    [kernel.vmlinux]  [k] get_page_from_freelist", &narrow);
+        assert_eq!((seen.comm.as_str(), seen.share), ("lscpu", 9486));
+        let opreport = Header::of_row_of_oprofile("2331728 22.8834  copy_page_range").unwrap();
+        let seen = row("667975    6.5555  page_remove_rmap", &opreport);
+        assert_eq!((seen.samples, seen.share), (Some(667_975), 656));
+        assert_eq!(row("2331728 22.8834  copy_page_range", &opreport).share, 2288);
+        assert!(Header::of_row_of_oprofile("3192131 14.2768 /lib/libcrypto.so.0.9.8a").is_none());
         assert!(header("# Overhead  Command  Shared Object").missing().unwrap().contains("no column of functions"));
         assert!(Header::of("samples: 12").is_none() && Header::of("Overhead is large").is_none());
     }

@@ -1,4 +1,4 @@
-//! `perf top`, `perf report` and `opreport -l` as text: a table of functions, with or without the call graphs below them, and without a
+//! `perf top`, `perf report`, `opreport -l` and `readprofile` as text: a table of functions, with or without the call graphs below them, and without a
 //! clock.
 //!
 //! perf top lists its largest functions only. So that shares stay what they are in the listing, what is not listed is a
@@ -8,7 +8,7 @@
 use super::events::{event_name, shows_cpu_time};
 use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock, count};
-use super::perf_callers::{Seen, stacks_of};
+use super::perf_callers::{Seen, Stack, stacks_of};
 use super::perf_graph::{Graph, without_edge};
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
@@ -23,6 +23,9 @@ const MOST_ENTRIES: usize = 1 << 20;
 
 /// Drawings of more lines are not read: their functions count without callers.
 const MOST_DRAWN: usize = 1 << 21;
+
+/// Of fewer samples their number says more than their shares: rules want as many (`finding/families.rs`).
+const ENOUGH_SAMPLES: u64 = 100;
 
 /// No file has more events.
 const MOST_TABLES: usize = 1 << 12;
@@ -295,10 +298,12 @@ impl PerfTop {
         true
     }
 
-    /// `- function` below the row of that function: its drawing, on a screen that was copied without the sign of the row.
+    /// `- function`, or `- 12.3% function`, below the row of that function: its drawing, on a screen that was copied without the sign of
+    /// the row.
     fn opens_last(&self, text: &str) -> bool {
         let last = self.tables.last().and_then(|table| table.entries.last());
-        let name = without_edge(text).strip_prefix("- ").map(str::trim);
+        let name = opens(text).map(|(_, name)| name);
+        let name = name.or_else(|| without_edge(text).strip_prefix("- ").map(str::trim));
         self.is_drawing && last.is_some_and(|last| last.graph.is_empty() && name == Some(last.row.name.as_str()))
     }
 
@@ -325,6 +330,14 @@ impl PerfTop {
         let is_lone_module = is_module(text) && !had_module && !had_mark;
         (has_mark && !had_mark) || is_lone_module || (ends_in_mark && perf_row::is_function(text))
     }
+}
+
+/// The same stacks with counts that are parts of `samples`, as they were parts of `total`.
+fn scaled(mut stacks: Vec<Stack>, samples: u64, total: u64) -> Vec<Stack> {
+    for stack in &mut stacks {
+        stack.count = (stack.count as f64 * samples as f64 / total.max(1) as f64).round() as u64;
+    }
+    stacks
 }
 
 /// Of a table whose functions are all of one file: where some are known as the kernel's, all of them are.
@@ -375,7 +388,9 @@ pub(super) fn recognises(line: &str) -> bool {
         || opens(text).is_some()
         || row(line, None).is_some_and(|row| row.is_sure)
         || is_broken_before_function(text)
+        || perf_row::is_of_kernel_alone(text)
         || Header::of_oprofile(text).is_some()
+        || Header::of_row_of_oprofile(text).is_some()
 }
 
 /// Without the bar that an editor puts in front of each line of a screen: `|2992.00 26.4% tcp_poll`. A drawing has a branch behind its own.
@@ -437,6 +452,12 @@ impl Parser for PerfTop {
         if is_rule || is_chatter(text) || self.is_menu {
             return Ok(());
         }
+        if self.table().header.is_none()
+            && let Some(header) = Header::of_row_of_oprofile(text)
+        {
+            // What stands above it is opreport's list of files.
+            self.next_table().header = Some(header);
+        }
         let own = without_sign(text);
         let mut words = own.split_whitespace();
         let (first, second) = (words.next().unwrap_or(""), words.next());
@@ -444,7 +465,7 @@ impl Parser for PerfTop {
         let is_alone = is_share && second.is_none();
         let header = self.tables.last().and_then(|table| table.header.as_ref());
         let is_oprofile = header.is_some_and(|header| header.is_oprofile);
-        let is_row = if is_share || is_oprofile || first.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+        let is_row = if is_share || is_oprofile || first.as_bytes().first().is_some_and(u8::is_ascii_hexdigit) {
             row(text, header)
         } else {
             None
@@ -528,6 +549,11 @@ impl Parser for PerfTop {
         if !is_of_samples {
             self.listing.note("perf top: it lists shares only; a count of 100 stands for one percent");
         }
+        // A handful of samples stays a handful.
+        let (stacks, total) = match samples.filter(|samples| *samples < ENOUGH_SAMPLES && !is_of_samples) {
+            Some(samples) => (scaled(stacks, samples, total), samples),
+            None => (stacks, total),
+        };
         let listed = stacks.iter().fold(0u64, |sum, stack| sum.saturating_add(stack.count));
         let mut tree = Stacks::default();
         let mut samples = Vec::with_capacity(stacks.len() + 1);

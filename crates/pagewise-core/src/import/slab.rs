@@ -118,6 +118,17 @@ fn of_slabinfo<'l>(words: &[&'l str]) -> Option<Cache<&'l str>> {
     (!name.starts_with('#') && number(name).is_none()).then_some(cache)
 }
 
+/// `dnotify cache  0  0  20  0  0  1` of version 1.1 on a kernel for one CPU: objects in use, all of them, bytes of each, slabs in use, all of
+/// them, pages of each. Blanks in names are left out.
+fn of_first_slabinfo(words: &[&str]) -> Option<Cache<String>> {
+    let (name, counts) = words.split_at(words.len().checked_sub(6).filter(|at| *at > 0)?);
+    let counts: Vec<u64> = counts.iter().map(|word| number(word)).collect::<Option<_>>()?;
+    let kib = counts[4].checked_mul(counts[5])?.checked_mul(PAGE)?;
+    let Cache { kib, unused_kib, .. } = Cache::of("", kib, counts[0], counts[1]);
+    let is_name = number(name[0]).is_none() && !name.contains(&":");
+    is_name.then(|| Cache { name: name.join("_"), kib, unused_kib })
+}
+
 fn number(word: &str) -> Option<u64> {
     word.parse().ok().filter(|_| word.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -131,6 +142,8 @@ pub(super) struct Slab {
     is_whole: bool,
     /// What follows is a table of `vmstat -m`, whose rows look like many others.
     is_of_vmstat: bool,
+    /// Or one of slabinfo 1.1, whose rows do.
+    is_of_first_version: bool,
     /// The beginning of a row of slabinfo that a mailer broke.
     broken: Option<String>,
     last: usize,
@@ -153,7 +166,15 @@ fn ends_row(words: &[&str]) -> bool {
 impl Slab {
     pub(super) fn new(assumed: &Assumed) -> Slab {
         let snapshots = Snapshots::new(Kind::Slab, assumed.interval);
-        Slab { snapshots, caches: Vec::new(), is_whole: false, is_of_vmstat: false, broken: None, last: 0 }
+        Slab {
+            snapshots,
+            caches: Vec::new(),
+            is_whole: false,
+            is_of_vmstat: false,
+            is_of_first_version: false,
+            broken: None,
+            last: 0,
+        }
     }
 
     fn put(&mut self, name: &str, labels: &str, kib: u64) -> Result<(), Problem> {
@@ -189,16 +210,20 @@ impl Parser for Slab {
         if let Some(begun) = self.broken.take().filter(|begun| ends_row(&words) && begun.len() < LONGEST_ROW) {
             return self.line(number, &format!("{begun} {line}"));
         }
-        if begins_row(&words) && of_slabinfo(&words).is_none() {
+        let of_first = of_first_slabinfo(&words).filter(|_| self.is_of_first_version);
+        if of_first.is_none() && begins_row(&words) && of_slabinfo(&words).is_none() {
             self.broken = Some(line.trim_end().to_owned());
             return Ok(());
         }
         self.last = number;
         let of_vmstat = || of_vmstat(&words).filter(|_| self.is_of_vmstat);
         let row = of_slabtop(&words).or_else(|| of_slabinfo(&words)).or_else(of_vmstat);
+        let owned = |row: Cache<&str>| Cache { name: row.name.to_owned(), kib: row.kib, unused_kib: row.unused_kib };
+        let row = row.map(owned).or(of_first);
         if is_head(line) || is_head_of_vmstat(&words) {
             self.close_table()?;
             (self.is_whole, self.is_of_vmstat) = (true, !is_head(line));
+            self.is_of_first_version = is_head(line) && line.trim_end().ends_with("version: 1.1");
         } else if let Some((active, total)) = total_size(line) {
             self.close_table()?;
             self.put("slab_total", "", total)?;
@@ -209,7 +234,7 @@ impl Parser for Slab {
                 self.close_table()?;
             }
             if self.caches.len() < MOST_ROWS {
-                self.caches.push(Cache { name: name.to_owned(), kib, unused_kib });
+                self.caches.push(Cache { name, kib, unused_kib });
             }
         } else if let Some((stamp, _)) = Stamp::of_line(line) {
             self.close_table()?;

@@ -84,6 +84,8 @@ pub enum Family {
     MapUse,
     /// Making and removing control groups, and what the kernel keeps for each.
     CgroupUpkeep,
+    /// Going through the page cache of a file for the pages that are to be written.
+    DirtyWalk,
 }
 
 impl Family {
@@ -127,6 +129,7 @@ impl Family {
             Family::CrossCall => "having other CPUs run a function",
             Family::MapUse => "using a process's map of memory",
             Family::CgroupUpkeep => "making and removing control groups",
+            Family::DirtyWalk => "looking for dirty pages",
         }
     }
 
@@ -629,6 +632,24 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "copy_page_range",
             "copy_pte_range",
             "do_brk_flags",
+            "__vmalloc_*",
+            "__vmalloc",
+            "vmalloc*",
+            "vfree*",
+            "alloc_vmap_area",
+            "free_vmap_area*",
+            "free_unmap_vmap_area*",
+            "find_vmap_area",
+            "find_unlink_vmap_area",
+            "__get_vm_area_node",
+            "remove_vm_area",
+            "purge_vmap_*",
+            "__purge_vmap_area_lazy",
+            "munlock_vma_page*",
+            "mlock_vma_pages_range",
+            "populate_vma_page_range",
+            "__mm_populate",
+            "follow_page*",
             "page_counter_*",
             "try_charge*",
             "charge_memcg",
@@ -875,6 +896,21 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "kmemcg_*",
             "memcg_offline_kmem",
             "memcg_reparent_*",
+        ],
+    ),
+    // Not what writes them once they are found.
+    (
+        Family::DirtyWalk,
+        &[
+            "find_get_pages_tag",
+            "find_get_pages_range_tag",
+            "find_get_entries_tag",
+            "filemap_get_folios_tag",
+            "pagevec_lookup_tag",
+            "pagevec_lookup_range_tag",
+            "pagevec_lookup_range_nr_tag",
+            "tag_pages_for_writeback",
+            "__lookup_tag",
         ],
     ),
     // Those that take the map's lock (`mmap_sem` to 5.7, `mmap_lock` since), and those that look an area up under it.

@@ -66,6 +66,14 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where nobody was seen to be held back.
+pub(in super::super) const WALKS: (&str, &str) = (
+    "The kernel looks for dirty pages all the time",
+    "What writes back goes through the page cache of a file for the pages that are marked dirty. Where it finds the same ones over and over, \
+     or a few among very many, that alone takes a CPU, and whoever waits for the data to be written waits for it. Large files that are \
+     mapped and written, and many calls of fsync or sync_file_range on one of them, do that.",
+);
+
 /// Bytes written per second where it is held back.
 fn disk(look: &Look) -> Option<f64> {
     let most = look.rate(&signal::PAGE_OUT).most()?;

@@ -65,6 +65,7 @@ mod prelude {
 }
 
 pub(super) use compaction_storm::NOT as NOT_A_STORM;
+pub(super) use dirty_throttling::WALKS;
 pub(super) use fault_churn::NOT as NOT_CHURN;
 pub(super) use fault_churn::note as growth_note;
 pub(super) use fork_cow_thp::TABLES;
