@@ -308,7 +308,9 @@ impl<'a> Case<'a> {
         let source = format!("stacks: {}", family.words());
         let mut evidence = vec![evidence(&threshold, &source, Some(share))];
         let mut shown = share;
-        if let Some(with_callees) = profile.with_callees(family, not).filter(|all| profile.is_flat() && *all > share) {
+        // What a function has with all it calls is there however few of its callers are known; what else was in the stack is not.
+        let is_sure = profile.is_flat() || not.is_empty();
+        if let Some(with_callees) = profile.with_callees(family, not).filter(|all| is_sure && *all > share) {
             (holds, shown) = (holds || threshold.holds(with_callees), with_callees);
             let name = format!("{}, with all that is called", threshold.name);
             evidence = vec![Evidence { name, ..self::evidence(&threshold, &source, Some(with_callees)) }];

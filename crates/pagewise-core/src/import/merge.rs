@@ -2,7 +2,6 @@
 //!
 //! Instants of a recording count from a zero: here midnight of the first day, so that they can be read as times of day.
 
-use super::Kind;
 use super::listing::{Listing, ListingClock, count};
 use super::readings;
 use super::times::{DAY, SECOND, day, time_of_day};
@@ -21,9 +20,6 @@ const BLOCK: usize = 300;
 
 /// A stretch without rows is a gap when it is longer than this many of the usual intervals.
 const HOLE: i64 = 3;
-
-/// Between two listings of which nobody knows how far they are apart. Ours: more than rows are, so that it is a gap.
-const APART: i64 = 10 * SECOND;
 
 /// The reason of a file that was not read.
 const LEFT_OUT: &str = "left_out";
@@ -264,19 +260,10 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, b
     });
     let reference = reference.min();
     let mut placed = Vec::with_capacity(listings.len());
-    // Where the last listing of vmstat ends that has no clock, and its name.
-    let mut behind: Option<(i64, String)> = None;
     for (name, listing) in listings {
         let own = listing.stretch().map(|(from, _)| from);
-        let is_vmstat = listing.kind == Kind::Vmstat && listing.clock == ListingClock::Foreign;
         let offset = match (listing.clock, offset_of(&listing)) {
             (_, Some(offset)) => Some(offset),
-            // One host has one vmstat at a time, as far as anybody prints it.
-            (ListingClock::Foreign, None) if is_vmstat && own.is_some() && behind.is_some() => {
-                let (end, before) = behind.take().unwrap_or_default();
-                notes.push(format!("{name}: it has no clock and is laid behind {before}, after {} s", APART / SECOND));
-                own.map(|own| end.saturating_add(APART).saturating_sub(own))
-            }
             (ListingClock::Foreign, None) => match (reference, own) {
                 (Some(reference), Some(own)) => {
                     notes.push(format!(
@@ -296,9 +283,6 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, b
                 None
             }
         };
-        if let (true, Some((_, to)), Some(offset)) = (is_vmstat, listing.stretch(), offset) {
-            behind = Some((to.saturating_add(offset), name.clone()));
-        }
         placed.push(Placed { listing, name, offset });
     }
     (placed, is_dated, notes)

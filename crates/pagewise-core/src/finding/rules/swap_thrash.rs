@@ -19,7 +19,6 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
         Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
         Threshold::at_least("samples in swap", 0.05, Fraction),
-        Threshold::at_least("moved from and to swap in a second, of memory that is free or in caches", 0.10, Fraction),
         Threshold::at_least("read from swap since the host started", (1u64 << 30) as f64, Bytes),
         Threshold::at_least("of all that was read from disks, read from swap", 0.50, Fraction),
         Threshold::at_least("swap in use, as part of memory", 0.25, Fraction),
@@ -82,16 +81,6 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
     let either = case.clause("read from and written to swap", &look.source_of(&signal::SWAP_OUT), either);
     let rising = look.rise(&signal::SWAP_USED).map(|bytes| bytes / look.page_size);
     let rising = case.clause("swap used, more each second", &look.source_of(&signal::SWAP_USED), rising);
-    // What is much is told by how little memory there is.
-    let left = look.level(&signal::MEM_FREE).plus(&look.level(&signal::PAGE_CACHE));
-    let moved = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT)).map(|pages| pages * look.page_size);
-    let turned = moved.with(&left, |moved, left| Some(moved / left.max(1.0)));
-    let turned =
-        case.clause("moved from and to swap in a second, of memory that is free or in caches", "import", turned);
-    let of_little = case.lasting(&[&turned]);
-    if of_little.answer == Answer::Yes {
-        return of_little;
-    }
     let found =
         [either, rising].into_iter().map(|clause| case.anywhere(&clause)).find(|lasting| lasting.answer == Answer::Yes);
     found.unwrap_or(both)
