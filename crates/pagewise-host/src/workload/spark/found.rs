@@ -5,15 +5,22 @@ use crate::facts::NOT_CAPTURED;
 use crate::facts::programs::{are_shown, find, found_in};
 use crate::root::Root;
 use pagewise_core::report::doctor::{Area, Capability};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const AREA: Area = Area::Programs;
 
-/// What `doctor` says of it. `configured` is the one that settings name, `cache` the folder that holds Pagewise's own.
+/// What `doctor` says of it. `configured` is the one that settings name, `cache` the folder that holds Pagewise's own; both are of this
+/// host.
 pub(in crate::workload) fn capability(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
-    let (id, what) = ("spark", "Spark");
     let named = configured.map(|home| (home.to_owned(), "the setting 'spark'"));
-    let named = named.or_else(|| Some((own_variable().filter(|_| root.is_live())?, "SPARK_HOME")));
+    let named = named.or_else(|| Some((own_variable()?, "SPARK_HOME")));
+    let cache = cache.filter(|_| root.is_live()).map_or_else(|| root.path("/var/cache/pagewise"), Path::to_owned);
+    found(root, named.filter(|_| root.is_live()), &cache)
+}
+
+/// `named`: its folder, and what names it.
+fn found(root: &Root, named: Option<(PathBuf, &str)>, cache: &Path) -> Capability {
+    let (id, what) = ("spark", "Spark");
     if let Some((home, by)) = named {
         return match Distribution::in_home(&home) {
             Some(found) => Capability::yes(AREA, id, what, found_in(root, Some(found.version), &home)),
@@ -23,8 +30,7 @@ pub(in crate::workload) fn capability(root: &Root, configured: Option<&Path>, ca
             }
         };
     }
-    let cache = cache.map_or_else(|| root.path("/var/cache/pagewise"), Path::to_owned);
-    let fetched = Distribution::fetched(&cache).map(|found| format!("{} in Pagewise's cache", found.version));
+    let fetched = Distribution::fetched(cache).map(|found| format!("{} in Pagewise's cache", found.version));
     let installed = installed(root).map(|found| {
         let shown = root.shown(&found.home);
         format!("{} in {shown} (workloads take it with SPARK_HOME={shown})", found.version)
@@ -52,8 +58,9 @@ mod tests {
     use pagewise_core::report::doctor::State;
     use pagewise_testkit::FakeHost;
 
-    fn said(fake: &FakeHost, configured: Option<&Path>) -> Capability {
-        capability(&Root::at(fake.path()), configured, None)
+    fn said(fake: &FakeHost, named: Option<&Path>) -> Capability {
+        let named = named.map(|home| (home.to_owned(), "SPARK_HOME"));
+        found(&Root::at(fake.path()), named, &fake.path().join("var/cache/pagewise"))
     }
 
     #[test]
