@@ -71,6 +71,7 @@ const NAMED: &[Named] = &[
     Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd]),
     Named::of("dirty-throttling", Family::DirtyBalance, 0.05),
     Named::of("dirty-throttling", Family::DirtyWalk, 0.10).called(rules::WALKS),
+    Named::of("oom-risk", Family::OomReap, 0.05),
     Named::of("slab-bloat", Family::SlabShrink, 0.10),
     Named::of("numa-imbalance", Family::Numa, 0.05),
     Named::of("kcompactd-burn", Family::Kcompactd, 0.10),

@@ -1,4 +1,5 @@
-//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line.
+//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line; and the stacks that bpftrace counts in a
+//! map (`@[kstack, comm] = count()`), a function in each line.
 //!
 //! Written by `stackcollapse-perf.pl` and its kin, by BCC's `profile -f`, by async-profiler, and by our own export. What a
 //! frame belongs to may stand behind it: `_[k]` the kernel, `_[j]` generated code, `_[i]` inlined there.
@@ -45,6 +46,10 @@ pub(super) struct Folded {
     /// Lines with two counts.
     doubled: usize,
     lines: usize,
+    /// There are stacks of bpftrace, which counts.
+    has_maps: bool,
+    /// Functions of a stack of bpftrace that is being read, the innermost first.
+    of_map: Option<Vec<String>>,
 }
 
 impl Folded {
@@ -58,8 +63,83 @@ impl Folded {
             asleep: 0,
             doubled: 0,
             lines: 0,
+            has_maps: false,
+            of_map: None,
         }
     }
+
+    /// A line of a stack of bpftrace; whether it is one.
+    fn of_map(&mut self, text: &str) -> Result<bool, Problem> {
+        if begins_map(text) {
+            self.of_map = Some(Vec::new());
+            return Ok(true);
+        }
+        let Some(names) = &mut self.of_map else { return Ok(false) };
+        let Some((comm, count)) = ends_map(text) else {
+            // Between stacks of the kernel and of the program.
+            let name = text.trim_start_matches(',').trim();
+            if !name.is_empty() && names.len() < DEEPEST {
+                names.push(name.to_owned());
+            }
+            return Ok(true);
+        };
+        let names = self.of_map.take().unwrap_or_default();
+        let without_offset = |name: &str| name.rsplit_once('+').map_or(name.to_owned(), |(name, _)| name.to_owned());
+        let frames = names.iter().map(|name| Frame { name: without_offset(name), module: String::new() });
+        let frames: Vec<Frame> = frames.collect();
+        if !frames.is_empty() {
+            self.lines += 1;
+            self.has_maps = true;
+            self.add(None, comm, frames, count, false)?;
+        }
+        Ok(true)
+    }
+
+    /// A stack, the innermost function first.
+    fn add(
+        &mut self,
+        pid: Option<u32>,
+        comm: &str,
+        frames: Vec<Frame>,
+        count: u64,
+        waits: bool,
+    ) -> Result<(), Problem> {
+        let is_asleep =
+            waits || frames.iter().take(2).any(|frame| SLEEPING.contains(&frame.name.split('.').next().unwrap_or("")));
+        let mut stack = None;
+        for frame in frames.into_iter().rev() {
+            let number = self.stacks.frame(frame);
+            stack = self.stacks.push(stack, number);
+        }
+        if self.stacks.len() > MOST_STACKS {
+            return Err(Problem::of_file(
+                format!("it has more than {MOST_STACKS} different stacks"),
+                "give the stacks of a shorter stretch of time",
+            ));
+        }
+        if let Some(stack) = stack {
+            self.total = self.total.saturating_add(count);
+            self.asleep = self.asleep.saturating_add(if is_asleep { count } else { 0 });
+            let seen = self.seen.entry((pid, comm.to_owned(), stack)).or_default();
+            *seen = seen.saturating_add(count);
+        }
+        Ok(())
+    }
+}
+
+/// `@[`, `@stacks[`: where bpftrace begins to print a key that is a stack.
+fn begins_map(text: &str) -> bool {
+    let name = text.strip_prefix('@').and_then(|rest| rest.strip_suffix('['));
+    name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+}
+
+/// `]: 12`, `, java]: 12`: where such a key ends, with the command that is a part of it, and its count.
+fn ends_map(text: &str) -> Option<(&str, u64)> {
+    let (key, count) = text.rsplit_once("]: ")?;
+    let comm = if key.is_empty() { "" } else { key.strip_prefix(',')?.trim() };
+    // A number is a process.
+    let comm = if comm.bytes().all(|byte| byte.is_ascii_digit()) { "" } else { comm };
+    count.trim().parse().ok().filter(|count| *count <= 1 << 53).map(|count| (comm, count))
 }
 
 /// The count behind a stack, and the stack.
@@ -71,8 +151,11 @@ fn counted(line: &str) -> Option<(&str, u64)> {
 
 /// Whether a line is a stack of several frames and a count.
 pub(super) fn recognises(line: &str) -> bool {
-    counted(line)
-        .is_some_and(|(stack, _)| stack.matches(';').count() >= 2 && !stack.contains("; ") && !stack.contains("  "))
+    let text = line.trim();
+    let is_of_map = begins_map(text) || ends_map(text).is_some_and(|_| text.starts_with([']', ',']));
+    is_of_map
+        || counted(line)
+            .is_some_and(|(stack, _)| stack.matches(';').count() >= 2 && !stack.contains("; ") && !stack.contains("  "))
 }
 
 /// A frame with what is said about it; whether more than its name is.
@@ -146,7 +229,12 @@ impl Parser for Folded {
         if text.is_empty() || text.starts_with('#') {
             return Ok(());
         }
-        let Some((path, count)) = counted(text).filter(|(path, _)| !path.is_empty()) else {
+        if self.of_map(text)? {
+            return Ok(());
+        }
+        // Another map of bpftrace is no stack.
+        let of_stack = counted(text).filter(|(path, _)| !path.is_empty() && !text.starts_with('@'));
+        let Some((path, count)) = of_stack else {
             self.listing.reject(number, line);
             return Ok(());
         };
@@ -176,26 +264,7 @@ impl Parser for Folded {
         if frames.is_empty() {
             frames.push(Frame { name: "[unknown]".to_owned(), module: String::new() });
         }
-        let is_asleep = path.ends_with("_[w]")
-            || frames.iter().take(2).any(|frame| SLEEPING.contains(&frame.name.split('.').next().unwrap_or("")));
-        let mut stack = None;
-        for frame in frames.into_iter().rev() {
-            let number = self.stacks.frame(frame);
-            stack = self.stacks.push(stack, number);
-        }
-        if self.stacks.len() > MOST_STACKS {
-            return Err(Problem::of_file(
-                format!("it has more than {MOST_STACKS} different stacks"),
-                "give the stacks of a shorter stretch of time",
-            ));
-        }
-        if let Some(stack) = stack {
-            self.total = self.total.saturating_add(count);
-            self.asleep = self.asleep.saturating_add(if is_asleep { count } else { 0 });
-            let seen = self.seen.entry((pid, comm.to_owned(), stack)).or_default();
-            *seen = seen.saturating_add(count);
-        }
-        Ok(())
+        self.add(pid, comm, frames, count, path.ends_with("_[w]"))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
@@ -217,7 +286,7 @@ impl Parser for Folded {
         }
         // Newer versions of stackcollapse-perf.pl count periods: a timer's are all of one length.
         let period = self.seen.values().fold(0, |divisor, count| common_divisor(divisor, *count));
-        let period = if period >= 1000 { period } else { 1 };
+        let period = if period >= 1000 && !self.has_maps { period } else { 1 };
         let samples = self.total / period;
         if samples / self.seen.len() as u64 > 10_000 {
             self.listing.note(
@@ -282,6 +351,18 @@ mod tests {
     #[track_caller]
     fn is(line: &str, comm: &str, frames: &str, count: u64) {
         assert_eq!(stacks(&format!("{line}\n")), [(comm.to_owned(), frames.to_owned(), count)], "{line}");
+    }
+
+    #[test]
+    fn a_map_of_bpftrace_has_a_stack_in_each_key() {
+        let text = "Attaching 1 probe...\n@[\n    shrink_lruvec+1913\n    try_to_free_mem_cgroup_pages+311\n    asm_exc_page_fault+34\n, java]: 53\n\
+                    @[\n    do_idle+12\n]: 7\n@counts: 12\n";
+        let all =
+            [("", "do_idle*", 7), ("java", "asm_exc_page_fault*;try_to_free_mem_cgroup_pages*;shrink_lruvec*", 53)];
+        let mut seen = stacks(text);
+        seen.sort();
+        assert_eq!(seen, all.map(|(comm, names, count)| (comm.to_owned(), names.to_owned(), count)));
+        assert!(recognises("@[") && recognises("]: 5354") && !recognises("@fast: 1989223"));
     }
 
     #[test]

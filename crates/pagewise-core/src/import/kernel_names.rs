@@ -148,6 +148,8 @@ const KNOWN: &[&str] = &[
     "kswapd*",
     "kcompactd*",
     "khugepaged*",
+    "oom_reap*",
+    "__oom_reap*",
     "hpage_collapse_*",
     "collapse_huge_page",
     "page_referenced*",

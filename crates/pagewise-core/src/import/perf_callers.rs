@@ -362,7 +362,9 @@ fn order_of_children(entries: &[Entry]) -> Order {
     // Who waits for a lock calls nobody: what is drawn below is who called.
     let is_wait = |name: &str| families_of(name, false) & Family::LockSpin.bit() != 0;
     let are_waits = entries.iter().all(|entry| is_wait(&entry.row.name));
-    if are_waits {
+    if entries.iter().any(|entry| entry.graph.has_own) {
+        Order::Caller
+    } else if are_waits {
         Order::Callee
     } else if begins > ends || (begins == ends && !is_old) {
         Order::Caller

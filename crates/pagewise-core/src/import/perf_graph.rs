@@ -35,6 +35,8 @@ pub(super) struct Graph {
     /// The last line was nothing but strokes.
     has_lone_strokes: bool,
     is_broken: bool,
+    /// It says what a function has itself beside what it calls: simpleperf, which draws so.
+    pub(super) has_own: bool,
     /// It has `--12.3%-- f`, and `--12.3%--f`.
     has_spaced: bool,
     has_unspaced: bool,
@@ -148,6 +150,7 @@ impl Graph {
 
     fn push(&mut self, name: &str, share: Option<u64>, column: usize) {
         self.is_going_on = true;
+        self.has_own |= name.trim() == OWN;
         while self.open.last().is_some_and(|last| self.nodes[*last].column > column) {
             self.open.pop();
         }

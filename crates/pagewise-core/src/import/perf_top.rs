@@ -348,9 +348,13 @@ fn mark_one_file(table: &mut Table) {
     }
 }
 
-/// `- 48.19% function` of a screen on which the function was opened; its share, and its name.
+/// `- 48.19% function` of a screen on which the function was opened, or `|--48.19%-- function` of a drawing: its share, and its name.
 fn opens(text: &str) -> Option<(u64, &str)> {
-    let (first, name) = without_edge(text).strip_prefix("- ")?.trim_start().split_once(char::is_whitespace)?;
+    let text = without_edge(text);
+    let of_drawing =
+        text.strip_prefix('|').map(str::trim_start).and_then(|text| text.strip_prefix("--")?.split_once("--"));
+    let of_screen = || text.strip_prefix("- ")?.trim_start().split_once(char::is_whitespace);
+    let (first, name) = of_drawing.or_else(of_screen)?;
     let name = name.trim();
     let is_one = perf_row::is_function(name) && !name.contains(char::is_whitespace);
     Some((perf_row::share(first)?, name)).filter(|_| is_one && first.ends_with('%'))

@@ -86,6 +86,8 @@ pub enum Family {
     CgroupUpkeep,
     /// Going through the page cache of a file for the pages that are to be written.
     DirtyWalk,
+    /// Taking back the memory of a process that was killed for want of it.
+    OomReap,
 }
 
 impl Family {
@@ -130,6 +132,7 @@ impl Family {
             Family::MapUse => "using a process's map of memory",
             Family::CgroupUpkeep => "making and removing control groups",
             Family::DirtyWalk => "looking for dirty pages",
+            Family::OomReap => "taking back the memory of killed processes",
         }
     }
 
@@ -898,6 +901,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "memcg_reparent_*",
         ],
     ),
+    (Family::OomReap, &["oom_reap*", "__oom_reap*", "oom_kill_process", "out_of_memory", "mem_cgroup_out_of_memory"]),
     // Not what writes them once they are found.
     (
         Family::DirtyWalk,
@@ -1011,6 +1015,7 @@ const THREADS: &[(&str, &[Family])] = &[
     ("pdflush", &[Family::FileData]),
     ("flush-", &[Family::FileData]),
     ("bdflush", &[Family::FileData]),
+    ("oom_reaper", &[Family::OomReap]),
 ];
 
 /// With `cpu-clock` the wait shows where interrupts are allowed again.

@@ -123,6 +123,7 @@ pub(in super::super) const NOT: &[Family] = &[
     Family::Swap,
     Family::Numa,
     Family::FileData,
+    Family::OomReap,
     Family::FileFault,
     Family::Lifetime,
 ];
