@@ -306,7 +306,11 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
 /// `-v` its address stands in front, and the ticks behind it.
 fn of_readprofile(text: &str) -> Option<Row> {
     let is_address = |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut words: Vec<&str> = text.split_whitespace().collect();
+    // What perf lists has a share in each row.
+    if text.contains('%') {
+        return None;
+    }
+    let mut words: Vec<&str> = text.split_whitespace().take(5).collect();
     if words.len() == 4 && words.first().is_some_and(is_address) {
         words.remove(0);
         words.swap(0, 1);

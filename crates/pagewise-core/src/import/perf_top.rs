@@ -15,6 +15,7 @@ use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
 use crate::recording::stack::{CALLEES, KERNEL, NOT_LISTED};
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
+use std::collections::HashSet;
 
 const REMEDY: &str = "give a screen of `perf top --stdio`, or the output of `perf report --stdio --no-children`";
 
@@ -231,10 +232,7 @@ impl PerfTop {
         }
         self.is_drawing = true;
         self.is_opened = line.trim_start().starts_with('-');
-        let entries = &mut self.table().entries;
-        // Listed first, and once more with its drawing.
-        entries.retain(|entry| entry.row != row || !row.is_sure || !entry.graph.is_empty());
-        entries.push(Entry { row, graph: Graph::default(), number });
+        self.table().entries.push(Entry { row, graph: Graph::default(), number });
         Ok(())
     }
 
@@ -338,6 +336,15 @@ fn scaled(mut stacks: Vec<Stack>, samples: u64, total: u64) -> Vec<Stack> {
         stack.count = (stack.count as f64 * samples as f64 / total.max(1) as f64).round() as u64;
     }
     stacks
+}
+
+/// Takes away rows that stand there once more with their drawing.
+fn without_doubles(entries: &mut Vec<Entry>) {
+    let key = |row: &Row| (row.share, row.comm.clone(), row.module.clone(), row.name.clone());
+    let drawn: HashSet<_> = entries.iter().filter(|entry| !entry.graph.is_empty()).map(|entry| key(&entry.row)).collect();
+    if !drawn.is_empty() {
+        entries.retain(|entry| !entry.row.is_sure || !entry.graph.is_empty() || !drawn.contains(&key(&entry.row)));
+    }
 }
 
 /// Of a table whose functions are all of one file: where some are known as the kernel's, all of them are.
@@ -522,6 +529,7 @@ impl Parser for PerfTop {
             table.entries.iter_mut().for_each(|entry| entry.row.share = entry.graph.whole());
             self.listing.note("perf: a part of a call graph, without the rows of its functions");
         }
+        without_doubles(&mut table.entries);
         mark_one_file(&mut table);
         self.say(&table, chosen, &tables);
         let has_children_only = table.is_part || table.header.as_ref().is_some_and(Header::has_children_only);

@@ -289,6 +289,12 @@ mod tests {
             "slabinfo - version: 1.1\ndentry_cache       3000   4000    128  100  134    1 :  252  126\n",
         )]);
         assert_eq!(values(&old, SOURCE, "slab_total"), [134.0 * 4096.0]);
+        let of_one_cpu = recording(&[(
+            Kind::Slab,
+            "slabinfo - version: 1.1\ndnotify cache  0  0  20  1  2  1\ninode_cache  300042 300050  768 30005 30005  1\n",
+        )]);
+        assert_eq!(values(&of_one_cpu, SOURCE, "slab_total"), [30_007.0 * 4096.0]);
+        assert_eq!(timed(&of_one_cpu, SOURCE, "slab_cache", "cache=inode_cache")[0].1, 30_005.0 * 4096.0);
         let of_vmstat = "$ vmstat -m\nCache                       Num  Total   Size  Pages\ndentry  1024 4096 256 16\n";
         let printed = recording(&[(Kind::Slab, of_vmstat)]);
         assert_eq!(values(&printed, SOURCE, "slab_total"), [1024.0 * 1024.0]);
