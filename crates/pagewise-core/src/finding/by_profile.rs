@@ -8,7 +8,7 @@
 use super::answer::Answer;
 use super::case::{Case, Draft, LOCKS_OF_UNKNOWN, Verdict};
 use super::document::{Confidence, Evidence, Quantity, Severity, Tier};
-use super::families::{ENOUGH_SAMPLES, Family, ProfileSeen};
+use super::families::{ENOUGH_SAMPLES, Family};
 use super::look::{Hits, Missing};
 use super::rule::Threshold;
 use super::{SEVERE, rules, words};
@@ -116,16 +116,13 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 
 /// What a profile names, and its share of the samples.
 fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
-    if case.look.profile.as_ref().is_none_or(|profile| profile.samples_in_all() < ENOUGH_SAMPLES) {
-        return None;
-    }
+    let profile = case.look.profile.as_ref().filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES)?;
     let all = Hits::always(Answer::Yes, case.windows().count);
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
     let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);
     let of_listed = of_what_is_listed(case, named, &all).filter(|_| says.answer != Answer::Yes);
     let share = says.share.filter(|_| says.answer == Answer::Yes).or(of_listed)?;
-    let is_of_it = |profile: &ProfileSeen| profile.waits_for_the_map(&all, case.windows());
-    if named.may_be_another_lock && !case.look.profile.as_ref().is_some_and(is_of_it) {
+    if named.may_be_another_lock && !profile.waits_for_the_map(&all, case.windows()) {
         return None;
     }
     if named.in_a_profile(case) == Family::FlatChurn && is_no_churn(case, &all) {

@@ -5,12 +5,10 @@ use super::look::{Hits, Windows};
 use super::looked::{Looked, gaps_of};
 pub use crate::kernel_text::functions::Family;
 use crate::kernel_text::functions::{FUNCTIONS, families_of, families_of_thread, is_idle};
+pub use crate::recording::stack::ENOUGH_SAMPLES;
 use crate::recording::stack::NOT_LISTED;
 use crate::recording::{Frame, Gap, Profile, SamplingEvent, StackSample};
 use std::collections::BTreeMap;
-
-/// Fewer samples say nothing: at a hundred, a share of 20 % is known within 8 points.
-pub const ENOUGH_SAMPLES: u64 = 100;
 
 /// A process seen with something, and its part of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -311,16 +309,13 @@ impl ProfileSeen {
     #[must_use]
     pub fn waits_for_the_map(&self, over: &Hits, windows: &Windows) -> bool {
         /// What has to be in the same stack: inodes have such locks, too.
-        const OF_MEMORY: &[Family] = &[
-            Family::Memory,
-            Family::Churn,
-            Family::ChangeMap,
-            Family::ReverseMap,
-            Family::FileFault,
-            Family::Lifetime,
-            Family::MapUse,
-        ];
-        let bits = OF_MEMORY.iter().fold(0, |bits, family| bits | family.bit());
+        const OF_MEMORY: u64 = Family::Memory.bit()
+            | Family::Churn.bit()
+            | Family::ChangeMap.bit()
+            | Family::ReverseMap.bit()
+            | Family::FileFault.bit()
+            | Family::Lifetime.bit()
+            | Family::MapUse.bit();
         let (mut all, mut inside) = (0u64, 0u64);
         for sample in self.samples(over, windows) {
             let is_lock = self.is_of(sample, Family::MmapLock, &[]);
@@ -331,7 +326,7 @@ impl ProfileSeen {
             };
             if counts {
                 all = all.saturating_add(sample.count);
-                inside = inside.saturating_add(if self.bits(sample) & bits == 0 { 0 } else { sample.count });
+                inside = inside.saturating_add(if self.bits(sample) & OF_MEMORY == 0 { 0 } else { sample.count });
             }
         }
         (all > 0 && inside * 2 >= all) || (self.is_flat && looks_up_areas(&self.profile))

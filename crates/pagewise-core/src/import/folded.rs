@@ -106,11 +106,7 @@ impl Folded {
     ) -> Result<(), Problem> {
         let is_asleep =
             waits || frames.iter().take(2).any(|frame| SLEEPING.contains(&frame.name.split('.').next().unwrap_or("")));
-        let mut stack = None;
-        for frame in frames.into_iter().rev() {
-            let number = self.stacks.frame(frame);
-            stack = self.stacks.push(stack, number);
-        }
+        let stack = self.stacks.of(frames.into_iter());
         if self.stacks.len() > MOST_STACKS {
             return Err(Problem::of_file(
                 format!("it has more than {MOST_STACKS} different stacks"),

@@ -174,7 +174,8 @@ fn is_underscored(line: &str) -> bool {
             .any(|word| word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.ends_with("__"))
 }
 
-/// Behind `> `, `>> `, `> > `, and behind the colon that some mail programs quote with. The one blank behind the marks belongs to them, any other to the line.
+/// Behind `> `, `>> `, `> > `, and behind the colon that some mail programs quote with. The one blank behind the marks belongs to them, any other to
+/// the line.
 fn unquoted(line: &str) -> &str {
     let mut rest = line.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' ')).unwrap_or(line);
     while let Some(behind) = rest.trim_start_matches(' ').strip_prefix('>') {

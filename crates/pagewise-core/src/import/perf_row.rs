@@ -302,16 +302,20 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
     samples_first(text, header)
 }
 
+/// Where a function lies, on a machine of 32 or of 64 bits: `c0130e43`.
+fn is_address(word: &str) -> bool {
+    matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 /// `212723 csum_partial_copy_generic  916.9095`: ticks, function of the kernel, and ticks for each of its bytes (readprofile of util-linux); with
 /// `-v` its address stands in front, and the ticks behind it.
 fn of_readprofile(text: &str) -> Option<Row> {
-    let is_address = |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     // What perf lists has a share in each row.
     if text.contains('%') {
         return None;
     }
     let mut words: Vec<&str> = text.split_whitespace().take(5).collect();
-    if words.len() == 4 && words.first().is_some_and(is_address) {
+    if words.len() == 4 && words.first().is_some_and(|word| is_address(word)) {
         words.remove(0);
         words.swap(0, 1);
     }
@@ -419,10 +423,9 @@ fn samples_first(text: &str, header: Option<&Header>) -> Option<Row> {
     let mut words = text.split_whitespace().filter(|word| *word != "-").peekable();
     let samples = scaled(words.next()?, 1.0)?;
     let share = share(words.next()?)?;
-    let is_address = |word: &&str| matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut rest: Vec<&str> = words.collect();
     let mut in_kernel = header.is_some_and(|header| header.is_kernel_only);
-    if rest.len() > 1 && is_address(&rest[0]) {
+    if rest.len() > 1 && is_address(rest[0]) {
         let address = rest.remove(0);
         in_kernel |= address.len() == 16 && address.as_bytes()[0] >= b'8';
     }

@@ -127,11 +127,7 @@ impl PerfScript {
             kernel_names::mark(&mut sample.frames, false);
         }
         let pid = idle_pid(&sample.comm, "", sample.pid);
-        let mut stack = None;
-        for frame in sample.frames.drain(..).rev() {
-            let number = self.stacks.frame(frame);
-            stack = self.stacks.push(stack, number);
-        }
+        let stack = self.stacks.of(sample.frames.drain(..));
         if self.stacks.len() > MOST_STACKS {
             return Err(Problem::of_file(
                 format!("it has more than {MOST_STACKS} different stacks"),

@@ -1,5 +1,5 @@
-//! `perf top`, `perf report`, `opreport -l` and `readprofile` as text: a table of functions, with or without the call graphs below them, and without a
-//! clock.
+//! `perf top`, `perf report`, `opreport -l` and `readprofile` as text: a table of functions, with or without the call graphs below them, and
+//! without a clock.
 //!
 //! perf top lists its largest functions only. So that shares stay what they are in the listing, what is not listed is a
 //! function of its own, [`NOT_LISTED`]. Of several screens the last one counts, of several events the one that shows where
@@ -13,7 +13,7 @@ use super::perf_graph::{Graph, without_edge};
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
-use crate::recording::stack::{CALLEES, KERNEL, NOT_LISTED};
+use crate::recording::stack::{CALLEES, ENOUGH_SAMPLES, KERNEL, NOT_LISTED};
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackSample, Stacks};
 use std::collections::HashSet;
 
@@ -24,9 +24,6 @@ const MOST_ENTRIES: usize = 1 << 20;
 
 /// Drawings of more lines are not read: their functions count without callers.
 const MOST_DRAWN: usize = 1 << 21;
-
-/// Of fewer samples their number says more than their shares: rules want as many (`finding/families.rs`).
-const ENOUGH_SAMPLES: u64 = 100;
 
 /// No file has more events.
 const MOST_TABLES: usize = 1 << 12;
@@ -341,7 +338,8 @@ fn scaled(mut stacks: Vec<Stack>, samples: u64, total: u64) -> Vec<Stack> {
 /// Takes away rows that stand there once more with their drawing.
 fn without_doubles(entries: &mut Vec<Entry>) {
     let key = |row: &Row| (row.share, row.comm.clone(), row.module.clone(), row.name.clone());
-    let drawn: HashSet<_> = entries.iter().filter(|entry| !entry.graph.is_empty()).map(|entry| key(&entry.row)).collect();
+    let drawn: HashSet<_> =
+        entries.iter().filter(|entry| !entry.graph.is_empty()).map(|entry| key(&entry.row)).collect();
     if !drawn.is_empty() {
         entries.retain(|entry| !entry.row.is_sure || !entry.graph.is_empty() || !drawn.contains(&key(&entry.row)));
     }
@@ -571,12 +569,7 @@ impl Parser for PerfTop {
         let mut samples = Vec::with_capacity(stacks.len() + 1);
         let mut add = |frames: Vec<Frame>, comm: String, pid: Option<u32>, count: u64| {
             let pid = idle_pid(&comm, frames.first().map_or("", |frame| frame.name.as_str()), pid);
-            let mut stack = None;
-            for frame in frames.into_iter().rev() {
-                let frame = tree.frame(frame);
-                stack = tree.push(stack, frame);
-            }
-            if let Some(stack) = stack.filter(|_| count > 0) {
+            if let Some(stack) = tree.of(frames.into_iter()).filter(|_| count > 0) {
                 samples.push(StackSample { from: 0, to: 1, cpu: None, pid, comm, stack, count });
             }
         };

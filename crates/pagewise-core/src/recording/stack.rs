@@ -15,6 +15,9 @@ pub struct Frame {
     pub module: String,
 }
 
+/// Fewer samples say nothing: at a hundred, a share of 20 % is known within 8 points.
+pub const ENOUGH_SAMPLES: u64 = 100;
+
 /// The name under which samples of functions that another tool did not list are counted.
 pub const NOT_LISTED: &str = "[not listed]";
 
@@ -81,6 +84,16 @@ impl Stacks {
             self.nodes.push(node);
         }
         Some(id)
+    }
+
+    /// The stack of these frames, the innermost first. `None`: there is none.
+    pub fn of(&mut self, frames: impl DoubleEndedIterator<Item = Frame>) -> Option<StackId> {
+        let mut stack = None;
+        for frame in frames.rev() {
+            let frame = self.frame(frame);
+            stack = self.push(stack, frame);
+        }
+        stack
     }
 
     /// All frames, by number.

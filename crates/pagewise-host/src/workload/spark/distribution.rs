@@ -57,7 +57,7 @@ fn cached(cache: &Path, version: &str) -> PathBuf {
 }
 
 /// `SPARK_HOME`, which says nothing about another host.
-pub(super) fn own_variable() -> Option<PathBuf> {
+pub(super) fn spark_home() -> Option<PathBuf> {
     std::env::var_os("SPARK_HOME").filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
@@ -80,7 +80,7 @@ impl Distribution {
         progress: &dyn Progress,
     ) -> Result<Distribution, WorkloadError> {
         let named = flag.map(|home| (home.to_path_buf(), "--spark"));
-        let named = named.or_else(|| Some((own_variable()?, "SPARK_HOME")));
+        let named = named.or_else(|| Some((spark_home()?, "SPARK_HOME")));
         if let Some((home, by)) = named {
             let found = Distribution::in_home(&home).ok_or_else(|| {
                 WorkloadError::Missing(format!(

@@ -1,6 +1,6 @@
 //! Spark as `doctor` tells of it: found as the workloads find it, so that both say the same.
 
-use super::distribution::{Distribution, own_variable};
+use super::distribution::{Distribution, spark_home};
 use crate::facts::NOT_CAPTURED;
 use crate::facts::programs::{are_shown, find, found_in};
 use crate::root::Root;
@@ -13,7 +13,7 @@ const AREA: Area = Area::Programs;
 /// host.
 pub(in crate::workload) fn capability(root: &Root, configured: Option<&Path>, cache: Option<&Path>) -> Capability {
     let named = configured.map(|home| (home.to_owned(), "the setting 'spark'"));
-    let named = named.or_else(|| Some((own_variable()?, "SPARK_HOME")));
+    let named = named.or_else(|| Some((spark_home()?, "SPARK_HOME")));
     let cache = cache.filter(|_| root.is_live()).map_or_else(|| root.path("/var/cache/pagewise"), Path::to_owned);
     found(root, named.filter(|_| root.is_live()), &cache)
 }
