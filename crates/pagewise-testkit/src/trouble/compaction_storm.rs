@@ -17,7 +17,13 @@ pub(super) const TROUBLE: Trouble = Trouble {
     ],
     seconds: ORDINARY,
     needs: &[need::root, need::thp],
-    proof: &[Proof::Grows("compact_stall", 1.0), Proof::SystemShare(0.3), Proof::Part("MemAvailable", 0.1)],
+    // A compaction counts as a stall when it is over, however long it took; the pages it looks at count meanwhile.
+    proof: &[
+        Proof::Grows("compact_stall", 1.0),
+        Proof::Grows("compact_migrate_scanned", 1e6),
+        Proof::SystemShare(0.3),
+        Proof::Part("MemAvailable", 0.1),
+    ],
     make,
 };
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A finding about the measuring itself is no alarm.
-const NO_ALARM: &str = "measurement-caveat";
+pub const NO_ALARM: &str = "measurement-caveat";
 
 /// Which of the two uses a recording has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Row {
     pub found: BTreeMap<String, String>,
     /// What could not be decided.
     pub not_decided: Vec<String>,
+    /// What spoke against its own finding, each as `source: name value`. Said when a check fails, and kept nowhere.
+    #[serde(skip)]
+    pub against: Vec<String>,
 }
 
 impl Row {
@@ -116,6 +119,12 @@ fn row(label: Label, answer: &Value) -> Row {
         seconds: answer["look"]["seconds"].as_f64().unwrap_or(0.0),
         found: list("findings").iter().map(|found| (text(&found["id"]), text(&found["confidence"]))).collect(),
         not_decided: list("not_decided").iter().map(|undecided| text(&undecided["id"])).collect(),
+        against: list("not_found")
+            .iter()
+            .filter(|rule| rule["id"] == label.id.as_str())
+            .flat_map(|rule| rule["because"].as_array().cloned().unwrap_or_default())
+            .map(|line| format!("{}: {} {}", text(&line["source"]), text(&line["name"]), line["value"]))
+            .collect(),
         label,
     }
 }

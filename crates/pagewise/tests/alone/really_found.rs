@@ -44,8 +44,8 @@ fn runner(state: &Path) -> Runner {
     }
 }
 
-/// How often a trouble is made that was not made, by its own proof: a hypervisor that brings memory in late, or a neighbour, may take the time
-/// it has. What was made is judged once.
+/// How often a trouble is made that was not made, by its own proof, or whose recording says itself that it is not of this trouble alone
+/// (`measurement-caveat`): a hypervisor that brings memory in late, or a neighbour, may take the time it has. Any other is judged once.
 const ATTEMPTS: u32 = 3;
 
 /// `Err` with what is wrong, in words.
@@ -54,7 +54,7 @@ fn check(trouble: &Trouble, severity: Severity, seconds: Option<u32>) -> Result<
         eprintln!("SKIP {}: {why}", trouble.id);
         return Ok(());
     }
-    let mut proof = String::new();
+    let mut last = String::new();
     for _ in 0..ATTEMPTS {
         let folder = tempfile::tempdir().unwrap();
         let runner = runner(&folder.path().join("state"));
@@ -66,17 +66,22 @@ fn check(trouble: &Trouble, severity: Severity, seconds: Option<u32>) -> Result<
             (true, _) if beside.is_empty() => return Ok(()),
             (true, _) => return Err(format!("{}: nothing is wrong, but it says {beside:?}", trouble.id)),
             (false, true) => return Ok(()),
-            (false, false) if !label.made => proof = format!("{:?}", label.proof),
             (false, false) => {
-                let undecided = &row.not_decided;
-                return Err(format!(
-                    "{} {severity} was not found, but {beside:?}; undecided {undecided:?}",
-                    trouble.id
-                ));
+                last = format!(
+                    "{} {severity} was {}, and not found, but {beside:?}; undecided {:?}; proof {:?}; against it {:?}",
+                    trouble.id,
+                    if label.made { "made" } else { "not made" },
+                    row.not_decided,
+                    label.proof,
+                    row.against,
+                );
+                if label.made && !row.found.contains_key(judge::NO_ALARM) {
+                    return Err(last);
+                }
             }
         }
     }
-    Err(format!("{} {severity} was not made in {ATTEMPTS} attempts, at last: {proof}", trouble.id))
+    Err(format!("{last}, in {ATTEMPTS} attempts"))
 }
 
 #[test]

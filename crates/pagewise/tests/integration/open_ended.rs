@@ -12,12 +12,13 @@ use tempfile::TempDir;
 
 const PAGEWISE: &str = env!("CARGO_BIN_EXE_pagewise");
 
-/// A job whose number scatters by some percent and is twice as large at the other level.
+/// A job whose number scatters by some percent and is twice as large at the other level. From the fifth block on it waits until the folder
+/// has a file `on`: the pause comes after the fourth, however busy the host is.
 const PLAN: &str = r#"
 name = "open"
 [workload]
 name = "command"
-run = ["sh", "-c", "sleep 0.1; echo score=$((V * 100 + $(od -An -N1 -tu1 /dev/urandom)))"]
+run = ["sh", "job.sh"]
 [metric]
 name = "regex:score=([0-9]+)"
 [[factor]]
@@ -38,12 +39,24 @@ b = "large"
 primary = true
 "#;
 
+const JOB: &str = r#"
+cd FOLDER
+echo run >> runs
+if [ "$(wc -l < runs)" -gt 8 ]; then
+    until [ -e on ]; do sleep 0.02; done
+fi
+echo score=$((V * 100 + $(od -An -N1 -tu1 /dev/urandom)))
+"#;
+
 struct Trial(TempDir);
 
 impl Trial {
     fn new() -> Trial {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        fs::write(folder.path().join("plan.toml"), PLAN).expect("room");
+        let path = folder.path().to_str().expect("a plain path");
+        fs::write(folder.path().join("job.sh"), JOB.replace("FOLDER", path)).expect("room");
+        let plan = PLAN.replace("job.sh", &format!("{path}/job.sh"));
+        fs::write(folder.path().join("plan.toml"), plan).expect("room");
         Trial(folder)
     }
 
@@ -91,6 +104,7 @@ fn it_is_looked_at_after_every_block_survives_a_pause_and_ends_when_it_is_decide
     let pid = rustix::process::Pid::from_raw(i32::try_from(first.id()).expect("a pid")).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
     assert_eq!(first.wait().expect("our child").code(), Some(130));
+    fs::write(trial.0.path().join("on"), "").expect("room");
     let before = trial.looks();
     assert!(before.iter().all(|look| !look.stop), "it ended too soon for a pause: {before:?}");
 
