@@ -10,7 +10,8 @@ catalogue! {
             Printed::sum(&[(IMPORT, "swap_in_per_second")]),
         ])
         .line(Panel::Disk, "swap_in", "swapped in", BytesPerSecond)
-        .column("si", 4);
+        .column("si", 4)
+        .measure("pages_swapped_in");
     /// Pages written to swap.
     SWAP_OUT = Quantity::total("vmstat", &[Is("pswpout")], Pages)
         .printed(&[
@@ -18,7 +19,8 @@ catalogue! {
             Printed::sum(&[(IMPORT, "swap_out_per_second")]),
         ])
         .line(Panel::Disk, "swap_out", "swapped out", BytesPerSecond)
-        .column("so", 4);
+        .column("so", 4)
+        .measure("pages_swapped_out");
     /// What was read from disks.
     PAGE_IN = Quantity::total("vmstat", &[Is("pgpgin")], KiB)
         .printed(&[

@@ -122,7 +122,7 @@ pub fn is_wanted(source: &str, name: &str, labels: &str) -> bool {
 }
 
 /// Measures of a host in the order in which reports list them. Those that nobody put in an order come last.
-const MEASURES: [&str; 7] = [
+const MEASURES: [&str; 12] = [
     "host_minor_faults",
     "host_major_faults",
     "compact_stalls",
@@ -130,6 +130,11 @@ const MEASURES: [&str; 7] = [
     "thp_faults",
     "thp_fallbacks",
     "pages_scanned",
+    "pages_reclaimed",
+    "refaults_file",
+    "refaults_anon",
+    "pages_swapped_out",
+    "pages_swapped_in",
 ];
 
 /// What is a measure of a host between two instants, by its name as one.

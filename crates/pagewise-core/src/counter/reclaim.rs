@@ -75,6 +75,18 @@ catalogue! {
         Printed::sum(&[(IMPORT, "pgscank_per_second"), (IMPORT, "pgscand_per_second")]),
     ])
     .measure("pages_scanned");
+    /// Pages that reclaim freed, whoever asked for it.
+    RECLAIMED = Quantity::total(
+        "vmstat",
+        &[Is("pgsteal_kswapd"), Is("pgsteal_direct"), Is("pgsteal_khugepaged"), Is("pgsteal_proactive")],
+        Pages,
+    )
+    .since(SINCE_4_8)
+    .formerly(&[
+        Form { of: &[PerZone("pgsteal_kswapd"), PerZone("pgsteal_direct")], less: &[], kernels: UNTIL_4_7 },
+        Form { of: &[PerZone("pgsteal")], less: &[], kernels: UNTIL_3_3 },
+    ])
+    .measure("pages_reclaimed");
     /// Anonymous pages reclaim looked at.
     SCAN_ANON = Quantity::total("vmstat", &[Is("pgscan_anon")], Pages).since("5.8 (include/linux/vm_event_item.h)");
     /// Pages of files reclaim looked at.
@@ -86,12 +98,14 @@ catalogue! {
         .since("5.9 (mm/vmstat.c)")
         .formerly(&[Form { of: &[Is("workingset_refault")], less: &[], kernels: "3.15 to 5.8 (mm/vmstat.c)" }])
         .line(Panel::Reclaim, "refault_file", "refaults, file", PagesPerSecond)
-        .column("rff", 4);
+        .column("rff", 4)
+        .measure("refaults_file");
     /// Anonymous pages that came back soon after they had been swapped out.
     REFAULT_ANON = Quantity::total("vmstat", &[Is("workingset_refault_anon")], Pages)
         .since("5.9 (mm/vmstat.c)")
         .line(Panel::Reclaim, "refault_anon", "refaults, anonymous", PagesPerSecond)
-        .column("rfa", 4);
+        .column("rfa", 4)
+        .measure("refaults_anon");
     /// File pages that came back and had been in use.
     ACTIVATE_FILE = Quantity::total("vmstat", &[Is("workingset_activate_file")], Pages)
         .since("5.9 (mm/vmstat.c)")

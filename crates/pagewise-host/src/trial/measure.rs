@@ -165,6 +165,9 @@ fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
     measures.put_or_miss("disk_written", written);
     measures.put_or_miss("unusable_index_before", before.unusable.clone());
     measures.put_or_miss("unusable_index_after", after.unusable.clone());
+    for (name, quantity) in counter::measured() {
+        measures.put_or_miss(name, counted(quantity, before, after));
+    }
 }
 
 /// The signals of a live proof between two instants: shares, seconds and counts as they came.
@@ -172,14 +175,11 @@ fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
 pub fn signals(before: &Totals, after: &Totals) -> Measures {
     let mut measures = Measures::default();
     put_host(&mut measures, before, after);
-    for (name, quantity) in counter::measured() {
-        measures.put_or_miss(name, grown(quantity, before, after));
-    }
     measures
 }
 
 /// By how much a quantity of `/proc/vmstat` grew.
-fn grown(quantity: &Quantity, before: &Totals, after: &Totals) -> Result<f64, String> {
+fn counted(quantity: &Quantity, before: &Totals, after: &Totals) -> Result<f64, String> {
     let (before, after) = match (&before.vmstat, &after.vmstat) {
         (Ok(before), Ok(after)) => (before, after),
         (Err(error), _) | (_, Err(error)) => return Err(error.to_string()),
@@ -422,6 +422,10 @@ mod tests {
             assert!(measures.values["anon_peak"] > 64e6, "cgroup {with_cgroup}: {measures:?}");
             assert!(measures.values["anon_integral"] > 32e6, "cgroup {with_cgroup}: {measures:?}");
             assert!(measures.values["minor_faults"] > 100.0);
+            for name in pagewise_core::metric::MEASURES.iter().map(|measure| measure.name) {
+                let is_there = measures.values.contains_key(name) || measures.absent.contains_key(name);
+                assert!(is_there, "a plan may compare {name}, and no run has it");
+            }
         }
     }
 
