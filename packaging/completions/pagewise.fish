@@ -123,6 +123,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l metric -d 'W
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l direction -d 'Which way is better [default: lower]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l drop-caches -d 'Drop the page cache before each run (auto: only for built-in workloads)' -r -f -a "auto\t''
 yes\t''
 no\t''"
@@ -462,6 +463,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l margin -d 'Differences smaller than this do not matter [default: 2%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l direction -d 'Which way is better [default: lower]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l seed -d 'Seed of the run order [default: drawn from the clock, and recorded]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l name -d 'Name of the trial; its bundle is NAME.trial in this folder' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l resume -d 'Continue a bundle that was interrupted' -r -F

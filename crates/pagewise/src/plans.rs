@@ -18,6 +18,7 @@ pub(crate) const SHIPPED: &[(&str, &str)] = &[
     ("terasort-mglru", include_str!("../../../plans/terasort-mglru.toml")),
     ("terasort-mglru-2cpu", include_str!("../../../plans/terasort-mglru-2cpu.toml")),
     ("terasort-mglru-as-published", include_str!("../../../plans/terasort-mglru-as-published.toml")),
+    ("terasort-mglru-guest", include_str!("../../../plans/terasort-mglru-guest.toml")),
     ("terasort-storm", include_str!("../../../plans/terasort-storm.toml")),
     ("terasort-swap-2cpu", include_str!("../../../plans/terasort-swap-2cpu.toml")),
     ("terasort-thp", include_str!("../../../plans/terasort-thp.toml")),

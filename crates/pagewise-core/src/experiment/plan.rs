@@ -385,7 +385,14 @@ pub struct Design {
     /// rest needs more than the 0.1 that holds without it: pairs are compared with each other, and both pay.
     #[serde(skip_serializing_if = "is_usual_steal_limit")]
     pub steal_limit: f64,
+    /// A run waits until tasks of the host waited for memory, and for I/O, less than this share of a second. A host that is never at rest, and a
+    /// job that needs no disk, needs more than the 0.01 that holds without it.
+    #[serde(skip_serializing_if = "is_usual_pressure_limit")]
+    pub pressure_limit: f64,
 }
+
+/// Where tasks wait longer than this share of a second, something is at work that a run would meet (our own bound).
+pub const PRESSURE_LIMIT: f64 = 0.01;
 
 /// More stolen CPU time than this and a run says more about other guests than about this host (our own bound).
 pub const STEAL_LIMIT: f64 = 0.1;
@@ -403,6 +410,11 @@ fn is_usual_steal_limit(limit: &f64) -> bool {
     *limit == STEAL_LIMIT
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_usual_pressure_limit(limit: &f64) -> bool {
+    *limit == PRESSURE_LIMIT
+}
+
 impl Default for Design {
     fn default() -> Self {
         Design {
@@ -415,6 +427,7 @@ impl Default for Design {
             warm_memory: None,
             alpha: 0.05,
             steal_limit: STEAL_LIMIT,
+            pressure_limit: PRESSURE_LIMIT,
         }
     }
 }

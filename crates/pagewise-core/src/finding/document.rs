@@ -62,6 +62,28 @@ pub struct LookView {
     /// What the host did meanwhile, whatever was found.
     #[serde(default, skip_serializing_if = "Activity::is_empty")]
     pub activity: Activity,
+    /// The command that was looked at, where it was one, and the children it waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandRan>,
+}
+
+/// What the kernel says of a command that ended (`wait4`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRan {
+    /// How it ended: `exit status 0`.
+    pub status: String,
+    /// Whether that is success.
+    pub succeeded: bool,
+    /// Seconds from its start to its end.
+    pub seconds: f64,
+    /// Seconds of CPU time that its programs had.
+    pub user_seconds: f64,
+    /// Seconds of CPU time that the kernel had for them.
+    pub system_seconds: f64,
+    /// Page faults without I/O.
+    pub minor_faults: u64,
+    /// Page faults with I/O.
+    pub major_faults: u64,
 }
 
 /// What a host did over the whole look: means, and nothing that is held against it.

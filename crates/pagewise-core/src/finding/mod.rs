@@ -72,6 +72,13 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
         let (id, title) = (rule.id.to_owned(), rule.title.to_owned());
         match verdict {
             Verdict::Found(draft) => findings.push(finding(rule, draft, &judged, look)),
+            Verdict::NotFound(because) if is_too_short(look, rule) => not_decided.push(NotDecided {
+                id,
+                title,
+                missing: Vec::new(),
+                needs_seconds: Some(rule.lasts),
+                evidence: because.clone(),
+            }),
             Verdict::NotFound(because) => not_found.push(NotFound { id, title, because: because.clone() }),
             Verdict::NotDecided { missing, needs_seconds, evidence } => not_decided.push(NotDecided {
                 id,
@@ -88,6 +95,13 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
     let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
     let notes = notes(look, &findings);
     Diagnosis { schema, look: look_view, findings, not_found, not_decided, notes }
+}
+
+/// Whether a recording is so short that what it does not show may be there all the same. A listing is as long as somebody cared to paste.
+fn is_too_short(look: &Look, rule: &Rule) -> bool {
+    /// Seconds. A job that takes no longer is over before most of what memory management does to it.
+    const SHORTEST: f64 = 3.0;
+    !look.is_import && rule.lasts > 0.0 && look.windows.seconds() < SHORTEST
 }
 
 /// A guest without processor counters has only the timer: that is so on every healthy one, and no finding.
@@ -240,6 +254,7 @@ fn look_view(look: &Look, subject: &str) -> LookView {
         cpus: look.cpus(),
         memory_bytes: look.memory(),
         activity: activity::of(look),
+        command: None,
         tiers: vec![
             TierView {
                 tier: Tier::Counters,

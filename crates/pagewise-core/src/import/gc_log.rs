@@ -5,7 +5,7 @@
 //! reclaim, a heap in swap. The log says it of the JVM's threads, on a host where nothing else was watched.
 
 use super::listing::{Listing, ListingClock, count};
-use super::times::SECOND;
+use super::times::{SECOND, Stamp};
 use super::words::decimal;
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::Kind as Moves;
@@ -21,7 +21,23 @@ const LONG: f64 = 1.0;
 const MOST_MARKS: usize = 200;
 
 pub(super) fn recognises(line: &str) -> bool {
-    times(line).is_some()
+    times(line).is_some() || is_of_unified_log(line)
+}
+
+/// A line of `-Xlog:gc…` with its tags, whatever else stands in front: `[2026-11-26T22:11:55.596+0000][info][gc,init] CPUs: 2 total`.
+pub(super) fn is_of_unified_log(line: &str) -> bool {
+    decorations(line).any(|text| text.split(',').next().is_some_and(|tag| tag.trim_end() == "gc"))
+}
+
+/// What stands in brackets in front of a line.
+fn decorations(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim_start();
+    std::iter::from_fn(move || {
+        let (inside, behind) = rest.strip_prefix('[')?.split_once(']')?;
+        rest = behind;
+        Some(inside)
+    })
+    .take(8)
 }
 
 /// User, system and elapsed seconds of a collection. Those of what runs beside the program (`[CMS-concurrent-mark: …]`) are of the program, too, and
@@ -50,15 +66,33 @@ fn times(line: &str) -> Option<[f64; 3]> {
     Some(seconds)
 }
 
-/// Seconds since the JVM started, where a line begins with them: `1234.567: [GC …`, also behind a date; `[12.345s][info][gc,cpu]`.
+/// Seconds since the JVM started, where a line begins with them: `1234.567: [GC …`, also behind a date; `[12.345s][info][gc,cpu]`, or in whole
+/// milliseconds or nanoseconds (`uptimemillis`, `uptimenanos`).
 fn uptime(line: &str) -> Option<f64> {
     let is_uptime = |text: &str| {
         let (_, behind) = text.split_once(['.', ','])?;
         decimal(text).filter(|seconds| behind.len() == 3 && (0.0..=LONGEST).contains(seconds))
     };
-    let of_brackets =
-        || line.trim_start().split(']').take(4).find_map(|part| is_uptime(part.strip_prefix('[')?.strip_suffix('s')?));
-    line.split_whitespace().take(2).find_map(|word| is_uptime(word.strip_suffix(':')?)).or_else(of_brackets)
+    let whole = |text: &str, a_second: f64| {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        decimal(text).map(|number| number / a_second).filter(|seconds| is_number && *seconds <= LONGEST)
+    };
+    let of_brackets = |text: &str| {
+        let milliseconds = text.strip_suffix("ms").and_then(|text| whole(text, 1e3));
+        let nanoseconds = text.strip_suffix("ns").and_then(|text| whole(text, 1e9));
+        milliseconds.or(nanoseconds).or_else(|| is_uptime(text.strip_suffix('s')?))
+    };
+    let of_words = line.split_whitespace().take(2).find_map(|word| is_uptime(word.strip_suffix(':')?));
+    of_words.or_else(|| decorations(line).find_map(of_brackets))
+}
+
+/// The clock in front of a line, in nanoseconds since 1970: `[2026-11-26T22:11:55.596+0000]`, `2015-10-12T10:05:13.123+0200: [GC …`,
+/// `[1795282245008ms]`.
+fn clock(line: &str) -> Option<i64> {
+    let dated = |text: &str| Stamp::of(&[text]).filter(|stamp| stamp.clock != ListingClock::TimeOfDay);
+    let of_brackets = |text: &str| dated(text.strip_suffix("ms").unwrap_or(text)).map(|stamp| stamp.at);
+    let of_word = || dated(line.split_whitespace().next()?.strip_suffix(':')?).map(|stamp| stamp.at);
+    decorations(line).find_map(of_brackets).or_else(of_word)
 }
 
 /// `GC(17)`.
@@ -74,6 +108,8 @@ pub(super) struct GcLog {
     listing: Listing,
     /// What the last line with a time said, in nanoseconds since the JVM started.
     uptime: Option<i64>,
+    /// What the first clock of a log without such times said.
+    began: Option<i64>,
     /// The number (`GC(17)`) of what ended last beside the program: its CPU times come in the next line.
     concurrent: Option<String>,
     has_times: bool,
@@ -93,6 +129,7 @@ impl GcLog {
         GcLog {
             listing: Listing::new(Kind::GcLog, ListingClock::Foreign),
             uptime: None,
+            began: None,
             concurrent: None,
             has_times: false,
             last: None,
@@ -115,6 +152,9 @@ impl Parser for GcLog {
     fn line(&mut self, _number: usize, line: &str) -> Result<(), Problem> {
         if let Some(seconds) = uptime(line) {
             self.uptime = Some((seconds * SECOND as f64) as i64);
+            self.has_times = true;
+        } else if let Some(clock) = clock(line) {
+            self.uptime = Some(clock.saturating_sub(*self.began.get_or_insert(clock)));
             self.has_times = true;
         }
         let Some([user, system, elapsed]) = times(line) else {
@@ -217,7 +257,38 @@ mod tests {
         assert!(user.len() > 3 && user.windows(2).all(|pair| pair[0] <= pair[1]), "{user:?}");
         let line = "[2024-03-02T10:00:00.123+0000][info][gc,cpu      ] GC(17) User=0,12s Sys=3,40s Real=0,35s";
         assert_eq!((times(line), uptime(line)), (Some([0.12, 3.4, 0.35]), None));
+        assert_eq!(uptime("[12345ms][gc,cpu] GC(3) User=0.01s Sys=0.00s Real=0.01s"), Some(12.345));
+        assert_eq!(uptime("[12000000000ns][gc,cpu] GC(3) User=0.01s Sys=0.00s Real=0.01s"), Some(12.0));
         assert_eq!(uptime("[12.345s][info][gc,cpu] GC(3) User=0.01s Sys=0.00s Real=0.01s"), Some(12.345));
+    }
+
+    /// A log by the clock has the same length as one by the time since the start, and no line of either is one of the kernel's.
+    #[test]
+    fn a_log_by_the_clock_is_as_long_as_it_took() {
+        let lines = |stamps: [&str; 2]| {
+            let [first, second] = stamps;
+            format!(
+                "[{first}][info][gc,init] CPUs: 2 total, 2 available\n[{first}][info][gc,cpu] GC(0) User=0.02s Sys=0.10s Real=0.05s\n\
+                 [{second}][4711][4712][info][gc,cpu] GC(1) User=0.02s Sys=0.10s Real=0.05s\n"
+            )
+        };
+        for stamps in [
+            ["0.500s", "2.000s"],
+            ["500ms", "2000ms"],
+            ["2026-11-26T22:11:55.500+0000", "2026-11-26T22:11:57.000+0000"],
+            ["1795282245000ms", "1795282246500ms"],
+        ] {
+            let log = lines(stamps);
+            assert_eq!(kinds_in(&log), [Kind::GcLog], "{log}");
+            let imported = recording(&[(Kind::GcLog, &log)]);
+            let system = timed(&imported, SOURCE, "collection_system", "");
+            let [.., one, other] = system.as_slice() else { panic!("{system:?}") };
+            assert_eq!(other.0 - one.0, 1_500_000_000, "{log}");
+        }
+        // Without the times of its collections it is known for what it is.
+        let bare = "[0.313s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 53M->54M(382M) 58.230ms\n";
+        assert_eq!(kinds_in(bare), [Kind::GcLog]);
+        assert!(parse(Kind::GcLog, bare, &Default::default()).is_err());
     }
 
     #[test]

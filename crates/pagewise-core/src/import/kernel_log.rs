@@ -4,6 +4,7 @@
 //! Most lines of a log are about something else; they are passed over, and only what looks like one of these and cannot be read is
 //! counted as not understood. Totals are known at every instant that has a row: they count from the first line.
 
+use super::gc_log;
 use super::held_up::{self, HeldUp};
 use super::kernel_line::{KernelLine, split};
 use super::listing::{Listing, ListingClock, MOST_KIB, count};
@@ -112,6 +113,10 @@ fn is_broken(text: &str) -> bool {
 
 /// Whether a line is of a kernel's log, by what stands in front of it or by what it says.
 pub(super) fn recognises(line: &str) -> bool {
+    // It stands in brackets and has clocks, too.
+    if gc_log::is_of_unified_log(line) {
+        return false;
+    }
     let line = split(line);
     line.is_marked && (line.since_boot.is_some() || line.stamp().is_some()) || says(line.text)
 }

@@ -2,6 +2,7 @@
 //!
 //! Instants of a recording count from a zero: here midnight of the first day, so that they can be read as times of day.
 
+use super::Kind;
 use super::listing::{Listing, ListingClock, count};
 use super::readings;
 use super::times::{DAY, SECOND, day, time_of_day};
@@ -406,6 +407,10 @@ impl Imported {
     /// Stretches between two rows of a file that are much longer than usual.
     fn holes(&mut self, one: &Placed, offset: i64, line: &Line) {
         const MOST: usize = 1000;
+        // What is written when something happens has no rows to miss.
+        if matches!(one.listing.kind, Kind::GcLog | Kind::KernelLog) {
+            return;
+        }
         let instants: Vec<i64> = one.listing.rows.keys().copied().collect();
         let lengths: Vec<u64> = instants.windows(2).map(|pair| pair[1].abs_diff(pair[0])).collect();
         let Some(usual) = median(lengths).and_then(|usual| i64::try_from(usual).ok()) else { return };

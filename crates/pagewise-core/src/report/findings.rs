@@ -7,8 +7,8 @@ use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
-    Activity, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView, Quantity,
-    RuledOut, Severity, Tier, Who,
+    Activity, CommandRan, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView,
+    Quantity, RuledOut, Severity, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -236,6 +236,9 @@ const NOTEWORTHY_WAIT: f64 = 0.05;
 /// Columns of the labels.
 const LABEL: usize = 15;
 
+/// Seconds of CPU time of which the kernel clock's ticks tell a share.
+const LEAST_CPU: f64 = 0.1;
+
 impl Page {
     /// All of it, as the terminal takes it.
     fn end(self) -> String {
@@ -317,6 +320,38 @@ impl Page {
         }];
         said.extend(host(look));
         self.paragraph(&format!("{}.", said.join(", ")), 0);
+        if let Some(command) = &look.command {
+            self.command(command);
+        }
+    }
+
+    /// What the command itself had, among all that is on the host.
+    fn command(&mut self, command: &CommandRan) {
+        let CommandRan { status, succeeded, seconds, user_seconds, system_seconds, .. } = command;
+        if !succeeded {
+            let text = format!("The command ended with {status}: what is said here is of a run that failed.");
+            let painted = self.style.paint(WARNING, &text);
+            self.paragraph(&painted, 0);
+        }
+        let cpu = user_seconds + system_seconds;
+        let share = system_seconds / cpu;
+        let part = if cpu >= LEAST_CPU { format!(" ({} of it)", words::percent(share)) } else { String::new() };
+        let faults = match (command.minor_faults, command.major_faults) {
+            (minor, 0) => format!("{} page faults", words::number(minor as f64)),
+            (minor, major) => {
+                let all = words::number((minor + major) as f64);
+                format!("{all} page faults, {} of them with I/O", words::number(major as f64))
+            }
+        };
+        self.paragraph(
+            &format!(
+                "The command itself took {}: {} of CPU time, the kernel's part {}{part}; {faults}.",
+                words::seconds(*seconds),
+                words::seconds(cpu),
+                words::seconds(*system_seconds),
+            ),
+            0,
+        );
     }
 
     /// What was decided, from what: `From 47 s of vmstat and a profile of 381,000 samples: compaction-storm.`

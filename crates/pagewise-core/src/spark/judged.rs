@@ -208,6 +208,7 @@ pub(super) fn look(subject: &str, seconds: f64, tier: Tier, words: String) -> Lo
         memory_bytes: None,
         tiers: vec![TierView { tier, looked: true, words }],
         activity: Activity::default(),
+        command: None,
     }
 }
 

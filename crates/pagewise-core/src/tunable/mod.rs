@@ -9,6 +9,7 @@ mod descriptor;
 mod grammar;
 pub mod guard;
 mod job;
+pub mod jvm;
 mod kernel;
 mod khugepaged;
 pub mod memory_state;

@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Pressure totals may grow by this share of the time watched.
-const PRESSURE_GROWTH: f64 = 0.01;
 /// How long the pressure totals and the stolen time are watched.
 const WINDOW: Duration = Duration::from_secs(1);
 /// Memory that nobody holds may differ from that before the first point of the same level by this share.
@@ -28,6 +26,8 @@ pub struct Gate {
     first_unheld: BTreeMap<String, u64>,
     /// A run from which the hypervisor takes a larger share of the CPU time does not count.
     steal_limit: f64,
+    /// Pressure totals may grow by this share of the time watched.
+    pressure_limit: f64,
 }
 
 /// How the gate decided.
@@ -42,10 +42,11 @@ pub enum Decision {
 }
 
 impl Gate {
-    /// One that has seen no point. A run from which the hypervisor takes more than `steal_limit` of the CPU time does not count.
+    /// One that has seen no point. A run from which the hypervisor takes more than `steal_limit` of the CPU time does not count; none begins while
+    /// tasks wait for memory or I/O for `pressure_limit` of a second or more.
     #[must_use]
-    pub fn new(steal_limit: f64) -> Self {
-        Gate { first_unheld: BTreeMap::new(), steal_limit }
+    pub fn new(steal_limit: f64, pressure_limit: f64) -> Self {
+        Gate { first_unheld: BTreeMap::new(), steal_limit, pressure_limit }
     }
 
     /// Waits until pressure is low, the hypervisor leaves this host its CPUs, and as much memory is free or in caches as before the first
@@ -132,8 +133,12 @@ impl Gate {
         let objection =
             ["memory", "I/O"].iter().zip(before.iter().zip(after)).find_map(|(resource, (before, after))| {
                 let share = (after - before) / watched;
-                (share >= PRESSURE_GROWTH).then(|| {
-                    format!("tasks still waited for {resource} {:.1} % of the last second (limit 1 %)", share * 100.0)
+                (share >= self.pressure_limit).then(|| {
+                    format!(
+                        "tasks still waited for {resource} {:.1} % of the last second (limit {} %)",
+                        share * 100.0,
+                        self.pressure_limit * 100.0
+                    )
                 })
             });
         Ok(objection)
@@ -189,6 +194,7 @@ pub fn sleep(length: Duration, interrupt: &Interrupt) -> Result<(), Interrupted>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagewise_core::experiment::plan::PRESSURE_LIMIT;
     use std::fs;
 
     fn host(available_kb: u64, memory_total_us: u64) -> tempfile::TempDir {
@@ -209,8 +215,13 @@ mod tests {
     #[test]
     fn a_quiet_host_opens_the_gate() {
         let tree = host(1000, 5);
-        let decision =
-            Gate::new(0.1).wait("a", &Root::at(tree.path()), &Interrupt::default(), &mut || None, &mut |_| {});
+        let decision = Gate::new(0.1, PRESSURE_LIMIT).wait(
+            "a",
+            &Root::at(tree.path()),
+            &Interrupt::default(),
+            &mut || None,
+            &mut |_| {},
+        );
         assert_eq!(decision, Ok(Decision::Open));
     }
 
@@ -218,7 +229,7 @@ mod tests {
     fn memory_that_does_not_come_back_closes_it() {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::new(0.1);
+        let mut gate = Gate::new(0.1, PRESSURE_LIMIT);
         gate.wait("a", &root, &interrupt, &mut || None, &mut |_| {}).unwrap();
         set(&tree, 940, 5);
         let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
@@ -232,7 +243,7 @@ mod tests {
     fn memory_that_became_freer_is_said_and_later_points_are_held_against_it() {
         let tree = host(100, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::new(0.1);
+        let mut gate = Gate::new(0.1, PRESSURE_LIMIT);
         let mut decide = |available, level| {
             set(&tree, available, 5);
             gate.wait_at_most(level, &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap()
@@ -254,7 +265,7 @@ mod tests {
         let mut tell = |reason: &str| told.push((reason.to_owned(), since.elapsed()));
         let mut busy = || Some("it is busy".to_owned());
         let patience = Duration::from_secs(5);
-        Gate::new(0.1).wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
+        Gate::new(0.1, PRESSURE_LIMIT).wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
         let [(reason, after)] = told.as_slice() else { panic!("{told:?}") };
         assert!(reason == "it is busy" && *after < patience, "{told:?}");
     }
@@ -263,7 +274,7 @@ mod tests {
     fn memory_that_a_policy_takes_is_compared_with_its_own_level() {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::new(0.1);
+        let mut gate = Gate::new(0.1, PRESSURE_LIMIT);
         for (available, level) in [(1000, "a"), (800, "b"), (1000, "a"), (800, "b")] {
             set(&tree, available, 5);
             let decision =
@@ -281,8 +292,9 @@ mod tests {
             thread::sleep(Duration::from_millis(300));
             fs::write(rising, "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n").unwrap();
         });
-        let decision =
-            Gate::new(0.1).wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
+        let decision = Gate::new(0.1, PRESSURE_LIMIT)
+            .wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO)
+            .unwrap();
         mover.join().unwrap();
         assert!(matches!(decision, Decision::GivenUp(reason) if reason.contains("waited for memory")));
     }
@@ -299,7 +311,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(300));
                 fs::write(later, "cpu 1100 0 0 1060 0 0 0 40 0 0\n").unwrap();
             });
-            let mut gate = Gate::new(steal_limit);
+            let mut gate = Gate::new(steal_limit, PRESSURE_LIMIT);
             let decision =
                 gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
             mover.join().unwrap();
@@ -316,7 +328,7 @@ mod tests {
         let interrupt = Interrupt::default();
         interrupt.set();
         assert_eq!(
-            Gate::new(0.1).wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
+            Gate::new(0.1, PRESSURE_LIMIT).wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
             Err(Interrupted)
         );
     }

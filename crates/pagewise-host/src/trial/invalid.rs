@@ -68,7 +68,9 @@ impl Invalid {
                 "Some service of this host sets it, too (tuned, a cron job, a configuration agent): stop that for as long as the trial runs",
             ),
             Invalid::NotAtRest(_) => Some(
-                "pagewise top shows who is at work here, and what a hypervisor takes; a host that is never left alone can be asked while it works, with pagewise prove --live",
+                "pagewise top shows who is at work here, and what a hypervisor takes. Where some of that never ends and the job has no need of a disk, \
+                 --pressure-limit 5% (pressure_limit in a plan) lets runs begin beside it; settings of the host can be compared while it works, \
+                 with pagewise prove --live",
             ),
             Invalid::NoticedLate(_) => Some("pagewise top shows who takes the CPUs"),
             Invalid::CutOff { .. } | Invalid::PairCut | Invalid::GuestLost(_) => None,

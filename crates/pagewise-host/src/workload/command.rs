@@ -4,6 +4,7 @@ use super::{JobSettings, RunContext, Surroundings, Verification, Workload, Workl
 use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
 use pagewise_core::experiment::plan;
+use pagewise_core::tunable::jvm;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -63,6 +64,16 @@ fn environment(run: &RunContext) -> BTreeMap<String, String> {
     environment
 }
 
+/// Variables that HotSpot and its launcher read after the one that carries a policy.
+const AFTER_TOOL_OPTIONS: [&str; 2] = ["JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
+
+fn overridden(option: &str, word: &str, place: &str) -> WorkloadError {
+    WorkloadError::Usage(format!(
+        "{place} has {word}, which the JVM reads after the policy's {option}: the policy would change nothing. Take {word} out of {place}; what \
+         both arms shall have goes into both policies"
+    ))
+}
+
 fn no_arguments(name: &str) -> WorkloadError {
     WorkloadError::Usage(format!(
         "a command has no workload argument '{name}': only built-in workloads have; pass it in the command itself, or \
@@ -84,7 +95,21 @@ impl Workload for CommandWorkload {
     }
 
     fn check_job(&self, job: &JobSettings) -> Result<(), WorkloadError> {
-        job.workload_args.keys().next().map_or(Ok(()), |name| Err(no_arguments(name)))
+        if let Some(name) = job.workload_args.keys().next() {
+            return Err(no_arguments(name));
+        }
+        let words = jvm::java_options_of(&self.run);
+        if let Some((option, word)) = jvm::overridden(&job.java_options, &words) {
+            return Err(overridden(option, word, "the command"));
+        }
+        for name in AFTER_TOOL_OPTIONS {
+            let text = job.env.get(name).cloned().or_else(|| std::env::var(name).ok()).unwrap_or_default();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            if let Some((option, word)) = jvm::overridden(&job.java_options, &words) {
+                return Err(overridden(option, word, name));
+            }
+        }
+        Ok(())
     }
 
     fn prepare_trial(&mut self, _progress: &dyn Progress) -> Result<(), WorkloadError> {

@@ -69,7 +69,7 @@ fn what_a_runner_says_of_runs_is_told_once_with_the_runs() {
     say(&mut points, &[0, 2, 4, 6, 8, 10], "recording-ended", "The disk was full.");
     let after = analyze(&plan, &points).unwrap();
     assert_eq!(warning(&after, "no-jvm"), Some("Of run 4: No JVM took it."));
-    let many = "Of runs 1, 3, 5, 7 and 2 more; of the first: The disk was full.";
+    let many = "Of runs 1, 3, 5, 7 and 2 more. What was said of the first: The disk was full.";
     assert_eq!(warning(&after, "recording-ended"), Some(many));
     assert_eq!(after.one, before.one, "a warning never changes a number or a verdict");
 }

@@ -7,13 +7,14 @@ use crate::output;
 use crate::progress;
 use anyhow::anyhow;
 use clap::Args;
+use pagewise_core::finding::document::CommandRan;
 use pagewise_core::finding::proposal::Command as Asked;
 use pagewise_core::finding::{self, Diagnosis, Look, Severity};
 use pagewise_core::report::findings;
 use pagewise_core::spelling::nearest;
 use pagewise_core::unit::Seconds;
 use pagewise_host::import::{self, KindFile};
-use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Stopped, Watch};
+use pagewise_host::process::{self, Command, Interrupt, Limits, Output, Watch};
 use pagewise_host::record::{Looking, Options as RecordOptions, Recorder};
 use pagewise_host::source::{self, cgroup};
 use pagewise_host::store::recording::Recording;
@@ -116,11 +117,12 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     let folder = tempfile::Builder::new().prefix("pagewise-diagnose-").tempdir();
     let folder = folder.map_err(|error| Failure::NotPossible(anyhow!("cannot make a folder to record in: {error}")))?;
     let file = folder.path().join("look.pgw");
-    record(&file, args, global)?;
+    let ran = record(&file, args, global)?;
     if args.command.is_empty() {
         return Ok(diagnosis(&look(&file)?, "this host"));
     }
     let mut found = diagnosis(&look(&file)?, &args.command.join(" "));
+    found.look.command = ran;
     prove_on(&mut found, &args.command);
     let root = global.root();
     let started = |pid: u32| source::process::start_time(&root, pid);
@@ -162,7 +164,7 @@ fn not_of_the_command(diagnosis: &mut Diagnosis, was_there: &dyn Fn(u32) -> bool
 const STACKS_HZ: u32 = 49;
 
 /// The one place that says what a look records: numbers, stacks and stalls. Where those are refused, the recording says so.
-fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failure> {
+fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Option<CommandRan>, Failure> {
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Some(program) = args.command.first() {
         process::find_program(program)?;
@@ -181,19 +183,20 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<(), Failu
     let recorder = Recorder::start(&root, file, &options)?;
     let ran = if args.command.is_empty() {
         wait(args.length.map_or(DEFAULT_SECONDS, |length| length.0), &interrupt, &recorder);
-        Ok(interrupt.is_set())
+        Ok(None)
     } else {
         run_command(args, &interrupt)
     };
     let summary = progress::finish(recorder)?;
-    if ran? {
+    let ran = ran?;
+    if interrupt.is_set() {
         return Err(Failure::Interrupted(anyhow!(
             "interrupted; look for longer, or record to a file and diagnose that"
         )));
     }
     match summary.ended {
         Some(reason) => Err(Failure::Partial(anyhow!("the look ended early: {reason}"))),
-        None => Ok(()),
+        None => Ok(ran),
     }
 }
 
@@ -206,8 +209,8 @@ fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {
     }
 }
 
-/// Whether it was interrupted. The status of the command is its own affair: what it cost is what is asked.
-fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<bool, Failure> {
+/// What the kernel says of the command, once it has ended. Its status is told, and not passed on: what it cost is what is asked.
+fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<Option<CommandRan>, Failure> {
     struct Waiting;
     impl Watch for Waiting {
         fn tick(&mut self, _running: &[u32]) -> bool {
@@ -217,7 +220,16 @@ fn run_command(args: &DiagnoseArgs, interrupt: &Interrupt) -> Result<bool, Failu
     let command = Command { argv: args.command.clone(), output: Output::Inherit, ..Command::default() };
     let limits = Limits { interrupt: Some(interrupt), ..Limits::default() };
     let ended = process::run(&[command], limits, &mut Waiting)?;
-    Ok(ended.stopped == Some(Stopped::Interrupted))
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    Ok(ended.commands.first().map(|ended| CommandRan {
+        status: ended.status.to_string(),
+        succeeded: ended.status.is_success(),
+        seconds: ended.wall,
+        user_seconds: ended.user,
+        system_seconds: ended.system,
+        minor_faults: count(ended.minor_faults),
+        major_faults: count(ended.major_faults),
+    }))
 }
 
 fn look(file: &Path) -> Result<Look, Failure> {

@@ -20,7 +20,8 @@ use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::lint;
 use pagewise_core::experiment::plan::{
-    Contrast, Design, DropCaches, Factor, Metric, Plan, Recording, STEAL_LIMIT, Workload as PlannedWorkload,
+    Contrast, Design, DropCaches, Factor, Metric, PRESSURE_LIMIT, Plan, Recording, STEAL_LIMIT,
+    Workload as PlannedWorkload,
 };
 use pagewise_core::metric::Direction;
 use pagewise_core::report;
@@ -72,6 +73,9 @@ pub(crate) struct ProveArgs {
     /// A run does not count where the hypervisor took a larger share of the CPU time
     #[arg(long, value_name = "PERCENT", default_value = "10%")]
     steal_limit: Fraction,
+    /// A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second
+    #[arg(long, value_name = "PERCENT", default_value = "1%", conflicts_with = "live")]
+    pressure_limit: Fraction,
     /// Drop the page cache before each run (auto: only for built-in workloads)
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"], conflicts_with = "live")]
     drop_caches: String,
@@ -241,6 +245,7 @@ impl ProveArgs {
         Design {
             seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
             steal_limit: self.steal_limit.0,
+            pressure_limit: self.pressure_limit.0,
             ..Design::default()
         }
     }
@@ -308,11 +313,10 @@ impl ProveArgs {
         if self.timeout.0 <= 0.0 {
             return Err(Failure::Usage(anyhow!("--timeout {} leaves a run no time; write it like 10m", self.timeout)));
         }
-        if !(self.steal_limit.0 > 0.0 && self.steal_limit.0 <= 1.0) {
-            return Err(Failure::Usage(anyhow!(
-                "--steal-limit must be more than 0% and at most 100%, not {}",
-                self.steal_limit
-            )));
+        for (option, limit) in [("steal-limit", self.steal_limit), ("pressure-limit", self.pressure_limit)] {
+            if !(limit.0 > 0.0 && limit.0 <= 1.0) {
+                return Err(Failure::Usage(anyhow!("--{option} must be more than 0% and at most 100%, not {limit}")));
+            }
         }
         let margin = self.margin.unwrap_or(Fraction(0.02));
         if !(margin.0 > 0.0 && margin.0 < 1.0) {
@@ -470,6 +474,9 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     }
     if plan.design.steal_limit != STEAL_LIMIT {
         option("steal-limit", Fraction(plan.design.steal_limit).to_string());
+    }
+    if plan.design.pressure_limit != PRESSURE_LIMIT {
+        option("pressure-limit", Fraction(plan.design.pressure_limit).to_string());
     }
     for (name, value) in live.map_or_else(Vec::new, live::options) {
         option(name, value);

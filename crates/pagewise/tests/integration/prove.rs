@@ -320,6 +320,22 @@ fn a_switch_of_the_jvm_that_is_neither_true_nor_false_is_refused_before_anything
 }
 
 #[test]
+fn an_option_of_the_jvm_that_the_command_has_too_is_refused_because_the_command_wins() {
+    let desk = Desk::new();
+    let arms = ["--a", "off:jvm.UseTransparentHugePages=false", "--b", "on:jvm.UseTransparentHugePages=true"];
+    let told = |job: &[&str]| {
+        let output = desk.run(&[&arms[..], &["--dry-run", "--"], job].concat());
+        (output.status.code(), stderr(&output))
+    };
+    let (code, text) = told(&["java", "-XX:-UseTransparentHugePages", "-Xmx600m", "Cache"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("the command has -XX:-UseTransparentHugePages, which the JVM reads after"), "{text}");
+    // What stands behind the class is the program's own.
+    let (code, text) = told(&["java", "Cache", "-XX:-UseTransparentHugePages"]);
+    assert!(!text.contains("reads after"), "{code:?} {text}");
+}
+
+#[test]
 fn a_bundle_is_not_overwritten() {
     let desk = Desk::new();
     let args = ["--aa", "now", "--pairs", "4", "--warmup", "0", "--name", "x", "--", "true"];

@@ -88,8 +88,10 @@ fn told_of_runs(values: &Values<'_>) -> Vec<Warning> {
         let numbers: Vec<String> = runs.iter().take(MOST_NAMED).map(u32::to_string).collect();
         let text = match (numbers.as_slice(), runs.len().saturating_sub(MOST_NAMED)) {
             ([one], _) => format!("Of run {one}: {}", warning.text),
-            (some, 0) => format!("Of runs {}; of the first: {}", some.join(", "), warning.text),
-            (some, more) => format!("Of runs {} and {more} more; of the first: {}", some.join(", "), warning.text),
+            (some, 0) => format!("Of runs {}. What was said of the first: {}", some.join(", "), warning.text),
+            (some, more) => {
+                format!("Of runs {} and {more} more. What was said of the first: {}", some.join(", "), warning.text)
+            }
         };
         Warning { id: warning.id.clone(), text }
     };

@@ -265,6 +265,10 @@ impl Problems {
             let why = format!("{} is no share of the CPU time above 0; write it like 0.3", design.steal_limit);
             self.add(place("steal_limit"), why);
         }
+        if !(design.pressure_limit > 0.0 && design.pressure_limit <= 1.0) {
+            let why = format!("{} is no share of a second above 0; write it like 0.05", design.pressure_limit);
+            self.add(place("pressure_limit"), why);
+        }
         if !(design.timeout_seconds > 0.0 && design.timeout_seconds.is_finite()) {
             self.add(place("timeout_seconds"), format!("{} leaves a run no time", design.timeout_seconds));
         }

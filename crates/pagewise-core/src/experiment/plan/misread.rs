@@ -108,6 +108,7 @@ fn example(place: &Place) -> Option<&'static str> {
         ["contrast", "interaction"] => "{ factor = \"load\", a = \"low\", b = \"high\" }",
         ["design", "alpha"] => "0.05",
         ["design", "steal_limit"] => "0.3",
+        ["design", "pressure_limit"] => "0.05",
         ["design", "blocks"] => "10",
         ["design", "warmup"] | ["recording", "hz"] => "1",
         ["design", "seed"] => "7",

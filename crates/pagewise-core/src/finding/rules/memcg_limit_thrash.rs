@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in a group's limit", 0.05, Fraction),
         Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
         Threshold::at_least("processes killed at the limit of their group", 1.0, Number),
+        Threshold::at_least("free on the host all the while, of memory", super::room::ROOM, Fraction),
         Threshold::at_least("allocations that the limit of their group refused", 1.0, Number),
         Threshold::at_least("in use, of the limit, in one reading", 0.97, Fraction),
         Threshold::below("page cache that could go, of the limit, in one reading", 0.10, Fraction),
@@ -27,6 +28,12 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["direct-reclaim-stalls", "swap-thrash"],
     changes: &[
+        Step::advice(
+            "see in the kernel's log who was killed and in which group: dmesg | grep -i -e oom -e 'killed process'",
+        )
+        .when("where the log is not at hand", |look, _| {
+            look.growth(&signal::OOM_KILL).is_some_and(|kills| kills > 0.0)
+        }),
         Step::advice(
             "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)",
         )
@@ -46,7 +53,53 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where somebody was killed, on a host that had room.
+const KILLED: (&str, &str) = (
+    "Killed at the memory limit of a control group",
+    "The kernel killed a process for want of memory while the host had plenty: the control group it was in had reached its limit, and \
+     nothing in it could be freed.",
+);
+
 fn judge(case: &Case<'_>) -> Verdict {
+    let verdict = by_groups(case);
+    if matches!(verdict, Verdict::Found(_)) {
+        return verdict;
+    }
+    killed_beside_free_memory(case).unwrap_or(verdict)
+}
+
+/// The kernel counts all it kills in one number (`mm/oom_kill.c`, `__oom_kill_process`), whose limit was met or not. `None`: nobody was, or the
+/// host may have been short itself.
+fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let kills = look.growth(&signal::OOM_KILL);
+    let (dies, line) = case.whole("processes killed at the limit of their group", "vmstat oom_kill", kills);
+    let least = look.least(&signal::MEM_FREE);
+    let room =
+        case.clause("free on the host all the while, of memory", "meminfo MemFree", look.share_of_memory(&least));
+    let is_ample = !room.hits.answers.is_empty() && room.hits.answers.iter().all(|answer| *answer == Answer::Yes);
+    if dies != Answer::Yes || !is_ample {
+        return None;
+    }
+    let mut symptom = case.lasting_hits(Hits::always(Answer::Yes, case.windows().count));
+    symptom.evidence = vec![line, room.evidence(&symptom.hits, case.windows())];
+    Some(case.decide(symptom, Vec::new()).found(|draft| {
+        draft.other = Some(KILLED);
+        draft.at_least = Some(Severity::High);
+        let kills = kills.unwrap_or(0.0);
+        let processes = if kills == 1.0 { "process was" } else { "processes were" };
+        let free = least.values().iter().flatten().copied().fold(f64::INFINITY, f64::min);
+        draft.summary = format!(
+            "{} {processes} killed for want of memory, and the host never had less than {} free: the limit of a control group was met{}.",
+            words::number(kills),
+            words::bytes(free),
+            if look.each_level(&signal::NODE_ANON).len() > 1 { ", or the nodes it may use were full" } else { "" },
+        );
+        draft.missing.push(look.missing(&signal::CGROUP_OOM));
+    }))
+}
+
+fn by_groups(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
     let measured = |hits: &Hits| {

@@ -255,6 +255,18 @@ fn judge(case: &Case<'_>) -> Verdict {
     let is_refused = refuses == Answer::Yes
         && killed.or(fails).or(empty).or(gave_up).or(is_used_up).or(is_overdrawn).or(has_ended) != Answer::Yes
         && lasts.answer != Answer::Yes;
+    // Whoever was killed at the limit of a group was not killed for want of the host's memory.
+    let others = fails
+        .or(empty)
+        .or(gave_up)
+        .or(lasts.answer.and(soon))
+        .or(is_used_up)
+        .or(is_overdrawn)
+        .or(refuses)
+        .or(has_ended);
+    if killed == Answer::Yes && others != Answer::Yes && case.found.contains(&"memcg-limit-thrash") {
+        return Verdict::explained_by("memcg-limit-thrash");
+    }
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
             refused(case, draft, &promised);
@@ -311,17 +323,6 @@ fn judge(case: &Case<'_>) -> Verdict {
             says.push("nearly all that may be promised is promised".to_owned());
         }
         draft.summary = format!("{}.", words::sentence(&says.join("; ")));
-        // The kernel counts kills within a control group's limit, too.
-        if let Some(free) =
-            super::room::free(look, &hits).filter(|_| killed == Answer::Yes && lasts.answer != Answer::Yes)
-        {
-            draft.evidence.push(said("meminfo MemFree", "free on the host", Some(free), Bytes));
-            let text = format!(
-                " The host itself had {} free: a control group's limit was met, and that is what to raise.",
-                words::bytes(free)
-            );
-            draft.summary.push_str(&text);
-        }
     })
 }
 

@@ -164,7 +164,7 @@ pub(crate) fn cases() -> Vec<Pathology> {
         ("unevictable-memory", || healthy().gib("Unevictable", 10.0), Some(("meminfo", "MemTotal", ""))),
         (
             "oom-risk",
-            || healthy().counter("vmstat", "oom_kill", "", |at| if at < 60.0 { 0.1 } else { 0.0 }),
+            || healthy().gib("MemFree", 0.5).counter("vmstat", "oom_kill", "", |at| if at < 60.0 { 0.1 } else { 0.0 }),
             Some(("vmstat", "oom_kill", "")),
         ),
         (
@@ -615,4 +615,19 @@ fn who_has_stacks_is_not_told_to_record_them() {
     assert!(words(&storm).contains("record with stacks"));
     let seen = storm.stack("x", Some(3), &["some_new_function"], 1000);
     assert!(words(&seen).contains("who calls"), "{}", words(&seen));
+}
+
+/// The kernel counts whom it kills at the limit of a control group among all others.
+#[test]
+fn who_is_killed_beside_free_memory_met_the_limit_of_a_group() {
+    let killed = |free: f64| {
+        healthy().gib("MemFree", free).counter("vmstat", "oom_kill", "", |at| if at < 60.0 { 0.1 } else { 0.0 })
+    };
+    let finding = must_find(&killed(12.0), "memcg-limit-thrash");
+    assert_eq!(finding.title, "Killed at the memory limit of a control group");
+    assert!(finding.summary.contains("the host never had less than 12 GiB free"), "{}", finding.summary);
+    assert!(finding.who.is_empty(), "who grew on the host had no part in it: {:?}", finding.who);
+    must_not_find(&killed(12.0), "oom-risk");
+    // A host that is short itself is not excused.
+    must_find(&killed(0.5), "oom-risk");
 }

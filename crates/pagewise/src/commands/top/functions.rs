@@ -57,10 +57,10 @@ fn without_names(
     let (comm, pid, samples) = Functions::without_names(profile, from, to)?;
     let share = functions.share(samples);
     let percent = format!("{:.0} %", share * 100.0);
-    let said = format!(
-        "[unknown] [jit] {percent}: most of {}; of a JVM names come by jcmd {pid} Compiler.perfmap",
-        printable(comm)
-    );
+    let said = match comm {
+        "java" => format!("[unknown] [jit] {percent} (java): names come by jcmd {pid} Compiler.perfmap"),
+        comm => format!("[unknown] [jit] {percent}: most of {}, which wrote no names down", printable(comm)),
+    };
     (share >= MUCH).then(|| pen.faint(&pen.cut(&said, pen.width)))
 }
 
