@@ -87,6 +87,13 @@ pub fn quantity(value: f64, unit: Quantity) -> String {
     }
 }
 
+/// `1 process was killed`, `3 processes were killed`.
+#[must_use]
+pub fn were_killed(count: f64) -> String {
+    let processes = if count == 1.0 { "process was" } else { "processes were" };
+    format!("{} {processes} killed", number(count))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! What of a policy for JVMs a job's own command line has the last word over.
+//! The command line of `java`, and what of a policy for JVMs it has the last word over.
 
 /// Options of the program `java` whose value is the next word.
 const WITH_VALUE: [&str; 10] = [
@@ -14,23 +14,26 @@ const WITH_VALUE: [&str; 10] = [
     "--source",
 ];
 
-/// What `java` is told of the JVM on its command line: its options, up to the class, jar or module that it runs. Empty where the command is
-/// another program.
+/// The JVM's options on the command line of `java`, and the class, jar or module that it runs with what that is told.
+#[must_use]
+pub fn options_and_rest(words: &[String]) -> (Vec<&str>, &[String]) {
+    let (mut options, mut at) = (Vec::new(), 1);
+    while let Some(word) = words.get(at).map(String::as_str).filter(|word| word.starts_with('-')) {
+        at += 1;
+        match word {
+            "-jar" | "-m" | "--module" => break,
+            word if WITH_VALUE.contains(&word) => at += 1,
+            word => options.push(word),
+        }
+    }
+    (options, words.get(at..).unwrap_or_default())
+}
+
+/// What `java` is told of the JVM on its command line. Empty where the command is another program.
 #[must_use]
 pub fn java_options_of(argv: &[String]) -> Vec<&str> {
     let is_java = argv.first().is_some_and(|program| program.rsplit('/').next() == Some("java"));
-    let mut words = argv.iter().skip(1).map(String::as_str).take_while(|_| is_java);
-    let mut options = Vec::new();
-    while let Some(word) = words.next() {
-        if !word.starts_with('-') || ["-jar", "-m", "--module"].contains(&word) {
-            break;
-        }
-        if WITH_VALUE.contains(&word) {
-            words.next();
-        }
-        options.push(word);
-    }
-    options
+    if is_java { options_and_rest(argv).0 } else { Vec::new() }
 }
 
 /// The flag of HotSpot that an option sets: `UseTransparentHugePages` of `-XX:+UseTransparentHugePages`, `MaxHeapSize` of `-Xmx2g`.
@@ -74,7 +77,8 @@ mod tests {
     #[test]
     fn options_end_where_the_class_begins() {
         let line = words("/usr/lib/jvm/17/bin/java -Xmx2g -cp a.jar:b.jar -XX:+UseG1GC Main -Xmx9g");
-        assert_eq!(java_options_of(&line), ["-Xmx2g", "-cp", "-XX:+UseG1GC"]);
+        assert_eq!(java_options_of(&line), ["-Xmx2g", "-XX:+UseG1GC"]);
+        assert_eq!(options_and_rest(&line).1, ["Main", "-Xmx9g"]);
         assert_eq!(java_options_of(&words("java -Xmx2g -jar a.jar -XX:-UseG1GC")), ["-Xmx2g"]);
         assert!(java_options_of(&words("./start.sh -Xmx2g")).is_empty());
         assert!(java_options_of(&[]).is_empty());

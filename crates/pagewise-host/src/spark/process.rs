@@ -5,6 +5,7 @@ use crate::root::Root;
 use pagewise_core::huge_pages::mapping::of_smaps;
 use pagewise_core::spark::check::{Collector, Live, Seen};
 use pagewise_core::spark::{JavaOptions, Version, spark_size};
+use pagewise_core::tunable::jvm;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -108,26 +109,8 @@ fn split(bytes: &[u8]) -> Vec<String> {
 
 /// The JVM's options, and the class with what it is told.
 fn options(words: &[String]) -> (JavaOptions, Vec<String>) {
-    let (mut options, mut at) = (Vec::new(), 1);
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        let takes_another = [
-            "-cp",
-            "-classpath",
-            "--class-path",
-            "-p",
-            "--module-path",
-            "--add-opens",
-            "--add-exports",
-            "--add-modules",
-        ];
-        if takes_another.contains(&word.as_str()) {
-            at += 1;
-        } else {
-            options.push(word.clone());
-        }
-        at += 1;
-    }
-    (JavaOptions::of(options), words.get(at..).unwrap_or_default().to_vec())
+    let (options, rest) = jvm::options_and_rest(words);
+    (JavaOptions::of(options.into_iter().map(str::to_owned).collect()), rest.to_vec())
 }
 
 /// What `spark-submit` was told; what stands in its files is not seen. `None` for another program.

@@ -123,7 +123,7 @@ fn difference<T>(
 /// Puts together the measures of a run that has ended.
 #[must_use]
 pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryWatch<'_>) -> Measures {
-    let mut measures = Measures::default();
+    let mut measures = signals(before, after);
     let sum = |of: fn(&crate::process::Ended) -> f64| job.commands.iter().map(of).sum::<f64>();
     measures.put("wall", job.wall);
     measures.put("user", sum(|ended| ended.user));
@@ -138,7 +138,6 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
             measures.custom_units.insert(format!("job_wall[{index}]"), "seconds".to_owned());
         }
     }
-    put_host(&mut measures, before, after);
     memory.report(&mut measures);
     measures
 }
@@ -146,8 +145,11 @@ pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryW
 /// Why a share of busy CPU time is absent where CPU times can be read.
 pub const NOTHING_RAN: &str = "nothing ran: no CPU was busy for as much as one tick";
 
-/// What the kernel's totals say of the whole host between two instants.
-fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
+/// What the kernel's totals say of the whole host between two instants, which are the signals of a live proof, too: shares, seconds and counts
+/// as they came.
+#[must_use]
+pub fn signals(before: &Totals, after: &Totals) -> Measures {
+    let mut measures = Measures::default();
     let share = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share(), NOTHING_RAN);
     measures.put_or_miss("system_share", share);
     let of_all = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).system_share_of_all(), "no CPU time passed");
@@ -168,13 +170,6 @@ fn put_host(measures: &mut Measures, before: &Totals, after: &Totals) {
     for (name, quantity) in counter::measured() {
         measures.put_or_miss(name, counted(quantity, before, after));
     }
-}
-
-/// The signals of a live proof between two instants: shares, seconds and counts as they came.
-#[must_use]
-pub fn signals(before: &Totals, after: &Totals) -> Measures {
-    let mut measures = Measures::default();
-    put_host(&mut measures, before, after);
     measures
 }
 

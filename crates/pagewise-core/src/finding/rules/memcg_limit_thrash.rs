@@ -86,12 +86,10 @@ fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
     Some(case.decide(symptom, Vec::new()).found(|draft| {
         draft.other = Some(KILLED);
         draft.at_least = Some(Severity::High);
-        let kills = kills.unwrap_or(0.0);
-        let processes = if kills == 1.0 { "process was" } else { "processes were" };
         let free = least.values().iter().flatten().copied().fold(f64::INFINITY, f64::min);
         draft.summary = format!(
-            "{} {processes} killed for want of memory, and the host never had less than {} free: the limit of a control group was met{}.",
-            words::number(kills),
+            "{} for want of memory, and the host never had less than {} free: the limit of a control group was met{}.",
+            words::were_killed(kills.unwrap_or(0.0)),
             words::bytes(free),
             if look.each_level(&signal::NODE_ANON).len() > 1 { ", or the nodes it may use were full" } else { "" },
         );
@@ -170,9 +168,7 @@ fn by_groups(case: &Case<'_>) -> Verdict {
                 );
             }
             if let Some(killed) = killed.filter(|_| dies == Answer::Yes) {
-                let processes = if killed == 1.0 { "process was" } else { "processes were" };
-                draft.summary =
-                    format!("{} {processes} killed at the memory limit of a control group.", words::number(killed));
+                draft.summary = format!("{} at the memory limit of a control group.", words::were_killed(killed));
                 draft.at_least = Some(Severity::Medium);
                 let known =
                     kills.iter().filter_map(|(labels, _)| label(labels, "cgroup")).filter(|name| *name != "not told");

@@ -225,10 +225,14 @@ fn judge(case: &Case<'_>) -> Verdict {
         case.whole("of memory, page cache that the last row of a listing has left", "meminfo Cached, MemTotal", part);
     let is_without_cache = tiny.and(no_part) == Answer::Yes;
     let has_ended = Answer::of(Some(ended == Answer::Yes || is_without_cache));
-    let answer =
-        killed.or(fails).or(empty).or(gave_up).or(lasts.answer.and(soon)).or(is_used_up).or(is_overdrawn).or(refuses);
-    let answer = answer.or(has_ended);
-    let mut symptom = case.lasting_hits(Hits::always(answer, windows.count));
+    // All that is no killing.
+    let others =
+        Answer::any([fails, empty, gave_up, lasts.answer.and(soon), is_used_up, is_overdrawn, refuses, has_ended]);
+    // Whoever was killed at the limit of a group was not killed for want of the host's memory.
+    if killed == Answer::Yes && others != Answer::Yes && case.found.contains(&"memcg-limit-thrash") {
+        return Verdict::explained_by("memcg-limit-thrash");
+    }
+    let mut symptom = case.lasting_hits(Hits::always(killed.or(others), windows.count));
     let hits = match (lasts.answer, &swap_gone) {
         (Answer::Yes, _) => lasts.hits.clone(),
         (_, Some(gone)) if gone.answer == Answer::Yes => gone.hits.clone(),
@@ -255,18 +259,6 @@ fn judge(case: &Case<'_>) -> Verdict {
     let is_refused = refuses == Answer::Yes
         && killed.or(fails).or(empty).or(gave_up).or(is_used_up).or(is_overdrawn).or(has_ended) != Answer::Yes
         && lasts.answer != Answer::Yes;
-    // Whoever was killed at the limit of a group was not killed for want of the host's memory.
-    let others = fails
-        .or(empty)
-        .or(gave_up)
-        .or(lasts.answer.and(soon))
-        .or(is_used_up)
-        .or(is_overdrawn)
-        .or(refuses)
-        .or(has_ended);
-    if killed == Answer::Yes && others != Answer::Yes && case.found.contains(&"memcg-limit-thrash") {
-        return Verdict::explained_by("memcg-limit-thrash");
-    }
     case.decide(symptom, Vec::new()).found(|draft| {
         if is_refused {
             refused(case, draft, &promised);
@@ -282,8 +274,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
         let mut says = Vec::new();
         if let Some(kills) = kills.filter(|_| killed == Answer::Yes) {
-            let processes = if kills == 1.0 { "process was" } else { "processes were" };
-            says.push(format!("{} {processes} killed for want of memory", words::number(kills)));
+            says.push(format!("{} for want of memory", words::were_killed(kills)));
         }
         if let Some(failed) = failed.filter(|_| fails == Answer::Yes) {
             let allocations = if failed == 1.0 { "allocation" } else { "allocations" };
