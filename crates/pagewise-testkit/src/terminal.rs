@@ -20,10 +20,46 @@ use std::time::{Duration, Instant};
 /// How long the program may take to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(30);
 
+/// Between these (DEC private mode 2026) a terminal shows nothing: what a program draws in between appears at once.
+const BEGIN_UPDATE: &[u8] = b"\x1b[?2026h";
+const END_UPDATE: &[u8] = b"\x1b[?2026l";
+
 /// What came from the program, and what it looks like.
 struct Seen {
     screen: vt100::Parser,
+    /// Came, and is not shown yet: an update whose end has not come, or what may be the first bytes of its beginning.
+    held: Vec<u8>,
     bytes: Vec<u8>,
+}
+
+impl Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.held.extend_from_slice(bytes);
+        let shown = shown(&self.held);
+        self.show(shown);
+    }
+
+    fn show(&mut self, count: usize) {
+        self.screen.process(&self.held[..count]);
+        self.held.drain(..count);
+    }
+}
+
+/// How many of these bytes a terminal shows already.
+fn shown(bytes: &[u8]) -> usize {
+    let find = |from: usize, what: &[u8]| {
+        bytes[from..].windows(what.len()).position(|window| window == what).map(|at| from + at)
+    };
+    let mut from = 0;
+    while let Some(begin) = find(from, BEGIN_UPDATE) {
+        match find(begin, END_UPDATE) {
+            Some(end) => from = end + END_UPDATE.len(),
+            None => return begin,
+        }
+    }
+    let cut = (1..BEGIN_UPDATE.len()).rev().find(|count| bytes[from..].ends_with(&BEGIN_UPDATE[..*count]));
+    bytes.len() - cut.unwrap_or(0)
 }
 
 /// A program in a terminal. Dropped, it ends the program.
@@ -91,7 +127,7 @@ impl Terminal {
         let child = command.envs(variables.iter().copied()).spawn().expect("setsid of util-linux");
         let or = |cells: u16, otherwise: u16| some(if cells == 0 { otherwise } else { cells });
         let screen = vt100::Parser::new(or(rows, 24), or(columns, 80), 0);
-        let seen = Arc::new(Mutex::new(Seen { screen, bytes: Vec::new() }));
+        let seen = Arc::new(Mutex::new(Seen { screen, held: Vec::new(), bytes: Vec::new() }));
         let is_over = Arc::new(AtomicBool::new(false));
         let from = File::from(master.try_clone().expect("a descriptor"));
         let (to, until) = (Arc::clone(&seen), Arc::clone(&is_over));
@@ -243,13 +279,39 @@ fn read(mut from: File, to: &Mutex<Seen>, is_over: &AtomicBool) {
         };
         match has_some.then(|| from.read(&mut bytes)) {
             Some(Ok(count @ 1..)) => {
-                let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
-                seen.screen.process(&bytes[..count]);
-                seen.bytes.extend_from_slice(&bytes[..count]);
+                to.lock().unwrap_or_else(PoisonError::into_inner).take(&bytes[..count]);
             }
-            Some(_) => return,
-            None if was_over => return,
-            None => {}
+            None if !was_over => {}
+            Some(_) | None => break,
+        }
+    }
+    let mut seen = to.lock().unwrap_or_else(PoisonError::into_inner);
+    let rest = seen.held.len();
+    seen.show(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_is_shown_when_its_end_has_come_wherever_it_is_cut() {
+        let bytes = b"before \x1b[?2026hdrawn \x1b[31mred\x1b[?2026l after \x1b[?25l";
+        let (begin, end) = (7, 7 + BEGIN_UPDATE.len() + 14 + END_UPDATE.len());
+        for cut in 0..=bytes.len() {
+            let mut seen =
+                Seen { screen: vt100::Parser::new(some(2), some(40), 0), held: Vec::new(), bytes: Vec::new() };
+            seen.take(&bytes[..cut]);
+            let whole = seen.screen.screen().contents();
+            let expected = match cut {
+                _ if cut <= begin => "before "[..cut].trim_end().to_owned(),
+                _ if cut < end => "before".to_owned(),
+                _ => format!("before drawn red{}", &" after "[..(cut - end).min(7)]).trim_end().to_owned(),
+            };
+            assert_eq!(whole.trim_end(), expected, "cut at {cut}");
+            seen.take(&bytes[cut..]);
+            assert_eq!(seen.screen.screen().contents().trim_end(), "before drawn red after");
+            assert!(seen.held.is_empty() && seen.bytes == bytes);
         }
     }
 }

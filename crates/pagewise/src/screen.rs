@@ -9,6 +9,8 @@ pub(crate) use pen::Pen;
 use keys::Keys;
 use pagewise_host::process::Interrupt;
 use ratatui::DefaultTerminal;
+use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::crossterm::{execute, queue};
 use ratatui::layout::Size;
 use ratatui::text::Line;
 use std::io;
@@ -55,12 +57,15 @@ impl Screen {
         self.keys.is_gone()
     }
 
-    /// Shows a page, a line for each row. Only cells that changed are written.
+    /// Shows a page, a line for each row. Only cells that changed are written, and a terminal that knows synchronized
+    /// updates (DEC private mode 2026) shows them at once; the others ignore the mode.
     ///
     /// # Errors
     /// When the terminal is gone.
     pub(crate) fn show(&mut self, page: &[Line]) -> io::Result<()> {
-        self.terminal.draw(|frame| draw(frame, page)).map(drop)
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| draw(frame, page))?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 }
 
