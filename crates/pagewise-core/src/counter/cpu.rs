@@ -50,6 +50,8 @@ catalogue! {
     COLLECTION_SYSTEM = Quantity::total(IMPORT, &[Is("collection_system")], Microseconds);
     /// How long they took.
     COLLECTION_ELAPSED = Quantity::total(IMPORT, &[Is("collection_elapsed")], Microseconds);
+    /// Memory that the heap of a program has from the kernel, as a JVM logs it at each collection; touched or not.
+    HEAP = Quantity::level(IMPORT, &[Is("heap")], KiB);
     /// CPU time in nothing, per CPU; tells how many there are.
     CPU_EACH_IDLE = Quantity::total("stat", &[Is("idle")], Ticks).each();
     /// Switches between tasks.

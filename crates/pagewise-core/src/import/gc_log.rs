@@ -2,11 +2,12 @@
 //! `-XX:+PrintGCDetails`), `GC(17) User=0.12s Sys=3.40s Real=0.35s` (9 and later, `-Xlog:gc+cpu`).
 //!
 //! A collector touches much memory at once, so what the kernel takes for that memory shows here first: page faults that compact or
-//! reclaim, a heap in swap. The log says it of the JVM's threads, on a host where nothing else was watched.
+//! reclaim, a heap in swap. The log says it of the JVM's threads, on a host where nothing else was watched. How large the heap is and how it was
+//! started (`-Xlog:gc+init`, or the line `CommandLine flags:` to JDK 8) tells what of that memory was new.
 
 use super::listing::{Listing, ListingClock, count};
 use super::times::{SECOND, Stamp};
-use super::words::decimal;
+use super::words::{decimal, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::Kind as Moves;
 use crate::recording::RawUnit;
@@ -103,9 +104,66 @@ fn number_of(line: &str) -> Option<&str> {
     number[3..number.len() - 1].bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
 }
 
+/// The size of the whole heap behind a collection, in KiB: the last `12M->4M(256M)`, or `12.0M(256.0M)->4.0M(256.0M)` of G1 to JDK 8, that is
+/// not of classes.
+fn capacity(line: &str) -> Option<u64> {
+    let is_collection = line.contains(") Pause ") || line.contains("[GC") || line.contains("[Full GC");
+    if !is_collection && !line.contains("[Eden: ") {
+        return None;
+    }
+    let classes = ["[Metaspace", "[PSPermGen", "[CMS Perm"].iter().filter_map(|name| line.find(name)).min();
+    let (_, behind) = line[..classes.unwrap_or(line.len())].rsplit_once("->")?;
+    kib(behind.split_once('(')?.1.split_once(')')?.0)
+}
+
+/// `256M`, `12.0M`, `1223168K` in KiB.
+fn kib(size: &str) -> Option<u64> {
+    suffixed(size.trim(), 1024.0, 1.0 / 1024.0)
+}
+
+/// What the head of a log says of the JVM's settings, as Pagewise calls these.
+fn settings(line: &str) -> Vec<(&'static str, String)> {
+    let whole = |kib: u64| if kib.is_multiple_of(1024) { format!("{}M", kib / 1024) } else { format!("{kib}K") };
+    let size = |text: &str| kib(text).map(whole);
+    let yes = |is_so: bool| Some(is_so.to_string());
+    if let Some((_, flags)) = line.split_once("CommandLine flags: ") {
+        let of_flag = |flag: &str| {
+            let (name, value) = match flag.strip_prefix("-XX:")? {
+                on if on.starts_with('+') => (&on[1..], yes(true)),
+                off if off.starts_with('-') => (&off[1..], yes(false)),
+                set => set.split_once('=').map(|(name, value)| (name, size(value)))?,
+            };
+            let name = match name {
+                "InitialHeapSize" => "jvm.Xms",
+                "MaxHeapSize" => "jvm.Xmx",
+                "AlwaysPreTouch" => "jvm.AlwaysPreTouch",
+                "UseTransparentHugePages" => "jvm.UseTransparentHugePages",
+                _ => return None,
+            };
+            Some((name, value?))
+        };
+        return flags.split_whitespace().filter_map(of_flag).collect();
+    }
+    let Some((_, text)) = line.split_once("[gc,init").and_then(|(_, rest)| rest.split_once(']')) else {
+        return Vec::new();
+    };
+    let Some((what, value)) = text.trim().split_once(": ") else { return Vec::new() };
+    let found = match what {
+        "Heap Initial Capacity" => size(value).map(|size| ("jvm.Xms", size)),
+        "Heap Max Capacity" => size(value).map(|size| ("jvm.Xmx", size)),
+        "Pre-touch" => yes(value == "Enabled").map(|is_so| ("jvm.AlwaysPreTouch", is_so)),
+        "Large Page Support" => yes(value.contains("Transparent")).map(|is_so| ("jvm.UseTransparentHugePages", is_so)),
+        _ => None,
+    };
+    found.into_iter().collect()
+}
+
 #[derive(Debug)]
 pub(super) struct GcLog {
     listing: Listing,
+    /// Of the whole heap, in KiB: as it began, and as the last collection left it.
+    heap: [Option<u64>; 2],
+    has_settings: bool,
     /// What the last line with a time said, in nanoseconds since the JVM started.
     uptime: Option<i64>,
     /// What the first clock of a log without such times said.
@@ -128,6 +186,8 @@ impl GcLog {
     pub(super) fn new() -> GcLog {
         GcLog {
             listing: Listing::new(Kind::GcLog, ListingClock::Foreign),
+            heap: [None; 2],
+            has_settings: false,
             uptime: None,
             began: None,
             concurrent: None,
@@ -144,12 +204,37 @@ impl GcLog {
             let column = self.listing.column_of(SOURCE, name, "", RawUnit::Microseconds, Moves::Counter);
             self.listing.put(at, column, total)?;
         }
+        // What the first sum is of came before it.
+        let heap = if self.last.is_none() && self.collections == 0 { self.heap[0] } else { self.heap[1] };
+        if let Some(kib) = heap {
+            let column = self.listing.column_of(SOURCE, "heap", "", RawUnit::KiB, Moves::Gauge);
+            self.listing.put(at, column, kib)?;
+        }
         Ok(())
+    }
+
+    /// How large the heap is, and how the JVM was started. Of a log of several, the first start counts.
+    fn head(&mut self, line: &str) {
+        if let Some(kib) = capacity(line) {
+            self.heap[0].get_or_insert(kib);
+            self.heap[1] = Some(kib);
+        }
+        if self.collections > 0 || (self.has_settings && line.contains("CommandLine flags: ")) {
+            return;
+        }
+        for (name, value) in settings(line) {
+            self.has_settings = true;
+            if name == "jvm.Xms" {
+                self.heap[0] = kib(&value);
+            }
+            self.listing.setting(name, Some(value));
+        }
     }
 }
 
 impl Parser for GcLog {
     fn line(&mut self, _number: usize, line: &str) -> Result<(), Problem> {
+        self.head(line);
         if let Some(seconds) = uptime(line) {
             self.uptime = Some((seconds * SECOND as f64) as i64);
             self.has_times = true;
@@ -300,6 +385,51 @@ mod tests {
                    [2.000s][info][gc] GC(3) Pause Remark 10M->10M(20M) 9.0ms\n[2.000s][info][gc,cpu] GC(3) User=0.02s Sys=0.00s Real=0.01s\n";
         let imported = recording(&[(Kind::GcLog, new)]);
         assert!(near(*values(&imported, SOURCE, "collection_elapsed").last().unwrap(), 0.01));
+    }
+
+    #[test]
+    fn how_large_the_heap_is_and_how_it_was_started_is_read_of_old_and_new_logs() {
+        let sizes = [
+            (
+                "[0.6s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 12M->4M(256M) 11.708ms",
+                Some(256 << 10),
+            ),
+            (
+                "[0.6s][info][gc,metaspace] GC(0) Metaspace: 8418K(8576K)->8418K(8576K) Class: 993K(1088K)->993K(1088K)",
+                None,
+            ),
+            ("[0.6s][info][gc] GC(0) Concurrent Mark 12M->4M(256M) 11.708ms", None),
+            (
+                " [Eden: 12.0M(12.0M)->0.0B(10.0M) Survivors: 0.0B->2.0M Heap: 12.0M(256.5M)->4.0M(256.5M)]",
+                Some(262_656),
+            ),
+            (
+                "[Full GC (Ergonomics) [PSYoungGen: 10K->0K(20K)] [ParOldGen: 9K->8K(30K)] 19K->8K(50K), [Metaspace: 2700K->2700K(1056768K)], 0.1 secs]",
+                Some(50),
+            ),
+        ];
+        for (line, size) in sizes {
+            assert_eq!(capacity(line), size, "{line}");
+        }
+        let old = format!(
+            "CommandLine flags: -XX:+AlwaysPreTouch -XX:InitialHeapSize=2147483648 -XX:MaxHeapSize=4294967296 -XX:ParallelGCThreads=8 -XX:-UseTransparentHugePages \n{OLD}"
+        );
+        for (log, told, sizes) in [
+            (LOG, ["256M", "256M", "false", "false"], [262_144.0 * 1024.0; 2]),
+            (&old, ["2048M", "4096M", "true", "false"], [2_097_152.0, 4_020_224.0].map(|kib: f64| kib * 1024.0)),
+        ] {
+            let imported = recording(&[(Kind::GcLog, log)]);
+            let Ok(settings) = imported.settings();
+            let value = |name: &str| settings.iter().find(|one| one.path == name).and_then(|one| one.value.clone());
+            let names = ["jvm.Xms", "jvm.Xmx", "jvm.AlwaysPreTouch", "jvm.UseTransparentHugePages"];
+            assert_eq!(names.map(value), told.map(|word| Some(word.to_owned())));
+            let heap = values(&imported, SOURCE, "heap");
+            assert_eq!([heap[0], heap[heap.len() - 1]], sizes);
+            assert!(
+                imported.gaps().iter().any(|gap| gap.detail.contains("no file holds settings")),
+                "those of the host are not known"
+            );
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::recording::segment::Segment;
 use crate::recording::{
     Block, Column, Gap, GapReason, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock, StallRow, Walk,
 };
+use crate::tunable::is_for_job;
 use crate::unit::Seconds;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::convert::Infallible;
@@ -196,7 +197,7 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
             by: "start".to_owned(),
         });
     }
-    if imported.settings.is_empty() {
+    if imported.settings.iter().all(|told| is_for_job(&told.path)) {
         imported.gaps.push(line.gap("settings", "no file holds settings; --setting thp.enabled=always says one"));
     }
     imported.gaps.sort_by_key(|gap| (gap.from, gap.to));

@@ -49,7 +49,7 @@ fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     }
     for note in &diagnosis.notes {
         page.line("");
-        page.paragraph(&format!("Note: {note}"), 0);
+        page.note(note);
     }
     if is_brief {
         page.undecided_of_tools(diagnosis);
@@ -61,11 +61,12 @@ fn page(diagnosis: &Diagnosis, style: Style, is_brief: bool) -> String {
     page.end()
 }
 
-/// What makes the numbers less true than they look, and what was not seen, each with its reason. `None`: nothing.
+/// What makes the numbers less true than they look, with the notes on them, and what was not seen, each with its reason. `None`: nothing.
 #[must_use]
 pub fn caveats(diagnosis: Option<&Diagnosis>, unseen: &[(String, String)], style: Style) -> Option<String> {
     let caveat = diagnosis.and_then(|diagnosis| diagnosis.findings.iter().find(|finding| finding.is_caveat()));
-    if caveat.is_none() && unseen.is_empty() {
+    let notes = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.notes);
+    if caveat.is_none() && notes.is_empty() && unseen.is_empty() {
         return None;
     }
     let mut page = Page { style, out: String::new() };
@@ -75,8 +76,14 @@ pub fn caveats(diagnosis: Option<&Diagnosis>, unseen: &[(String, String)], style
         page.paragraph(&caveat.meaning, 3);
         page.evidence(&caveat.evidence);
     }
+    for (place, note) in notes.iter().enumerate() {
+        if place > 0 || caveat.is_some() {
+            page.line("");
+        }
+        page.note(note);
+    }
     if !unseen.is_empty() {
-        if caveat.is_some() {
+        if caveat.is_some() || !notes.is_empty() {
             page.line("");
         }
         page.line(&style.paint(BOLD, "Not seen"));
@@ -240,6 +247,10 @@ const LABEL: usize = 15;
 const LEAST_CPU: f64 = 0.1;
 
 impl Page {
+    fn note(&mut self, note: &str) {
+        self.paragraph(&format!("Note: {note}"), 0);
+    }
+
     /// All of it, as the terminal takes it.
     fn end(self) -> String {
         if self.style.unicode { self.out } else { ascii(&self.out) }
@@ -797,6 +808,13 @@ mod tests {
         let unseen = [("stalls".to_owned(), "not permitted; run as root".to_owned())];
         let text = caveats(None, &unseen, style).unwrap();
         assert_eq!(text, "Not seen\n  - stalls: not permitted; run as root\n");
+        let committed = include_str!("../../../../recordings/6.18.44-fc-v657/memcg-limit-thrash-severe.diagnose.json");
+        let mut noted: Diagnosis = serde_json::from_str(committed).unwrap();
+        noted.findings.clear();
+        noted.notes = vec!["ticks of the clock, not time".to_owned()];
+        assert_eq!(caveats(Some(&noted), &[], style).unwrap(), "Note: ticks of the clock, not time\n");
+        let both = caveats(Some(&noted), &unseen, style).unwrap();
+        assert!(both.starts_with("Note: ticks of the clock, not time\n\nNot seen\n"), "{both}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub use descriptor::{Ceiling, CostClass, Descriptor, Key, Scope, Switching, Wait
 pub use grammar::{Choice, Form, Grammar, ValueError, listed};
 pub use job::{JobSetting, JobThp};
 pub(crate) use name::distance;
-pub use name::{NameError, Tunable, find};
+pub use name::{NameError, Tunable, find, is_for_job};
 pub use pair::{Amount, Pair};
 
 /// Every kind of tunable. A new kind is a file with its descriptors and a line here.

@@ -66,6 +66,12 @@ const NOT_SETTABLE: [(&str, &str); 3] = [
     ("vm.stat_refresh", "it is an action without an inverse"),
 ];
 
+/// Whether a tunable of this name acts on the job that Pagewise starts rather than on the host; `false` where there is none.
+#[must_use]
+pub fn is_for_job(name: &str) -> bool {
+    find(name).is_ok_and(|tunable| tunable.is_for_job())
+}
+
 /// The tunable of this name.
 ///
 /// # Errors

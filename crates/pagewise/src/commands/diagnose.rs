@@ -38,7 +38,7 @@ pub(crate) struct DiagnoseArgs {
     /// How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
     length: Option<Seconds>,
-    /// Say what one rule made of the evidence instead: what held, what did not and what was missing
+    /// Say what one rule made of the evidence instead: what held, what did not and what was missing; a part of its id is enough
     #[arg(long, value_name = "ID", value_parser = rule_id)]
     explain: Option<String>,
     /// Exit 1 when a finding is at least this severe
@@ -89,14 +89,16 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// The id of a rule.
+/// The id of a rule; a part of it is enough where no other has that.
 fn rule_id(text: &str) -> Result<String, String> {
-    let is_one = finding::rules::ALL.iter().any(|rule| rule.id == text);
     let ids = || finding::rules::ALL.iter().map(|rule| rule.id);
-    match nearest(text, ids()) {
-        _ if is_one => Ok(text.to_owned()),
-        Some(meant) => Err(format!("there is no such finding; did you mean {meant}?")),
-        None => Err(format!("there is no such finding; ids are {}", ids().collect::<Vec<_>>().join(", "))),
+    let meant: Vec<&str> = ids().filter(|id| !text.is_empty() && id.contains(text)).collect();
+    match (nearest(text, ids()), meant.as_slice()) {
+        _ if meant.contains(&text) => Ok(text.to_owned()),
+        (_, [one]) => Ok((*one).to_owned()),
+        (_, [_, _, ..]) => Err(format!("several findings have that in their id: {}", meant.join(", "))),
+        (Some(meant), []) => Err(format!("there is no such finding; did you mean {meant}?")),
+        (None, []) => Err(format!("there is no such finding; ids are {}", ids().collect::<Vec<_>>().join(", "))),
     }
 }
 
@@ -250,6 +252,18 @@ mod tests {
     use pagewise_core::report::command_line;
     use pagewise_core::tunable::policy::Policy;
     use pagewise_testkit::RecordingBuilder;
+
+    #[test]
+    fn a_part_of_an_id_is_enough_where_it_is_one_s_alone() {
+        assert_eq!(rule_id("oom-risk").as_deref(), Ok("oom-risk"));
+        assert_eq!(rule_id("khugepaged").as_deref(), Ok("khugepaged-burn"));
+        assert_eq!(
+            rule_id("swap").unwrap_err(),
+            "several findings have that in their id: kswapd-saturation, swap-thrash, swappiness-misuse"
+        );
+        assert_eq!(rule_id("oom-rsik").unwrap_err(), "there is no such finding; did you mean oom-risk?");
+        assert!(rule_id("").unwrap_err().starts_with("there is no such finding; ids are "));
+    }
 
     /// Every recording that makes a rule propose something: each rule's steps are there once.
     fn proposing() -> Vec<RecordingBuilder> {

@@ -3,7 +3,7 @@
 use super::{Hits, Windows};
 use crate::finding::answer::Answer;
 use crate::recording::note::Setting;
-use crate::tunable::{Grammar, find, listed};
+use crate::tunable::{Grammar, find, is_for_job, listed};
 use std::collections::BTreeMap;
 
 /// Settings and their changes.
@@ -53,10 +53,10 @@ impl Settings {
         Settings { seen, allowed: CHOICES.into_iter().filter_map(listed).collect(), release }
     }
 
-    /// Whether anything is known about settings.
+    /// Whether anything is known about the host's settings. Those of a program (`jvm.Xmx`) say nothing of them.
     #[must_use]
     pub fn are_known(&self) -> bool {
-        !self.seen.is_empty()
+        self.seen.keys().any(|name| !is_for_job(name))
     }
 
     /// The value it had last; `None` where it is not known.

@@ -55,6 +55,7 @@ pub(super) const RULE: Rule = Rule {
     tiers: &[Tier::Counters, Tier::Stacks],
     rivals: &["compaction-storm", "direct-reclaim-stalls", "swap-thrash", "kswapd-saturation", "mmap-lock-contention"],
     changes: &[
+        super::collections::WHOLE_HEAP,
         Step::advice(
             "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand \
              in what perf says (pagewise diagnose --import)",

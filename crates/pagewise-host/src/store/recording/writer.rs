@@ -244,19 +244,24 @@ impl Writer {
         self.hold_cap()
     }
 
+    /// The open rows of each source, packed. One source after the other, though each reads all rows: unpacked, a segment takes 2 MiB.
     fn pack(&self) -> Result<Vec<Vec<u8>>, RecordingError> {
-        let mut decoder = TickDecoder::new();
-        let mut by_source: Vec<Vec<Option<SourceRow>>> =
-            vec![Vec::with_capacity(self.open_rows.len()); self.sources.len()];
-        for row in &self.open_rows {
-            let sections = decoder.decode(&row.row).map_err(|error| damaged(&self.path, "a tick", error))?;
-            let mut sections = sections.into_iter();
-            by_source.iter_mut().for_each(|rows| rows.push(sections.next().flatten()));
-        }
         let failed = |source| RecordingError::File { action: "compress", path: self.path.clone(), source };
         let mut compressor = zstd::bulk::Compressor::new(COMPRESSION).map_err(failed)?;
-        let compress = |rows: Vec<Option<SourceRow>>| compressor.compress(&segment::encode(&rows));
-        by_source.into_iter().map(compress).collect::<io::Result<_>>().map_err(failed)
+        let mut pack = |source: usize| {
+            let bytes = segment::encode(&self.open_rows_of(source)?);
+            compressor.compress(&bytes).map_err(failed)
+        };
+        (0..self.sources.len()).map(&mut pack).collect()
+    }
+
+    fn open_rows_of(&self, source: usize) -> Result<Vec<Option<SourceRow>>, RecordingError> {
+        let mut decoder = TickDecoder::new();
+        let mut row_of = |row: &TickRow| {
+            let sections = decoder.decode(&row.row).map_err(|error| damaged(&self.path, "a tick", error))?;
+            Ok(sections.into_iter().nth(source).flatten())
+        };
+        self.open_rows.iter().map(&mut row_of).collect()
     }
 
     /// Removes the oldest segments until the file fits, and says so in a gap.
