@@ -542,15 +542,17 @@ fn wait_for_exit(index: usize, pid: u32, started_at: Instant) -> Exit {
     Exit { index, at, late, reaped: child::reap(pid) }
 }
 
-/// When a command that was running at `seen_running` was noticed to have ended, and how late: this thread does nothing
-/// but ask `ended_within` ten times a second, so an answer that comes later than it was asked for comes to a process that
-/// was stopped or got no CPU. It may have ended up to [`WATCH_PERIOD`] earlier still.
-fn notice_end(mut seen_running: Instant, mut ended_within: impl FnMut(Duration) -> bool) -> (Instant, Duration) {
+/// When a command that was started then was noticed to have ended, and how late: this thread does nothing but ask `ended_within` over and over, so an
+/// answer that comes later than it was asked for comes to a process that was stopped or got no CPU. It may have ended earlier still by what was asked
+/// for: [`WATCH_PERIOD`], or a twentieth of the time it ran, up to five times that. Asking ten times a second took 0.07 % of a CPU.
+fn notice_end(started: Instant, mut ended_within: impl FnMut(Duration) -> bool) -> (Instant, Duration) {
+    let mut seen_running = started;
     loop {
-        let ended = ended_within(WATCH_PERIOD);
+        let within = ((seen_running - started) / 20).clamp(WATCH_PERIOD, WATCH_PERIOD * 5);
+        let ended = ended_within(within);
         let now = Instant::now();
         if ended {
-            let late = now.saturating_duration_since(seen_running + WATCH_PERIOD);
+            let late = now.saturating_duration_since(seen_running + within);
             return (now, if late > WATCH_PERIOD / 4 { late } else { Duration::ZERO });
         }
         seen_running = now;

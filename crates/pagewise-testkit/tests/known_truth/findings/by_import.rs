@@ -1,7 +1,7 @@
 //! What listings of other tools let the rules decide: rates they print stand in for the kernel's totals, at low confidence.
 
 use super::asking::{ask, found, must_find, must_not_decide, must_not_find};
-use pagewise_core::finding::{Confidence, Diagnosis, Look, Severity, signal};
+use pagewise_core::finding::{Confidence, Diagnosis, Finding, Look, Severity, signal};
 use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
 use std::fmt::Write;
 
@@ -887,6 +887,38 @@ fn collections_that_are_in_the_kernel_or_wait_are_told_and_others_are_not() {
     let well = gc_log(0.90, 0.10, 0.30);
     must_not_decide(&well, "unexplained-system-time");
     must_not_decide(&well, "unexplained-memory-stalls");
+}
+
+#[test]
+fn a_heap_that_grew_is_told_with_the_settings_that_spare_it() {
+    let log = |touched: &str, last: u32| {
+        let head = format!(
+            "[0.052s][info][gc,init] Large Page Support: Disabled\n[0.052s][info][gc,init] Heap Initial Capacity: 256M\n\
+             [0.052s][info][gc,init] Heap Max Capacity: 3G\n[0.052s][info][gc,init] Pre-touch: {touched}\n"
+        );
+        let lines = (1..=20).map(|number| {
+            let heap = 256 + (last - 256) * number / 20;
+            format!(
+                "[{number}0.000s][info][gc] GC({number}) Pause Young (Normal) (G1 Evacuation Pause) 200M->100M({heap}M) 300.000ms\n\
+                 [{number}0.000s][info][gc,cpu] GC({number}) User=0.10s Sys=0.90s Real=0.30s\n"
+            )
+        });
+        let lines: String = lines.collect();
+        must_find(&imported(Kind::GcLog, &(head + &lines)), "unexplained-system-time")
+    };
+    let proposed = |finding: &Finding| {
+        let all = finding.change.iter().chain(&finding.alternatives).flat_map(|change| &change.settings);
+        all.map(|one| format!("{}={}", one.tunable, one.to)).collect::<Vec<String>>()
+    };
+    let grew = log("Disabled", 2048);
+    assert!(grew.summary.contains("The heap grew from 256 MiB to 2 GiB"), "{}", grew.summary);
+    assert_eq!(proposed(&grew), ["jvm.AlwaysPreTouch=true", "jvm.Xms=3072M"]);
+    let untouched = log("Disabled", 256);
+    assert!(untouched.summary.contains("The heap of 256 MiB was not touched"), "{}", untouched.summary);
+    assert_eq!(proposed(&untouched), ["jvm.AlwaysPreTouch=true", "jvm.Xms=3072M"]);
+    let touched = log("Enabled", 256);
+    assert!(!touched.summary.contains("heap"), "{}", touched.summary);
+    assert_eq!(proposed(&touched), [""; 0]);
 }
 
 #[test]
