@@ -95,7 +95,8 @@ fn it_is_looked_at_after_every_block_survives_a_pause_and_ends_when_it_is_decide
     assert!(checked.contains("open-ended: ends as soon as every claim is decided, after 5 blocks"), "{checked}");
 
     let mut first = trial.command(&["run", "plan.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    // Beside other tests the host is rarely at rest, which each of eight runs may wait a minute for.
+    let deadline = Instant::now() + Duration::from_secs(600);
     while trial.looks().is_empty() {
         assert!(Instant::now() < deadline, "no look is taken");
         assert!(first.try_wait().expect("our child").is_none(), "it ended before it was looked at");
