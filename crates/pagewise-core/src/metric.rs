@@ -63,7 +63,7 @@ const OWN: &[Measure] = &[
     measure(
         "anon_peak",
         Unit::Bytes,
-        "largest sum of RssAnon + RssShmem over the run's processes, sampled ten times a second, or as often as 0.15 % of a core allows",
+        "largest sum of RssAnon + RssShmem over the run's processes, sampled ten times a second, or as often as 0.07 % of a core allows",
     ),
     measure("anon_integral", Unit::ByteSeconds, "that sum integrated over the run"),
     measure(

@@ -161,9 +161,9 @@ fn settings(line: &str) -> Vec<(&'static str, String)> {
 #[derive(Debug)]
 pub(super) struct GcLog {
     listing: Listing,
-    /// Of the whole heap, in KiB: as it began, and as the last collection left it.
-    heap: [Option<u64>; 2],
-    has_settings: bool,
+    /// Of the whole heap, in KiB, before the first collection and behind the last one.
+    heap_began: Option<u64>,
+    heap: Option<u64>,
     /// What the last line with a time said, in nanoseconds since the JVM started.
     uptime: Option<i64>,
     /// What the first clock of a log without such times said.
@@ -186,8 +186,8 @@ impl GcLog {
     pub(super) fn new() -> GcLog {
         GcLog {
             listing: Listing::new(Kind::GcLog, ListingClock::Foreign),
-            heap: [None; 2],
-            has_settings: false,
+            heap_began: None,
+            heap: None,
             uptime: None,
             began: None,
             concurrent: None,
@@ -199,13 +199,11 @@ impl GcLog {
         }
     }
 
-    fn put(&mut self, at: i64) -> Result<(), Problem> {
+    fn put(&mut self, at: i64, heap: Option<u64>) -> Result<(), Problem> {
         for (name, total) in SERIES.into_iter().zip(self.totals) {
             let column = self.listing.column_of(SOURCE, name, "", RawUnit::Microseconds, Moves::Counter);
             self.listing.put(at, column, total)?;
         }
-        // What the first sum is of came before it.
-        let heap = if self.last.is_none() && self.collections == 0 { self.heap[0] } else { self.heap[1] };
         if let Some(kib) = heap {
             let column = self.listing.column_of(SOURCE, "heap", "", RawUnit::KiB, Moves::Gauge);
             self.listing.put(at, column, kib)?;
@@ -213,19 +211,18 @@ impl GcLog {
         Ok(())
     }
 
-    /// How large the heap is, and how the JVM was started. Of a log of several, the first start counts.
+    /// How large the heap is, and how the JVM was started: of a log of several, as the one that collected first.
     fn head(&mut self, line: &str) {
         if let Some(kib) = capacity(line) {
-            self.heap[0].get_or_insert(kib);
-            self.heap[1] = Some(kib);
+            self.heap_began.get_or_insert(kib);
+            self.heap = Some(kib);
         }
-        if self.collections > 0 || (self.has_settings && line.contains("CommandLine flags: ")) {
+        if self.collections > 0 {
             return;
         }
         for (name, value) in settings(line) {
-            self.has_settings = true;
             if name == "jvm.Xms" {
-                self.heap[0] = kib(&value);
+                self.heap_began = kib(&value);
             }
             self.listing.setting(name, Some(value));
         }
@@ -262,12 +259,12 @@ impl Parser for GcLog {
             .filter(|told| self.last.is_none_or(|last| *told > last));
         let at = told.or(after).unwrap_or(length);
         if self.last.is_none() {
-            self.put(at.saturating_sub(length))?;
+            self.put(at.saturating_sub(length), self.heap_began)?;
         }
         for (total, seconds) in self.totals.iter_mut().zip([user, system, elapsed]) {
             *total = total.saturating_add((seconds * 1e6).round() as u64);
         }
-        self.put(at)?;
+        self.put(at, self.heap)?;
         self.last = Some(at);
         self.collections += 1;
         if elapsed >= LONG {
@@ -425,6 +422,7 @@ mod tests {
             assert_eq!(names.map(value), told.map(|word| Some(word.to_owned())));
             let heap = values(&imported, SOURCE, "heap");
             assert_eq!([heap[0], heap[heap.len() - 1]], sizes);
+            assert_eq!(heap[1], sizes[1], "behind the first collection it is as large as that says");
             assert!(
                 imported.gaps().iter().any(|gap| gap.detail.contains("no file holds settings")),
                 "those of the host are not known"

@@ -23,10 +23,10 @@ impl Collections {
 }
 
 /// The heap of the JVM whose log it is.
-pub(super) struct Heap {
+struct Heap {
     /// In bytes, before its first collection and after its last one.
-    pub(super) first: f64,
-    pub(super) last: f64,
+    first: f64,
+    last: f64,
     /// Whether the kernel had given all of it before the program began; `None`: the log does not say.
     is_touched: Option<bool>,
     /// Whether it asks for transparent huge pages.
@@ -34,16 +34,20 @@ pub(super) struct Heap {
 }
 
 impl Heap {
-    pub(super) fn of(look: &Look) -> Option<Heap> {
+    fn of(look: &Look) -> Option<Heap> {
         let ends = look.each_ends(&signal::HEAP);
         let [(_, first, last)] = ends.as_slice() else { return None };
         let flag = |name: &str| look.settings.value(name).map(|value| value == "true");
-        let is_touched = flag("jvm.AlwaysPreTouch");
-        Some(Heap { first: *first, last: *last, is_touched, asks: flag("jvm.UseTransparentHugePages") })
+        Some(Heap {
+            first: *first,
+            last: *last,
+            is_touched: flag("jvm.AlwaysPreTouch"),
+            asks: flag("jvm.UseTransparentHugePages"),
+        })
     }
 
     /// Whether it grew by much: a quarter and more. Ours.
-    pub(super) fn grew(&self) -> bool {
+    fn grew(&self) -> bool {
         self.last >= 1.25 * self.first
     }
 
