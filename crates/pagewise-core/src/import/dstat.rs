@@ -31,6 +31,11 @@ impl Group {
             || matches!(self.headings.as_slice(), [date, time] if date == "date" && time == "time")
     }
 
+    /// Whether anything of it is taken.
+    fn is_used(&self) -> bool {
+        self.headings.iter().any(|heading| known(self, heading).is_some())
+    }
+
     /// The single CPU it is about: `cpu3-usage`.
     fn cpu(&self) -> Option<u32> {
         self.title.strip_prefix("cpu")?.strip_suffix("-usage")?.parse().ok()
@@ -94,15 +99,15 @@ fn titles_of(word: &str) -> impl Iterator<Item = &str> {
     word.split("--").map(|title| title.trim_matches('-')).filter(|title| !title.is_empty())
 }
 
-/// The parts of a line that `|` stands between.
-fn parts(line: &str) -> impl Iterator<Item = &str> {
+/// The parts of a line that `|` stands between, without those that are blank.
+fn parts_of(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|part| !part.trim().is_empty())
 }
 
 /// The words of each group, where so many groups stand together in each part, with `:` between them; one, where it is not known.
-fn words_of_groups<'l>(line: &'l str, together: &[usize]) -> Vec<Vec<&'l str>> {
+fn words_of_groups<'l>(parts: impl Iterator<Item = &'l str>, together: &[usize]) -> Vec<Vec<&'l str>> {
     let together = together.iter().chain(std::iter::repeat(&1));
-    let groups = parts(line).zip(together).flat_map(|(part, together)| part.splitn(*together, ':'));
+    let groups = parts.zip(together).flat_map(|(part, together)| part.splitn(*together, ':'));
     groups.map(|group| group.split_whitespace().collect()).collect()
 }
 
@@ -168,8 +173,8 @@ impl Dstat {
 
     /// The line below the titles.
     fn headings(&mut self, titles: Vec<String>, line: &str) -> bool {
-        let together: Vec<usize> = parts(line).map(|part| part.split(':').count()).collect();
-        let words = words_of_groups(line, &together);
+        let together: Vec<usize> = parts_of(line).map(|part| part.split(':').count()).collect();
+        let words = words_of_groups(parts_of(line), &together);
         if words.len() != titles.len() {
             return false;
         }
@@ -180,7 +185,7 @@ impl Dstat {
         self.is_first |= groups != self.groups;
         for group in groups.iter().filter(|group| !group.is_clock()) {
             let is_used = |heading: &String| known(group, heading).is_some();
-            if !group.headings.iter().any(is_used) {
+            if !group.is_used() {
                 if self.groups_left.len() < 200 {
                     self.groups_left.insert(quoted(&group.title));
                 }
@@ -223,11 +228,16 @@ impl Dstat {
 
     /// A row, when it has as many words in each group as there are headings.
     fn row(&mut self, line: &str, number_of_line: usize) -> Result<bool, Problem> {
-        let parts = words_of_groups(line, &self.together);
+        let parts = words_of_groups(line.split('|'), &self.together);
+        let parts =
+            if parts.len() == self.groups.len() { parts } else { words_of_groups(parts_of(line), &self.together) };
         if self.groups.is_empty() || parts.len() != self.groups.len() {
             return Ok(false);
         }
-        let fits = |(group, part): (&Group, &Vec<&str>)| group.is_clock() || group.headings.len() == part.len();
+        // Who did most is a name and numbers, or nobody.
+        let fits = |(group, part): (&Group, &Vec<&str>)| {
+            group.is_clock() || group.headings.len() == part.len() || !group.is_used()
+        };
         if !self.groups.iter().zip(&parts).all(fits) {
             return Ok(false);
         }
@@ -370,6 +380,19 @@ mod tests {
         assert_eq!(values(&read, "meminfo", "SwapFree").len(), 2);
         let timed = super::super::tests::timed(&read, "meminfo", "MemFree", "");
         assert_eq!(timed[1].0 - timed[0].0, 5_000_000_000);
+    }
+
+    #[test]
+    fn who_did_most_may_be_nobody_or_a_name_of_several_words() {
+        let text = "----system---- ----total-cpu-usage---- ---most-expensive--- ---paging--\n     \
+                    time     |usr sys idl wai hiq siq|  block i/o process   |  in   out \n\
+                    07-10 03:52:21| 35  11  51   1   0   1|                    |   0     0\n\
+                    07-10 03:52:22| 35  12  51   1   0   1|Web Content   0 16k |   0     0\n\
+                    07-10 03:52:23| 33  13  52   2   0   1|                    |   0     0\n";
+        assert_eq!(values(&read(text), "import", "cpu_system_percent"), [0.13, 0.14]);
+        let last = "----total-cpu-usage---- ---most-expensive---\nusr sys idl wai hiq siq|  block i/o process\n \
+                    35  11  51   1   0   1|\n 35  12  51   1   0   1|\n";
+        assert_eq!(values(&read(last), "import", "cpu_system_percent"), [0.13]);
     }
 
     #[test]

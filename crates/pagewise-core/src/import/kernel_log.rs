@@ -448,7 +448,9 @@ fn killed(text: &str) -> Option<Killed<'_>> {
 }
 
 /// Whom a daemon killed before the kernel had to, and the pid where that is told: `systemd-oomd[706]: Killed /user.slice/… due to memory used (…) …` or `… due to memory
-/// pressure for …`, `earlyoom[9]: sending SIGTERM to process 7 uid 1000 "java": badness …`.
+/// pressure for …`, `earlyoom[9]: sending SIGTERM to process 7 uid 1000 "java": badness …`. Android's killer in the kernel is none, and kills before
+/// memory has run out, too (`drivers/staging/android/lowmemorykiller.c`, 2.6.29 to 4.11): `lowmemorykiller: send sigkill to 7 (java), adj 0, size 209`, from 3.5 on
+/// `lowmemorykiller: Killing 'java' (7), adj 0,`.
 fn killed_by_daemon(text: &str) -> Option<(&str, Option<&str>)> {
     if let Some((_, rest)) = text.split_once("Killed /")
         && rest.contains(" due to memory ")
@@ -458,6 +460,17 @@ fn killed_by_daemon(text: &str) -> Option<(&str, Option<&str>)> {
     // What nohang says before it ends somebody, whose name stands below.
     if text == "Found the victim with highest badness:" {
         return Some(("whom nohang found most in the way", None));
+    }
+    if let Some((_, rest)) = text.split_once("lowmemorykiller: send sigkill to ") {
+        let (pid, rest) = rest.split_once(" (")?;
+        return rest.split_once("), adj ").map(|(comm, _)| (comm, Some(pid))).filter(|_| is_number(pid));
+    }
+    if let Some((_, rest)) = text.split_once("lowmemorykiller: Killing '") {
+        let (comm, rest) = rest.split_once("' (")?;
+        return rest
+            .split_once("), adj ")
+            .map(|(pid, _)| (comm, Some(pid)))
+            .filter(|(_, pid)| pid.is_some_and(is_number));
     }
     let (_, rest) =
         text.split_once("sending SIGTERM to process ").or_else(|| text.split_once("sending SIGKILL to process "))?;
@@ -1017,6 +1030,8 @@ Sep 20 16:12:36 h kernel: [1000.200001] Killed process 78 (node) total-vm:1kB, a
              and swap used (7734276096) / total (8589930496) being more than 90.00%",
             "Killed /system.slice/b.service due to memory pressure for /system.slice being 62.15% > 50.00% for > 20s with reclaim activity",
             "earlyoom[9]: sending SIGTERM to process 23467 uid 1000 \"chrome\": badness 812, VmRSS 1234 MiB",
+            "[  120.162200] lowmemorykiller: send sigkill to 2948 (rsyslogd), adj 0, size 209",
+            "<6>[ 9216.442108] lowmemorykiller: Killing 'd.process.acore' (8712), adj 906,",
         ] {
             assert_eq!(kinds_in(line), [Kind::KernelLog], "{line}");
             let text = format!("{line}\n");

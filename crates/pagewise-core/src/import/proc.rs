@@ -4,7 +4,7 @@
 //! Which file a line is of is known from the line above that names it, or else from its form, where no other file has such
 //! lines. What a line means is known to [`kernel_text`](crate::kernel_text), which reads the live files, too.
 
-use super::listing::{Listing, MOST_KIB};
+use super::listing::{ListedSeries, Listing, MOST_KIB};
 use super::merge::Assumed;
 use super::snapshots::{Snapshots, Taken};
 use super::times::{SECOND, Stamp};
@@ -340,6 +340,46 @@ fn is_pressure(words: &[&str]) -> bool {
         averages => averages,
     };
     is_average(first) && averages.iter().all(|word| is_average(word))
+}
+
+/// Within a container some of meminfo may be the container's and the rest the host's: lxcfs puts in what the group may use and uses
+/// (`proc_meminfo_read`, src/proc_fuse.c, 3.0). Such a file shows more memory in use than there is; a share of one in the other means nothing.
+fn leave_out_container(listing: &mut Listing) {
+    const OF_CONTAINER: [&str; 10] = [
+        "MemTotal",
+        "MemFree",
+        "MemAvailable",
+        "Buffers",
+        "Cached",
+        "SwapCached",
+        "SwapTotal",
+        "SwapFree",
+        "Slab",
+        "SReclaimable",
+    ];
+    let number_of = |name: &str| {
+        let is_it =
+            |column: &ListedSeries| column.source == "meminfo" && column.name == name && column.labels.is_empty();
+        listing.columns.iter().position(is_it).map(|at| at as u32)
+    };
+    let (Some(total), Some(active), Some(inactive)) =
+        (number_of("MemTotal"), number_of("Active"), number_of("Inactive"))
+    else {
+        return;
+    };
+    let is_of_both = |row: &Vec<(u32, u64)>| {
+        let value = |column: u32| row.iter().find(|(other, _)| *other == column).map(|(_, value)| *value);
+        let used = value(active).zip(value(inactive)).map(|(active, inactive)| active.saturating_add(inactive));
+        used.zip(value(total)).is_some_and(|(used, total)| used > total.saturating_add(total / 50))
+    };
+    if listing.rows.values().any(is_of_both) {
+        let columns: Vec<u32> = OF_CONTAINER.iter().filter_map(|name| number_of(name)).collect();
+        listing.leave_out(&columns);
+        listing.note(
+            "meminfo: more memory is in use than there is: MemTotal and others are a container's (lxcfs), the rest is the host's; the              container's are left out"
+                .to_owned(),
+        );
+    }
 }
 
 /// Which file the next lines are of.
@@ -1060,6 +1100,7 @@ impl Parser for Proc {
         let nothing = self.snapshots.listing.nothing("number of a kernel file below /proc", REMEDY);
         let left = super::words::left_out(Kind::Proc, &self.files_left, &BTreeSet::new());
         let mut listing = self.snapshots.finish()?.ok_or(nothing)?;
+        leave_out_container(&mut listing);
         if let Some(detail) = left {
             listing.gap(Some(SOURCE), GapReason::Other("not_imported".to_owned()), detail);
         }
@@ -1084,6 +1125,22 @@ mod tests {
 
     fn gap<'a>(imported: &'a Imported, word: &str) -> &'a str {
         imported.gaps().iter().find(|gap| gap.reason.word() == word).map_or("", |gap| gap.detail.as_str())
+    }
+
+    #[test]
+    fn a_container_s_numbers_beside_the_host_s_are_left_out() {
+        let of = |active: &str| {
+            let text = format!(
+                "MemTotal:        4194304 kB\nMemFree:         2716972 kB\nCached:          1009692 kB\nActive:         {active} kB\n\
+                 Inactive:        320956 kB\nSlab:                  0 kB\nSUnreclaim:     12660380 kB\n"
+            );
+            read(&text)
+        };
+        let mixed = of("27635424");
+        assert!(values(&mixed, "meminfo", "MemTotal").is_empty() && values(&mixed, "meminfo", "Cached").is_empty());
+        assert_eq!(values(&mixed, "meminfo", "Active").len(), 1);
+        assert!(mixed.marks().unwrap().iter().any(|mark| mark.text.contains("a container's (lxcfs)")));
+        assert_eq!(values(&of("900000"), "meminfo", "MemTotal").len(), 1);
     }
 
     #[test]

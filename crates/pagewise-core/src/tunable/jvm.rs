@@ -1,4 +1,6 @@
-//! The command line of `java`, and what of a policy for JVMs it has the last word over.
+//! The command line of `java`, what of a policy for JVMs it has the last word over, and which flags a JVM knows.
+
+use std::collections::BTreeSet;
 
 /// Options of the program `java` whose value is the next word.
 const WITH_VALUE: [&str; 10] = [
@@ -29,12 +31,59 @@ pub fn options_and_rest(words: &[String]) -> (Vec<&str>, &[String]) {
     (options, words.get(at..).unwrap_or_default())
 }
 
-/// What `java` is told of the JVM on its command line. Empty where the command is another program.
+/// The command line of the `java` that a command starts: itself, behind a program that starts another one (`numactl --membind=0 java …`), or the
+/// first of a shell's line (`sh -c 'cd /srv && exec java …'`). `None` where it starts none that can be seen.
 #[must_use]
-pub fn java_options_of(argv: &[String]) -> Vec<&str> {
-    let is_java = argv.first().is_some_and(|program| program.rsplit('/').next() == Some("java"));
-    if is_java { options_and_rest(argv).0 } else { Vec::new() }
+pub fn java_command(argv: &[String]) -> Option<Vec<String>> {
+    const STARTERS: [&str; 13] = [
+        "chrt", "env", "ionice", "nice", "nohup", "numactl", "perf", "prlimit", "setsid", "stdbuf", "sudo", "taskset",
+        "time",
+    ];
+    const SHELLS: [&str; 6] = ["ash", "bash", "dash", "ksh", "sh", "zsh"];
+    let name = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let begin = name(argv.first()?);
+    if SHELLS.contains(&begin.as_str()) {
+        // `-c` may stand in one word with others: `bash -lc LINE`.
+        let line =
+            argv.iter().position(|word| word.starts_with('-') && word.ends_with('c')).and_then(|at| argv.get(at + 1));
+        let words = shlex::split(line?)?;
+        let from = words.iter().position(|word| name(word) == "java")?;
+        let ends = |word: &String| matches!(word.as_str(), ";" | "&" | "&&" | "|" | "||");
+        return Some(words[from..].iter().take_while(|word| !ends(word)).cloned().collect());
+    }
+    let from = match begin.as_str() {
+        "java" => 0,
+        starter if STARTERS.contains(&starter) => argv.iter().position(|word| name(word) == "java")?,
+        _ => return None,
+    };
+    Some(argv[from..].to_vec())
 }
+
+/// The flags that a JVM has, of what `java -XX:+PrintFlagsFinal` prints (`src/hotspot/share/runtime/flags/jvmFlag.cpp`, JDK 8 to 25). Empty where that is
+/// no such list: another JVM.
+#[must_use]
+pub fn flags_of(printed: &str) -> BTreeSet<String> {
+    let flag = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (_, name, sign) = (words.next()?, words.next()?, words.next()?);
+        // Where a value was set by somebody JDK 8 writes `:=`.
+        matches!(sign, "=" | ":=").then(|| name.to_owned())
+    };
+    printed.lines().filter_map(flag).collect()
+}
+
+/// The flag of a policy's first option that a JVM does not have. `None` where all are known, where nothing is known of the JVM, and where it is told to
+/// pass over what it does not know.
+#[must_use]
+pub fn unknown_flag<'a>(policy: &'a [String], known: &BTreeSet<String>) -> Option<&'a str> {
+    if known.is_empty() || policy.iter().any(|option| option == IGNORES_UNKNOWN) {
+        return None;
+    }
+    policy.iter().filter_map(|option| java_flag(option)).find(|flag| !known.contains(*flag))
+}
+
+/// What makes a JVM pass over options that it does not know.
+pub const IGNORES_UNKNOWN: &str = "-XX:+IgnoreUnrecognizedVMOptions";
 
 /// The flag of HotSpot that an option sets: `UseTransparentHugePages` of `-XX:+UseTransparentHugePages`, `MaxHeapSize` of `-Xmx2g`.
 #[must_use]
@@ -77,11 +126,48 @@ mod tests {
     #[test]
     fn options_end_where_the_class_begins() {
         let line = words("/usr/lib/jvm/17/bin/java -Xmx2g -cp a.jar:b.jar -XX:+UseG1GC Main -Xmx9g");
-        assert_eq!(java_options_of(&line), ["-Xmx2g", "-XX:+UseG1GC"]);
-        assert_eq!(options_and_rest(&line).1, ["Main", "-Xmx9g"]);
-        assert_eq!(java_options_of(&words("java -Xmx2g -jar a.jar -XX:-UseG1GC")), ["-Xmx2g"]);
-        assert!(java_options_of(&words("./start.sh -Xmx2g")).is_empty());
-        assert!(java_options_of(&[]).is_empty());
+        assert_eq!(options_and_rest(&line), (vec!["-Xmx2g", "-XX:+UseG1GC"], &words("Main -Xmx9g")[..]));
+        assert_eq!(options_and_rest(&words("java -Xmx2g -jar a.jar -XX:-UseG1GC")).0, ["-Xmx2g"]);
+    }
+
+    #[test]
+    fn java_is_found_behind_what_starts_it() {
+        let java = |argv: &[&str]| {
+            let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+            java_command(&argv).map(|words| words.join(" "))
+        };
+        for argv in [
+            &["/usr/bin/java", "-Xmx2g", "Main"][..],
+            &["numactl", "--membind=0", "/usr/bin/java", "-Xmx2g", "Main"],
+            &["env", "A=b", "taskset", "-c", "0", "/usr/bin/java", "-Xmx2g", "Main"],
+            &["sh", "-c", "cd /srv && exec /usr/bin/java -Xmx2g 'Main' && echo done"],
+            &["/bin/bash", "-lc", "A=b /usr/bin/java -Xmx2g Main; java -Xmx9g"],
+        ] {
+            let told = java(argv).unwrap();
+            assert!(told.starts_with("/usr/bin/java -Xmx2g Main") && !told.contains("done"), "{argv:?}: {told}");
+        }
+        for argv in [
+            &["./start.sh", "java", "-Xmx2g"][..],
+            &["sh", "start.sh"],
+            &["sh", "-c", "echo 'java"],
+            &["sh", "-c"],
+            &[],
+        ] {
+            assert_eq!(java(argv), None, "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn a_flag_that_the_jvm_does_not_have_is_found() {
+        let printed = "[Global flags]\n     bool UseTransparentHugePages          = false        {product} {default}\n    uintx MaxHeapSize   \
+                       := 6318718976   {product}\n     ccstr OnError =   {product}\nopenjdk version \"17.0.1\" 2021\n";
+        let known = flags_of(printed);
+        assert_eq!(known.len(), 3, "{known:?}");
+        let unknown = |line: &str| unknown_flag(&words(line), &known).map(str::to_owned);
+        assert_eq!(unknown("-XX:+UseTransparentHugePages -Xmx2g -Dx=y -Xint"), None);
+        assert_eq!(unknown("-Xmx2g -XX:+UseTransparentHugePage").as_deref(), Some("UseTransparentHugePage"));
+        assert_eq!(unknown("-XX:+IgnoreUnrecognizedVMOptions -XX:+Zorro"), None);
+        assert_eq!(unknown_flag(&words("-XX:+Zorro"), &flags_of("JVMJ9VM007E")), None);
     }
 
     #[test]

@@ -4,7 +4,26 @@ pub mod hotspot;
 pub mod process;
 pub mod running;
 
+use std::fmt;
 use std::io;
+
+/// What became of a process whose memory is no longer the one that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Became {
+    /// It ended.
+    Over,
+    /// It began another program (`execve`).
+    AnotherProgram,
+}
+
+impl fmt::Display for Became {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Became::Over => "ended",
+            Became::AnotherProgram => "began another program",
+        })
+    }
+}
 
 /// Why nothing can be done, or no more.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +33,7 @@ pub enum HugePagesError {
     Gone(i32),
     /// It ended or began another program meanwhile.
     #[error("process {0} {1}; nothing more is touched")]
-    Changed(i32, &'static str),
+    Changed(i32, Became),
     /// Its memory may not be looked at.
     #[error(
         "the memory of process {pid} ({command}, of user {user}) may not be read: {error}. Run as root, or as that user for what is yours"

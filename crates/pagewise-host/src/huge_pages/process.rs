@@ -1,6 +1,6 @@
 //! A process whose memory is looked at, and held on to: a pid that is used again, and a program that it begins instead, are noticed.
 
-use super::HugePagesError;
+use super::{Became, HugePagesError};
 use crate::process::ends_within;
 use crate::sys::process_memory::{self, HUGE, PRESENT, Region, SWAPPED, ZERO};
 use pagewise_core::huge_pages::block::Block;
@@ -265,7 +265,7 @@ impl Process {
     fn changed(&self) -> HugePagesError {
         // A process that ends gives its memory back first.
         let is_over = ends_within(&self.pidfd, Duration::from_millis(300));
-        HugePagesError::Changed(self.pid, if is_over { "ended" } else { "began another program" })
+        HugePagesError::Changed(self.pid, if is_over { Became::Over } else { Became::AnotherProgram })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Huge pages made in a process, at its pace.
 
 use super::process::{Process, Refused};
-use super::{HugePagesError, hotspot};
+use super::{Became, HugePagesError, hotspot};
 use crate::process::Interrupt;
 use crate::progress::Progress;
 use crate::root::Root;
@@ -93,6 +93,19 @@ pub enum EndedEarly {
     NotPossible,
     /// Little memory is available on the host.
     MemoryShort,
+    /// The process ended.
+    ProcessEnded,
+    /// The process began another program.
+    ProcessBeganAnother,
+}
+
+impl From<Became> for EndedEarly {
+    fn from(became: Became) -> EndedEarly {
+        match became {
+            Became::Over => EndedEarly::ProcessEnded,
+            Became::AnotherProgram => EndedEarly::ProcessBeganAnother,
+        }
+    }
 }
 
 /// So many refusals one after the other mean that no other will work.
@@ -183,10 +196,10 @@ pub fn zero(process: &Process, blocks: &[Block]) -> Result<Option<ZeroInHuge>, H
     Ok(zero::estimate(&shares, huge.len() as u64))
 }
 
-/// Makes what was planned.
+/// Makes what was planned. A process that ends, or begins another program, ends it early.
 ///
 /// # Errors
-/// When the process is gone, or the right is missing. What was made by then stays.
+/// When the right is missing. What was made by then stays.
 pub fn make(
     process: &Process,
     plan: &Plan,
@@ -197,6 +210,24 @@ pub fn make(
 ) -> Result<Made, HugePagesError> {
     let mut made = Made::default();
     let began = Instant::now();
+    match make_planned(&mut made, process, plan, huge_size, pace, interrupt, progress) {
+        Err(HugePagesError::Changed(_, became)) => made.ended_early = Some(became.into()),
+        other => other?,
+    }
+    made.seconds = began.elapsed().as_secs_f64();
+    made.progress_kept = pace.kept();
+    Ok(made)
+}
+
+fn make_planned(
+    made: &mut Made,
+    process: &Process,
+    plan: &Plan,
+    huge_size: u64,
+    pace: &mut Pace,
+    interrupt: &Interrupt,
+    progress: &dyn Progress,
+) -> Result<(), HugePagesError> {
     let mut left = plan.blocks.iter();
     let mut refused_in_a_row = 0;
     while !left.as_slice().is_empty() && made.ended_early.is_none() {
@@ -205,6 +236,8 @@ pub fn make(
             Next::Rest(seconds) => interrupt.wait(Duration::from_secs_f64(seconds)),
             Next::Work { rate, seconds } => {
                 let mut asked: u32 = 0;
+                // A process that ends in a stretch leaves what was made in it, with its time.
+                let earlier = made.seconds_at_work;
                 while stretch.elapsed().as_secs_f64() < seconds && !interrupt.is_set() {
                     let Some(block) = left.next() else { break };
                     touch_one(huge_size);
@@ -228,11 +261,12 @@ pub fn make(
                         }
                     }
                     made.longest = made.longest.max(at.elapsed().as_secs_f64());
+                    made.seconds_at_work = earlier + stretch.elapsed().as_secs_f64();
                     asked += 1;
                     let due = Duration::from_secs_f64(f64::from(asked) / rate);
                     interrupt.wait(due.saturating_sub(stretch.elapsed()));
                 }
-                made.seconds_at_work += stretch.elapsed().as_secs_f64();
+                made.seconds_at_work = earlier + stretch.elapsed().as_secs_f64();
             }
         }
         let seen = Seen {
@@ -250,9 +284,7 @@ pub fn make(
             made.ended_early = made.ended_early.or(Some(EndedEarly::MemoryShort));
         }
     }
-    made.seconds = began.elapsed().as_secs_f64();
-    made.progress_kept = pace.kept();
-    Ok(made)
+    Ok(())
 }
 
 /// The file that splits huge pages (5.11, `mm/huge_memory.c`, `split_huge_pages_write`).

@@ -1,11 +1,13 @@
 //! The user's own command as a workload: what is timed, and the commands around it.
 
-use super::{JobSettings, RunContext, Surroundings, Verification, Workload, WorkloadError};
+use super::{JobSettings, RunContext, Surroundings, Verification, Workload, WorkloadError, java};
 use crate::process::{self, Command, Ended, Interrupt};
 use crate::progress::Progress;
 use pagewise_core::experiment::plan;
+use pagewise_core::spelling::did_you_mean;
 use pagewise_core::tunable::jvm;
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// The variable that tells the commands where the restored data are.
@@ -18,6 +20,8 @@ pub struct CommandWorkload {
     verify: Vec<String>,
     clean: Vec<String>,
     data: Option<PathBuf>,
+    /// Of the `java` that the command starts, once they were asked for.
+    java_flags: OnceCell<BTreeSet<String>>,
     interrupt: Interrupt,
 }
 
@@ -44,6 +48,7 @@ impl CommandWorkload {
             clean: declared.clean.clone(),
             // What cannot be made absolute (the current folder is gone) fails where it is used.
             data: around.data.map(|folder| std::path::absolute(&folder).unwrap_or(folder)),
+            java_flags: OnceCell::new(),
             interrupt: around.interrupt,
         })
     }
@@ -98,9 +103,19 @@ impl Workload for CommandWorkload {
         if let Some(name) = job.workload_args.keys().next() {
             return Err(no_arguments(name));
         }
-        let words = jvm::java_options_of(&self.run);
+        let java = jvm::java_command(&self.run);
+        let words = java.as_deref().map(|words| jvm::options_and_rest(words).0).unwrap_or_default();
         if let Some((option, word)) = jvm::overridden(&job.java_options, &words) {
             return Err(overridden(option, word, "the command"));
+        }
+        let program = java.as_ref().and_then(|words| words.first());
+        let asks = !job.java_options.is_empty() && !words.contains(&jvm::IGNORES_UNKNOWN);
+        if let Some(program) = program.filter(|_| asks) {
+            let known = self.java_flags.get_or_init(|| java::flags(program, &self.interrupt));
+            if let Some(flag) = jvm::unknown_flag(&job.java_options, known) {
+                let meant = did_you_mean(flag, known.iter().map(String::as_str));
+                return Err(WorkloadError::Usage(format!("{program} has no flag {flag}{meant}")));
+            }
         }
         for name in AFTER_TOOL_OPTIONS {
             let text = job.env.get(name).cloned().or_else(|| std::env::var(name).ok()).unwrap_or_default();

@@ -3,7 +3,9 @@
 
 use super::WorkloadError;
 use crate::facts::programs::Jvm;
-use crate::process::Ended;
+use crate::process::{self, Command, Ended, Interrupt};
+use pagewise_core::tunable::jvm;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What a workload needs of Java.
@@ -19,6 +21,21 @@ pub struct Needs {
     pub package: &'static str,
     /// A program of `bin/` that must be there beside `java`.
     pub program: Option<&'static str>,
+}
+
+/// The flags that a JVM has, those for its own developers among them. Empty where it does not tell: another JVM than HotSpot, or none at all.
+pub fn flags(program: &str, interrupt: &Interrupt) -> BTreeSet<String> {
+    let ask =
+        ["-XX:+UnlockDiagnosticVMOptions", "-XX:+UnlockExperimentalVMOptions", "-XX:+PrintFlagsFinal", "-version"];
+    // What stands in these is for the job.
+    let without = ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"];
+    let command = Command {
+        argv: [program].into_iter().chain(ask).map(str::to_owned).collect(),
+        env: without.map(|name| (name.to_owned(), String::new())).into_iter().collect::<BTreeMap<_, _>>(),
+        ..Command::default()
+    };
+    let ended = process::run_step(&command, interrupt, &mut || {});
+    ended.map(|ended| jvm::flags_of(&ended.stdout)).unwrap_or_default()
 }
 
 /// A Java installation that suits.

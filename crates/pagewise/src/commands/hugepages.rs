@@ -98,6 +98,13 @@ enum Rate {
 }
 
 impl Rate {
+    fn fixed(self) -> Option<f64> {
+        match self {
+            Rate::Adaptive => None,
+            Rate::Fixed(rate) => Some(rate),
+        }
+    }
+
     fn pace(self) -> Pace {
         match self {
             Rate::Adaptive => Pace::adaptive(),
@@ -135,7 +142,9 @@ struct Report {
     mappings: u64,
     before: Held,
     planned: Planned,
-    /// Null where nothing was done.
+    /// Huge pages a second that were asked for; null for an adaptive rate.
+    rate: Option<f64>,
+    /// Null where nothing was done, and where the process was gone by then.
     after: Option<Held>,
     made: Option<Made>,
     /// How much of what lies on huge pages is zero; null where that was not asked or cannot be told.
@@ -187,6 +196,7 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
         mappings: before.mappings,
         before: before.held,
         planned: planned(&before.plan, huge_size),
+        rate: args.rate.fixed(),
         after: None,
         made: None,
         zero: None,
@@ -210,7 +220,12 @@ pub(crate) fn run(args: &HugepagesArgs, global: &Global) -> Result<ExitCode, Fai
         let made = running::make(&process, &before.plan, huge_size, &mut pace, &interrupt, &progress);
         drop(progress);
         report.made = Some(made.map_err(failure)?);
-        report.after = Some(running::survey(&process, huge_size, &asked).map_err(failure)?.held);
+        report.after = match running::survey(&process, huge_size, &asked) {
+            Ok(after) => Some(after.held),
+            // It may also end between the last page and this look.
+            Err(HugePagesError::Changed(..) | HugePagesError::NoMemory { .. }) => None,
+            Err(error) => return Err(failure(error)),
+        };
     }
     if global.json {
         output::json(&report);
@@ -263,6 +278,20 @@ fn watch(
             )),
         }
     }
+}
+
+/// Where pages were made at less than nine tenths of the rate that was asked for: why.
+fn slower_than(asked: f64, made: &Made) -> Option<String> {
+    let tries = made.blocks + made.refused.values().sum::<u64>();
+    // The first page needs no wait, and a few say nothing of a rate.
+    let (tries, seconds) = (tries.checked_sub(10)? as f64, made.seconds_at_work);
+    (tries < 0.9 * asked * seconds).then(|| {
+        format!(
+            "That is slower than the {asked} pages a second of --rate: the kernel needed {:.1} ms for a page, {:.0} ms for the slowest.",
+            seconds / tries * 1000.0,
+            made.longest * 1000.0
+        )
+    })
 }
 
 fn planned(plan: &Plan, huge_size: u64) -> Planned {
@@ -326,6 +355,9 @@ fn shown(report: &Report, splits: bool) -> String {
                     |kept| format!("The process kept {:.0} % of its progress meanwhile.", kept * 100.0)
                 )
             ));
+            if let Some(slower) = report.rate.and_then(|asked| slower_than(asked, made)) {
+                say(slower);
+            }
             for (why, blocks) in &made.refused {
                 say(format!("Refused by the kernel: {}: {}.", size(*blocks), refused(*why)));
             }
@@ -383,6 +415,8 @@ fn ended(why: EndedEarly) -> &'static str {
         }
         EndedEarly::NotPossible => refused(Refused::NotPossible),
         EndedEarly::MemoryShort => "less than 2 % of the host's memory is available",
+        EndedEarly::ProcessEnded => "the process ended",
+        EndedEarly::ProcessBeganAnother => "the process began another program, whose memory is not touched",
     }
 }
 

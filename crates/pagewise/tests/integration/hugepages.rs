@@ -155,19 +155,36 @@ fn a_program_that_begins_another_and_one_that_ends_are_left_alone() {
     let _lock = host_lock();
     let mut holder = Holder::start();
     let slow = ["--pid", &holder.pid(), "--rate", "4/s"];
-    let begun = hugepages(&slow).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = hugepages(&slow).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_secs(2));
     writeln!(holder.asks, "exec").unwrap();
-    let (code, error) = told(&begun.wait_with_output().unwrap());
+    let output = begun.wait_with_output().unwrap();
+    let (code, error) = told(&output);
     assert!(code == Some(5) && error.contains("began another program"), "{code:?} {error}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Made huge:"), "what was made is said: {output:?}");
 
     let holder = Holder::start();
     let slow = ["--pid", &holder.pid(), "--rate", "4/s"];
-    let begun = hugepages(&slow).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = hugepages(&slow).arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_secs(2));
     drop(holder);
-    let (code, error) = told(&begun.wait_with_output().unwrap());
-    assert!(code == Some(5) && error.contains("ended"), "{code:?} {error}");
+    let output = begun.wait_with_output().unwrap();
+    let (code, error) = told(&output);
+    assert!(code == Some(5) && error.contains("the process ended"), "{code:?} {error}");
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(made["made"]["blocks"].as_u64().unwrap() > 1 && made["after"].is_null(), "{made}");
+    assert_eq!(made["made"]["ended_early"], "process-ended");
+}
+
+#[test]
+fn a_rate_that_is_not_reached_is_said_with_the_reason() {
+    requires!(root);
+    let _lock = host_lock();
+    let holder = Holder::start();
+    let output = hugepages(&["--pid", &holder.pid(), "--rate", "4000/s"]).output().unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    let made: f64 = page.split(" at ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok()).unwrap();
+    assert_eq!(made < 3_500.0, page.contains("slower than the 4000 pages"), "{page}");
 }
 
 #[test]

@@ -320,6 +320,30 @@ fn a_switch_of_the_jvm_that_is_neither_true_nor_false_is_refused_before_anything
 }
 
 #[test]
+fn a_flag_that_the_jvm_does_not_know_is_refused_before_anything_runs() {
+    let desk = Desk::new();
+    let told = |flag: &str, job: &[&str]| {
+        let output = desk.run(&[&["--a", "now", "--b", flag, "--dry-run", "--"], job].concat());
+        (output.status.code(), stderr(&output).split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    for job in [&["java", "-version"][..], &["sh", "-c", "java -version"], &["nice", "java", "-version"]] {
+        let (code, text) = told("jvm.UseTransparentHugePage=true", job);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(
+            text.contains("java has no flag UseTransparentHugePage; did you mean UseTransparentHugePages?"),
+            "{text}"
+        );
+        let (code, text) = told("jvm.UseTransparentHugePages=true,jvm.Xmx=64M", job);
+        assert_eq!(code, Some(0), "{text}");
+    }
+    let (code, text) =
+        told("jvm.UseTransparentHugePage=true", &["java", "-XX:+IgnoreUnrecognizedVMOptions", "-version"]);
+    assert_eq!(code, Some(0), "the JVM takes any, as it was told: {text}");
+    let (code, text) = told("jvm.UseTransparentHugePage=true", &["true"]);
+    assert_eq!(code, Some(0), "nothing is known of what runs: {text}");
+}
+
+#[test]
 fn an_option_of_the_jvm_that_the_command_has_too_is_refused_because_the_command_wins() {
     let desk = Desk::new();
     let arms = ["--a", "off:jvm.UseTransparentHugePages=false", "--b", "on:jvm.UseTransparentHugePages=true"];
@@ -330,6 +354,8 @@ fn an_option_of_the_jvm_that_the_command_has_too_is_refused_because_the_command_
     let (code, text) = told(&["java", "-XX:-UseTransparentHugePages", "-Xmx600m", "Cache"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("the command has -XX:-UseTransparentHugePages, which the JVM reads after"), "{text}");
+    let (code, text) = told(&["sh", "-c", "cd / && exec java -XX:-UseTransparentHugePages Cache"]);
+    assert!(code == Some(2) && text.contains("which the JVM reads after"), "in a shell's line, too: {text}");
     // What stands behind the class is the program's own.
     let (code, text) = told(&["java", "Cache", "-XX:-UseTransparentHugePages"]);
     assert!(!text.contains("reads after"), "{code:?} {text}");
