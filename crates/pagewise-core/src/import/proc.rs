@@ -376,8 +376,8 @@ fn leave_out_container(listing: &mut Listing) {
         let columns: Vec<u32> = OF_CONTAINER.iter().filter_map(|name| number_of(name)).collect();
         listing.leave_out(&columns);
         listing.note(
-            "meminfo: more memory is in use than there is: MemTotal and others are a container's (lxcfs), the rest is the host's; the              container's are left out"
-                .to_owned(),
+            "meminfo: more memory is in use than there is: MemTotal and others are a container's (lxcfs), the rest is the host's; \
+             the container's are left out",
         );
     }
 }

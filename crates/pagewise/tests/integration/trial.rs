@@ -90,9 +90,14 @@ fn a_pilot_s_scatter_says_what_the_trial_can_find() {
     assert!(with.contains("% or more") && !with.contains("not known"), "{with}");
 }
 
+/// Where results are kept.
+fn results() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results")
+}
+
 /// A copy of a committed bundle: to read a database may leave files beside it. The name is part of what the reports say.
 fn copied(name: &str) -> (tempfile::TempDir, PathBuf) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results").join(name);
+    let from = results().join(name);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let to = folder.path().join(from.file_name().expect("a name"));
     fs::create_dir(&to).expect("room");
@@ -110,15 +115,13 @@ fn verify(bundle: &Path) -> Output {
 
 #[test]
 fn each_committed_bundle_comes_out_again_byte_for_byte() {
-    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results");
     let is_bundle = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "trial");
     let entries =
         |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let bundles: Vec<PathBuf> = entries(results).flat_map(entries).filter(is_bundle).collect();
+    let bundles: Vec<PathBuf> = entries(results()).flat_map(entries).filter(is_bundle).collect();
     assert!(bundles.len() >= 9, "{bundles:?}");
     for name in bundles {
-        let name =
-            name.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/results")).expect("below it");
+        let name = name.strip_prefix(results()).expect("below it");
         let (_folder, bundle) = copied(&name.to_string_lossy());
         let name = name.display();
         // A live proof has neither a table of runs nor a script.
