@@ -5,6 +5,9 @@
 //! Linux 6.18, `page_reporting_order` 9). A guard that frees early and much makes the job half as slow again, while kswapd sleeps and no
 //! allocation stalls. What tells is the kernel time for each GiB that came in, with the guard's batches against without: that of the streams, kswapd and the
 //! guard where the streams are known, else of the whole host.
+//!
+//! A stream that goes around reads a part of its file from memory, now more and now less, and that costs a fraction of what filling does. A GiB read is
+//! therefore no measure: what is read from memory is taken out, at the cost that such stretches show by themselves.
 
 use super::SECOND;
 
@@ -82,6 +85,15 @@ const CYCLES: u64 = 8;
 /// A window in which it takes longer is none.
 const LONGEST_WINDOW: u64 = 10 * SECOND;
 
+/// With less than this part missing, a stretch shows what reading from memory costs; with more than that one, nothing of it was in memory, as far as
+/// the counters of two files can tell.
+const ALL_IN_MEMORY: f64 = 0.05;
+const NONE_IN_MEMORY: f64 = 0.9;
+
+/// At least this part of a window must have come in, before it is known what reading from memory costs, and after.
+const LEAST_MISSING_AT_FIRST: f64 = 0.75;
+const LEAST_MISSING: f64 = 0.25;
+
 /// Dearer by this part with the guard than without: it harms.
 const HARMS: f64 = 0.15;
 
@@ -100,10 +112,71 @@ pub struct By {
     pub kernel: bool,
 }
 
+/// Totals at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Paid {
+    /// Nanoseconds of kernel time.
+    pub cpu: u64,
+    /// Bytes that were read for it, from memory or not. Those that came in where nobody knows.
+    pub read: u64,
+    /// Bytes that came in.
+    pub came: u64,
+}
+
+impl Paid {
+    fn since(self, before: Paid) -> Paid {
+        Paid {
+            cpu: self.cpu.saturating_sub(before.cpu),
+            read: self.read.saturating_sub(before.read),
+            came: self.came.saturating_sub(before.came),
+        }
+    }
+
+    /// Which part of what was read came in.
+    fn missing(self) -> f64 {
+        let part = self.came as f64 / self.read.max(1) as f64;
+        if part > NONE_IN_MEMORY { 1.0 } else { part }
+    }
+}
+
+/// What reading from memory costs, nanoseconds for a byte: learnt where a stretch of a stream finds all that it reads there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Copying {
+    began: Option<Paid>,
+    cost: Option<f64>,
+}
+
+impl Copying {
+    /// `true`: since the last such answer all that was read lay in memory.
+    fn look(&mut self, paid: Paid) -> bool {
+        let since = paid.since(*self.began.get_or_insert(paid));
+        if since.came as f64 > ALL_IN_MEMORY * LEAST as f64 {
+            self.began = Some(paid);
+        } else if since.read >= LEAST {
+            let now = since.cpu as f64 / since.read as f64;
+            self.cost = Some(self.cost.map_or(now, |before| before + NEWEST * (now - before)));
+            self.began = Some(paid);
+            return true;
+        }
+        false
+    }
+
+    /// Nanoseconds for each byte that came in. `None` where too little of what was read did.
+    fn taken_out_of(&self, since: Paid) -> Option<f64> {
+        let missing = since.missing();
+        let least = if self.cost.is_some() { LEAST_MISSING } else { LEAST_MISSING_AT_FIRST };
+        let came = missing * since.read as f64;
+        let copied = since.read as f64 - came;
+        let filling = since.cpu as f64 - self.cost.unwrap_or(0.0) * copied;
+        (missing >= least).then(|| filling.max(0.0) / came.max(1.0))
+    }
+}
+
 /// What filling costs, with the guard and without. Whatever reclaims is in both: the guard's own time here, kswapd's there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling {
-    began: Option<(u64, u64, u64)>,
+    began: Option<(u64, Paid)>,
+    copying: Copying,
     cycle: u64,
     by: By,
     without: Option<f64>,
@@ -113,27 +186,30 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Looks on: totals of kernel time and of what came in for it, and who reclaimed since the last look. `true`: for
+    /// Looks on: totals of what was paid and for what, and who reclaimed since the last look. `true`: for
     /// some time it has been dearer with the guard than without.
-    pub fn look(&mut self, at: u64, system_cpu: u64, came: u64, by: By) -> bool {
-        let Some((since, cpu_then, came_then)) = self.began else {
-            self.starts(at, system_cpu, came);
+    pub fn look(&mut self, at: u64, paid: Paid, by: By) -> bool {
+        let Some((began, before)) = self.began else {
+            self.starts(at, paid);
             return false;
         };
         self.by = By { guard: self.by.guard || by.guard, kernel: self.by.kernel || by.kernel };
-        let (passed, came_since) = (at.saturating_sub(since), came.saturating_sub(came_then));
+        if self.copying.look(paid) {
+            self.starts(at, paid);
+            return false;
+        }
+        let (passed, since) = (at.saturating_sub(began), paid.since(before));
         let by = self.by;
         let is_without = by.kernel && !by.guard;
         let long_enough = if is_without { WINDOW_WITHOUT } else { WINDOW };
         let least = if is_without { LEAST.max(CYCLES * self.cycle) } else { LEAST };
-        if passed < long_enough || came_since < least && passed < LONGEST_WINDOW {
+        if passed < long_enough || since.came < least && passed < LONGEST_WINDOW {
             return false;
         }
-        self.starts(at, system_cpu, came);
-        if came_since < least {
+        self.starts(at, paid);
+        let Some(now) = self.copying.taken_out_of(since).filter(|_| since.came >= least) else {
             return false;
-        }
-        let now = system_cpu.saturating_sub(cpu_then) as f64 / came_since as f64;
+        };
         let learn = |known: Option<f64>| Some(known.map_or(now, |before| before + NEWEST * (now - before)));
         match by {
             By { guard: true, kernel: false } => {
@@ -151,8 +227,8 @@ impl Filling {
     }
 
     /// A window begins now, whatever was before.
-    pub fn starts(&mut self, at: u64, system_cpu: u64, came: u64) {
-        self.began = Some((at, system_cpu, came));
+    pub fn starts(&mut self, at: u64, paid: Paid) {
+        self.began = Some((at, paid));
         self.by = By::default();
     }
 
@@ -190,7 +266,7 @@ impl Filling {
 
     /// Forgets the window that nobody looked through.
     pub fn forget(&mut self) {
-        self.began = None;
+        (self.began, self.copying.began) = (None, None);
         self.dearer = 0;
     }
 }
@@ -218,17 +294,22 @@ mod tests {
     struct Host {
         filling: Filling,
         at: u64,
-        cpu: u64,
-        came: u64,
+        paid: Paid,
     }
 
     impl Host {
         fn window(&mut self, per_gib: u64, by: By) -> bool {
-            if self.at == 0 {
-                self.filling.look(0, 0, 0, By::default());
+            self.reads(1 << 30, 1 << 30, per_gib, by)
+        }
+
+        fn reads(&mut self, read: u64, came: u64, cpu: u64, by: By) -> bool {
+            let Host { filling, at, paid } = self;
+            if *at == 0 {
+                filling.look(0, *paid, By::default());
             }
-            (self.at, self.cpu, self.came) = (self.at + WINDOW, self.cpu + per_gib, self.came + (1 << 30));
-            self.filling.look(self.at, self.cpu, self.came, by)
+            *at += WINDOW;
+            *paid = Paid { cpu: paid.cpu + cpu, read: paid.read + read, came: paid.came + came };
+            filling.look(*at, *paid, by)
         }
     }
 
@@ -257,25 +338,55 @@ mod tests {
     #[test]
     fn half_a_second_of_the_kernel_is_enough() {
         let mut filling = Filling::default();
-        filling.look(0, 0, 0, By::default());
+        filling.look(0, Paid::default(), By::default());
+        let paid = |cpu: u64, came: u64| Paid { cpu, read: came, came };
         let quarter = SECOND / 4;
         for looks in 1..=2 {
             assert!(!filling.knows_without());
-            filling.look(looks * quarter, looks * 100_000_000, looks << 30, KERNEL);
+            filling.look(looks * quarter, paid(looks * 100_000_000, looks << 30), KERNEL);
         }
         assert!(filling.knows_without());
-        filling.starts(SECOND, 0, 0);
-        filling.look(SECOND + quarter, 100_000_000, 1 << 30, GUARD);
+        filling.starts(SECOND, Paid::default());
+        filling.look(SECOND + quarter, paid(100_000_000, 1 << 30), GUARD);
         assert_eq!(filling.known().0, None, "the guard's window holds several batches");
     }
 
     #[test]
     fn little_that_comes_in_is_waited_for() {
         let mut filling = Filling::default();
-        filling.look(0, 0, 0, KERNEL);
+        filling.look(0, Paid::default(), KERNEL);
         for second in 1..=20 {
-            filling.look(second * SECOND, second * 10_000_000, second * (16 << 20), KERNEL);
+            let came = second * (16 << 20);
+            filling.look(second * SECOND, Paid { cpu: second * 10_000_000, read: came, came }, KERNEL);
         }
         assert!(!filling.knows_without());
+    }
+
+    #[test]
+    fn what_a_stream_reads_from_memory_is_no_cheap_filling() {
+        // A GiB read from memory costs 80 ms, one that comes in 500 ms. The kernel leaves a quarter in memory, the guard a half, in turns.
+        const G: u64 = 1 << 30;
+        let mut host = Host::default();
+        for _ in 0..8 {
+            host.reads(G, 0, 80_000_000, By::default());
+            host.reads(G, 3 * G / 4, 395_000_000, KERNEL);
+        }
+        let without = host.filling.known().1.unwrap() * G as f64;
+        assert!((without - 500e6).abs() < 5e6, "{without}");
+        for _ in 0..20 {
+            host.reads(G, 0, 80_000_000, By::default());
+            assert!(!host.reads(G, G, 500_000_000, GUARD), "all of it came in, and it costs the same");
+        }
+        let told: Vec<bool> = (0..3).map(|_| host.reads(G, G / 2, 400_000_000, GUARD)).collect();
+        assert_eq!(told, [false, false, true], "720 ms for each GiB that came in");
+    }
+
+    #[test]
+    fn before_reading_from_memory_has_a_price_a_window_with_much_of_it_says_nothing() {
+        let mut host = Host::default();
+        (0..10).for_each(|_| {
+            host.reads(2 << 30, 1 << 30, 500_000_000, KERNEL);
+        });
+        assert!(!host.filling.knows_without());
     }
 }

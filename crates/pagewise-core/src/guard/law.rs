@@ -6,7 +6,7 @@
 //! off with it than without.
 
 use super::brake::{Brake, CameBack, Turned};
-use super::cost::{By, Filling, Freeing};
+use super::cost::{By, Filling, Freeing, Paid};
 use super::inflow::{Cause, Inflow};
 use super::sample::{Domain, Sample};
 use super::{ControlLaw, Decision, MILLISECOND, SECOND, Slice};
@@ -370,10 +370,15 @@ impl Law {
         self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
     }
 
-    /// Total kernel time that filling took, and of how many bytes: of the streams alone where they are known, since what else the host does in the kernel
-    /// comes and goes with its jobs.
-    fn paid(&self, sample: &Sample<'_>) -> (u64, u64) {
-        sample.streams.map_or((sample.system_cpu, self.came), |streams| (streams.cpu, streams.read))
+    /// What was paid in all: by the streams alone where they are known, since what else the host does in the kernel comes and goes with its jobs.
+    /// Their totals are as old as their last reading, so what came in since is left out.
+    fn paid(&self, sample: &Sample<'_>) -> Paid {
+        let Some(streams) = sample.streams else {
+            return Paid { cpu: sample.system_cpu, read: self.came, came: self.came };
+        };
+        let age = sample.at.saturating_sub(streams.at) as f64 / SECOND as f64;
+        let came = self.came.saturating_sub((age * self.inflow.file_rate()) as u64);
+        Paid { cpu: streams.cpu, read: streams.read, came }
     }
 
     /// What the brakes say of what was taken so far.
@@ -383,8 +388,8 @@ impl Law {
         (self.too_late, self.made_since) = (sample.too_late, false);
         let low: u64 = sample.zones.iter().map(|zone| zone.low).sum();
         self.filling.cycles_of(sample.high.saturating_sub(low));
-        let (cpu, filled) = self.paid(sample);
-        if self.filling.look(sample.at, cpu, filled, by) {
+        let paid = self.paid(sample);
+        if self.filling.look(sample.at, paid, by) {
             self.is_dearer(sample.at);
         }
         if self.filling.knows_without() {
@@ -502,8 +507,8 @@ impl Law {
         }
         // What comes in before the kernel is at work costs nobody anything yet.
         if self.audition_ends.is_none() || self.filling.is_untouched() {
-            let (cpu, filled) = self.paid(sample);
-            self.filling.starts(sample.at, cpu, filled);
+            let paid = self.paid(sample);
+            self.filling.starts(sample.at, paid);
         }
         let ends = *self.audition_ends.get_or_insert(sample.at + LONGEST_AUDITION);
         sample.at < ends

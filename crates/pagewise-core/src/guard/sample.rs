@@ -92,6 +92,8 @@ pub struct Sample<'z> {
 pub struct Streams {
     /// Changes with the processes.
     pub of: u64,
+    /// When they were read, on the clock of [`Sample::at`].
+    pub at: u64,
     /// CPU nanoseconds in the kernel, with those of kswapd and of the guard.
     pub cpu: u64,
     /// Bytes they read.

@@ -6,6 +6,7 @@
 //! as soon as its process reads no more, or closes it. A stream that goes around meets what is in memory for a while, and fills nothing then: that is not its end.
 
 use super::of_cgroup;
+use crate::clock;
 use crate::root::Root;
 use crate::source::open_files::{self, Key, key_of};
 use crate::source::polled::NumberFile;
@@ -272,7 +273,8 @@ impl Paying {
         let of_guard = guard_threads::cpu_of(root, std::process::id());
         let for_them = ((kernel_threads::cpu_of(root, &self.kswapd) + of_guard) * SECOND as f64) as u64;
         let read: Option<u64> = self.pids.iter().map(|pid| bytes_read(root, *pid)).sum();
-        shared.files().streams = used.zip(read).map(|(cpu, read)| Streams { of: self.of, cpu: cpu + for_them, read });
+        let (of, at) = (self.of, clock::awake());
+        shared.files().streams = used.zip(read).map(|(cpu, read)| Streams { of, at, cpu: cpu + for_them, read });
     }
 }
 
