@@ -97,11 +97,13 @@ const LEAST_MISSING: f64 = 0.25;
 /// Dearer by this part with the guard than without: it harms.
 const HARMS: f64 = 0.15;
 
-/// So many windows in a row.
-const IN_A_ROW: u32 = 3;
+/// In most of the last few windows, and on average over those and as many before them: single windows scatter by 15 % here.
+const LAST: usize = 3;
+const AVERAGED: usize = 2 * LAST;
 
-/// So many windows in which the kernel alone reclaimed tell what filling costs then.
+/// So many windows in which the kernel alone reclaimed tell what filling costs then, and so many where that is asked again.
 const TELL_WITHOUT: u32 = 2;
+const TELL_WITHOUT_AGAIN: u32 = 4;
 
 /// Who reclaimed between two looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,6 +174,32 @@ impl Copying {
     }
 }
 
+/// What windows of one kind cost, nanoseconds for each byte that came in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    mean: f64,
+    windows: u32,
+    /// The newest ones.
+    newest: [f64; AVERAGED],
+}
+
+impl Costs {
+    fn learn(&mut self, now: f64) {
+        self.newest[self.windows as usize % AVERAGED] = now;
+        self.windows += 1;
+        self.mean += NEWEST.max(1.0 / f64::from(self.windows)) * (now - self.mean);
+    }
+
+    /// Whether that is more than so much, and not by a single window.
+    fn is_above(&self, most: f64) -> bool {
+        let known = (self.windows as usize).min(AVERAGED);
+        let last = (1..=LAST.min(known)).map(|back| self.newest[(self.windows as usize - back) % AVERAGED]);
+        let above = last.filter(|cost| *cost > most).count();
+        let averaged = self.newest[..known].iter().sum::<f64>() / known.max(1) as f64;
+        known >= LAST && 2 * above > LAST && averaged > most
+    }
+}
+
 /// What filling costs, with the guard and without. Whatever reclaims is in both: the guard's own time here, kswapd's there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filling {
@@ -179,10 +207,11 @@ pub struct Filling {
     copying: Copying,
     cycle: u64,
     by: By,
-    without: Option<f64>,
-    windows_without: u32,
-    with: Option<f64>,
-    dearer: u32,
+    /// Who reclaimed last: a window in which nobody did lives on what was freed before it.
+    last: By,
+    without: Costs,
+    asked_again: bool,
+    with: Costs,
 }
 
 impl Filling {
@@ -199,7 +228,7 @@ impl Filling {
             return false;
         }
         let (passed, since) = (at.saturating_sub(began), paid.since(before));
-        let by = self.by;
+        let by = if self.is_untouched() { self.last } else { self.by };
         let is_without = by.kernel && !by.guard;
         let long_enough = if is_without { WINDOW_WITHOUT } else { WINDOW };
         let least = if is_without { LEAST.max(CYCLES * self.cycle) } else { LEAST };
@@ -207,23 +236,16 @@ impl Filling {
             return false;
         }
         self.starts(at, paid);
+        self.last = by;
         let Some(now) = self.copying.taken_out_of(since).filter(|_| since.came >= least) else {
             return false;
         };
-        let learn = |known: Option<f64>| Some(known.map_or(now, |before| before + NEWEST * (now - before)));
         match by {
-            By { guard: true, kernel: false } => {
-                self.with = learn(self.with);
-                let is_dearer = self.without().is_some_and(|without| now > without * (1.0 + HARMS));
-                self.dearer = if is_dearer { self.dearer + 1 } else { 0 };
-            }
-            By { guard: false, kernel: true } => {
-                self.without = learn(self.without);
-                self.windows_without += 1;
-            }
-            _ => {}
+            By { guard: true, kernel: false } => self.with.learn(now),
+            By { guard: false, kernel: true } => self.without.learn(now),
+            _ => return false,
         }
-        self.dearer >= IN_A_ROW
+        self.without().is_some_and(|without| self.with.is_above(without * (1.0 + HARMS)))
     }
 
     /// A window begins now, whatever was before.
@@ -244,7 +266,8 @@ impl Filling {
     }
 
     fn without(&self) -> Option<f64> {
-        self.without.filter(|_| self.windows_without >= TELL_WITHOUT)
+        let tell = if self.asked_again { TELL_WITHOUT_AGAIN } else { TELL_WITHOUT };
+        (self.without.windows >= tell).then_some(self.without.mean)
     }
 
     /// Whether it is known what filling costs where the kernel reclaims.
@@ -256,18 +279,23 @@ impl Filling {
     /// Nanoseconds of kernel time for a byte: with the guard, and without.
     #[must_use]
     pub fn known(&self) -> (Option<f64>, Option<f64>) {
-        (self.with, self.without())
+        ((self.with.windows > 0).then_some(self.with.mean), self.without())
     }
 
     /// Forgets what was learnt with the guard, where it works otherwise from now on.
     pub fn starts_anew(&mut self) {
-        (self.with, self.dearer) = (None, 0);
+        self.with = Costs::default();
+    }
+
+    /// Forgets both, and what filling costs without is asked again, and more thoroughly: what reading from memory costs stays.
+    pub fn asks_again(&mut self) {
+        *self = Filling { copying: self.copying, cycle: self.cycle, asked_again: true, ..Filling::default() };
     }
 
     /// Forgets the window that nobody looked through.
     pub fn forget(&mut self) {
         (self.began, self.copying.began) = (None, None);
-        self.dearer = 0;
+        self.last = By::default();
     }
 }
 
@@ -314,14 +342,44 @@ mod tests {
     }
 
     #[test]
-    fn filling_that_is_dearer_with_the_guard_is_told_after_three_windows() {
+    fn filling_that_is_dearer_with_the_guard_is_told_in_most_of_three_windows() {
         let mut host = Host::default();
         assert!(!host.window(200_000_000, KERNEL) && !host.filling.knows_without());
         assert!(!host.window(200_000_000, KERNEL) && host.filling.knows_without());
         // As dear with the guard as without: for ever.
         assert!((0..10).all(|_| !host.window(210_000_000, GUARD)));
         let told: Vec<bool> = (0..3).map(|_| host.window(850_000_000, GUARD)).collect();
-        assert_eq!(told, [false, false, true]);
+        assert_eq!(told, [false, true, true]);
+    }
+
+    #[test]
+    fn windows_that_scatter_say_nothing_and_a_guard_that_works_every_other_second_is_held_against_both() {
+        let mut host = Host::default();
+        assert!((0..2).all(|_| !host.window(500_000_000, KERNEL)));
+        // It frees for two windows in one: what the second costs is the guard's, too.
+        for _ in 0..10 {
+            assert!(!host.window(600_000_000, GUARD) && !host.window(300_000_000, By::default()));
+        }
+        let with = host.filling.known().0.unwrap() * (1_u64 << 30) as f64;
+        assert!((with - 450e6).abs() < 50e6, "{with}");
+        for scatters in [580, 590, 430, 450, 600, 590, 420, 480, 590, 440] {
+            assert!(!host.window(scatters * 1_000_000, GUARD), "{scatters}");
+        }
+        assert!((0..6).any(|_| host.window(640_000_000, GUARD)));
+    }
+
+    #[test]
+    fn what_is_asked_again_is_asked_more_thoroughly() {
+        let mut host = Host::default();
+        assert!((0..2).all(|_| !host.window(500_000_000, KERNEL)) && host.filling.knows_without());
+        host.filling.asks_again();
+        let known: Vec<bool> = (0..5)
+            .map(|_| {
+                host.window(500_000_000, KERNEL);
+                host.filling.knows_without()
+            })
+            .collect();
+        assert_eq!(known, [false, false, false, false, true], "the first look begins the first window");
     }
 
     #[test]

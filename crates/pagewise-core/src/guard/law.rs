@@ -424,7 +424,8 @@ impl Law {
         let (with, without) = self.filling.known();
         if self.settings.audition && self.auditioned.is_none_or(|then| at.saturating_sub(then) > self.believed_for) {
             self.believed_for = (2 * self.believed_for).min(LONGEST_STANDS_DOWN);
-            (self.filling, self.auditioned, self.audition_ends) = (Filling::default(), None, None);
+            self.filling.asks_again();
+            (self.auditioned, self.audition_ends) = (None, None);
             return;
         }
         self.filling.starts_anew();

@@ -25,6 +25,9 @@ const LEFT_BEHIND: usize = 2;
 const LEAST_CAME: f64 = 3.0;
 const IN_ORDER: f64 = 0.8;
 
+/// Fewer stretches than this may have come and gone between two looks.
+const PASSED_OVER: usize = 8;
+
 /// A stream that did not go on for so long may be elsewhere.
 const QUIET: u64 = SECOND;
 
@@ -124,6 +127,11 @@ impl Trail {
         let now = self.now;
         let is_new = |stretch: &Stretch| stretch.is_here && stretch.came_at == now;
         let ahead = |index: usize| self.head.map_or(0, |head| (index + count - head) % count);
+        // What was there before it got so far it passes over, however much that is; what was not there would have come.
+        let missing_before = |first: usize| {
+            let between = (1..ahead(first)).map(|distance| &self.stretches[(first + count - distance) % count]);
+            between.filter(|stretch| !stretch.is_here || is_new(stretch)).count()
+        };
         let (mut came, mut in_order, mut nearest) = (0, 0, None);
         // What came lies in rows; each ends where a reader is.
         for first in 0..count {
@@ -142,7 +150,7 @@ impl Trail {
         // Another reader's row is far away; it is the stream's own only once the stream no longer is where it was.
         let is_quiet = now.saturating_sub(self.moved) > QUIET;
         if let Some((first, last)) = nearest
-            && (self.head.is_none() || ahead(first) <= (count / 8).max(8) || is_quiet)
+            && (self.head.is_none() || is_quiet || ahead(first) <= count / 8 || missing_before(first) < PASSED_OVER)
         {
             // What it passes over may have been in memory, and did not come.
             self.gone += ahead(last) as u64;
@@ -262,6 +270,24 @@ mod tests {
         assert!(file.trail.is_streamed());
         assert_eq!(file.trail.came_back(), 0);
         assert!(file.here.iter().filter(|here| **here).count() < 16, "what it left behind was taken");
+    }
+
+    #[test]
+    fn a_fast_stream_passes_over_what_is_in_memory_between_two_looks_and_nothing_came_back() {
+        let mut file = File::new();
+        (30..60).for_each(|stretch| file.here[stretch] = true);
+        file.look();
+        file.reads(0..30);
+        // All that it left is taken, up to what it will meet next.
+        while let Some(taken) = file.take() {
+            file.here[taken] = false;
+            if taken == 0 {
+                break;
+            }
+        }
+        // Half the file further at the next look.
+        file.reads([60, 61, 62, 63, 0, 1, 2, 3].into_iter());
+        assert_eq!((file.trail.head, file.trail.came_back()), (Some(3), 0));
     }
 
     #[test]

@@ -219,7 +219,7 @@ const FAULTS: &[Fault] = &[
         "a hypervisor that takes free memory back",
         "kernel time for every GiB with the guard against without; it stands down",
         &[
-            "filling_that_is_dearer_with_the_guard_is_told_after_three_windows",
+            "filling_that_is_dearer_with_the_guard_is_told_in_most_of_three_windows",
             "a_host_that_takes_free_memory_back_is_never_worse_off_with_the_guard",
         ],
         "",
