@@ -152,7 +152,8 @@ impl Trail {
         if let Some((first, last)) = nearest
             && (self.head.is_none() || is_quiet || ahead(first) <= count / 8 || missing_before(first) < PASSED_OVER)
         {
-            // What it passes over may have been in memory, and did not come.
+            // What it passes over may have been in memory, and did not come: before the row, and between this and the next one.
+            let last = self.goes_on_to(last, now);
             self.gone += ahead(last) as u64;
             (self.head, self.moved) = (Some(last), now);
         }
@@ -166,6 +167,22 @@ impl Trail {
         if self.came >= LEAST_CAME {
             self.is_streamed = self.in_order >= IN_ORDER * self.came && self.head.is_some();
         }
+    }
+
+    /// The end of the last row that came at this look and that the stream can have reached from the end of this one over what was in memory.
+    fn goes_on_to(&self, last: usize, now: u64) -> usize {
+        let count = self.stretches.len();
+        let mut reached = 0;
+        for distance in 1..count {
+            let stretch = &self.stretches[(last + distance) % count];
+            if !stretch.is_here || distance - reached > (count / 8).max(PASSED_OVER) {
+                break;
+            }
+            if stretch.came_at == now {
+                reached = distance;
+            }
+        }
+        (last + reached) % count
     }
 
     /// Whether what comes, comes one after the other.
@@ -288,6 +305,22 @@ mod tests {
         // Half the file further at the next look.
         file.reads([60, 61, 62, 63, 0, 1, 2, 3].into_iter());
         assert_eq!((file.trail.head, file.trail.came_back()), (Some(3), 0));
+    }
+
+    #[test]
+    fn a_stream_that_goes_over_what_is_left_of_an_earlier_round_is_where_it_came_to_after_that() {
+        let mut file = File::new();
+        file.look();
+        file.reads(0..64);
+        while file.take() != Some(16) {}
+        for taken in [12, 13] {
+            file.here[taken] = false;
+            file.trail.took(taken);
+        }
+        // Between two looks it comes to these four, and finds 14 and 15 in memory.
+        [12, 13, 16, 17].into_iter().for_each(|stretch| file.here[stretch] = true);
+        file.look();
+        assert_eq!((file.trail.head, file.trail.came_back()), (Some(17), 0));
     }
 
     #[test]
