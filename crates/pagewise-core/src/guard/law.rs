@@ -66,7 +66,6 @@ const SHORTEST_BATCH: f64 = 0.005;
 
 /// And no fewer bytes.
 const LEAST_BATCH: u64 = 8 << 20;
-const LONGEST_HELD: f64 = 3.0;
 
 /// An estimate of the fill is renewed when so much time has passed, and loses half of itself in about so many seconds. In less time pages
 /// that were freed are still on the lists of the CPUs, which no zone counts as free: they would pass for pages that came in.
@@ -413,7 +412,7 @@ impl Law {
             Turned::Hurt => self.seconds_held = (self.seconds_held / 2.0).max(SHORTEST_BATCH),
             Turned::HurtMuch => self.leave(sample.at, Why::CameBack, STANDS_DOWN),
             Turned::Harmless => {
-                self.seconds_held = (self.seconds_held * 1.1).min(LONGEST_HELD).min(self.settings.batch.max(1.0))
+                self.seconds_held = (self.seconds_held * 1.1).min(self.settings.batch.max(SHORTEST_BATCH))
             }
         }
     }
@@ -456,7 +455,8 @@ impl Law {
                 Cause::Little | Cause::Mixed | Cause::Other => return Some(Why::NotAStream),
             }
         }
-        let clean = sample.inactive_file.saturating_sub(sample.dirty);
+        // Behind a stream the list does not matter: what it read twice is active, and it has gone past it all the same.
+        let clean = sample.inactive_file.saturating_sub(sample.dirty).max(sample.behind_streams);
         if clean < 2 * wanted {
             return Some(Why::LittleToTake);
         }
@@ -682,6 +682,25 @@ mod tests {
             sample.inactive_file = 8 * MIB;
         };
         assert_eq!(why(after(law(), little).1), Why::LittleToTake);
+        let behind = |sample: &mut Sample<'static>| {
+            little(sample);
+            sample.behind_streams = 2 << 30;
+        };
+        assert!(matches!(after(law(), behind).0, Decision::Reclaim(_)), "whatever the lists say");
+    }
+
+    #[test]
+    fn a_batch_is_never_longer_than_was_asked_for() {
+        let mut law = law();
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        for _ in 0..20_000 {
+            sample.at += 5 * MILLISECOND;
+            sample.stolen_file += 3 * MIB;
+            if let Decision::Reclaim(asked) = law.decide(&sample) {
+                law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
+            }
+        }
+        assert!((law.seconds_held - Settings::default().batch).abs() < 1e-9, "{}", law.seconds_held);
     }
 
     #[test]

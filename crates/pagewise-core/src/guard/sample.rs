@@ -61,6 +61,8 @@ pub struct Sample<'z> {
     pub file: u64,
     /// Page cache on the inactive list, bytes.
     pub inactive_file: u64,
+    /// Page cache that streams have gone past in their own files, as of the last look at these, bytes.
+    pub behind_streams: u64,
     /// Dirty page cache and what is under writeback, bytes.
     pub dirty: u64,
     /// Anonymous and shared memory, bytes.
@@ -143,6 +145,7 @@ pub(super) mod tests_only {
             high: 100 << 20,
             file: 5 << 30,
             inactive_file: 4 << 30,
+            behind_streams: 0,
             dirty: 0,
             anonymous: 17 << 30,
             kernel: 1 << 30,

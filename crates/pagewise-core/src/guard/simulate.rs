@@ -217,6 +217,7 @@ impl<'m> Node<'m> {
             high: self.high as u64,
             file: file as u64,
             inactive_file: (file * 0.8) as u64,
+            behind_streams: 0,
             dirty: 0,
             anonymous: self.model.size / 20,
             kernel: self.model.size / 20,

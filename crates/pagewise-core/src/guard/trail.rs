@@ -202,6 +202,16 @@ impl Trail {
         Some(Take { stretch, from: stretch as u64 * self.stretch, length: self.stretch })
     }
 
+    /// Bytes that could be taken, those of the last stretches behind the head left alone.
+    #[must_use]
+    pub fn behind(&self) -> u64 {
+        if !self.is_streamed() {
+            return 0;
+        }
+        let here = self.stretches.iter().filter(|stretch| stretch.is_here).count();
+        here.saturating_sub(LEFT_BEHIND) as u64 * self.stretch
+    }
+
     /// All of a stretch was taken, or could not be: it is not offered again before it has come anew.
     pub fn took(&mut self, stretch: usize) {
         let count = self.stretches.len();
@@ -268,7 +278,9 @@ mod tests {
         assert_eq!(file.take(), None, "nothing is known yet");
         file.reads(10..30);
         assert!(file.trail.is_streamed());
+        assert_eq!(file.trail.behind(), 18 * SHORTEST);
         assert_eq!([file.take(), file.take(), file.take()], [Some(27), Some(26), Some(25)]);
+        assert_eq!(file.trail.behind(), 15 * SHORTEST);
         file.reads(30..34);
         assert_eq!([file.take(), file.take()], [Some(31), Some(30)], "29 and 28 were left alone then");
     }

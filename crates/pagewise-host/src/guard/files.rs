@@ -54,6 +54,8 @@ pub(super) struct StreamedFiles {
     looked: u64,
     taken: u64,
     came_back: u64,
+    /// What could be taken, as of the last look, less what was taken since.
+    behind: u64,
     streams: Option<Streams>,
     /// Total bytes that the cgroup's processes read while somebody looked, and what of them the present search counted.
     read_within: u64,
@@ -90,6 +92,7 @@ impl StreamedFiles {
             looked: 0,
             taken: 0,
             came_back: 0,
+            behind: 0,
             streams: None,
             read_within: 0,
             read_by_search: 0,
@@ -158,6 +161,8 @@ impl StreamedFiles {
                 tell(&one.streamed.who);
             }
         }
+        let can_be_taken = self.files.iter().filter(|one| one.kept < MOST_KEPT);
+        self.behind = can_be_taken.map(|one| one.streamed.trail.behind()).sum();
     }
 
     /// Takes up to so many bytes; gives those that are really gone.
@@ -169,6 +174,7 @@ impl StreamedFiles {
             taken += self.take_known(bytes - taken);
         }
         self.taken += taken;
+        self.behind = self.behind.saturating_sub(taken);
         taken
     }
 
@@ -192,7 +198,8 @@ impl StreamedFiles {
 
     /// All that samples need.
     pub(super) fn counted(&self) -> OfFiles {
-        OfFiles { taken: self.taken, came_back: self.came_back, streams: self.streams, read_within: self.read_within }
+        let StreamedFiles { taken, came_back, behind, streams, read_within, .. } = *self;
+        OfFiles { taken, came_back, behind, streams, read_within }
     }
 }
 

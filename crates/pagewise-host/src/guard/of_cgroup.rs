@@ -176,6 +176,7 @@ impl CgroupReading {
             high: 0,
             file,
             inactive_file: of(&self.sums.inactive_file),
+            behind_streams: self.of_files.behind,
             dirty: of(&self.sums.dirty),
             anonymous: of(&self.sums.anonymous) + of(&self.sums.shared),
             kernel: of(&self.sums.kernel),

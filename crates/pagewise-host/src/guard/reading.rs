@@ -34,6 +34,8 @@ pub(super) struct OfFiles {
     pub(super) taken: u64,
     /// Total bytes of these that came back.
     pub(super) came_back: u64,
+    /// Bytes that could be taken out of them.
+    pub(super) behind: u64,
     /// What those who stream paid.
     pub(super) streams: Option<Streams>,
     /// Total bytes that the processes of a cgroup have read while somebody looked.
@@ -182,6 +184,7 @@ impl Reading {
             high,
             file,
             inactive_file,
+            behind_streams: self.of_files.behind,
             dirty,
             anonymous,
             kernel,
