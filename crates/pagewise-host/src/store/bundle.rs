@@ -20,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// `application_id` of the database: "PWTR", so that `file` and readers can tell it.
 const APPLICATION_ID: i32 = 0x5057_5452;
@@ -933,10 +935,21 @@ fn sync_folder(path: &Path) -> Result<(), BundleError> {
     })
 }
 
+/// A trial that was killed while it started a process leaves its lock with that one until it has become its command or found that it
+/// was orphaned. On a busy host that takes a while.
+const KILLED_HOLDS: Duration = Duration::from_secs(2);
+
 fn lock(path: &Path) -> Result<Locked, BundleError> {
     let failed = |action| move |source| BundleError::File { action, path: path.to_owned(), source };
     let file = fs::File::open(path).map_err(failed("read"))?;
-    Locked::now(&file).map_err(failed("lock"))?.ok_or_else(|| BundleError::Busy(path.to_owned()))
+    let began = Instant::now();
+    loop {
+        match Locked::now(&file).map_err(failed("lock"))? {
+            Some(lock) => return Ok(lock),
+            None if began.elapsed() < KILLED_HOLDS => thread::sleep(KILLED_HOLDS / 100),
+            None => return Err(BundleError::Busy(path.to_owned())),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -1119,8 +1132,16 @@ mod tests {
         let plan = plan();
         let first = Bundle::create(&path, &plan, frozen(&plan)).unwrap();
         assert!(matches!(Bundle::open_to_resume(&path), Err(BundleError::Busy(_))));
+        // As a child has it that was forked by a trial which was killed then.
+        let inherited = fs::File::open(&path).unwrap();
         drop(first);
+        rustix::fs::flock(&inherited, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let becomes_its_command = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            drop(inherited);
+        });
         Bundle::open_to_resume(&path).unwrap();
+        becomes_its_command.join().unwrap();
     }
 
     #[test]
