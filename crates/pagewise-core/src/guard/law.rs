@@ -210,8 +210,8 @@ pub struct Law {
     /// The kernel reclaimed since the last look although it was the guard's to do. Free bytes do not tell all: for a large folio kswapd is woken
     /// where no block of its size is free, however much else is (`wakeup_kswapd`, `pgdat_balanced`, `mm/vmscan.c`, 6.12).
     is_late: bool,
-    /// Since when the fill is looked at, the headroom then, and what was freed since.
-    fill_since: Option<(u64, u64)>,
+    /// Since when the fill is looked at, the headroom and all that had come in by then, and what was freed since.
+    fill_since: Option<(u64, u64, u64)>,
     freed_since: u64,
     fill: f64,
     /// Page cache that came in since the start, and what there was of it and had been taken at the last look.
@@ -338,15 +338,21 @@ impl Law {
         let grant = self.settings.cpu_cap * SECOND as f64;
         self.cpu_left = (self.cpu_left + grant * seconds).min(grant * CAP_OVER);
 
-        let headroom = sample.headroom();
+        let (headroom, in_use) = (sample.headroom(), sample.came_in());
         match self.fill_since {
-            None => self.fill_since = Some((sample.at, headroom)),
-            Some((since, before)) if sample.at.saturating_sub(since) >= FILL_WINDOW => {
+            None => self.fill_since = Some((sample.at, headroom, in_use)),
+            Some((since, before, in_use_before)) if sample.at.saturating_sub(since) >= FILL_WINDOW => {
                 let seconds = (sample.at - since) as f64 / SECOND as f64;
-                let came = before as f64 + self.freed_since as f64 - headroom as f64;
+                let gone = before as f64 + self.freed_since as f64 - headroom as f64;
+                // What was freed may stay on the lists of the CPUs (since 6.7 these grow to an eighth of the zone, `mm/page_alloc.c`,
+                // `zone_highsize`): it is not free by any watermark, and did not come in either.
+                let came = match sample.domain {
+                    Domain::Node { .. } => gone.min(in_use as f64 - in_use_before as f64),
+                    Domain::Cgroup { .. } => gone,
+                };
                 let faded = self.fill * libm::exp(-seconds / FILL_FADES);
                 self.fill = faded.max(came / seconds);
-                self.fill_since = Some((sample.at, headroom));
+                self.fill_since = Some((sample.at, headroom, in_use));
                 self.freed_since = 0;
             }
             Some(_) => {}
@@ -687,6 +693,22 @@ mod tests {
             sample.behind_streams = 2 << 30;
         };
         assert!(matches!(after(law(), behind).0, Decision::Reclaim(_)), "whatever the lists say");
+    }
+
+    #[test]
+    fn what_stays_on_the_lists_of_cpus_did_not_come_in() {
+        static PLENTY: [Zone; 1] = [Zone { free: 900 << 20, low: 80 << 20, protection: 0, drift: 0 }];
+        let mut law = law();
+        let mut sample = Sample { zones: &PLENTY, ..still() };
+        for _ in 0..30 {
+            sample.at += 100 * MILLISECOND;
+            streams(&mut sample);
+            // Ten times as much was freed, and nothing more is free.
+            law.made(Slice { asked: 300 * MIB, freed: 300 * MIB, took: MILLISECOND, cpu: MILLISECOND, of_files: 0 });
+            let _ = law.decide(&sample);
+        }
+        let fill = law.learnt().fill / MIB as f64;
+        assert!((299.0..=301.0).contains(&fill), "{fill} MiB/s");
     }
 
     #[test]

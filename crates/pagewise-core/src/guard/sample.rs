@@ -110,6 +110,12 @@ impl Sample<'_> {
         self.zones.iter().map(Zone::headroom).sum()
     }
 
+    /// Total bytes that ever came in, as far as growth and reclaim tell: what was truncated or unmapped in between is not seen.
+    #[must_use]
+    pub fn came_in(&self) -> u64 {
+        self.file + self.stolen_file + self.anonymous + self.stolen_anonymous + self.kernel
+    }
+
     /// Free bytes, watermarks or not.
     #[must_use]
     pub fn free(&self) -> u64 {
