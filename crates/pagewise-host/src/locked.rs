@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A lock by `flock`, which the kernel gives back when its holder dies, however it dies.
 ///
@@ -23,6 +25,20 @@ impl Locked {
             Ok(()) => Ok(Some(Locked(file.try_clone()?))),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same, tried again and again for so long.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn within(file: &File, time: Duration) -> io::Result<Option<Locked>> {
+        let began = Instant::now();
+        loop {
+            match Locked::now(file)? {
+                None if began.elapsed() < time => thread::sleep(time / 100),
+                answer => return Ok(answer),
+            }
         }
     }
 }

@@ -97,7 +97,7 @@ const LEAST_MISSING: f64 = 0.25;
 /// Dearer by this part with the guard than without: it harms.
 const HARMS: f64 = 0.15;
 
-/// In most of the last few windows, and on average over those and as many before them: single windows scatter by 15 % here.
+/// In most of the last few windows, and on average over those and as many before them: single windows scatter by 15 % (seen by hand).
 const LAST: usize = 3;
 const AVERAGED: usize = 2 * LAST;
 
@@ -163,8 +163,8 @@ impl Copying {
         false
     }
 
-    /// Nanoseconds for each byte that came in. `None` where too little of what was read did.
-    fn taken_out_of(&self, since: Paid) -> Option<f64> {
+    /// Nanoseconds for each byte that came in, reading from memory left out. `None` where too little of what was read came in.
+    fn left_out_of(&self, since: Paid) -> Option<f64> {
         let missing = since.missing();
         let least = if self.cost.is_some() { LEAST_MISSING } else { LEAST_MISSING_AT_FIRST };
         let came = missing * since.read as f64;
@@ -237,7 +237,7 @@ impl Filling {
         }
         self.starts(at, paid);
         self.last = by;
-        let Some(now) = self.copying.taken_out_of(since).filter(|_| since.came >= least) else {
+        let Some(now) = self.copying.left_out_of(since).filter(|_| since.came >= least) else {
             return false;
         };
         match by {

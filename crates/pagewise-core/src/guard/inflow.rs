@@ -33,18 +33,13 @@ pub enum Cause {
 #[derive(Clone, Copy, Debug, Default)]
 struct Levels {
     at: u64,
-    file: i128,
-    other: i128,
+    file: u64,
+    other: u64,
 }
 
 impl Levels {
-    /// Totals of what ever came in, as far as growth and reclaim tell: what was truncated or unmapped in between is not seen.
     fn of(sample: &Sample<'_>) -> Levels {
-        Levels {
-            at: sample.at,
-            file: i128::from(sample.file) + i128::from(sample.stolen_file),
-            other: i128::from(sample.anonymous) + i128::from(sample.stolen_anonymous) + i128::from(sample.kernel),
-        }
+        Levels { at: sample.at, file: sample.file_came_in(), other: sample.other_came_in() }
     }
 }
 
@@ -70,8 +65,8 @@ impl Inflow {
         }
         self.began = Some(now);
         let seconds = passed as f64 / SECOND as f64;
-        let file = (now.file - began.file).max(0) as f64;
-        let other = (now.other - began.other).max(0) as f64;
+        let file = now.file.saturating_sub(began.file) as f64;
+        let other = now.other.saturating_sub(began.other) as f64;
         self.file_rate = file / seconds;
         let least = LEAST_STREAM.max(sample.domain.size() / LEAST_PART) as f64;
         let share = file / (file + other).max(1.0);

@@ -338,26 +338,26 @@ impl Law {
         let grant = self.settings.cpu_cap * SECOND as f64;
         self.cpu_left = (self.cpu_left + grant * seconds).min(grant * CAP_OVER);
 
-        let (headroom, in_use) = (sample.headroom(), sample.came_in());
+        let (headroom, all) = (sample.headroom(), sample.file_came_in().saturating_add(sample.other_came_in()));
         match self.fill_since {
-            None => self.fill_since = Some((sample.at, headroom, in_use)),
-            Some((since, before, in_use_before)) if sample.at.saturating_sub(since) >= FILL_WINDOW => {
+            None => self.fill_since = Some((sample.at, headroom, all)),
+            Some((since, before, all_before)) if sample.at.saturating_sub(since) >= FILL_WINDOW => {
                 let seconds = (sample.at - since) as f64 / SECOND as f64;
                 let gone = before as f64 + self.freed_since as f64 - headroom as f64;
-                // What was freed may stay on the lists of the CPUs (since 6.7 these grow to an eighth of the zone, `mm/page_alloc.c`,
-                // `zone_highsize`): it is not free by any watermark, and did not come in either.
+                // What was freed may stay on the lists of the CPUs (since 6.7 all of them together may grow to an eighth of the zone,
+                // `MIN_PERCPU_PAGELIST_HIGH_FRACTION`, `mm/page_alloc.c`): it is not free by any watermark, and did not come in either.
                 let came = match sample.domain {
-                    Domain::Node { .. } => gone.min(in_use as f64 - in_use_before as f64),
+                    Domain::Node { .. } => gone.min(all as f64 - all_before as f64),
                     Domain::Cgroup { .. } => gone,
                 };
                 let faded = self.fill * libm::exp(-seconds / FILL_FADES);
                 self.fill = faded.max(came / seconds);
-                self.fill_since = Some((sample.at, headroom, in_use));
+                self.fill_since = Some((sample.at, headroom, all));
                 self.freed_since = 0;
             }
             Some(_) => {}
         }
-        let file = sample.file + sample.stolen_file;
+        let file = sample.file_came_in();
         self.came += self.file_before.map_or(0, |before| file.saturating_sub(before));
         self.file_before = Some(file);
         let paid_by = sample.streams.map(|streams| streams.of);

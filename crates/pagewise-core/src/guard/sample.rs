@@ -110,10 +110,16 @@ impl Sample<'_> {
         self.zones.iter().map(Zone::headroom).sum()
     }
 
-    /// Total bytes that ever came in, as far as growth and reclaim tell: what was truncated or unmapped in between is not seen.
+    /// Total bytes of page cache that ever came in, as far as growth and reclaim tell: what was truncated in between is not seen.
     #[must_use]
-    pub fn came_in(&self) -> u64 {
-        self.file + self.stolen_file + self.anonymous + self.stolen_anonymous + self.kernel
+    pub fn file_came_in(&self) -> u64 {
+        self.file.saturating_add(self.stolen_file)
+    }
+
+    /// The same of all other memory, as far as it was not unmapped in between.
+    #[must_use]
+    pub fn other_came_in(&self) -> u64 {
+        self.anonymous.saturating_add(self.stolen_anonymous).saturating_add(self.kernel)
     }
 
     /// Free bytes, watermarks or not.

@@ -173,8 +173,6 @@ impl StreamedFiles {
             self.look(at, &mut |_| {});
             taken += self.take_known(bytes - taken);
         }
-        self.taken += taken;
-        self.behind = self.behind.saturating_sub(taken);
         taken
     }
 
@@ -188,6 +186,8 @@ impl StreamedFiles {
                 }
             }
         }
+        self.taken += taken;
+        self.behind = self.behind.saturating_sub(taken);
         taken
     }
 

@@ -20,8 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// `application_id` of the database: "PWTR", so that `file` and readers can tell it.
 const APPLICATION_ID: i32 = 0x5057_5452;
@@ -942,14 +941,7 @@ const KILLED_HOLDS: Duration = Duration::from_secs(2);
 fn lock(path: &Path) -> Result<Locked, BundleError> {
     let failed = |action| move |source| BundleError::File { action, path: path.to_owned(), source };
     let file = fs::File::open(path).map_err(failed("read"))?;
-    let began = Instant::now();
-    loop {
-        match Locked::now(&file).map_err(failed("lock"))? {
-            Some(lock) => return Ok(lock),
-            None if began.elapsed() < KILLED_HOLDS => thread::sleep(KILLED_HOLDS / 100),
-            None => return Err(BundleError::Busy(path.to_owned())),
-        }
-    }
+    Locked::within(&file, KILLED_HOLDS).map_err(failed("lock"))?.ok_or_else(|| BundleError::Busy(path.to_owned()))
 }
 
 #[cfg(test)]
@@ -1136,8 +1128,8 @@ mod tests {
         let inherited = fs::File::open(&path).unwrap();
         drop(first);
         rustix::fs::flock(&inherited, rustix::fs::FlockOperation::LockExclusive).unwrap();
-        let becomes_its_command = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(200));
+        let becomes_its_command = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
             drop(inherited);
         });
         Bundle::open_to_resume(&path).unwrap();
