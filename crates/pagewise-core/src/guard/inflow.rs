@@ -13,6 +13,13 @@ const LEAST_STREAM: u64 = 32 << 20;
 /// Nor a smaller part of the domain a second: 0.05 %.
 const LEAST_PART: u64 = 2_000;
 
+/// A stream that stopped is expected back for so long. One that goes around its file reads what is in memory for seconds, and then fills again at once: by
+/// the time a window has shown it, kswapd has been at work for half a second.
+const EXPECTED_BACK: u64 = 60 * SECOND;
+
+/// The fastest that a stream was seen at fades in about so many seconds: the window in which it stops shows a part of its rate.
+const FASTEST_FADES: f64 = 10.0;
+
 /// What fills memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
@@ -49,6 +56,9 @@ pub struct Inflow {
     began: Option<Levels>,
     cause: Cause,
     file_rate: f64,
+    /// When a stream was last seen, and how fast it was.
+    streamed: Option<(u64, f64)>,
+    is_paused: bool,
 }
 
 impl Inflow {
@@ -78,6 +88,12 @@ impl Inflow {
             share if share >= 0.3 => Cause::Mixed,
             _ => Cause::Other,
         };
+        if self.cause == Cause::File {
+            let fastest = self.streamed.map_or(0.0, |(_, fastest)| fastest * libm::exp(-seconds / FASTEST_FADES));
+            self.streamed = Some((now.at, self.file_rate.max(fastest)));
+        }
+        let expected = self.streamed.is_some_and(|(then, _)| now.at.saturating_sub(then) < EXPECTED_BACK);
+        self.is_paused = expected && self.cause == Cause::Little;
     }
 
     /// Forgets what it saw, after a time in which nobody looked.
@@ -85,10 +101,28 @@ impl Inflow {
         *self = Inflow::default();
     }
 
-    /// What fills the domain, by the last whole window.
+    /// What fills the domain, by the last whole window; where that shows little, the stream that is expected back.
     #[must_use]
     pub fn cause(&self) -> Cause {
-        self.cause
+        if self.is_paused { Cause::File } else { self.cause }
+    }
+
+    /// Whether little came in by the last whole window, expected back or not.
+    #[must_use]
+    pub fn is_little(&self) -> bool {
+        self.cause == Cause::Little
+    }
+
+    /// Whether that is the pause of a stream that filled the domain not long ago.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// Bytes of page cache a second at which a paused stream may come back at any time; 0 where none is paused.
+    #[must_use]
+    pub fn comes_back_at(&self) -> f64 {
+        self.streamed.filter(|_| self.is_paused).map_or(0.0, |(_, fastest)| fastest)
     }
 
     /// Bytes of page cache a second, by the last whole window.
@@ -137,6 +171,35 @@ mod tests {
             after(|now| (now.stolen_file, now.file) = (now.stolen_file + 400 * MIB, now.file - 200 * MIB)),
             Cause::File
         );
+    }
+
+    #[test]
+    fn a_stream_that_stopped_is_expected_back_for_a_minute() {
+        let mut inflow = Inflow::default();
+        let mut sample = still();
+        let mut second = |inflow: &mut Inflow, file: u64, anonymous: u64| {
+            (sample.at, sample.stolen_file) = (sample.at + SECOND, sample.stolen_file + file * MIB);
+            sample.anonymous += anonymous * MIB;
+            inflow.look(&sample);
+            (inflow.cause(), inflow.is_paused(), inflow.comes_back_at() / MIB as f64)
+        };
+        second(&mut inflow, 0, 0);
+        assert_eq!(second(&mut inflow, 0, 0), (Cause::Little, false, 0.0), "none was ever seen");
+        assert_eq!(second(&mut inflow, 400, 0), (Cause::File, false, 0.0));
+        let (cause, is_paused, rate) = second(&mut inflow, 100, 0);
+        assert!(cause == Cause::File && !is_paused && rate < 0.5);
+        let (cause, is_paused, rate) = second(&mut inflow, 0, 0);
+        assert!(
+            cause == Cause::File && is_paused && (350.0..=400.0).contains(&rate),
+            "{rate}: not that of its last moment"
+        );
+        assert_eq!(
+            second(&mut inflow, 0, 400),
+            (Cause::Other, false, 0.0),
+            "what else fills memory is seen all the same"
+        );
+        assert!((0..57).all(|_| second(&mut inflow, 0, 0).1));
+        assert_eq!(second(&mut inflow, 0, 0), (Cause::Little, false, 0.0));
     }
 
     #[test]

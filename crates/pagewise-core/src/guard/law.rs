@@ -304,22 +304,33 @@ impl Law {
         self.woken_late
     }
 
-    /// Headroom at which a batch begins: what a stream fills twice over before the next look could come at its latest.
-    fn begins_at(&self, size: u64) -> u64 {
+    /// Headroom to keep: what a stream fills twice over before the next look could come at its latest.
+    fn reserve(&self, size: u64) -> u64 {
         let blind = self.lateness + SHORTEST_TICK as f64 + self.slice;
-        let by_time = 2.0 * self.filling_now() * blind / SECOND as f64;
+        let by_time = 2.0 * self.filling_next() * blind / SECOND as f64;
         by_time.clamp(size as f64 * LEAST_RESERVE, size as f64 * MOST_RESERVE) as u64
     }
 
-    /// Headroom at which it ends.
-    fn ends_at(&self, begins_at: u64, size: u64) -> u64 {
-        let held = (self.filling_now() * self.seconds_held).min(size as f64 * MOST_ABOVE) as u64;
-        begins_at + held.max(LEAST_BATCH)
+    /// What a batch frees.
+    fn held(&self, size: u64) -> u64 {
+        let held = (self.filling_next() * self.seconds_held).min(size as f64 * MOST_ABOVE) as u64;
+        held.max(LEAST_BATCH)
+    }
+
+    /// Headroom at which a batch begins. While a stream pauses that is half a batch sooner: there is time, and what is left then lasts until a look that
+    /// need not come every two milliseconds.
+    fn begins_at(&self, size: u64) -> u64 {
+        self.reserve(size) + if self.inflow.is_paused() { self.held(size) / 2 } else { 0 }
     }
 
     /// Bytes a second: by headroom, or by what came into the page cache where the kernel's own reclaim hides it.
     fn filling_now(&self) -> f64 {
         self.fill.max(self.inflow.file_rate())
+    }
+
+    /// Bytes a second that it has to be ready for.
+    fn filling_next(&self) -> f64 {
+        self.filling_now().max(self.inflow.comes_back_at())
     }
 
     fn follow(&mut self, sample: &Sample<'_>) {
@@ -367,7 +378,7 @@ impl Law {
             (self.auditioned, self.audition_ends) = (None, None);
         }
         self.inflow.look(sample);
-        if self.inflow.cause() == Cause::Little {
+        if self.inflow.is_little() {
             // The next stream is listened to again, if this one was not long enough.
             self.audition_ends = None;
         }
@@ -489,9 +500,9 @@ impl Law {
     }
 
     /// How long until it has to look again.
-    fn tick(&self, headroom: u64, begins_at: u64) -> u64 {
-        let above = headroom.saturating_sub(begins_at) as f64;
-        let until_halfway = above / (2.0 * self.filling_now().max(1.0)) * SECOND as f64;
+    fn tick(&self, headroom: u64, reserve: u64) -> u64 {
+        let above = headroom.saturating_sub(reserve) as f64;
+        let until_halfway = above / (2.0 * self.filling_next().max(1.0)) * SECOND as f64;
         (until_halfway as u64).clamp(SHORTEST_TICK, LONGEST_TICK)
     }
 
@@ -528,7 +539,7 @@ impl ControlLaw for Law {
         self.judge(sample);
         let (headroom, size) = (sample.headroom(), sample.domain.size());
         let begins_at = self.begins_at(size);
-        let tick = self.tick(headroom, begins_at);
+        let tick = self.tick(headroom, self.reserve(size));
 
         if let Some((until, because)) = self.left_alone {
             if sample.at < until {
@@ -551,17 +562,17 @@ impl ControlLaw for Law {
                 self.leave(sample.at, Why::NoProgress, STANDS_DOWN);
                 return self.waits(sample, Mode::Leaving { because: Why::NoProgress }, LONGEST_TICK);
             }
-            let rest = 0.5 * headroom.saturating_sub(begins_at) as f64 / self.filling_now().max(1.0);
+            let rest = 0.5 * headroom.saturating_sub(begins_at) as f64 / self.filling_next().max(1.0);
             self.rests_until = sample.at + (rest.min(1.0) * SECOND as f64) as u64;
         }
         let rests = headroom > begins_at || sample.at < self.rests_until && headroom > begins_at / 2;
         if rests && !self.is_late {
-            let idles = self.inflow.cause() == Cause::Little && headroom > size / 10;
+            let idles = self.inflow.is_little() && headroom > size / 10;
             let mode = if self.inflow.cause() == Cause::File { Mode::Armed } else { Mode::Watching };
             return self.waits(sample, mode, if idles { IDLE_TICK } else { tick });
         }
         // Late with room left, it takes as much as a batch holds all the same.
-        let until = self.ends_at(if rests { headroom } else { begins_at }, size);
+        let until = if rests { headroom } else { begins_at } + self.held(size);
         if let Some(because) = self.closed(sample, until.saturating_sub(headroom)) {
             let mode = match (because, self.inflow.cause()) {
                 (Why::NotAStream, Cause::Little) => Mode::Watching,
@@ -723,6 +734,40 @@ mod tests {
             }
         }
         assert!((law.seconds_held - Settings::default().batch).abs() < 1e-9, "{}", law.seconds_held);
+    }
+
+    #[test]
+    fn a_stream_that_pauses_and_comes_back_wakes_nobody() {
+        // 600 MiB/s for ten seconds, then five of what is in memory; a look at each millisecond that the law asked for.
+        let mut law = law();
+        let (mut free, mut stolen, mut file, mut woken) = (200 * MIB, 0, 0, [0; 4]);
+        let mut due = 0;
+        for millisecond in 0..60_000 {
+            let at = millisecond * MILLISECOND;
+            let round = (millisecond / 15_000) as usize;
+            if millisecond % 15_000 < 10_000 {
+                (file, free) = (file + 600 * MIB / 1000, free - 600 * MIB / 1000);
+            }
+            if free < 80 * MIB {
+                (free, stolen, woken[round]) = (free + 30 * MIB, stolen + 30 * MIB, woken[round] + 1);
+            }
+            if at < due {
+                continue;
+            }
+            let zones = [Zone { free, low: 80 * MIB, protection: 0, drift: 0 }];
+            let now = Sample { at, zones: &zones, file: still().file + file - stolen, ..still() };
+            let now = Sample { stolen_file: stolen, too_late: woken.iter().sum(), ..now };
+            due = match law.decide(&now) {
+                Decision::Wait(nanoseconds) => at + nanoseconds,
+                Decision::Reclaim(asked) => {
+                    let slice = Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, of_files: 0 };
+                    law.made(slice);
+                    (free, stolen) = (free + asked, stolen + asked);
+                    at
+                }
+            };
+        }
+        assert!(woken[0] > 0 && woken[1..] == [0; 3], "the first time nobody knew: {woken:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use super::GuardError;
 use super::back_end::request;
 use super::domain::{Limited, is_group, limit};
-use super::reading::{OfFiles, Sum};
+use super::reading::{OfFiles, Stalls, Sum};
 use crate::cgroup::Version;
 use crate::root::{FileError, Root};
 use crate::source::polled::{NewColumn, NumberFile, Polled};
@@ -159,7 +159,7 @@ impl CgroupReading {
             self.read_counters()?;
         }
         self.zone[0] = Zone { free: self.limit.saturating_sub(usage), drift: self.drift, ..Zone::default() };
-        let too_late = self.direct();
+        let too_late = self.stalls().direct;
         self.is_short = self.zone[0].headroom() < self.limit / SHORT;
         let stat = &self.stat.columns().values;
         let of = |sum: &Sum| sum.of_values(stat);
@@ -214,10 +214,10 @@ impl CgroupReading {
         }
     }
 
-    /// Times it met its limit, as of the last reading.
-    pub(super) fn direct(&mut self) -> u64 {
+    /// Times it met its limit, as of the last reading. Compaction is the host's, and no group's.
+    pub(super) fn stalls(&mut self) -> Stalls {
         let values = &self.events.columns().values;
-        self.late.iter().map(|column| values[*column as usize]).sum()
+        Stalls { direct: self.late.iter().map(|column| values[*column as usize]).sum(), compactions: 0 }
     }
 }
 

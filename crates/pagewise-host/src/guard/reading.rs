@@ -72,7 +72,28 @@ struct HostColumns {
     proactive: Sum,
     kswapd: Sum,
     direct: Sum,
+    compactions: Sum,
     system: Sum,
+}
+
+/// What applications had to do themselves to get memory: totals since boot, or since a cgroup was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// Times they had to reclaim, or met the limit of their cgroup.
+    pub direct: u64,
+    /// Times they had to compact memory. Who wants one page never does.
+    pub compactions: u64,
+}
+
+impl Stalls {
+    /// Those since then.
+    #[must_use]
+    pub fn since(self, then: Stalls) -> Stalls {
+        Stalls {
+            direct: self.direct.saturating_sub(then.direct),
+            compactions: self.compactions.saturating_sub(then.compactions),
+        }
+    }
 }
 
 /// The columns that a quantity of the catalogue is made of, each with how often it counts.
@@ -204,7 +225,7 @@ impl Reading {
         self.of_files = of_files;
     }
 
-    /// Reads again what [`Reading::taken`] and [`Reading::direct`] say, and nothing else.
+    /// Reads again what [`Reading::taken`] and [`Reading::stalls`] say, and nothing else.
     ///
     /// # Errors
     /// When the file cannot be read any more.
@@ -221,10 +242,14 @@ impl Reading {
         counted.of_values(&self.vmstat.columns().values) * self.page
     }
 
-    /// Times an application had to reclaim by itself since boot, as of the last reading.
+    /// What applications had to do themselves since boot, as of the last reading.
     #[must_use]
-    pub fn direct(&mut self) -> u64 {
-        self.of_host.direct.of_values(&self.vmstat.columns().values)
+    pub fn stalls(&mut self) -> Stalls {
+        let values = &self.vmstat.columns().values;
+        Stalls {
+            direct: self.of_host.direct.of_values(values),
+            compactions: self.of_host.compactions.of_values(values),
+        }
     }
 }
 
@@ -298,6 +323,7 @@ impl HostColumns {
             proactive: Sum::of(&counter::STEAL_PROACTIVE, &vmstat),
             kswapd: Sum::of(&counter::KSWAPD_RUNS, &vmstat),
             direct: Sum::of(&counter::ALLOCSTALL, &vmstat),
+            compactions: Sum::of(&counter::COMPACT_STALL, &vmstat),
             system: Sum::of(&counter::CPU_SYSTEM, &stat),
         }
     }

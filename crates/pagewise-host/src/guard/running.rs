@@ -6,7 +6,7 @@ use super::back_end::BackEnds;
 use super::domain::{DomainName, Limited, limited};
 use super::files::StreamedFiles;
 use super::of_cgroup::CgroupReading;
-use super::reading::{OfFiles, Reading};
+use super::reading::{OfFiles, Reading, Stalls};
 use super::status::{Board, Place, Who};
 use super::streamers::Streamer;
 use crate::clock;
@@ -78,10 +78,10 @@ impl Reads {
         }
     }
 
-    fn direct(&mut self) -> u64 {
+    fn stalls(&mut self) -> Stalls {
         match self {
-            Reads::Node(reading) => reading.direct(),
-            Reads::Cgroup(reading) => reading.direct(),
+            Reads::Node(reading) => reading.stalls(),
+            Reads::Cgroup(reading) => reading.stalls(),
         }
     }
 }
@@ -403,6 +403,10 @@ pub struct Done {
     pub too_late: u64,
     /// Of them, those while it left memory to the kernel, for a reason that its log has.
     pub left_to_kernel: u64,
+    /// Of the others, those where an application had to compact memory, too: it wanted many pages in a row, and none were free in a row, however many were.
+    pub for_blocks: u64,
+    /// Of the others, those while no stream was known: it had just begun, or what filled memory was something else.
+    pub while_watching: u64,
     /// Of the others, those before a look that came later than the law had reckoned with: it had no CPU, or the kernel held a slice.
     pub woken_late: u64,
     /// Times an application had to.
@@ -411,6 +415,23 @@ pub struct Done {
     pub longest_slice: f64,
     /// Latest wake-up, seconds.
     pub latest: f64,
+}
+
+impl Done {
+    /// So many times it was too late since the last look, and so many of them for many pages in a row; then it did this, and was woken late or not.
+    fn explains(&mut self, too_late: u64, for_blocks: u64, mode: Mode, woken_late: bool) {
+        if matches!(mode, Mode::Leaving { .. }) {
+            self.left_to_kernel += too_late;
+            return;
+        }
+        self.for_blocks += for_blocks;
+        let others = too_late.saturating_sub(for_blocks);
+        if mode == Mode::Watching {
+            self.while_watching += others;
+        } else if woken_late {
+            self.woken_late += others;
+        }
+    }
 }
 
 /// So often what it does is written down for who asks.
@@ -425,7 +446,9 @@ struct AtWork {
     due: u64,
     done: Done,
     /// Totals at the begin: times it was too late, and those of applications.
-    since: Option<(u64, u64)>,
+    since: Option<(u64, Stalls)>,
+    /// Those of applications since the begin.
+    stalls: Stalls,
     told: Option<Mode>,
     written: u64,
 }
@@ -437,7 +460,17 @@ impl AtWork {
             AskedLaw::Paper { threshold, amount } => Box::new(Paper::new(threshold, amount, PAPER_LOOKS_EVERY)),
         };
         let began = clock::awake();
-        AtWork { guarded, law, began, due: began, done: Done::default(), since: None, told: None, written: began }
+        AtWork {
+            guarded,
+            law,
+            began,
+            due: began,
+            done: Done::default(),
+            since: None,
+            stalls: Stalls::default(),
+            told: None,
+            written: began,
+        }
     }
 
     /// One look, with the slice that follows from it.
@@ -476,19 +509,19 @@ impl AtWork {
         }
         let sample = reading.sample(at)?;
         self.done.samples += 1;
-        let left = matches!(self.law.mode(), Mode::Leaving { .. });
+        let before = self.law.mode();
         let decision = self.law.decide(&sample);
-        let too_late = sample.too_late;
-        let direct = reading.direct();
-        let (late_before, direct_before) = *self.since.get_or_insert((too_late, direct));
-        let too_late = too_late.saturating_sub(late_before);
-        let since_last_look = too_late.saturating_sub(self.done.too_late);
-        match (left, self.law.woken_late()) {
-            (true, _) => self.done.left_to_kernel += since_last_look,
-            (false, true) => self.done.woken_late += since_last_look,
-            (false, false) => {}
-        }
-        (self.done.too_late, self.done.direct) = (too_late, direct.saturating_sub(direct_before));
+        let (too_late, stalls) = (sample.too_late, reading.stalls());
+        let (late_then, stalls_then) = *self.since.get_or_insert((too_late, stalls));
+        let (too_late, stalls) = (too_late.saturating_sub(late_then), stalls.since(stalls_then));
+        let last_look = stalls.since(self.stalls);
+        self.done.explains(
+            too_late.saturating_sub(self.done.too_late),
+            last_look.direct.min(last_look.compactions),
+            before,
+            self.law.woken_late(),
+        );
+        (self.done.too_late, self.done.direct, self.stalls) = (too_late, stalls.direct, stalls);
         let mode = self.law.mode();
         let is_news = self.told.is_none_or(|told| is_news(told, mode));
         if is_news {
@@ -582,4 +615,23 @@ pub fn stay_on(cpus: &str) -> Result<(), String> {
         return Err("write numbers of CPUs that this process may use, such as 0,8-11".to_owned());
     }
     sched_setaffinity(None, &set).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_core::guard::law::Why;
+
+    #[test]
+    fn each_time_it_was_too_late_has_one_reason_at_most() {
+        let explained = |too_late, for_blocks, mode, woken_late| {
+            let mut done = Done::default();
+            done.explains(too_late, for_blocks, mode, woken_late);
+            (done.left_to_kernel, done.for_blocks, done.while_watching, done.woken_late)
+        };
+        assert_eq!(explained(5, 2, Mode::Armed, false), (0, 2, 0, 0));
+        assert_eq!(explained(5, 2, Mode::Reclaiming, true), (0, 2, 0, 3));
+        assert_eq!(explained(5, 2, Mode::Watching, true), (0, 2, 3, 0));
+        assert_eq!(explained(5, 2, Mode::Leaving { because: Why::Dirty }, true), (5, 0, 0, 0));
+    }
 }

@@ -378,6 +378,8 @@ fn summary(Guarded { domain, done, learnt, .. }: &Guarded, acts: bool) -> String
 fn explained(done: &Done) -> String {
     let each = [
         (done.left_to_kernel, "while it left memory to the kernel"),
+        (done.for_blocks, "for pages in a row, which compaction makes"),
+        (done.while_watching, "before it knew of a stream"),
         (done.woken_late, "when it was woken late or a slice was held up"),
     ];
     let said: Vec<String> =
@@ -556,8 +558,9 @@ mod tests {
         assert_eq!(filling(&seen(Some(0.312), Some(0.448))).as_deref(), Some(both));
         assert_eq!(filling(&seen(Some(0.312), None)), None);
         assert_eq!(explained(&Done { too_late: 4, ..Done::default() }), "");
-        let done = Done { too_late: 16, left_to_kernel: 12, woken_late: 3, ..Done::default() };
-        let why = " (12 while it left memory to the kernel, 3 when it was woken late or a slice was held up)";
+        let done = Done { too_late: 16, left_to_kernel: 12, for_blocks: 1, woken_late: 3, ..Done::default() };
+        let why = " (12 while it left memory to the kernel, 1 for pages in a row, which compaction makes, 3 when it was woken late or \
+                   a slice was held up)";
         assert_eq!(explained(&done), why);
     }
 
