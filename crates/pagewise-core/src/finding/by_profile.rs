@@ -73,6 +73,8 @@ const NAMED: &[Named] = &[
     Named::of("dirty-throttling", Family::DirtyWalk, 0.10).called(rules::WALKS),
     Named::of("oom-risk", Family::OomReap, 0.05),
     Named::of("slab-bloat", Family::SlabShrink, 0.10),
+    // Whoever opens many files has a few percent of it.
+    Named::of("slab-bloat", Family::NameLookup, 0.30).called(rules::NAMES),
     Named::of("numa-imbalance", Family::Numa, 0.05),
     Named::of("kcompactd-burn", Family::Kcompactd, 0.10),
     Named::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),

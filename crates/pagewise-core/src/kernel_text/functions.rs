@@ -88,6 +88,8 @@ pub enum Family {
     DirtyWalk,
     /// Taking back the memory of a process that was killed for want of it.
     OomReap,
+    /// Looking names of files up in the table that the kernel keeps of them.
+    NameLookup,
 }
 
 impl Family {
@@ -116,6 +118,7 @@ impl Family {
             Family::SystemCall => "system calls",
             Family::Memory => "getting and giving back memory",
             Family::SlabShrink => "shrinking the kernel's caches",
+            Family::NameLookup => "looking up names of files",
             Family::PageZero => "zeroing newly allocated memory",
             Family::CgroupWalk => "going through all control groups",
             Family::Churn | Family::FlatChurn => "taking and giving back small pages",
@@ -678,6 +681,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "folio_activate",
         ],
     ),
+    (Family::NameLookup, &["d_lookup", "__d_lookup", "__d_lookup_rcu*", "d_hash_and_lookup", "proc_sys_compare"]),
     (
         Family::SlabShrink,
         &[

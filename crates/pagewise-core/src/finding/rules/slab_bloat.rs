@@ -85,6 +85,14 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where a profile shows what so many names cost.
+pub(in super::super) const NAMES: (&str, &str) = (
+    "Names of files are looked up in long rows",
+    "The kernel keeps the names of files in a table, and looking one up goes through all names of its row. That takes CPU time where very many are \
+     kept that nobody uses any more: of files that were looked up and do not exist, or of containers that are gone (below /proc/sys above all). \
+     Nothing frees them as long as memory is not short.",
+);
+
 fn more_pressure(look: &Look) -> Option<String> {
     (look.settings.number("vm.vfs_cache_pressure")? < 150.0).then(|| "150".to_owned())
 }
