@@ -205,6 +205,9 @@ pub struct Law {
     lateness: f64,
     /// Whether the last look came later than that.
     woken_late: bool,
+    /// Headroom at the last look, and whether it was enough from the one before on.
+    headroom: u64,
+    had_room: bool,
     /// How long a slice takes at worst: among others who want the CPU, longer than it works.
     slice: f64,
     /// The kernel reclaimed since the last look although it was the guard's to do. Free bytes do not tell all: for a large folio kswapd is woken
@@ -252,6 +255,8 @@ impl Law {
             slept: false,
             lateness: LEAST_LATE as f64,
             woken_late: false,
+            headroom: 0,
+            had_room: false,
             slice: SLICE as f64,
             is_late: false,
             fill_since: None,
@@ -302,6 +307,13 @@ impl Law {
     #[must_use]
     pub fn woken_late(&self) -> bool {
         self.woken_late
+    }
+
+    /// Whether there was room for single pages since the look before: at both looks more than could fill in between. Who wakes kswapd all the same wants
+    /// many pages in a row.
+    #[must_use]
+    pub fn had_room(&self) -> bool {
+        self.had_room
     }
 
     /// Headroom to keep: what a stream fills twice over before the next look could come at its latest.
@@ -368,6 +380,9 @@ impl Law {
             }
             Some(_) => {}
         }
+        let filled = (self.filling_next() * seconds) as u64;
+        self.had_room = matches!(sample.domain, Domain::Node { .. }) && self.headroom.min(headroom) > filled;
+        self.headroom = headroom;
         let file = sample.file_came_in();
         self.came += self.file_before.map_or(0, |before| file.saturating_sub(before));
         self.file_before = Some(file);
@@ -906,14 +921,17 @@ mod tests {
         static ROOM: [Zone; 1] = [Zone { free: 230 << 20, low: 80 << 20, protection: 0, drift: 0 }];
         let mut law = law();
         let mut sample = Sample { zones: &ROOM, ..still() };
-        let mut look = |late: u64| {
-            sample.at += 50 * MILLISECOND;
+        let mut look = |late: u64, zones: &'static [Zone]| {
+            sample = Sample { zones, at: sample.at + 50 * MILLISECOND, ..sample };
             sample.too_late += late;
             sample.stolen_file += 20 * MIB;
-            law.decide(&sample)
+            let decision = law.decide(&sample);
+            (decision, law.had_room())
         };
-        assert!((0..60).all(|_| matches!(look(0), Decision::Wait(_))), "there is room");
-        assert!(matches!(look(1), Decision::Reclaim(asked) if asked >= 2 * LEAST_SLICE));
+        assert!((0..60).all(|_| matches!(look(0, &ROOM).0, Decision::Wait(_))), "there is room");
+        let (decision, had_room) = look(1, &ROOM);
+        assert!(had_room && matches!(decision, Decision::Reclaim(asked) if asked >= 2 * LEAST_SLICE));
+        assert!(!look(1, &SHORT).1, "400 MiB/s fill 20 MiB until the look that sees 10");
     }
 
     #[test]

@@ -349,6 +349,9 @@ trait Telling: ControlLaw {
 
     /// Whether the last look came later than it had reckoned with.
     fn woken_late(&self) -> bool;
+
+    /// Whether there was room for single pages since the look before.
+    fn had_room(&self) -> bool;
 }
 
 impl Telling for Paper {
@@ -364,6 +367,10 @@ impl Telling for Paper {
     fn woken_late(&self) -> bool {
         false
     }
+
+    fn had_room(&self) -> bool {
+        false
+    }
 }
 
 impl Telling for Law {
@@ -377,6 +384,10 @@ impl Telling for Law {
 
     fn woken_late(&self) -> bool {
         Law::woken_late(self)
+    }
+
+    fn had_room(&self) -> bool {
+        Law::had_room(self)
     }
 }
 
@@ -403,7 +414,7 @@ pub struct Done {
     pub too_late: u64,
     /// Of them, those while it left memory to the kernel, for a reason that its log has.
     pub left_to_kernel: u64,
-    /// Of the others, those where an application had to compact memory, too: it wanted many pages in a row, and none were free in a row, however many were.
+    /// Of the others, those for many pages in a row: an application compacted memory as well, or there was room for single pages all the time.
     pub for_blocks: u64,
     /// Of the others, those while no stream was known: it had just begun, or what filled memory was something else.
     pub while_watching: u64,
@@ -418,7 +429,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// So many times it was too late since the last look, and so many of them for many pages in a row; then it did this, and was woken late or not.
+    /// So many times it was too late since the last look, so many of them for many pages in a row, while it did this, and was woken late or not.
     fn explains(&mut self, too_late: u64, for_blocks: u64, mode: Mode, woken_late: bool) {
         if matches!(mode, Mode::Leaving { .. }) {
             self.left_to_kernel += too_late;
@@ -515,12 +526,9 @@ impl AtWork {
         let (late_then, stalls_then) = *self.since.get_or_insert((too_late, stalls));
         let (too_late, stalls) = (too_late.saturating_sub(late_then), stalls.since(stalls_then));
         let last_look = stalls.since(self.stalls);
-        self.done.explains(
-            too_late.saturating_sub(self.done.too_late),
-            last_look.direct.min(last_look.compactions),
-            before,
-            self.law.woken_late(),
-        );
+        let late = too_late.saturating_sub(self.done.too_late);
+        let for_blocks = if self.law.had_room() { late } else { last_look.direct.min(last_look.compactions) };
+        self.done.explains(late, for_blocks, before, self.law.woken_late());
         (self.done.too_late, self.done.direct, self.stalls) = (too_late, stalls.direct, stalls);
         let mode = self.law.mode();
         let is_news = self.told.is_none_or(|told| is_news(told, mode));
