@@ -6,7 +6,6 @@ use anyhow::anyhow;
 use pagewise_core::experiment::plan::source::{self, Place, PlanError, Step};
 use pagewise_core::experiment::plan::{Plan, check};
 use pagewise_core::spelling::did_you_mean;
-use pagewise_host::trial::session::bad_pattern;
 use pagewise_host::{given, tunable};
 use std::path::Path;
 
@@ -47,9 +46,6 @@ impl Loaded {
     /// # Errors
     /// With file, line and column.
     pub(crate) fn hold_to(&self, session: &Session, is_for_here: bool) -> Result<(), Failure> {
-        if let Some((place, why)) = bad_pattern(&self.plan) {
-            return Err(self.wrong_at(["metric".into(), place.into(), "name".into()], why));
-        }
         if let Some(why) = session.wrong_workload(&self.plan) {
             let named = |key: &&String| why.contains(&format!("'{key}'"));
             let key = self.plan.workload.args.keys().find(named).map_or("name", String::as_str);
@@ -87,22 +83,9 @@ pub(crate) fn load(name: &str) -> Result<Loaded, Failure> {
         let again = toml::to_string_pretty(&plan).map_err(|error| Failure::Usage(anyhow!(error)))?;
         plan = source::read(&again, &file).map_err(wrong)?;
     }
-    patterns(&plan).map_err(|(place, why)| wrong(source::at(&text, &file, &place, why)))?;
     let table: Option<toml::Table> = text.parse().ok();
     let seed = table.as_ref().and_then(|table| table.get("design")?.get("seed"));
     Ok(Loaded { plan, has_seed: seed.is_some(), text, file })
-}
-
-/// Metrics that are regular expressions are ones. A live proof's name a file, too, and are read by the plan itself.
-fn patterns(plan: &Plan) -> Result<(), (Place, String)> {
-    for (index, metric) in plan.metrics.iter().enumerate().filter(|_| plan.live.is_none()) {
-        let Some(pattern) = metric.name.strip_prefix("regex:") else { continue };
-        regex_lite::Regex::new(pattern).map_err(|error| {
-            let place = Place::of(["metric".into(), index.into(), "name".into()]);
-            (place, format!("'{pattern}' is no regular expression: {error}"))
-        })?;
-    }
-    Ok(())
 }
 
 fn read(name: &str) -> Result<String, Failure> {

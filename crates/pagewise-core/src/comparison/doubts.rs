@@ -184,7 +184,7 @@ pub(crate) fn direction(metric: &str, unit: &str, direction: Direction) -> Optio
         return None;
     }
     let text = format!(
-        "`{metric}`{} reads like something of which more is better, and was judged with lower as better. If more is better, \
+        "`{metric}`{} reads like something of which more is better, and is judged with lower as better. If more is better, \
          say so: --direction higher (in a plan, direction = \"higher\").",
         if unit.is_empty() { String::new() } else { format!(" ({unit})") }
     );

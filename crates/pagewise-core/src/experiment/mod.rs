@@ -9,6 +9,7 @@ pub mod boots;
 pub mod data;
 pub mod live;
 pub mod next;
+pub mod number_pattern;
 pub mod order;
 pub mod own_measure;
 pub mod plan;

@@ -2,6 +2,7 @@
 
 use super::plan::lint::Lint;
 use super::plan::{Metric, Plan};
+use crate::comparison::doubts;
 use crate::metric::{self, Direction};
 use serde::Serialize;
 
@@ -26,7 +27,7 @@ pub fn direction(name: &str, own: &[OwnMeasure]) -> Option<Direction> {
     of_workload.or_else(|| metric::find(name).map(|measure| measure.direction))
 }
 
-/// Metrics whose direction is not that of the measure: a verdict would be the wrong way round.
+/// Metrics whose direction is not that of the measure, or, where nobody knows them, not what their name says: a verdict would be the wrong way round.
 pub(super) fn turned_round(plan: &Plan, own: &[OwnMeasure]) -> Vec<Lint> {
     let turned = |metric: &&Metric| direction(&metric.name, own).is_some_and(|known| known != metric.direction);
     let lint = |metric: &Metric| {
@@ -40,5 +41,11 @@ pub(super) fn turned_round(plan: &Plan, own: &[OwnMeasure]) -> Vec<Lint> {
         );
         Lint { id: "turned-round".to_owned(), text }
     };
-    plan.metrics.iter().filter(turned).map(lint).collect()
+    let unknown = |metric: &&Metric| direction(&metric.name, own).is_none();
+    let reads_so = |metric: &Metric| {
+        let doubt = doubts::direction(&metric.name, "", metric.direction)?;
+        Some(Lint { id: "turned-round".to_owned(), text: doubt.text.trim_end_matches('.').to_owned() })
+    };
+    let metrics = || plan.metrics.iter();
+    metrics().filter(turned).map(lint).chain(metrics().filter(unknown).filter_map(reads_so)).collect()
 }

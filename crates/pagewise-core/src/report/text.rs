@@ -159,16 +159,29 @@ impl Page {
         let is_too_wide = widths.iter().map(|width| width + 2).sum::<usize>() > self.style.columns();
         let others = widths.len().saturating_sub(1).max(1);
         let room = (self.style.columns().saturating_sub(widths.first().unwrap_or(&0) + 3) / others).saturating_sub(2);
-        for row in &table.rows {
-            let cells = row.iter().enumerate();
-            let drawn_cell = |(at, cell): (usize, &String)| {
-                let cell = with_percent_signs(cell);
-                if at > 0 && is_too_wide { at_seams(&cell, room) } else { cell }
-            };
-            drawn.add_row(cells.map(drawn_cell));
-        }
+        let drawn_cell = |(at, cell): (usize, &String)| {
+            let cell = with_percent_signs(cell);
+            if at > 0 && is_too_wide { at_seams(&cell, room) } else { cell }
+        };
+        let rows: Vec<Vec<String>> =
+            table.rows.iter().map(|row| row.iter().enumerate().map(drawn_cell).collect()).collect();
         for (column, alignment) in drawn.column_iter_mut().zip(alignment) {
             column.set_cell_alignment(*alignment);
+        }
+        // Where it is the heads that are too wide, they are broken between words, and no value is.
+        let least = |at: usize| {
+            let lines = rows.iter().filter_map(|row| row.get(at)).flat_map(|cell| cell.lines());
+            let words = table.head.get(at).into_iter().flat_map(|head| head.split_whitespace());
+            lines.chain(words).map(UnicodeWidthStr::width).max().unwrap_or(0) + if at == 0 { 3 } else { 2 }
+        };
+        let least: Vec<usize> = (0..table.head.len()).map(least).collect();
+        if is_too_wide && least.iter().sum::<usize>() <= self.style.columns() {
+            for (column, width) in drawn.column_iter_mut().zip(&least).skip(1) {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(*width as u16)));
+            }
+        }
+        for row in &rows {
+            drawn.add_row(row);
         }
         if let Some(first) = drawn.column_mut(0) {
             first.set_padding((2, 1));

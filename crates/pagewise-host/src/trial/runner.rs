@@ -22,12 +22,12 @@ use crate::tunable::watcher::Watcher;
 use crate::tunable::{self, Places, Resolved};
 use crate::workload::{JobSettings, RunContext, Verification, Workload, WorkloadError};
 use pagewise_core::comparison::found::Warning;
+use pagewise_core::experiment::number_pattern::NumberPattern;
 use pagewise_core::experiment::plan::DropCaches;
 use pagewise_core::experiment::point::{AppliedSetting, Boot, Outcome, PlannedPoint, Point, Record};
 use pagewise_core::report::facts::HostFacts;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::Bytes;
-use regex_lite::Regex;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,17 +90,16 @@ pub struct HostRunner<'a> {
 pub struct OutputMetric {
     /// Its name in the plan: `regex:PATTERN`.
     pub name: String,
-    /// The pattern; its first group, or the whole match, is the number. The last match counts.
-    pub pattern: Regex,
+    /// The pattern. Its last match counts.
+    pub pattern: NumberPattern,
 }
 
 impl OutputMetric {
     /// Finds the number in the output, standard output before standard error.
     fn find(&self, job: &JobEnded) -> Result<f64, String> {
         let texts = job.commands.iter().flat_map(|ended| [&ended.stdout, &ended.stderr]);
-        let found = texts.filter_map(|text| self.pattern.captures_iter(text).last()).next();
-        let found = found.ok_or_else(|| format!("the job's output has nothing that matches {}", self.pattern))?;
-        let number = found.get(1).or_else(|| found.get(0)).map(|m| m.as_str()).unwrap_or_default();
+        let number = texts.filter_map(|text| self.pattern.matches(text).last()).next();
+        let number = number.ok_or_else(|| format!("the job's output has nothing that matches {}", self.pattern))?;
         number.parse().map_err(|_| format!("{} matched '{number}', {NO_NUMBER}", self.pattern))
     }
 }

@@ -14,6 +14,7 @@ use clap::Args;
 use indexmap::IndexMap;
 use pagewise_core::experiment::analysis::{Comparison, Conclusion};
 use pagewise_core::experiment::live::{Live, WHATEVER_RUNS};
+use pagewise_core::experiment::number_pattern::{self, NumberPattern};
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::own_measure;
 use pagewise_core::experiment::plan::cells::cells;
@@ -173,15 +174,16 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     let same_on_purpose = args.aa.is_some();
     if args.dry_run {
         let seed = if args.seed.is_some() { Seed::Given } else { Seed::Drawn };
-        let notes: Vec<String> =
-            session.check(&plan, same_on_purpose)?.into_iter().chain(too_few_pairs(&plan)).collect();
+        let notes = session.check(&plan, same_on_purpose)?.into_iter().chain(too_few_pairs(&plan));
+        let notes: Vec<String> = notes.chain(session.unknown_numbers(&plan)).collect();
         return session.describe(global, &plan, seed, &notes);
     }
     // First of all: on a host that another run is changing nothing below would be true.
     let held = session.hold_for(&plan)?;
     let notes = session.check(&plan, same_on_purpose)?;
     // Its report says it by what was run.
-    notes.iter().cloned().chain(too_few_pairs(&plan)).for_each(|note| output::note(&format!("note: {note}")));
+    let told = notes.iter().cloned().chain(too_few_pairs(&plan)).chain(session.unknown_numbers(&plan));
+    told.for_each(|note| output::note(&format!("note: {note}")));
     let repeat = |plan: &Plan| repeat_line(plan, if args.live.live { plan.design.warmup } else { args.warmup() });
     let budget = args.budget.filter(|_| !args.live.live);
     conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
@@ -216,10 +218,8 @@ impl ProveArgs {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
         let metric = self.metric.clone().unwrap_or_else(|| "wall".to_owned());
-        if let Some(pattern) = metric.strip_prefix("regex:") {
-            regex_lite::Regex::new(pattern).map_err(|error| {
-                Failure::Usage(anyhow!("--metric regex:{pattern} is no regular expression: {error}"))
-            })?;
+        if let Some(pattern) = number_pattern::of_metric(&metric) {
+            NumberPattern::parse(pattern).map_err(|error| Failure::Usage(anyhow!("--metric {metric}: {error}")))?;
         }
         self.check_numbers()?;
         let direction =

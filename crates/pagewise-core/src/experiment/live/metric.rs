@@ -5,9 +5,10 @@
 //! | `system_share` | a signal of the host, [`SIGNALS`] |
 //! | `COMMAND` | what the command prints when the block ends: a level, or a rate it keeps itself |
 //! | `rate:COMMAND` | growth per second of the counter that the command prints at both ends of the block |
-//! | `regex:PATTERN:FILE` | mean of what the pattern's group matches in the lines the file grew by; the last colon divides |
+//! | `regex:PATTERN:FILE` | mean of what the pattern finds in the lines the file grew by, its first group or all it matches; the last colon divides |
 
 use crate::counter;
+use crate::experiment::number_pattern::{self, NumberPattern, PatternError};
 use crate::metric::{self, Measure};
 use std::sync::LazyLock;
 
@@ -46,7 +47,7 @@ pub enum LiveMetric {
     Rate(Vec<String>),
     /// A pattern in the lines that a file grew by.
     Log {
-        /// A regular expression with one capture group.
+        /// A regular expression, as [`NumberPattern`] reads it.
         pattern: String,
         /// The file.
         file: String,
@@ -69,9 +70,9 @@ pub enum MetricError {
     /// `regex:` without its parts.
     #[error("'{0}' is not regex:PATTERN:FILE; write it like regex:took=([0-9.]+):/var/log/job.log")]
     NoLog(String),
-    /// More or fewer groups than one.
-    #[error("the pattern in '{0}' needs one capture group around the number, such as took=([0-9.]+)")]
-    NoGroup(String),
+    /// Its pattern.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
 }
 
 impl LiveMetric {
@@ -86,7 +87,7 @@ impl LiveMetric {
         if metric::find(text).is_some() {
             return Err(MetricError::OfARun(text.to_owned()));
         }
-        if let Some(rest) = text.strip_prefix("regex:") {
+        if let Some(rest) = number_pattern::of_metric(text) {
             return log(text, rest);
         }
         match text.strip_prefix("rate:") {
@@ -105,30 +106,8 @@ fn log(text: &str, rest: &str) -> Result<LiveMetric, MetricError> {
         .rsplit_once(':')
         .filter(|(pattern, file)| !pattern.is_empty() && !file.is_empty())
         .ok_or_else(|| MetricError::NoLog(text.to_owned()))?;
-    if groups(pattern) != 1 {
-        return Err(MetricError::NoGroup(text.to_owned()));
-    }
+    NumberPattern::parse(pattern)?;
     Ok(LiveMetric::Log { pattern: pattern.to_owned(), file: file.to_owned() })
-}
-
-/// Capture groups of a pattern: opening brackets that are neither escaped, nor in a class, nor marked `(?:` or `(?i)`.
-fn groups(pattern: &str) -> usize {
-    let (mut count, mut in_class) = (0, false);
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\\' => drop(rest.next()),
-            '[' => in_class = true,
-            ']' => in_class = false,
-            '(' if !in_class => {
-                let after = rest.as_str();
-                let is_named = after.starts_with("?P<") || (after.starts_with("?<") && !after.starts_with("?<="));
-                count += usize::from(!after.starts_with('?') || is_named);
-            }
-            _ => {}
-        }
-    }
-    count
 }
 
 /// The number that a command printed: its last line that is not empty.
@@ -201,14 +180,11 @@ mod tests {
             ("'open", "quote is not closed"),
             ("regex:took", "regex:PATTERN:FILE"),
             ("regex:(x):", "regex:PATTERN:FILE"),
-            ("regex:took:f", "one capture group"),
-            ("regex:(a)(b):f", "one capture group"),
-            (r"regex:\((?:a)[(]:f", "one capture group"),
+            ("regex:a=([0-9]+){,:/etc/passwd", "'a=([0-9]+){,' is no regular expression"),
         ] {
             let error = LiveMetric::parse(text).expect_err(text).to_string();
             assert!(error.contains(wanted), "{text}: {error}");
         }
-        assert!(LiveMetric::parse(r"regex:(?:a|b)\(([0-9]+)\):f").is_ok());
     }
 
     #[test]

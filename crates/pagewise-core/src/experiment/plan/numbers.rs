@@ -4,6 +4,7 @@
 use super::lint::Lint;
 use super::{Metric, Plan};
 use crate::experiment::analysis::Warning;
+use crate::experiment::number_pattern;
 use crate::experiment::own_measure::{self, OwnMeasure};
 use crate::experiment::point::{Outcome, Point};
 use crate::metric::{self, MEASURES};
@@ -50,7 +51,7 @@ fn unknown_metric(
     counters: Option<&BTreeSet<String>>,
 ) -> Option<String> {
     let name = metric.name.as_str();
-    if is_measure(name, own) || name.starts_with("regex:") {
+    if is_measure(name, own) || number_pattern::of_metric(name).is_some() {
         return None;
     }
     if counters.is_some_and(|counters| counters.contains(name)) {
@@ -160,7 +161,8 @@ mod tests {
             let found = told(&more);
             assert!(found.len() == 1 && found[0].contains(wanted), "{more}: {found:?}");
         }
-        for fine in [guard("oom_kill"), guard("wall"), "[metric]\nname = 'rate'\n".to_owned() + &guard("rate")] {
+        let rate = "[metric]\nname = 'rate'\ndirection = 'higher'\n".to_owned();
+        for fine in [guard("oom_kill"), guard("wall"), rate + &guard("rate")] {
             assert_eq!(told(&fine), Vec::<String>::new(), "{fine}");
         }
     }
@@ -174,6 +176,8 @@ mod tests {
             ("rows_per_seconds", higher, "did you mean rows_per_second?"),
             ("rows_per_second", "", "of rows_per_second more is better"),
             ("wall", higher, "of wall less is better"),
+            ("throughput", "", "reads like something of which more is better"),
+            ("regex:(\\d+) MB/s", "", "reads like something of which more is better"),
         ] {
             let found = told(&metric(name, more));
             assert!(found.len() == 1 && found[0].contains(wanted), "{name}: {found:?}");

@@ -286,14 +286,6 @@ fn note_of(one: &Switched, live: &Live) -> String {
     note
 }
 
-/// The first metric whose regular expression is none: its place, and why.
-pub fn bad_pattern(plan: &Plan) -> Option<(usize, String)> {
-    plan.metrics.iter().enumerate().find_map(|(place, metric)| {
-        let error = regex_lite::Regex::new(metric.name.strip_prefix("regex:")?).err()?;
-        Some((place, format!("'{}' is no regular expression: {error}", metric.name)))
-    })
-}
-
 /// The commands of a job with what each is for. Empty for a built-in workload.
 fn commands(plan: &Plan) -> [(&'static str, &[String]); 4] {
     let job = &plan.workload;

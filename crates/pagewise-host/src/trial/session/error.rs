@@ -13,6 +13,7 @@ use crate::workload::WorkloadError;
 use pagewise_core::experiment::data::Restore;
 use pagewise_core::experiment::live::metric::MetricError;
 use pagewise_core::experiment::live::switching::SwitchError;
+use pagewise_core::experiment::number_pattern::PatternError;
 use pagewise_core::experiment::order::OrderError;
 use pagewise_core::tunable::policy::PolicyError;
 use pagewise_core::unit::Seconds;
@@ -45,8 +46,8 @@ pub enum SessionError {
         why: String,
     },
     /// A metric's pattern.
-    #[error("{0}")]
-    Pattern(String),
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// Data are to come back, and nobody said which.
     #[error("data.restore is \"{restore}\", but there is nothing to put back: name the folder with {option}")]
     NoData {

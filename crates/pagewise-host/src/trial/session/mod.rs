@@ -10,7 +10,6 @@ mod preview;
 mod runs;
 mod size;
 
-pub use check::bad_pattern;
 pub use error::SessionError;
 pub use preview::{Preview, PreviewedCell, PreviewedSetting};
 

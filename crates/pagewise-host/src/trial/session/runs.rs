@@ -1,7 +1,6 @@
 //! Trials of jobs: each point is a run of the workload on this host.
 
 use super::audience::{Note, Points, Told};
-use super::check::bad_pattern;
 use super::{Held, Session, SessionError};
 use crate::restore::{Dataset, noted};
 use crate::root::Root;
@@ -16,8 +15,9 @@ use crate::trial::touch;
 use crate::tunable::watcher::Watcher;
 use crate::workload::Workload;
 use pagewise_core::experiment::data::Restore;
-use pagewise_core::experiment::plan::Plan;
+use pagewise_core::experiment::number_pattern::{self, NumberPattern};
 use pagewise_core::experiment::plan::cells::cells;
+use pagewise_core::experiment::plan::{Metric, Plan};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -152,12 +152,11 @@ pub(super) fn remove_old_scratch(cache: &Path) {
     }
 }
 
-/// Metrics that a regular expression finds in the job's output. One that is none is told with its place in the list.
+/// Metrics that a regular expression finds in the job's output.
 fn output_metrics(plan: &Plan) -> Result<Vec<OutputMetric>, SessionError> {
-    bad_pattern(plan).map_or(Ok(()), |(_, why)| Err(SessionError::Pattern(why)))?;
-    let compiled = plan.metrics.iter().filter_map(|metric| {
-        let pattern = regex_lite::Regex::new(metric.name.strip_prefix("regex:")?).ok()?;
-        Some(OutputMetric { name: metric.name.clone(), pattern })
-    });
-    Ok(compiled.collect())
+    let patterns = plan.metrics.iter().filter_map(|metric| Some((metric, number_pattern::of_metric(&metric.name)?)));
+    let compiled = |(metric, pattern): (&Metric, &str)| {
+        Ok(OutputMetric { name: metric.name.clone(), pattern: NumberPattern::parse(pattern)? })
+    };
+    patterns.map(compiled).collect()
 }

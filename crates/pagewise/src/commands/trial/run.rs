@@ -91,7 +91,8 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     }
     let weaknesses = || lints.iter().map(|lint| format!("{}: {}", lint.id, lint.text));
     if args.dry_run {
-        let notes: Vec<String> = session.check(&plan, false)?.into_iter().chain(weaknesses()).collect();
+        let notes = session.check(&plan, false)?.into_iter().chain(weaknesses());
+        let notes: Vec<String> = notes.chain(session.unknown_numbers(&plan)).collect();
         return session.describe(global, &plan, seed, &notes);
     }
     let booted = if args.boot { Some(session.booted_host(&plan, &bundle_path(&plan))?) } else { None };
