@@ -96,7 +96,7 @@ const FORGIVEN: u64 = 60 * SECOND;
 /// What was learnt of filling without the guard is believed for so long at first, and twice as long each time it was asked again.
 const BELIEVED: u64 = 20 * SECOND;
 
-/// The kernel is watched at it for so long at most.
+/// The kernel is watched at it for so long in all, whatever pauses a stream makes meanwhile; and where nothing was learnt, again after that.
 const LONGEST_AUDITION: u64 = 6 * SECOND;
 
 /// Why nothing is reclaimed although memory is short.
@@ -187,6 +187,16 @@ struct Batch {
     poor: u32,
 }
 
+/// Watching the kernel at it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Audition {
+    /// The last look of one under way.
+    last: Option<u64>,
+    listened: u64,
+    /// Nothing was learnt: not before then again.
+    again_at: Option<u64>,
+}
+
 /// The law for one domain.
 #[derive(Clone, Copy, Debug)]
 pub struct Law {
@@ -232,7 +242,7 @@ pub struct Law {
     cpu_left: f64,
     too_late: u64,
     made_since: bool,
-    audition_ends: Option<u64>,
+    audition: Audition,
     /// Since when it is known what filling costs without, and how long that is believed.
     auditioned: Option<u64>,
     believed_for: u64,
@@ -275,7 +285,7 @@ impl Law {
             cpu_left: settings.cpu_cap * CAP_OVER * SECOND as f64,
             too_late: 0,
             made_since: false,
-            audition_ends: None,
+            audition: Audition::default(),
             auditioned: None,
             believed_for: BELIEVED,
             mode: Mode::Watching,
@@ -390,12 +400,12 @@ impl Law {
         if paid_by != self.paid_by {
             // What others paid says nothing of what these will.
             (self.paid_by, self.filling) = (paid_by, Filling::default());
-            (self.auditioned, self.audition_ends) = (None, None);
+            (self.auditioned, self.audition) = (None, Audition::default());
         }
         self.inflow.look(sample);
         if self.inflow.is_little() {
-            // The next stream is listened to again, if this one was not long enough.
-            self.audition_ends = None;
+            // A window that has begun ends with what came in.
+            self.audition.last = None;
         }
         let towards = self.inflow.file_rate();
         self.lasting_fill += (towards - self.lasting_fill) * (1.0 - libm::exp(-seconds / FILL_FADES));
@@ -456,7 +466,7 @@ impl Law {
         if self.settings.audition && self.auditioned.is_none_or(|then| at.saturating_sub(then) > self.believed_for) {
             self.believed_for = (2 * self.believed_for).min(LONGEST_STANDS_DOWN);
             self.filling.asks_again();
-            (self.auditioned, self.audition_ends) = (None, None);
+            (self.auditioned, self.audition) = (None, Audition::default());
             return;
         }
         self.filling.starts_anew();
@@ -533,18 +543,28 @@ impl Law {
         self.batch = None;
     }
 
-    /// Whether the kernel is to be watched at it first: once, where it is not known yet what filling costs then.
+    /// Whether the kernel is to be watched at it first, where it is not known yet what filling costs then.
     fn auditions(&mut self, sample: &Sample<'_>) -> bool {
         if !self.settings.audition || self.filling.knows_without() {
             return false;
         }
+        if self.audition.again_at.is_some_and(|again| sample.at < again) {
+            return false;
+        }
+        self.audition.again_at = None;
+        self.audition.listened += self.audition.last.map_or(0, |then| sample.at.saturating_sub(then));
         // What comes in before the kernel is at work costs nobody anything yet.
-        if self.audition_ends.is_none() || self.filling.is_untouched() {
+        if self.audition.last.is_none() || self.filling.is_untouched() {
             let paid = self.paid(sample);
             self.filling.starts(sample.at, paid);
         }
-        let ends = *self.audition_ends.get_or_insert(sample.at + LONGEST_AUDITION);
-        sample.at < ends
+        self.audition.last = Some(sample.at);
+        if self.audition.listened < LONGEST_AUDITION {
+            return true;
+        }
+        self.audition = Audition { again_at: Some(sample.at + self.believed_for), ..Audition::default() };
+        self.believed_for = (2 * self.believed_for).min(LONGEST_STANDS_DOWN);
+        false
     }
 }
 
@@ -809,6 +829,25 @@ mod tests {
             (sample.too_late, sample.system_cpu) = (sample.too_late + 1, sample.system_cpu + 10 * MILLISECOND);
         };
         assert!(matches!(after(Law::new(Settings::default()), kernel_works).0, Decision::Reclaim(_)));
+    }
+
+    #[test]
+    fn it_watches_no_longer_for_the_pauses_of_a_stream() {
+        // A second of each two is in memory, and nobody can tell what that costs.
+        let mut law = Law::new(Settings::default());
+        let mut sample = Sample { zones: &SHORT, ..still() };
+        let mut listened = 0;
+        for look in 0..1_800 {
+            sample.at += 20 * MILLISECOND;
+            let fills = look % 100 < 50;
+            sample.stolen_file += if fills { 20 * MIB } else { 0 };
+            if let Decision::Reclaim(asked) = law.decide(&sample) {
+                law.made(Slice { asked, freed: asked, took: MILLISECOND, cpu: MILLISECOND, ..Slice::default() });
+            }
+            listened += u64::from(fills && matches!(law.mode(), Mode::Leaving { because: Why::Audition }));
+        }
+        let seconds = listened as f64 * 0.02;
+        assert!((4.0..=9.0).contains(&seconds), "{seconds} of the 18 s in which it filled");
     }
 
     #[test]
