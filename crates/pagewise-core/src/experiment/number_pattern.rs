@@ -33,6 +33,12 @@ impl NumberPattern {
         Regex::new(pattern).map(NumberPattern).map_err(wrong)
     }
 
+    /// How many groups it has.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.0.captures_len() - 1
+    }
+
     /// Each match in a text: its first group, or all of it where there is none.
     pub fn matches<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let found = self.0.captures_iter(text);

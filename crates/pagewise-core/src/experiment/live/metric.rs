@@ -5,7 +5,7 @@
 //! | `system_share` | a signal of the host, [`SIGNALS`] |
 //! | `COMMAND` | what the command prints when the block ends: a level, or a rate it keeps itself |
 //! | `rate:COMMAND` | growth per second of the counter that the command prints at both ends of the block |
-//! | `regex:PATTERN:FILE` | mean of what the pattern finds in the lines the file grew by, its first group or all it matches; the last colon divides |
+//! | `regex:PATTERN:FILE` | mean of what the pattern's group matches in the lines the file grew by; the last colon divides |
 
 use crate::counter;
 use crate::experiment::number_pattern::{self, NumberPattern, PatternError};
@@ -47,7 +47,7 @@ pub enum LiveMetric {
     Rate(Vec<String>),
     /// A pattern in the lines that a file grew by.
     Log {
-        /// A regular expression, as [`NumberPattern`] reads it.
+        /// A regular expression with one capture group.
         pattern: String,
         /// The file.
         file: String,
@@ -70,6 +70,9 @@ pub enum MetricError {
     /// `regex:` without its parts.
     #[error("'{0}' is not regex:PATTERN:FILE; write it like regex:took=([0-9.]+):/var/log/job.log")]
     NoLog(String),
+    /// More or fewer groups than one.
+    #[error("the pattern in '{0}' needs one capture group around the number, such as took=([0-9.]+)")]
+    NoGroup(String),
     /// Its pattern.
     #[error(transparent)]
     Pattern(#[from] PatternError),
@@ -106,7 +109,9 @@ fn log(text: &str, rest: &str) -> Result<LiveMetric, MetricError> {
         .rsplit_once(':')
         .filter(|(pattern, file)| !pattern.is_empty() && !file.is_empty())
         .ok_or_else(|| MetricError::NoLog(text.to_owned()))?;
-    NumberPattern::parse(pattern)?;
+    if NumberPattern::parse(pattern)?.groups() != 1 {
+        return Err(MetricError::NoGroup(text.to_owned()));
+    }
     Ok(LiveMetric::Log { pattern: pattern.to_owned(), file: file.to_owned() })
 }
 
@@ -180,11 +185,15 @@ mod tests {
             ("'open", "quote is not closed"),
             ("regex:took", "regex:PATTERN:FILE"),
             ("regex:(x):", "regex:PATTERN:FILE"),
+            ("regex:took:f", "one capture group"),
+            ("regex:(a)(b):f", "one capture group"),
+            (r"regex:\((?:a)[(]:f", "one capture group"),
             ("regex:a=([0-9]+){,:/etc/passwd", "'a=([0-9]+){,' is no regular expression"),
         ] {
             let error = LiveMetric::parse(text).expect_err(text).to_string();
             assert!(error.contains(wanted), "{text}: {error}");
         }
+        assert!(LiveMetric::parse(r"regex:(?:a|b)\(([0-9]+)\):f").is_ok());
     }
 
     #[test]
