@@ -112,6 +112,11 @@ catalogue! {
     SLAB_CACHES_UNUSED = Quantity::level(IMPORT, &[Is("slab_cache_unused")], KiB).each();
     /// All memory, worked out from what another tool says is used, and which part that is.
     IMPORTED_MEM_TOTAL = Quantity::level(IMPORT, &[Is("memory_total")], KiB);
+    /// The most that programs can have in memory, by a table of processes or by smem. What they share is counted for each.
+    PROGRAMS_AT_MOST = Quantity::level(IMPORT, &[Is("programs_at_most")], KiB);
+    /// Page cache, blocks of devices and, where the tool adds it, reclaimable slab.
+    BUFFERS_AND_CACHE = Quantity::level("meminfo", &[Is("Cached"), Is("Buffers")], KiB)
+        .printed(&[Printed::sum(&[(IMPORT, "buffers_and_cache")])]);
     /// Swap in use, as another tool wrote it down.
     IMPORTED_SWAP_USED = Quantity::level(IMPORT, &[Is("swap_used")], KiB);
     /// What was promised, of memory and swap together, as another tool wrote it down; more than all of it where more was promised than there is.

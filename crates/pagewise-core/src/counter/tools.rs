@@ -254,6 +254,7 @@ pub const COLUMNS: &[Column] = &[
     size("page_cache").vmstat("cache"),
     // Buffers, cached and reclaimable slab together (procps-ng from 3.3.10 on).
     size("buffers_and_cache").top(&[("Mem", "buff/cache")]),
+    size("programs_at_most").top(&[("PID", "RES")]),
     memory("Committed_AS")
         .sar(&["kbcommit"])
         .collectl(&[(VerboseMemory, "Commit", 1), (Plot, "[MEM]Commit", 1)])

@@ -1,14 +1,16 @@
-//! What tasks that were held up for very long name, where the rest of what a rule asks for is not known.
+//! What tasks that were held up name, where the rest of what a rule asks for is not known.
 //!
 //! A log of the kernel tells of tasks that did not get on for two minutes, and of the functions they were in. Nobody waits so long for
 //! memory on a host that is well, so what they were in has a name; how often it happens, and to whom it does for less, is not known: it is
-//! found with low confidence. What was seen and speaks against a rule keeps it undecided.
+//! found with low confidence. A trace tells of every stall of the kinds that were traced: there it counts what part of its time a thread lost.
+//! What was seen and speaks against a rule keeps it undecided.
 
 use super::answer::Answer;
 use super::case::{Case, Draft, Verdict, said};
 use super::document::{Confidence, Quantity, Severity, Tier, Who};
-use super::look::Hits;
+use super::look::{Hits, Missing};
 use super::words;
+use crate::import::Kind;
 use crate::recording::StallKind;
 
 /// What names a rule, and the words for it.
@@ -21,6 +23,18 @@ const NAMED: [(&str, StallKind, &str); 6] = [
     ("mmap-lock-contention", StallKind::MapLock, "waiting for the map of memory of a process"),
 ];
 
+/// The same for traces, in which compaction has not to take the CPU of the host.
+const TRACED: [(&str, StallKind, &str); 4] = [
+    ("direct-reclaim-stalls", StallKind::DirectReclaim, "freeing memory for its allocations"),
+    ("compaction-stalls", StallKind::Compaction, "compacting memory"),
+    ("memcg-limit-thrash", StallKind::CgroupReclaim, "freeing memory within the limit of its control group"),
+    ("dirty-throttling", StallKind::DirtyBalance, "being held back as a writer"),
+];
+
+/// Of its time in a trace a thread is held up for at least so much, and so often. Ours.
+const TRACED_PART: f64 = 0.05;
+const TRACED_TIMES: u64 = 5;
+
 /// One that is held up for less may be one of many such moments, in seconds. Ours.
 const LONG: f64 = 5.0;
 
@@ -28,6 +42,9 @@ const LONG: f64 = 5.0;
 pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Verdict::NotDecided { missing, evidence, .. } = &verdict else { return verdict };
     let denies = evidence.iter().any(|line| line.holds == Some(false));
+    if case.look.is_import && case.look.tools.iter().any(|tool| tool == Kind::TraceEvents.word()) {
+        return if denies { verdict } else { traced(case, missing).unwrap_or(verdict) };
+    }
     let named = NAMED.iter().find(|(rule, ..)| *rule == case.rule.id).filter(|_| case.look.is_import && !denies);
     let Some((_, kind, what)) = named else { return verdict };
     let all = Hits::always(Answer::Yes, case.windows().count);
@@ -79,6 +96,50 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     }))
 }
 
+/// What a trace names: a kind of stall that takes much of a thread's time.
+fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
+    let (_, kind, what) = TRACED.iter().find(|(rule, ..)| *rule == case.rule.id)?;
+    let all = Hits::always(Answer::Yes, case.windows().count);
+    let stalled = case.stalled(*kind, &all).filter(|stalled| stalled.looked.seconds > 0.0)?;
+    let part = (stalled.worst_process_seconds / stalled.looked.seconds).min(1.0);
+    let times = stalled.durations.count();
+    if part < TRACED_PART || times < TRACED_TIMES {
+        return None;
+    }
+    let word = kind.word().replace('_', " ");
+    let source = format!("stalls: {word}");
+    let seconds = |nanoseconds: u64| nanoseconds as f64 * 1e-9;
+    let shown = vec![
+        said(&source, "of the time, the thread that was held up most", Some(part), Quantity::Fraction),
+        said(&source, "how often", Some(times as f64), Quantity::Number),
+        said(&source, "99 of 100 are shorter than", stalled.durations.quantile(0.99).map(seconds), Quantity::Seconds),
+        said(&source, "the longest", Some(seconds(stalled.durations.longest())), Quantity::Seconds),
+    ];
+    let of = format!("time held up by {word}");
+    let who = stalled.who.iter().map(|share| Who {
+        name: if share.comm.is_empty() { "a thread without a name".to_owned() } else { share.comm.clone() },
+        pid: share.pid,
+        share: Some(share.share),
+        of: of.clone(),
+    });
+    Some(Verdict::Found(Box::new(Draft {
+        summary: format!(
+            "A thread spent {} of the trace {what}; all threads together were held up by it {} times, for {} in all.",
+            words::percent(part),
+            words::number(times as f64),
+            words::seconds(seconds(stalled.durations.total())),
+        ),
+        at_least: Some(if part >= 0.2 { Severity::Medium } else { Severity::Low }),
+        confidence: Some(Confidence::Medium),
+        tiers: vec![Tier::Stalls],
+        who: who.collect(),
+        evidence: shown,
+        missing: missing.to_vec(),
+        hits: all,
+        ..Draft::default()
+    })))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::rules;
@@ -86,7 +147,7 @@ mod tests {
 
     #[test]
     fn each_line_is_of_a_rule() {
-        for (rule, ..) in NAMED {
+        for (rule, ..) in NAMED.into_iter().chain(TRACED) {
             assert!(rules::ALL.iter().any(|known| known.id == rule), "{rule}");
         }
     }

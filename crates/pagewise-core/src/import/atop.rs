@@ -2,9 +2,10 @@
 //! processes.
 //!
 //! CPU time is in percent of one CPU; all of it together is what its line adds up to. Counts are of the interval that the heading
-//! says. The first screen of a live atop is over the time since boot: its levels count. Where the heading was not pasted there is
+//! says. Of `atopsar` its reports of CPUs, memory and swap are read ([`atopsar`](super::atopsar)). The first screen of a live atop is over the time since boot: its levels count. Where the heading was not pasted there is
 //! no interval, and counts are left out.
 
+use super::atopsar::{CPUS, Report};
 use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
@@ -17,7 +18,8 @@ use crate::counter::tools::{self, Column, Counts};
 use crate::recording::GapReason;
 use std::collections::BTreeSet;
 
-const REMEDY: &str = "give the text of `atop -r FILE` or `atop 10 6 > FILE`; `atop -P` prints other lines";
+const REMEDY: &str =
+    "give the text of `atop -r FILE`, `atop 10 6 > FILE` or `atopsar -c -m -s`; `atop -P` prints other lines";
 
 /// Lines that hold something for which there are columns.
 const LINES: [&str; 8] = ["PRC", "CPU", "CPL", "MEM", "SWP", "PAG", "PSI", "DSK"];
@@ -64,6 +66,9 @@ pub(super) struct Atop {
     /// Counts that were seen with more than 0.
     counting: BTreeSet<&'static str>,
     tables_left: BTreeSet<String>,
+    /// The report of atopsar whose rows follow, and the midnight that one of its headings names.
+    report: Option<Report>,
+    midnight: Option<i64>,
 }
 
 /// Whether a line is the heading of a screen.
@@ -71,7 +76,10 @@ pub(super) fn recognises(line: &str) -> bool {
     // Screens are pasted without their heading, too.
     const LINES: [&str; 8] = ["PRC ", "CPU ", "CPL ", "MEM ", "SWP ", "PAG ", "DSK ", "PSI "];
     let text = line.trim_start();
-    is_heading(text) || (LINES.iter().any(|word| text.starts_with(word)) && text.matches('|').count() >= 3)
+    let words: Vec<&str> = text.split_whitespace().collect();
+    is_heading(text)
+        || Report::of(&words).is_some()
+        || (LINES.iter().any(|word| text.starts_with(word)) && text.matches('|').count() >= 3)
 }
 
 fn is_heading(line: &str) -> bool {
@@ -159,7 +167,37 @@ impl Atop {
             cpus: BTreeSet::new(),
             counting: BTreeSet::new(),
             tables_left: BTreeSet::new(),
+            report: None,
+            midnight: None,
         }
+    }
+
+    /// A row of a report of atopsar; whether it is one.
+    fn report_row(&mut self, report: &Report, words: &[&str], number: usize) -> Result<bool, Problem> {
+        let Some((time, row)) = report.row(words) else {
+            // Rows of single CPUs.
+            return Ok(report.what == CPUS && words.iter().all(|word| decimal(word).is_some()));
+        };
+        self.has_times = true;
+        self.listing.clock = if self.midnight.is_some() { ListingClock::Local } else { ListingClock::TimeOfDay };
+        let raw = self.midnight.unwrap_or(0).saturating_add(time);
+        let at = self.listing.instant(&mut self.running, raw, self.midnight.is_some(), number);
+        let mut values: shares::Values = Vec::new();
+        for (column, word) in row {
+            // Shares and rates have no sign in these tables.
+            let number = if column.counts == Counts::Size { value(column, word, None) } else { decimal(word) };
+            let Some(number) = number else { continue };
+            match values.iter_mut().find(|(known, _)| known.name == column.name) {
+                Some((_, sum)) => *sum += number,
+                None => values.push((column, number)),
+            }
+        }
+        let total: f64 = values.iter().map(|(_, value)| value).sum();
+        if report.what == CPUS && total > 0.0 {
+            values.iter_mut().for_each(|(_, value)| *value = *value / total * 100.0);
+        }
+        shares::put(&mut self.listing, at, &values)?;
+        Ok(true)
     }
 
     /// `ATOP - host      2026/11/24  18:16:07      -----------      3s elapsed`.
@@ -357,6 +395,7 @@ impl Parser for Atop {
             return Ok(());
         }
         if is_heading(line) {
+            self.report = None;
             return self.heading(text, number);
         }
         if text.to_ascii_lowercase().contains("activity since boot") {
@@ -365,12 +404,33 @@ impl Parser for Atop {
             }
             return Ok(());
         }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if let Some(report) = Report::of(&words) {
+            // Each report goes through the same hours anew; a page of one repeats its heading.
+            if self.report.as_ref().is_none_or(|before| before.what != report.what) {
+                self.running = Running::default();
+            }
+            self.report = Some(report);
+            return Ok(());
+        }
+        // The date stands behind the host's name, and before each report.
+        if text.contains("analysis date:")
+            || (self.screen.is_none() && words.last().is_some_and(|word| day(word).is_some()))
+        {
+            self.midnight = words.iter().find_map(|word| day(word)).map(|day| day.midnight);
+            return Ok(());
+        }
+        let report = self.report.clone();
+        if let Some(report) = report
+            && self.report_row(&report, &words, number)?
+        {
+            return Ok(());
+        }
         let name = text.split('|').next().unwrap_or_default().trim();
         let is_label = text.contains('|') && name.len() <= 4 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if is_label {
             return self.labelled(text, number);
         }
-        let words: Vec<&str> = text.split_whitespace().collect();
         if words.contains(&"PID") && words.iter().any(|word| word.starts_with("CMD") || word.starts_with("COMMAND")) {
             // Other views have disk, memory or network in the place of the CPU.
             let command = words.iter().position(|word| word.starts_with("CMD") || word.starts_with("COMMAND"));
@@ -465,6 +525,31 @@ mod tests {
         assert!(near(timed(&imported, SOURCE, "thread_cpu_percent", "thread=kdamond.0")[0].1, 0.01));
         assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "since_boot"));
         assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+    }
+
+    #[test]
+    fn reports_of_atopsar() {
+        let text = "host  3.10.0  #1 SMP  x86_64  2017/06/01\n\n\
+                    -------------------------- analysis date: 2017/06/01 --------------------------\n\n\
+                    21:05:01  cpu  %usr %nice %sys %irq %softirq  %steal %guest  %wait %idle  _cpu_\n\
+                    21:15:01  all    48     6 2733    0        1       0      0      3   409\n            \
+                    0     1     0   86    0        0       0      0      0    12\n\
+                    21:25:01  all    85     5   39    0        2       0      0      8  3061\n\n\
+                    21:05:01  memtotal memfree buffers cached dirty slabmem  swptotal swpfree _mem_\n\
+                    21:15:01     7804M   1024M     12M   2048M    1M    512M     2048M   2000M\n\n\
+                    21:05:01  pagescan/s   swapin/s  swapout/s     commitspc  commitlim   _swap_\n\
+                    21:15:01     1234.50       0.00      12.00         4096M      8192M\n";
+        let imported = recording(&[(Kind::Atop, text)]);
+        assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", imported.gaps());
+        assert_eq!(imported.about("import.zero"), Some("2017-06-01T00:00:00Z"));
+        let system = values(&imported, SOURCE, "cpu_system_percent");
+        assert!(system.len() == 2 && near(system[0], 2734.0 / 3200.0), "{system:?}");
+        assert_eq!(values(&imported, "meminfo", "Slab"), [512.0 * 1_048_576.0]);
+        assert_eq!(values(&imported, SOURCE, "pages_scanned_per_second"), [1234.5]);
+        assert_eq!(
+            kinds_in("00:00:01  memtotal memfree buffers cached dirty slabmem  swptotal swpfree _mem_"),
+            [Kind::Atop]
+        );
     }
 
     /// As atop 1.27 prints it.

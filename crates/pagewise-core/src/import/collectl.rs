@@ -94,6 +94,8 @@ pub(super) struct Collectl {
     tables_left: BTreeSet<String>,
     columns_left: BTreeSet<String>,
     last: Option<i64>,
+    /// The clock in front of the last row of a table of disks or processes, and the instant it stands for.
+    clocked: Option<(i64, i64)>,
     named: Option<Named>,
     disks: Disks,
     /// Disks of an instant.
@@ -112,6 +114,9 @@ pub(super) fn recognises(line: &str) -> bool {
     let is_band =
         rest.starts_with("<--") && ["CPU", "Memory", "Disks", "Network"].iter().any(|word| rest.contains(word));
     let words: Vec<&str> = rest.split_whitespace().collect();
+    if named(&words[clock_words(&words)..]).is_some() {
+        return true;
+    }
     let known = words.iter().filter(|word| is_column(word)).count();
     is_band || known >= 3 || words.iter().any(|word| word.starts_with("[CPU]") || word.starts_with("[MEM]"))
 }
@@ -136,6 +141,7 @@ impl Collectl {
             tables_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
             last: None,
+            clocked: None,
             named: None,
             disks: Disks::default(),
             listed: None,
@@ -153,7 +159,7 @@ impl Collectl {
     /// Columns of a header line, `#` taken off.
     fn header(&mut self, words: &[&str]) {
         self.table = None;
-        self.named = named(words);
+        self.named = named(&words[clock_words(words)..]);
         match self.named {
             None => {}
             Some(Named::Disks { .. }) => return,
@@ -249,18 +255,31 @@ impl Collectl {
         }
     }
 
-    /// A row of a table of disks or processes, at the instant of its record.
+    /// A row of a table of disks or processes, at the instant of its record, or of the clock in front of it.
     fn named_row(&mut self, named: &Named, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
-        let Some(at) = self.record else {
-            // Without a record there is a clock in front at best, and which rows belong together is not known.
-            if self.tables_left.len() < 200 {
-                self.tables_left.insert("rows of single disks or processes without a record".to_owned());
-            }
-            return Ok(());
-        };
-        // The clock of `-oT` stands in front of rows, and not in their header.
+        // The clock of `-oT` may stand in front of rows, and not in their header.
         let skip =
             words.iter().take(2).take_while(|word| time_of_day(word, None).is_some() || day(word).is_some()).count();
+        let clock: &[Clock] = if skip == 2 { &[Clock::Date, Clock::Time] } else { &[Clock::Time] };
+        let in_front = self.clock(&words[..skip], clock);
+        let at = match (self.record, in_front) {
+            (Some(record), _) => record,
+            (None, Some((raw, kind))) => {
+                self.listing.clock = kind;
+                let known = self.clocked.filter(|(before, _)| *before == raw).map(|(_, at)| at);
+                let has_date = kind != ListingClock::TimeOfDay;
+                let at = known.unwrap_or_else(|| self.listing.instant(&mut self.running, raw, has_date, number));
+                self.clocked = Some((raw, at));
+                at
+            }
+            (None, None) => {
+                // Which rows belong together is not known.
+                if self.tables_left.len() < 200 {
+                    self.tables_left.insert("rows of single disks or processes without a record or a clock".to_owned());
+                }
+                return Ok(());
+            }
+        };
         let word = |place: usize| words.get(place + skip).copied();
         let kib = |place: usize| suffixed(word(place)?, 1000.0, 1.0).map(|kib| kib as f64);
         match *named {
@@ -373,6 +392,11 @@ impl Collectl {
         }
         Ok(())
     }
+}
+
+/// Words of a header that name a clock.
+fn clock_words(words: &[&str]) -> usize {
+    words.iter().take_while(|word| matches!(**word, "Date" | "Time")).count()
 }
 
 /// Of `-sD` (`#Name  KBytes Merged  IOs Size … Wait SvcTim Util`) and `-sZ` (`#PID  User … Pct … Command`).

@@ -2,9 +2,10 @@
 //!
 //! The first row holds averages since boot: its rates are left out. Sizes have a suffix of 1024 (`B`, `k`, `M`, `G`), counts one of
 //! 1000. What `used` is changed with its versions (0.7.4 leaves reclaimable slab out, and counts shared memory), so no total is made of
-//! it. Of single disks and interfaces only the group of all is taken; single CPUs are averaged where all of them are there and no
-//! group of all is.
+//! it. Of single interfaces only the group of all is taken; single disks count where there is no group of all, and single CPUs are averaged
+//! where all of them are there and no group of all is.
 
+use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock, count};
 use super::merge::Assumed;
 use super::shares::{self, Values};
@@ -36,6 +37,11 @@ impl Group {
         self.headings.iter().any(|heading| known(self, heading).is_some())
     }
 
+    /// The single disk it is about: `dsk/sda`.
+    fn disk(&self) -> Option<&str> {
+        self.title.strip_prefix("dsk/").filter(|disk| *disk != "total" && !disk.is_empty())
+    }
+
     /// The single CPU it is about: `cpu3-usage`.
     fn cpu(&self) -> Option<u32> {
         self.title.strip_prefix("cpu")?.strip_suffix("-usage")?.parse().ok()
@@ -47,8 +53,8 @@ pub(super) struct Dstat {
     listing: Listing,
     running: Running,
     interval: Option<i64>,
-    /// The titles of the line before, which wait for their headings.
-    titles: Option<Vec<String>>,
+    /// The titles of the line before, which wait for their headings, and that line.
+    titles: Option<(Vec<String>, String)>,
     groups: Vec<Group>,
     /// How many groups stand between two `|`: those of single CPUs and disks have `:` between them. Names of processes have it, too.
     together: Vec<usize>,
@@ -56,6 +62,7 @@ pub(super) struct Dstat {
     is_first: bool,
     rows: i64,
     has_times: bool,
+    disks: Disks,
     /// How many single CPUs stood for all.
     cpus: usize,
     /// Of single CPUs not all were there.
@@ -99,6 +106,25 @@ fn titles_of(word: &str) -> impl Iterator<Item = &str> {
     word.split("--").map(|title| title.trim_matches('-')).filter(|title| !title.is_empty())
 }
 
+/// The titles above the groups of a line of headings, by where they stand: a title as long as its columns has no dashes of its own
+/// (`--dsk/sdb---dsk/nvme0n1-dsk/bcache0`).
+fn titles_above(title_line: &str, headings: &str) -> Vec<String> {
+    let above: Vec<char> = title_line.chars().collect();
+    let mut titles = Vec::new();
+    let mut from = 0;
+    for part in headings.split_inclusive(['|', ':']) {
+        let length = part.chars().count();
+        let is_open = part.ends_with(['|', ':']);
+        let to = (from + length - usize::from(is_open)).min(above.len());
+        let title: String = above.get(from..to).unwrap_or_default().iter().collect();
+        if !part.trim_end_matches(['|', ':']).trim().is_empty() {
+            titles.push(title.trim_matches([' ', '-']).to_owned());
+        }
+        from += length;
+    }
+    titles
+}
+
 /// The parts of a line that `|` stands between, without those that are blank.
 fn parts_of(line: &str) -> impl Iterator<Item = &str> {
     line.split('|').filter(|part| !part.trim().is_empty())
@@ -116,6 +142,7 @@ fn known(group: &Group, heading: &str) -> Option<&'static Column> {
     // The title of the whole has been written in three ways; those of single CPUs are put together later.
     let title = match group.title.as_str() {
         _ if group.cpu().is_some() => "cpu",
+        _ if group.disk().is_some() => "dsk/total",
         "total-cpu-usage" | "total-usage" | "cpu-usage" => "cpu",
         "memory-usage" | "memory" => "memory",
         title => title,
@@ -151,6 +178,7 @@ impl Dstat {
             is_first: true,
             rows: 0,
             has_times: false,
+            disks: Disks::default(),
             cpus: 0,
             is_without_a_cpu: false,
             groups_left: BTreeSet::new(),
@@ -172,9 +200,12 @@ impl Dstat {
     }
 
     /// The line below the titles.
-    fn headings(&mut self, titles: Vec<String>, line: &str) -> bool {
+    fn headings(&mut self, (mut titles, title_line): (Vec<String>, String), line: &str) -> bool {
         let together: Vec<usize> = parts_of(line).map(|part| part.split(':').count()).collect();
         let words = words_of_groups(parts_of(line), &together);
+        if words.len() != titles.len() {
+            titles = titles_above(&title_line, line);
+        }
         if words.len() != titles.len() {
             return false;
         }
@@ -243,6 +274,7 @@ impl Dstat {
         }
         let mut values: Values = Vec::new();
         let mut single: BTreeMap<u32, Values> = BTreeMap::new();
+        let mut disks: Vec<Disk> = Vec::new();
         let mut clocks: Vec<&str> = Vec::new();
         for (group, part) in self.groups.iter().zip(&parts) {
             if group.is_clock() {
@@ -252,6 +284,21 @@ impl Dstat {
             for (heading, word) in group.headings.iter().zip(part) {
                 if let Some(column) = known(group, heading) {
                     let Some(value) = number(word, column) else { return Ok(false) };
+                    if let Some(name) = group.disk() {
+                        let disk = match disks.iter_mut().find(|disk| disk.name == name) {
+                            Some(disk) => disk,
+                            None => {
+                                disks.push(Disk { name: name.to_owned(), ..Disk::default() });
+                                let Some(disk) = disks.last_mut() else { continue };
+                                disk
+                            }
+                        };
+                        match column.name {
+                            "disk_read_per_second" => disk.read = Some(value),
+                            _ => disk.written = Some(value),
+                        }
+                        continue;
+                    }
                     let row = group.cpu().map_or(&mut values, |cpu| single.entry(cpu).or_default());
                     row.push((column, value));
                 }
@@ -275,6 +322,10 @@ impl Dstat {
         let at = self.instant(&clocks, number_of_line);
         self.listing.touch(at);
         shares::put(&mut self.listing, at, &values)?;
+        let has_total = values.iter().any(|(column, _)| column.name.starts_with("disk_"));
+        if !is_first && !has_total {
+            self.disks.put(&mut self.listing, at, &disks)?;
+        }
         self.rows += 1;
         Ok(true)
     }
@@ -287,12 +338,12 @@ impl Parser for Dstat {
             return Ok(());
         }
         if let Some(titles) = self.titles.take()
-            && self.headings(titles, plain)
+            && self.headings(titles, line.trim_end())
         {
             return Ok(());
         }
         if let Some(found) = titles(plain) {
-            self.titles = Some(found);
+            self.titles = Some((found, line.trim_end().to_owned()));
             return Ok(());
         }
         if self.row(plain, number)? || self.command(plain) || plain.starts_with("You did not select any stats") {
@@ -380,6 +431,17 @@ mod tests {
         assert_eq!(values(&read, "meminfo", "SwapFree").len(), 2);
         let timed = super::super::tests::timed(&read, "meminfo", "MemFree", "");
         assert_eq!(timed[1].0 - timed[0].0, 5_000_000_000);
+    }
+
+    #[test]
+    fn single_disks_count_where_there_is_no_group_of_all() {
+        let text = "--dsk/sdb---dsk/nvme0n1-dsk/bcache0 ---io/sdb----io/nvme0n1--io/bcache0 -net/total-\n \
+                     read  writ: read  writ: read  writ| read  writ: read  writ: read  writ| recv  send\n \
+                     332B  181k: 167k  937k:  20B  303k|0.01  11.2 :11.9  42.1 :0.00  5.98 |   0     0\n   \
+                       0     2k:  64k  5632B:   0     0|   0     0 :   0  4.00 :   0  3.00 |2200B 2506B\n";
+        let read = read(text);
+        assert_eq!(values(&read, "import", "disk_read_per_second"), [64.0 * 1024.0], "the first row is since boot");
+        assert_eq!(values(&read, "import", "disk_written_per_second"), [2048.0 + 5632.0]);
     }
 
     #[test]

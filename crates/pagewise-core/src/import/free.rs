@@ -1,4 +1,4 @@
-//! `free` (procps 2 to procps-ng 4, BusyBox): what memory and swap there is, and how much of it is in use.
+//! `free` (procps 2 to procps-ng 4, BusyBox) and `smem -w`: what memory and swap there is, and how much of it is in use.
 //!
 //! The layout is told by its headings. Sizes without a unit are KiB unless a command above says another one, or they cannot be
 //! KiB: the kernel counts pages, which are multiples of four of them.
@@ -11,6 +11,7 @@ use super::words::{decimal, quoted};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::Kind as Moves;
 use crate::recording::{GapReason, RawUnit};
+use std::collections::BTreeMap;
 
 const REMEDY: &str = "give what `free` prints, with its line of headings; `cat /proc/meminfo` says more";
 
@@ -26,7 +27,33 @@ const LEAST_MIB: f64 = 200.0;
 
 pub(super) fn recognises(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
-    headings(&words).is_some() || is_corrected(&words) || is_row(&words) || is_foreign_row(&words)
+    headings(&words).is_some()
+        || is_corrected(&words)
+        || is_row(&words)
+        || is_foreign_row(&words)
+        || area(&words).is_some()
+}
+
+/// Areas of `smem -w`, in the order in which it prints them, each with what is used, and of that cache and the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Area {
+    Kernel,
+    Programs,
+    Free,
+}
+
+/// `kernel dynamic memory   22.6G   1.7G   21.0G`: the area, and its three sizes in KiB.
+fn area(words: &[&str]) -> Option<(Area, [f64; 3])> {
+    let (name, sizes) = words.split_at_checked(words.len().checked_sub(3)?)?;
+    let area = match name {
+        ["kernel", "dynamic", "memory"] => Area::Kernel,
+        ["userspace", "memory"] => Area::Programs,
+        ["free", "memory"] => Area::Free,
+        _ => return None,
+    };
+    let kib: Option<Vec<f64>> =
+        sizes.iter().map(|word| size(word).map(|(size, unit)| size * unit.unwrap_or(1.0))).collect();
+    Some((area, kib?.try_into().ok()?))
 }
 
 /// `total used free shared buffers cached`, and the unit in KiB where it is known: `total: used: free: …`, the head of /proc/meminfo up to
@@ -115,13 +142,23 @@ pub(super) struct Free {
     unit: Option<f64>,
     /// The row above was one of memory in another language.
     is_foreign: bool,
+    /// Of `smem -w`, until all of them are there.
+    areas: BTreeMap<Area, [f64; 3]>,
     left_out: usize,
 }
 
 impl Free {
     pub(super) fn new(assumed: &Assumed) -> Free {
         let snapshots = Snapshots::new(Kind::Free, assumed.interval);
-        Free { snapshots, headings: Vec::new(), asked: None, unit: None, is_foreign: false, left_out: 0 }
+        Free {
+            snapshots,
+            headings: Vec::new(),
+            asked: None,
+            unit: None,
+            is_foreign: false,
+            areas: BTreeMap::new(),
+            left_out: 0,
+        }
     }
 
     /// The unit of a row of numbers without one. `None`: it cannot be told.
@@ -205,9 +242,36 @@ impl Free {
                 (false, "available") => ("meminfo", "MemAvailable"),
                 _ => continue,
             };
-            let taken =
-                Taken { source, name, labels: "", unit: RawUnit::KiB, moves: Moves::Gauge, value: kib.round() as u64 };
-            self.snapshots.put(&taken, None, number)?;
+            self.put(source, name, kib, number)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, source: &'static str, name: &'static str, kib: f64, number: usize) -> Result<(), Problem> {
+        let taken =
+            Taken { source, name, labels: "", unit: RawUnit::KiB, moves: Moves::Gauge, value: kib.round() as u64 };
+        self.snapshots.put(&taken, None, number)
+    }
+
+    /// A row of `smem -w`. Its areas are worked out from one reading of /proc/meminfo, and told when all of them are there.
+    fn area(&mut self, area: Area, sizes: [f64; 3], number: usize) -> Result<(), Problem> {
+        self.areas.insert(area, sizes);
+        let all = [Area::Kernel, Area::Programs, Area::Free].map(|area| self.areas.get(&area).copied());
+        let [Some([kernel, kernel_cache, _]), Some([programs, mapped, own]), Some([free, ..])] = all else {
+            return Ok(());
+        };
+        self.areas.clear();
+        let total = kernel + programs + free;
+        if total > MOST_KIB as f64 {
+            return Ok(());
+        }
+        for (source, name, kib) in [
+            ("meminfo", "MemTotal", total),
+            ("meminfo", "MemFree", free),
+            (SOURCE, "buffers_and_cache", kernel_cache + mapped),
+            (SOURCE, "programs_at_most", own),
+        ] {
+            self.put(source, name, kib, number)?;
         }
         Ok(())
     }
@@ -220,6 +284,9 @@ impl Parser for Free {
             self.headings = headings.into_iter().map(str::to_owned).collect();
             self.unit = unit;
             return Ok(());
+        }
+        if let Some((area, sizes)) = area(&words) {
+            return self.area(area, sizes, number);
         }
         if is_foreign_row(&words) {
             self.headings = FOREIGN.iter().map(|heading| (*heading).to_owned()).collect();
@@ -316,6 +383,22 @@ mod tests {
         assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "impossible"), "{:?}", imported.gaps());
         let problem = parse(Kind::Free, "total used free\nMem: 1000 2000 4000\n", &Assumed::default()).unwrap_err();
         assert!(problem.to_string().contains("no size of memory"));
+    }
+
+    #[test]
+    fn what_smem_says_of_the_kernel_and_of_programs() {
+        let rows = "$ smem -wk\nArea                           Used      Cache   Noncache\n\
+                    firmware/hardware                 0          0          0\nkernel image                      0          0          0\n\
+                    kernel dynamic memory         22.0G       1.5G      20.5G\nuserspace memory               4.0G       0.5G       3.5G\n\
+                    free memory                    5.0G       5.0G          0\n";
+        let imported = read(rows);
+        assert_eq!((gib(&imported, "MemTotal"), gib(&imported, "MemFree")), (vec![31.0], vec![5.0]));
+        let of_tool = |name| values(&imported, SOURCE, name)[0] / f64::from(1 << 30);
+        assert_eq!((of_tool("buffers_and_cache"), of_tool("programs_at_most")), (2.0, 3.5));
+        assert!(
+            recognises("kernel dynamic memory   1280848    1036960     243888") && !recognises("free memory is low")
+        );
+        assert!(parse(Kind::Free, "userspace memory 4.0G 0.5G 3.5G\n", &Assumed::default()).is_err(), "a part of it");
     }
 
     #[test]

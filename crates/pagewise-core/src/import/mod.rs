@@ -7,6 +7,7 @@
 //! becomes which series: `docs/reference/imports.md`.
 
 mod atop;
+mod atopsar;
 mod collectl;
 mod disks;
 mod dstat;
@@ -40,6 +41,7 @@ mod snapshots;
 mod threads;
 mod times;
 mod top;
+mod trace_events;
 mod vmstat;
 mod words;
 
@@ -92,6 +94,8 @@ pub enum Kind {
     Slab,
     /// What a JVM logs of its collections.
     GcLog,
+    /// Tracepoints of reclaim and compaction: ftrace, trace-cmd, `perf script`.
+    TraceEvents,
     /// A folder of sos or sosreport, unpacked.
     Sosreport,
 }
@@ -114,6 +118,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Free, "free"),
     (Kind::Slab, "slab"),
     (Kind::GcLog, "gc-log"),
+    (Kind::TraceEvents, "trace-events"),
     (Kind::Sosreport, "sosreport"),
 ];
 
@@ -139,6 +144,7 @@ const RECOGNISED: &[(Kind, Recognises)] = &[
     (Kind::Free, free::recognises),
     (Kind::Slab, slab::recognises),
     (Kind::GcLog, gc_log::recognises),
+    (Kind::TraceEvents, trace_events::recognises),
 ];
 
 /// What a text holds: a thread that somebody pasted has the listings of several tools.
@@ -200,6 +206,7 @@ impl FromStr for Kind {
             "dmesg" => "kernel-log",
             "slabtop" | "slabinfo" => "slab",
             "gc" | "gclog" => "gc-log",
+            "ftrace" | "trace" | "trace-cmd" => "trace-events",
             plain => plain,
         };
         let known = KINDS.iter().copied().find(|(_, word)| *word == plain).map(|(kind, _)| kind);
@@ -274,6 +281,7 @@ pub fn parser(kind: Kind, assumed: &Assumed) -> Option<Box<dyn Parser>> {
         Kind::Free => Box::new(free::Free::new(assumed)),
         Kind::Slab => Box::new(slab::Slab::new(assumed)),
         Kind::GcLog => Box::new(gc_log::GcLog::new()),
+        Kind::TraceEvents => Box::new(trace_events::TraceEvents::new()),
         Kind::Sosreport => return None,
     };
     // What people gave was often pasted somewhere before.

@@ -8,6 +8,7 @@ use super::events::{event_name, shows_cpu_time};
 use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock};
 use super::times::{SECOND, seconds};
+use super::trace_events;
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::recording::stack::KERNEL;
 use crate::recording::{Frame, GapReason, Profile, SamplingEvent, StackId, StackSample, Stacks};
@@ -357,6 +358,9 @@ pub(super) fn module_name(module: &str, is_kernel: bool) -> String {
 
 /// Whether a line is the head of a sample with an event and a time or a CPU, or a function below one: address, name, module.
 pub(super) fn recognises(line: &str) -> bool {
+    if trace_events::recognises(line) {
+        return false;
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_frame = line.starts_with(char::is_whitespace)
         && words.len() >= 3

@@ -172,6 +172,19 @@ fn collectl_in_its_other_formats() {
 }
 
 #[test]
+fn collectls_single_disks_stand_at_the_clock_in_front_of_them() {
+    let text = "#                   <---------reads---------------><---------writes--------------><--------averages--------> Pct\n\
+                #Time     Name       KBytes Merged  IOs Size  Wait  KBytes Merged  IOs Size  Wait  RWSize  QLen  Wait SvcTim Util\n\
+                13:06:00 sda              4      0    1    4     0   17995      0  127  142     8     141     3     8      2   30\n\
+                13:06:00 sdb              0      0    0    0     0       5      0    1    5     1       5     0     1      1   10\n\
+                13:06:10 sda              2      0    0    7     0   16087      0  129  125     6     124     3     6      1   25\n";
+    assert_eq!(kinds_in(text.lines().nth(1).unwrap()), [Kind::Collectl]);
+    let imported = recording(&[(Kind::Collectl, text)]);
+    assert_eq!(values(&imported, SOURCE, "disk_written_per_second"), [18_000.0 * 1024.0, 16_087.0 * 1024.0]);
+    assert_eq!(values(&imported, SOURCE, "disk_busiest_percent"), [0.30, 0.25]);
+}
+
+#[test]
 fn sar_says_the_same_in_every_locale() {
     let iso = recording(&[(Kind::Sar, SAR_ISO)]);
     let comma = recording(&[(Kind::Sar, SAR_COMMA)]);

@@ -23,6 +23,7 @@ struct Table {
     pid: usize,
     user: Option<usize>,
     size: Option<usize>,
+    resident: Option<usize>,
     state: Option<usize>,
     share: usize,
     command: usize,
@@ -50,6 +51,11 @@ struct Screen {
     levels: Values,
     tasks: Option<f64>,
     rows: usize,
+    /// What each process has in memory, in KiB.
+    resident: Vec<f64>,
+    users: BTreeSet<String>,
+    /// A thread of the kernel is among them, which no container shows.
+    has_kernel_threads: bool,
     waiting: usize,
     table: Option<Table>,
     /// Processes that were seen: one that comes again is of another screen.
@@ -57,6 +63,38 @@ struct Screen {
     of_all: Vec<Row>,
     /// The highest number of a CPU that was seen.
     last_cpu: u32,
+}
+
+/// A container shows its own processes beside the memory of its host; where the threads of the kernel are not seen, so many tasks are a host's.
+const LEAST_TASKS_OF_A_HOST: f64 = 150.0;
+
+/// So many rows in falling order are sorted by it: by chance one list in 40,000 is.
+const LEAST_SORTED_ROWS: usize = 8;
+
+impl Screen {
+    /// KiB that programs have in memory at most: of a table that is whole, or that is sorted by memory, so that none of the others has more
+    /// than the last. `None`: neither is so, or it may be a container's.
+    fn programs_at_most(&self) -> Option<f64> {
+        let tasks = self.tasks.filter(|tasks| self.has_kernel_threads || *tasks >= LEAST_TASKS_OF_A_HOST)?;
+        // Of one user's rows it is not known what others have.
+        if self.resident.len() != self.rows || self.users.len() < 2 {
+            return None;
+        }
+        let sum: f64 = self.resident.iter().sum();
+        if self.rows as f64 >= tasks {
+            return Some(sum);
+        }
+        let (first, last) = (self.resident.first()?, self.resident.last()?);
+        let is_sorted =
+            self.rows >= LEAST_SORTED_ROWS && first > last && self.resident.is_sorted_by(|one, next| one >= next);
+        is_sorted.then(|| sum + (tasks - self.rows as f64) * last)
+    }
+}
+
+/// `9120`, `155m` and `1.5g` in KiB; a number without a unit has so many KiB.
+fn in_kib(word: &str, unit: f64) -> Option<f64> {
+    let has_unit = word.ends_with(|c: char| c.is_ascii_alphabetic());
+    if has_unit { suffixed(word, 1024.0, 1.0).map(|bytes| bytes as f64 / 1024.0) } else { Some(decimal(word)? * unit) }
 }
 
 #[derive(Debug)]
@@ -82,6 +120,7 @@ const BY_DEFAULT: Table = Table {
     pid: 0,
     user: Some(1),
     size: Some(4),
+    resident: Some(5),
     state: Some(7),
     share: 8,
     command: 11,
@@ -126,6 +165,7 @@ const OF_PS: Table = Table {
     pid: 1,
     user: Some(0),
     size: Some(4),
+    resident: Some(5),
     state: Some(7),
     share: 2,
     command: 10,
@@ -353,13 +393,7 @@ impl Top {
             let Some(column) = tools::of_top(what, label).filter(|column| column.counts == Counts::Size) else {
                 continue;
             };
-            let has_unit = word.ends_with(|c: char| c.is_ascii_alphabetic());
-            let kib = if has_unit {
-                suffixed(word, 1024.0, 1.0).map(|bytes| bytes as f64 / 1024.0)
-            } else {
-                decimal(word).map(|number| number * scale)
-            };
-            if let Some(kib) = kib {
+            if let Some(kib) = in_kib(word, scale) {
                 screen.levels.push((column, kib));
             }
         }
@@ -430,6 +464,7 @@ impl Top {
             pid: place(&["PID"]).unwrap_or(0),
             user,
             size,
+            resident: place(&["RES", "RSS"]),
             state,
             share,
             command,
@@ -457,10 +492,16 @@ impl Top {
         screen.pids.insert(pid);
         self.has_lives |= table.is_of_life;
         screen.rows += 1;
+        let resident = table.resident.and_then(|at| words.get(at)).and_then(|word| in_kib(word, 1.0));
+        screen.resident.extend(resident);
+        if let Some(user) = table.user.and_then(|at| words.get(at)).filter(|_| screen.users.len() < 2) {
+            screen.users.insert((*user).to_owned());
+        }
         screen.waiting += usize::from(table.state.is_some_and(|at| words[at].starts_with('D')));
         let is_root = table.user.is_none_or(|at| words[at] == "root");
         let has_memory = table.size.is_some_and(|at| decimal(words[at]).is_none_or(|size| size > 0.0));
         let is_program = !is_root || has_memory;
+        screen.has_kernel_threads |= !is_program && super::threads::kernel_thread(&command).is_some();
         if is_program && super::threads::kernel_thread(&command).is_some_and(|name| name.starts_with('k')) {
             self.programs += 1;
         }
@@ -488,6 +529,9 @@ impl Top {
         let is_whole = screen.tasks.is_some_and(|tasks| tasks > 0.0 && screen.rows as f64 >= tasks);
         if is_whole && let Some(column) = tools::of_top("PID", "S D") {
             screen.levels.push((column, screen.waiting as f64));
+        }
+        if let (Some(most), Some(column)) = (screen.programs_at_most(), tools::of_top("PID", "RES")) {
+            screen.levels.push((column, most));
         }
         for (column, value) in std::mem::take(&mut screen.levels) {
             self.listing.put_decimal(screen.at, column, "", value)?;
@@ -699,6 +743,41 @@ mod tests {
             assert!(said.iter().any(|mark| mark.text.contains("the name of a kernel thread")), "{head}");
             assert_eq!(kinds_in(head.lines().next().unwrap()), [Kind::Top]);
         }
+    }
+
+    #[test]
+    fn what_programs_have_at_most_is_known_of_a_table_that_is_whole_or_sorted_by_it() {
+        let head = |tasks: usize| {
+            format!(
+                "top - 14:03:21 up 3 days,  2:03,  5 users,  load average: 1.20, 3.40, 5.60\nTasks: {tasks} total,   1 running\n\
+                 KiB Mem : 32761856 total,  5595952 free, 25024292 used,  2141612 buff/cache\n\n  PID USER      PR  NI    VIRT    RES    SHR S  %CPU %MEM     TIME+ COMMAND\n"
+            )
+        };
+        let rows = |sizes: &[&str]| -> String {
+            let row = |(at, size): (usize, &&str)| {
+                let user = if at == 0 { "root" } else { "db" };
+                format!("{:5} {user} 20 0 9g {size} 10 S 0.0 0.0 1:00.00 job{at}\n", at + 100)
+            };
+            sizes.iter().enumerate().map(row).collect()
+        };
+        let most = |text: String| values(&recording(&[(Kind::Top, &text)]), SOURCE, "programs_at_most");
+        let sorted = rows(&["1.0g", "512m", "4000", "3000", "1000", "1000", "1000", "1000"]);
+        let mib = |mib: f64| mib * 1_048_576.0;
+        assert_eq!(
+            most(head(205) + &sorted),
+            [mib(1536.0) + (11_000.0 + 197.0 * 1000.0) * 1024.0],
+            "none has more than the last"
+        );
+        assert!(most(head(20) + &sorted).is_empty(), "it may be a container's");
+        assert!(
+            most(head(205) + &rows(&["1000", "512m", "4000", "3000", "1000", "1000", "1000", "1000"])).is_empty(),
+            "it is not sorted"
+        );
+        assert!(most(head(205) + &sorted.replace("root", "db")).is_empty(), "one user's");
+        let whole = head(6)
+            + &rows(&["1000", "512m", "4000", "3000", "1000"])
+            + "    9 root 20 0 0 0 0 S 0.0 0.0 1:00.00 kswapd0\n";
+        assert_eq!(most(whole), [mib(512.0) + 9000.0 * 1024.0]);
     }
 
     #[test]

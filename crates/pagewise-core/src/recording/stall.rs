@@ -11,7 +11,7 @@ pub enum StallKind {
     CgroupReclaim,
     /// An allocation that had to compact memory (`mm_compaction_begin` to `_end`, outside kcompactd).
     Compaction,
-    /// Compaction in the background: kcompactd at work. Holds up nobody by itself.
+    /// Compaction in the background: kcompactd at work, or kswapd before 4.6. Holds up nobody by itself.
     BackgroundCompaction,
     /// A task that reclaim put to sleep (`mm_vmscan_throttled`).
     Throttled,

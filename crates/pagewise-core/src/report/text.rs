@@ -257,9 +257,11 @@ impl Page {
     }
 }
 
+/// Behind these a word may be broken that is too long for its line.
+const SEAMS: [char; 2] = ['=', '/'];
+
 /// A cell whose words are too long for `columns` is broken where they have a seam, as far as they have one.
 fn at_seams(cell: &str, columns: usize) -> String {
-    const SEAMS: [char; 2] = ['=', '/'];
     let broken = |word: &str| {
         let mut lines = vec![String::new()];
         for piece in word.split_inclusive(SEAMS) {
@@ -275,7 +277,7 @@ fn at_seams(cell: &str, columns: usize) -> String {
     words.collect::<Vec<String>>().join(" ")
 }
 
-/// Breaks `text` at spaces into lines of `columns`; a word longer than a line is broken where it must be.
+/// Breaks `text` at spaces into lines of `columns`; a word longer than a line is broken at its seams, and where it must be.
 pub(super) fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> String {
     let mut out = String::new();
     let mut line = first.to_owned();
@@ -293,12 +295,19 @@ pub(super) fn wrap(text: &str, columns: usize, first: &str, rest: &str) -> Strin
         if !empty {
             line.push(' ');
         }
-        for c in word.chars() {
-            if line.width() + c.width().unwrap_or(0) > columns {
+        let is_long = rest.width() + word.width() > columns;
+        let pieces: Vec<&str> = if is_long { word.split_inclusive(SEAMS).collect() } else { vec![word] };
+        for piece in pieces {
+            if !empty && line.width() + piece.width() > columns {
                 next(&mut line, &mut empty);
             }
-            line.push(c);
-            empty = false;
+            for c in piece.chars() {
+                if line.width() + c.width().unwrap_or(0) > columns {
+                    next(&mut line, &mut empty);
+                }
+                line.push(c);
+                empty = false;
+            }
         }
     }
     next(&mut line, &mut empty);
@@ -323,6 +332,15 @@ mod tests {
         for line in wrap(&text, 20, "  - ", "    ").lines() {
             assert!(line.width() <= 20, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_word_that_is_longer_than_a_line_is_broken_at_its_seams() {
+        let path = "see /sys/kernel/mm/transparent_hugepage/khugepaged/defrag there";
+        assert_eq!(
+            wrap(path, 30, "", "  "),
+            "see\n  /sys/kernel/mm/\n  transparent_hugepage/\n  khugepaged/defrag there\n"
+        );
     }
 
     #[test]

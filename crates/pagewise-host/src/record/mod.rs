@@ -36,7 +36,7 @@ use pagewise_core::recording::{CACHED_FILES, Gap, GapReason, Series, StallRow, W
 use pagewise_core::unit::Bytes;
 use redaction::Redaction;
 use ring::Ring;
-use sampler::{Counts, Sampler};
+use sampler::{Counts, NAMED_GAPS, Sampler};
 use schedule::Schedule;
 use settings::Settings;
 use std::collections::BTreeSet;
@@ -159,6 +159,8 @@ pub struct Summary {
     pub late: u64,
     /// Stretches without samples, of all sources or of one; files this kernel lacks are among them.
     pub gaps: u64,
+    /// Of the first few: the source, and why in one word.
+    pub first_gaps: Vec<String>,
     /// CPU time of all threads and of starting, in seconds.
     pub own_cpu_seconds: f64,
     /// Size of the file.
@@ -367,10 +369,13 @@ impl Recorder {
         let cpu = |cpu: &AtomicU64| cpu.load(Ordering::Acquire);
         let own = [&self.shared.sampler_cpu, &self.shared.writer_cpu, &self.shared.lookers_cpu];
         let own = self.start_cpu + files_cpu + own.into_iter().map(cpu).sum::<u64>();
+        let refused = self.lookers.refused.iter().map(|(source, _)| format!("{source}: refused"));
+        let first_gaps = counts.first_gaps.into_iter().chain(refused).take(NAMED_GAPS).collect();
         Ok(Summary {
             samples: counts.samples,
             late: counts.late,
             gaps: counts.gaps + self.lookers.refused.len() as u64,
+            first_gaps,
             own_cpu_seconds: own as f64 * 1e-9,
             bytes: outcome.bytes,
             ended: outcome.ended,

@@ -46,12 +46,17 @@ const SUSPENSION: u64 = 500_000_000;
 pub(super) const FRAME_HEAD: usize = 16;
 
 /// What the sampler counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) samples: u64,
     pub(super) late: u64,
     pub(super) gaps: u64,
+    /// What the first of them are of, and why.
+    pub(super) first_gaps: Vec<String>,
 }
+
+/// So many gaps are named at the end.
+pub(super) const NAMED_GAPS: usize = 3;
 
 struct Source {
     name: String,
@@ -133,6 +138,10 @@ impl Sampler {
 
     fn gap(&mut self, gap: Gap) {
         self.counts.gaps += 1;
+        if self.counts.first_gaps.len() < NAMED_GAPS {
+            let source = gap.source.as_deref().unwrap_or("all");
+            self.counts.first_gaps.push(format!("{source}: {}", gap.reason.word()));
+        }
         let _ = self.events.send(Event::Gap(gap));
     }
 

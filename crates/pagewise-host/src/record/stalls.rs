@@ -13,6 +13,7 @@ use crate::source::perf_record::{Layout, Record, Who};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};
 use crate::store::recording::stalls as keys;
 use crate::sys::perf_event::{self, Opened, Tells, Whom};
+use pagewise_core::kernel_text::stall_events::{Role, STALL_EVENTS, StallEvent, of_thread};
 use pagewise_core::recording::{Durations, FIRST_UNNAMED, Gap, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -36,58 +37,6 @@ const WINDOW: u64 = SECOND / 5;
 const MOST_OPEN: usize = 65_536;
 const MOST_ROWS: usize = 20_000;
 
-/// What an event tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Begin(StallKind),
-    End(StallKind),
-    /// The order of the compaction that begins next on this thread.
-    Order,
-    /// The whole stall, with how long it took or will take.
-    Whole(StallKind),
-}
-
-/// One tracepoint that is looked at: its name, what it tells, and the fields it is of no use without.
-struct Wanted {
-    name: &'static str,
-    role: Role,
-    order: Option<&'static str>,
-    outcome: Option<&'static str>,
-    /// How long, and nanoseconds in its unit.
-    duration: Option<(&'static str, u64)>,
-}
-
-const fn wanted(name: &'static str, role: Role) -> Wanted {
-    Wanted { name, role, order: None, outcome: None, duration: None }
-}
-
-/// Names and fields: `include/trace/events/{vmscan,compaction,huge_memory,writeback}.h`.
-const WANTED: [Wanted; 10] = [
-    Wanted {
-        order: Some("order"),
-        ..wanted("vmscan/mm_vmscan_direct_reclaim_begin", Role::Begin(StallKind::DirectReclaim))
-    },
-    wanted("vmscan/mm_vmscan_direct_reclaim_end", Role::End(StallKind::DirectReclaim)),
-    Wanted {
-        order: Some("order"),
-        ..wanted("vmscan/mm_vmscan_memcg_reclaim_begin", Role::Begin(StallKind::CgroupReclaim))
-    },
-    wanted("vmscan/mm_vmscan_memcg_reclaim_end", Role::End(StallKind::CgroupReclaim)),
-    Wanted {
-        outcome: Some("reason"),
-        duration: Some(("usec_delayed", 1_000)),
-        ..wanted("vmscan/mm_vmscan_throttled", Role::Whole(StallKind::Throttled))
-    },
-    Wanted { order: Some("order"), ..wanted("compaction/mm_compaction_try_to_compact_pages", Role::Order) },
-    wanted("compaction/mm_compaction_begin", Role::Begin(StallKind::Compaction)),
-    Wanted { outcome: Some("status"), ..wanted("compaction/mm_compaction_end", Role::End(StallKind::Compaction)) },
-    Wanted { outcome: Some("status"), ..wanted("huge_memory/mm_collapse_huge_page", Role::Whole(StallKind::Collapse)) },
-    Wanted {
-        duration: Some(("pause", 1_000_000)),
-        ..wanted("writeback/balance_dirty_pages", Role::Whole(StallKind::DirtyBalance))
-    },
-];
-
 /// A tracepoint of this kernel.
 #[derive(Debug)]
 struct Known {
@@ -99,7 +48,7 @@ struct Known {
 }
 
 impl Known {
-    fn of(wanted: &Wanted, tracepoint: &Tracepoint) -> Result<Known, String> {
+    fn of(wanted: &StallEvent, tracepoint: &Tracepoint) -> Result<Known, String> {
         let field = |name: &str| {
             let found = tracepoint.format.field(name).cloned();
             found.ok_or_else(|| format!("{} has no field {name} in this kernel", wanted.name))
@@ -141,7 +90,7 @@ pub(super) fn open(root: &Root) -> Result<Source, String> {
         format!("tracepoints have no numbers without tracefs, which is not mounted and cannot be: {error}; run as root")
     })?;
     let (mut known, mut missing) = (Vec::new(), Vec::new());
-    for wanted in &WANTED {
+    for wanted in &STALL_EVENTS {
         let found = tracefs.tracepoint(wanted.name).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!("this kernel has no tracepoint {}", wanted.name),
             io::ErrorKind::PermissionDenied => format!("{} cannot be read; run as root", wanted.name),
@@ -273,8 +222,7 @@ impl Pairing {
 
     fn add(&mut self, kind: StallKind, who: Who, order: Option<u8>, outcome: &str, length: u64, to_boot: u64) {
         let comm = self.names.of(&self.root, who);
-        let is_background = kind == StallKind::Compaction && comm.starts_with("kcompactd");
-        let kind = if is_background { StallKind::BackgroundCompaction } else { kind };
+        let kind = of_thread(kind, &comm);
         let shows = !self.is_redacted || super::stacks::is_kernel_thread_or_ours(&self.root, who.pid);
         let (pid, comm) = if shows { (who.pid, comm) } else { (self.unnamed(who.pid), Arc::from("")) };
         let slice = who.time.saturating_add(to_boot) / SECOND;
@@ -465,7 +413,7 @@ mod tests {
             std::fs::write(path, format!("{comm}\n")).unwrap();
         }
         let known = |name: &str, id: u64, format: &str| {
-            let wanted = WANTED.iter().find(|wanted| wanted.name.ends_with(name)).unwrap();
+            let wanted = STALL_EVENTS.iter().find(|wanted| wanted.name.ends_with(name)).unwrap();
             Known::of(wanted, &Tracepoint { id, format: Format::parse(format) }).unwrap()
         };
         let known = vec![

@@ -49,6 +49,10 @@ pub(super) fn gc_log(bytes: &[u8]) {
     one(Kind::GcLog, bytes);
 }
 
+pub(super) fn trace_events(bytes: &[u8]) {
+    one(Kind::TraceEvents, bytes);
+}
+
 pub(super) fn folded(bytes: &[u8]) {
     one(Kind::Folded, bytes);
 }

@@ -100,6 +100,12 @@ pub const TARGETS: &[Target] = &[
         samples: || listings::samples("gc-log"),
     },
     Target {
+        name: "trace_events",
+        reads: "tracepoints as text",
+        run: listings::trace_events,
+        samples: || listings::samples("trace-events"),
+    },
+    Target {
         name: "sosreport",
         reads: "an unpacked sosreport, its files one after the other",
         run: listings::sosreport,

@@ -56,7 +56,7 @@ macro_rules! targets {
 }
 
 targets! {
-    collectl sar nmon atop top vmstat perf_script perf_top perf_report perf_stat folded proc node_exporter kernel_log dstat free slab gc_log sosreport recording rows event_log plan policy table journal
+    collectl sar nmon atop top vmstat perf_script perf_top perf_report perf_stat folded proc node_exporter kernel_log dstat free slab gc_log trace_events sosreport recording rows event_log plan policy table journal
     kernel_files perf_ring boot_loader symbols
 }
 

@@ -254,6 +254,16 @@ impl Watch for Recording<'_> {
     }
 }
 
+/// `1 gap (zswap: missing)`.
+fn gaps_in_words(gaps: u64, first: &[String]) -> String {
+    let counted = output::counted(gaps, "gap");
+    if first.is_empty() {
+        return counted;
+    }
+    let more = if gaps > first.len() as u64 { ", …" } else { "" };
+    format!("{counted} ({}{more})", first.join(", "))
+}
+
 fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
     let Finished { summary, sampled, closing } = finished;
     let elapsed = sampled.as_secs_f64();
@@ -285,7 +295,7 @@ fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
         args.output.display(),
         summary.bytes,
         summary.late,
-        output::counted(summary.gaps, "gap"),
+        gaps_in_words(summary.gaps, &summary.first_gaps),
         fraction * 100.0,
     ));
     let file = args.output.display().to_string();

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("memory in no account, where it is less than that", 0.30, Fraction),
         Threshold::at_least("memory in no account, of a listing that ends before the last of them", 0.20, Fraction),
         Threshold::at_least("memory beyond all that programs were promised", 0.25, Fraction),
+        Threshold::at_least("memory that no program has", 0.25, Fraction),
         Threshold::at_least("memory on no list of pages, of a listing that lacks accounts", 0.50, Fraction),
         Threshold::at_least("memory in no account, growth per hour", 0.01, Fraction),
         Threshold::below("available memory", 0.10, Fraction),
@@ -205,10 +206,35 @@ fn by_promises(case: &Case<'_>) -> Option<Verdict> {
     )
 }
 
+/// Where a table of processes, or smem, says how much memory programs have at most, and nothing has the kernel's accounts: what is neither
+/// theirs nor free nor page cache. `None`: that is told, or the rest is not much of memory.
+fn by_programs(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::BUFFERS_AND_CACHE, &signal::PROGRAMS_AT_MOST];
+    let has_accounts = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
+    if has_accounts || !known.into_iter().all(|signal| look.is_known(signal)) {
+        return None;
+    }
+    let slab = if look.has(&signal::SLAB) { &signal::SLAB } else { &signal::IMPORTED_SLAB };
+    let less = |all: f64, part: f64| Some((all - part).max(0.0));
+    let parts =
+        known[1..].iter().map(|signal| look.level(signal)).chain([look.level(slab).or_zero(), huge(look).or_zero()]);
+    let rest = parts.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
+    let unknown = [&signal::SLAB, &signal::HUGETLB_TOTAL].into_iter().filter(|signal| !look.has(signal));
+    told(
+        case,
+        "memory that no program has",
+        rest,
+        "is neither free, nor page cache, nor what the programs have together: the kernel holds it. Its caches, huge pages that were set aside, \
+         the cache of ZFS, a balloon and a leak look like this, and the listing does not say which it is.",
+        unknown.map(|signal| look.missing(signal)).collect(),
+    )
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    if let Some(verdict) = by_promises(case).or_else(|| by_lists(case)) {
+    if let Some(verdict) = by_promises(case).or_else(|| by_lists(case)).or_else(|| by_programs(case)) {
         return verdict;
     }
     let rest = rest(look);

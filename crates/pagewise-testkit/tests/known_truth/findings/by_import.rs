@@ -866,6 +866,44 @@ fn a_listing_of_memory_that_ends_before_its_last_accounts_shows_a_rest_that_is_l
     must_not_find(&imported(Kind::Proc, &meminfo(15_081_332)), "kernel-memory-leak");
 }
 
+#[test]
+fn memory_that_no_program_has_is_the_kernels() {
+    let smem = |kernel: &str, programs: &str| {
+        let text = format!(
+            "Area                           Used      Cache   Noncache\nkernel dynamic memory         {kernel}\n\
+             userspace memory               {programs}\nfree memory                    5.5G       5.5G          0\n"
+        );
+        imported(Kind::Free, &text)
+    };
+    let leak = must_find(&smem("22.6G 1.7G 20.9G", "3.1G 0.1G 3.0G"), "kernel-memory-leak");
+    assert!(
+        leak.confidence == Confidence::Low && leak.summary.contains("nor what the programs have"),
+        "{}",
+        leak.summary
+    );
+    assert!(leak.missing.len() > 1, "{:?}", leak.missing);
+    must_not_decide(&smem("3.6G 1.7G 1.9G", "22.1G 0.1G 22.0G"), "kernel-memory-leak");
+}
+
+#[test]
+fn a_trace_of_stalls_names_what_held_tasks_up() {
+    let pair = |at: u32, name: &str, end: &str| {
+        let second = f64::from(at) * 0.1;
+        format!(
+            "java-51234 [003] ..... {second:.6}: {name}_begin: order=9 mode=sync\njava-51234 [003] ..... {:.6}: {name}_end: {end}\n",
+            second + 0.06
+        )
+    };
+    let trace = |name: &str, end: &str| (0..400).map(|at| pair(at, name, end)).collect::<String>();
+    must_find(
+        &imported(Kind::TraceEvents, &trace("mm_vmscan_direct_reclaim", "nr_reclaimed=32")),
+        "direct-reclaim-stalls",
+    );
+    must_find(&imported(Kind::TraceEvents, &trace("mm_compaction", "status=contended")), "compaction-stalls");
+    let calm = pair(0, "mm_compaction", "status=success") + &pair(400, "mm_compaction", "status=success");
+    must_not_decide(&imported(Kind::TraceEvents, &calm), "compaction-stalls");
+}
+
 /// The log of a JVM with so many collections, each with these seconds.
 fn gc_log(user: f64, system: f64, elapsed: f64) -> Imported {
     let lines = (1..=20).map(|number| {
