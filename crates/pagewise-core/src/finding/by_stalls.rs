@@ -27,7 +27,7 @@ const NAMED: [(&str, StallKind, &str); 6] = [
 const TRACED: [(&str, StallKind, &str); 4] = [
     ("direct-reclaim-stalls", StallKind::DirectReclaim, "freeing memory for its allocations"),
     ("compaction-stalls", StallKind::Compaction, "compacting memory"),
-    ("memcg-limit-thrash", StallKind::CgroupReclaim, "freeing memory within the limit of its control group"),
+    ("memcg-limit-thrash", StallKind::CgroupReclaim, "freeing memory of its control group"),
     ("dirty-throttling", StallKind::DirtyBalance, "being held back as a writer"),
 ];
 
@@ -42,7 +42,9 @@ const LONG: f64 = 5.0;
 pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
     let Verdict::NotDecided { missing, evidence, .. } = &verdict else { return verdict };
     let denies = evidence.iter().any(|line| line.holds == Some(false));
-    if case.look.is_import && case.look.tools.iter().any(|tool| tool == Kind::TraceEvents.word()) {
+    // Beside a log of the kernel it is not known which of the two told a stall.
+    let has = |kind: Kind| case.look.tools.iter().any(|tool| tool == kind.word());
+    if case.look.is_import && has(Kind::TraceEvents) && !has(Kind::KernelLog) {
         return if denies { verdict } else { traced(case, missing).unwrap_or(verdict) };
     }
     let named = NAMED.iter().find(|(rule, ..)| *rule == case.rule.id).filter(|_| case.look.is_import && !denies);
@@ -103,7 +105,7 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
     let stalled = case.stalled(*kind, &all).filter(|stalled| stalled.looked.seconds > 0.0)?;
     let part = (stalled.worst_process_seconds / stalled.looked.seconds).min(1.0);
     let times = stalled.durations.count();
-    if part < TRACED_PART || times < TRACED_TIMES {
+    if part < TRACED_PART || stalled.worst_process_times < TRACED_TIMES {
         return None;
     }
     let word = kind.word().replace('_', " ");

@@ -28,6 +28,8 @@ pub struct Stalled {
     pub who: Vec<Share>,
     /// The longest any one process waited in all, in seconds.
     pub worst_process_seconds: f64,
+    /// How often that process waited.
+    pub worst_process_times: u64,
     /// Order of most of the time, where the kernel says it.
     pub order: Option<u8>,
     /// Tasks whose stack was printed while they were in it: nothing says for how long, so they are in none of the times.
@@ -60,7 +62,7 @@ impl StallsSeen {
         };
         let mut stalled = Stalled::default();
         let mut by_process: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
-        let mut by_pid: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut by_pid: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         let mut by_order: BTreeMap<u8, u64> = BTreeMap::new();
         let mut by_outcome: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
         let mut by_seen: BTreeMap<(&str, Option<u32>), u64> = BTreeMap::new();
@@ -80,7 +82,9 @@ impl StallsSeen {
             // Those without a name are told as one.
             add(by_process.entry((&row.comm, Some(row.pid).filter(|_| !row.comm.is_empty()))).or_default());
             // The names are of threads.
-            add(by_pid.entry(row.pid).or_default());
+            let (sum, times) = by_pid.entry(row.pid).or_default();
+            add(sum);
+            *times = times.saturating_add(row.durations.count());
             if let Some(order) = row.order {
                 add(by_order.entry(order).or_default());
             }
@@ -88,7 +92,8 @@ impl StallsSeen {
                 add(by_outcome.entry((&row.outcome, None)).or_default());
             }
         }
-        stalled.worst_process_seconds = by_pid.values().copied().max().unwrap_or(0) as f64 * 1e-9;
+        let (worst, times) = by_pid.into_values().max().unwrap_or_default();
+        (stalled.worst_process_seconds, stalled.worst_process_times) = (worst as f64 * 1e-9, times);
         stalled.order = by_order.into_iter().max_by_key(|(_, total)| *total).map(|(order, _)| order);
         stalled.outcomes = shares(by_outcome).into_iter().map(|share| (share.comm, share.share)).collect();
         stalled.who = shares(by_process);

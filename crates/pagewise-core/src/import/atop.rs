@@ -181,7 +181,8 @@ impl Atop {
         self.has_times = true;
         self.listing.clock = if self.midnight.is_some() { ListingClock::Local } else { ListingClock::TimeOfDay };
         let raw = self.midnight.unwrap_or(0).saturating_add(time);
-        let at = self.listing.instant(&mut self.running, raw, self.midnight.is_some(), number);
+        // The date of the next day may come later than its first row, or not at all.
+        let at = self.listing.instant(&mut self.running, raw, false, number);
         let mut values: shares::Values = Vec::new();
         for (column, word) in row {
             // Shares and rates have no sign in these tables.
@@ -417,7 +418,10 @@ impl Parser for Atop {
         if text.contains("analysis date:")
             || (self.screen.is_none() && words.last().is_some_and(|word| day(word).is_some()))
         {
-            self.midnight = words.iter().find_map(|word| day(word)).map(|day| day.midnight);
+            let midnight = words.iter().find_map(|word| day(word)).map(|day| day.midnight);
+            if midnight.is_some() && midnight != self.midnight {
+                (self.midnight, self.running) = (midnight, Running::default());
+            }
             return Ok(());
         }
         let report = self.report.clone();

@@ -96,6 +96,8 @@ pub(super) struct Collectl {
     last: Option<i64>,
     /// The clock in front of the last row of a table of disks or processes, and the instant it stands for.
     clocked: Option<(i64, i64)>,
+    /// Instants that were drawn for tables of disks without any clock.
+    drawn: i64,
     named: Option<Named>,
     disks: Disks,
     /// Disks of an instant.
@@ -142,6 +144,7 @@ impl Collectl {
             columns_left: BTreeSet::new(),
             last: None,
             clocked: None,
+            drawn: 0,
             named: None,
             disks: Disks::default(),
             listed: None,
@@ -272,10 +275,19 @@ impl Collectl {
                 self.clocked = Some((raw, at));
                 at
             }
+            // A disk that comes again is of the next instant.
+            (None, None) if matches!(named, Named::Disks { .. }) => {
+                let Named::Disks { name, .. } = *named else { return Ok(()) };
+                let own = words.get(name).copied().unwrap_or_default();
+                let comes_again = |(_, disks): &(i64, Vec<Disk>)| disks.iter().any(|disk| disk.name == own);
+                let is_next = self.listed.as_ref().is_some_and(comes_again);
+                self.drawn += i64::from(is_next);
+                self.drawn.saturating_mul(self.interval.unwrap_or(SECOND))
+            }
             (None, None) => {
                 // Which rows belong together is not known.
                 if self.tables_left.len() < 200 {
-                    self.tables_left.insert("rows of single disks or processes without a record or a clock".to_owned());
+                    self.tables_left.insert("rows of single processes without a record or a clock".to_owned());
                 }
                 return Ok(());
             }

@@ -73,7 +73,8 @@ pub(super) struct Dstat {
 
 /// Whether a line is one of titles, or of headings.
 pub(super) fn recognises(line: &str) -> bool {
-    titles(line).is_some_and(|titles| titles.iter().any(|title| is_known(title)))
+    let is_of_disks = |title: &String| title.split('-').any(is_known);
+    titles(line).is_some_and(|titles| titles.iter().any(|title| is_known(title) || is_of_disks(title)))
 }
 
 /// A group that no other tool has under such a title.
@@ -96,7 +97,11 @@ fn titles(line: &str) -> Option<Vec<String>> {
     let words = &words[..words.len() - usize::from(is_cut)];
     let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte));
     let are_dashed = !words.is_empty() && words.iter().all(is_dashed);
-    let are_known = words.iter().filter(|word| is_dashed(word)).any(|word| titles_of(word).any(is_known));
+    // Names of disks as long as their columns have no dashes but those between them: `dsk/nvme0n1-dsk/nvme1n1`.
+    let is_of_disks =
+        |word: &&str| word.contains('-') && word.split('-').any(|name| name.starts_with("dsk/") && name.len() > 4);
+    let is_told = |word: &&str| (is_dashed(word) && titles_of(word).any(is_known)) || is_of_disks(word);
+    let are_known = words.iter().any(is_told);
     let are_titles = are_dashed || (are_known && words.iter().all(|word| is_dashed(word) || is_plain(word)));
     are_titles.then(|| words.iter().flat_map(|word| titles_of(word)).map(str::to_owned).collect())
 }
@@ -275,8 +280,9 @@ impl Dstat {
         let mut values: Values = Vec::new();
         let mut single: BTreeMap<u32, Values> = BTreeMap::new();
         let mut disks: Vec<Disk> = Vec::new();
+        let mut disk_of = None;
         let mut clocks: Vec<&str> = Vec::new();
-        for (group, part) in self.groups.iter().zip(&parts) {
+        for (at, (group, part)) in self.groups.iter().zip(&parts).enumerate() {
             if group.is_clock() {
                 clocks.clone_from(part);
                 continue;
@@ -285,14 +291,14 @@ impl Dstat {
                 if let Some(column) = known(group, heading) {
                     let Some(value) = number(word, column) else { return Ok(false) };
                     if let Some(name) = group.disk() {
-                        let disk = match disks.iter_mut().find(|disk| disk.name == name) {
-                            Some(disk) => disk,
-                            None => {
-                                disks.push(Disk { name: name.to_owned(), ..Disk::default() });
-                                let Some(disk) = disks.last_mut() else { continue };
-                                disk
-                            }
-                        };
+                        // Two names may have been cut to the same.
+                        if disk_of != Some(at) {
+                            disk_of = Some(at);
+                            let is_taken = disks.iter().any(|disk| disk.name == name);
+                            let name = if is_taken { format!("{name}-{at}") } else { name.to_owned() };
+                            disks.push(Disk { name, ..Disk::default() });
+                        }
+                        let Some(disk) = disks.last_mut() else { continue };
                         match column.name {
                             "disk_read_per_second" => disk.read = Some(value),
                             _ => disk.written = Some(value),

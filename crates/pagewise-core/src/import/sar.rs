@@ -154,6 +154,10 @@ pub(super) fn recognises(line: &str) -> bool {
     if is_banner(&words) || words.first() == Some(&"avg-cpu:") {
         return true;
     }
+    // Of atopsar.
+    if words.last().is_some_and(|word| word.starts_with('_') && word.ends_with('_')) {
+        return false;
+    }
     let rest = dated_clock(&words).map_or(&words[..], |(_, used)| &words[used..]);
     let known = rest.iter().filter(|word| is_known(word)).count();
     let is_timed = rest.len() < words.len();

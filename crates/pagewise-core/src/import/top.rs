@@ -56,6 +56,8 @@ struct Screen {
     users: BTreeSet<String>,
     /// A thread of the kernel is among them, which no container shows.
     has_kernel_threads: bool,
+    has_daemons: bool,
+    has_root: bool,
     waiting: usize,
     table: Option<Table>,
     /// Processes that were seen: one that comes again is of another screen.
@@ -65,29 +67,47 @@ struct Screen {
     last_cpu: u32,
 }
 
-/// A container shows its own processes beside the memory of its host; where the threads of the kernel are not seen, so many tasks are a host's.
-const LEAST_TASKS_OF_A_HOST: f64 = 150.0;
+/// No host has fewer tasks; `top -p` shows fewer.
+const LEAST_TASKS_OF_A_HOST: f64 = 80.0;
 
-/// So many rows in falling order are sorted by it: by chance one list in 40,000 is.
-const LEAST_SORTED_ROWS: usize = 8;
+/// So many sizes in falling order are sorted by it: by chance one list in 40,000 is. Of equal ones, as threads of the kernel have them, nothing
+/// is known.
+const LEAST_SORTED_SIZES: usize = 8;
+
+/// A container shows its own processes beside the memory of its host, and none of these.
+const OF_A_HOST: [&str; 12] = [
+    "systemd",
+    "init",
+    "sshd",
+    "cron",
+    "dbus-daemon",
+    "rsyslogd",
+    "udevd",
+    "dockerd",
+    "containerd",
+    "kubelet",
+    "auditd",
+    "polkitd",
+];
 
 impl Screen {
     /// KiB that programs have in memory at most: of a table that is whole, or that is sorted by memory, so that none of the others has more
     /// than the last. `None`: neither is so, or it may be a container's.
     fn programs_at_most(&self) -> Option<f64> {
-        let tasks = self.tasks.filter(|tasks| self.has_kernel_threads || *tasks >= LEAST_TASKS_OF_A_HOST)?;
-        // Of one user's rows it is not known what others have.
-        if self.resident.len() != self.rows || self.users.len() < 2 {
+        let tasks = self.tasks.filter(|tasks| *tasks >= LEAST_TASKS_OF_A_HOST)?;
+        // Of one user's rows, or of all but root's, it is not known what others have.
+        let is_of_all = self.users.len() > 1 && self.has_root;
+        if self.resident.len() != self.rows || !is_of_all || !(self.has_kernel_threads || self.has_daemons) {
             return None;
         }
         let sum: f64 = self.resident.iter().sum();
         if self.rows as f64 >= tasks {
-            return Some(sum);
+            return self.has_kernel_threads.then_some(sum);
         }
-        let (first, last) = (self.resident.first()?, self.resident.last()?);
-        let is_sorted =
-            self.rows >= LEAST_SORTED_ROWS && first > last && self.resident.is_sorted_by(|one, next| one >= next);
-        is_sorted.then(|| sum + (tasks - self.rows as f64) * last)
+        let last = self.resident.last().copied().filter(|last| *last > 0.0)?;
+        let is_sorted = self.resident.is_sorted_by(|one, next| one >= next);
+        let falls = self.resident.windows(2).filter(|pair| pair[0] > pair[1]).count() + 1;
+        (is_sorted && falls >= LEAST_SORTED_SIZES).then(|| sum + (tasks - self.rows as f64) * last)
     }
 }
 
@@ -501,6 +521,9 @@ impl Top {
         let is_root = table.user.is_none_or(|at| words[at] == "root");
         let has_memory = table.size.is_some_and(|at| decimal(words[at]).is_none_or(|size| size > 0.0));
         let is_program = !is_root || has_memory;
+        screen.has_root |= is_root;
+        let name = command.rsplit('/').next().unwrap_or_default();
+        screen.has_daemons |= OF_A_HOST.iter().any(|daemon| name.starts_with(daemon));
         screen.has_kernel_threads |= !is_program && super::threads::kernel_thread(&command).is_some();
         if is_program && super::threads::kernel_thread(&command).is_some_and(|name| name.starts_with('k')) {
             self.programs += 1;
@@ -761,23 +784,19 @@ mod tests {
             sizes.iter().enumerate().map(row).collect()
         };
         let most = |text: String| values(&recording(&[(Kind::Top, &text)]), SOURCE, "programs_at_most");
-        let sorted = rows(&["1.0g", "512m", "4000", "3000", "1000", "1000", "1000", "1000"]);
+        let sorted = rows(&["1.0g", "512m", "7000", "6000", "5000", "4000", "3000", "2000", "1000"])
+            .replace("job3", "systemd-journal");
         let mib = |mib: f64| mib * 1_048_576.0;
-        assert_eq!(
-            most(head(205) + &sorted),
-            [mib(1536.0) + (11_000.0 + 197.0 * 1000.0) * 1024.0],
-            "none has more than the last"
-        );
-        assert!(most(head(20) + &sorted).is_empty(), "it may be a container's");
-        assert!(
-            most(head(205) + &rows(&["1000", "512m", "4000", "3000", "1000", "1000", "1000", "1000"])).is_empty(),
-            "it is not sorted"
-        );
+        let none_has_more = mib(1536.0) + (28_000.0 + 196.0 * 1000.0) * 1024.0;
+        assert_eq!(most(head(205) + &sorted), [none_has_more], "than the last");
+        assert!(most(head(20) + &sorted).is_empty(), "top -p");
+        assert!(most(head(205) + &sorted.replace("systemd-journal", "job3")).is_empty(), "it may be a container's");
+        assert!(most(head(205) + &sorted.replace("1.0g", "1000")).is_empty(), "it is not sorted");
         assert!(most(head(205) + &sorted.replace("root", "db")).is_empty(), "one user's");
-        let whole = head(6)
-            + &rows(&["1000", "512m", "4000", "3000", "1000"])
-            + "    9 root 20 0 0 0 0 S 0.0 0.0 1:00.00 kswapd0\n";
-        assert_eq!(most(whole), [mib(512.0) + 9000.0 * 1024.0]);
+        let idle = rows(&["1.0g", "5000", "0", "0", "0", "0", "0", "0", "0", "0"]).replace("job1", "systemd");
+        assert!(most(head(205) + &idle).is_empty(), "what comes behind has memory, too");
+        let whole = head(90) + &rows(&["1000"; 89]) + "    9 root 20 0 0 0 0 S 0.0 0.0 1:00.00 kswapd0\n";
+        assert_eq!(most(whole), [89_000.0 * 1024.0]);
     }
 
     #[test]

@@ -41,6 +41,13 @@ pub(super) const RULE: Rule = Rule {
     rivals: &["slab-bloat", "hugetlb-waste", "shmem-fill", "dying-cgroups"],
     changes: &[
         Step::advice(
+            "see which part of the kernel has it: grep -E 'Huge|Slab|Percpu|Vmalloc' /proc/meminfo, slabtop -o -s c, and with ZFS size in \
+             /proc/spl/kstat/zfs/arcstats; huge pages that a database set aside are its own",
+        )
+        .when("where the kernel's accounts are not known", |look, _| {
+            look.is_import && !look.has(&signal::ANON_PAGES) && !look.has(&signal::ACTIVE)
+        }),
+        Step::advice(
             "see first whether a hypervisor took it: a balloon looks like this from inside a guest (lsmod for vmw_balloon, \
              virtio_balloon or hv_balloon; vmware-toolbox-cmd stat balloon)",
         )
@@ -212,7 +219,9 @@ fn by_programs(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let known = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::BUFFERS_AND_CACHE, &signal::PROGRAMS_AT_MOST];
     let has_accounts = look.has(&signal::ACTIVE) || look.has(&signal::ANON_PAGES);
-    if has_accounts || !known.into_iter().all(|signal| look.is_known(signal)) {
+    // What old tools call cached is without the slab that can be reclaimed: nothing is wrong with that.
+    let knows_slab = !look.has(&signal::CACHED) || look.has(&signal::SLAB) || look.has(&signal::IMPORTED_SLAB);
+    if has_accounts || !knows_slab || !known.into_iter().all(|signal| look.is_known(signal)) {
         return None;
     }
     let slab = if look.has(&signal::SLAB) { &signal::SLAB } else { &signal::IMPORTED_SLAB };
