@@ -33,6 +33,8 @@ const TRACED: [(&str, StallKind, &str); 4] = [
 
 /// Of its time in a trace a thread is held up for at least so much, and so often. Ours.
 const TRACED_PART: f64 = 0.05;
+/// Of so much of it twice is enough.
+const TRACED_MUCH: f64 = 0.25;
 const TRACED_TIMES: u64 = 5;
 
 /// One that is held up for less may be one of many such moments, in seconds. Ours.
@@ -105,7 +107,8 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
     let stalled = case.stalled(*kind, &all).filter(|stalled| stalled.looked.seconds > 0.0)?;
     let part = (stalled.worst_process_seconds / stalled.looked.seconds).min(1.0);
     let times = stalled.durations.count();
-    if part < TRACED_PART || stalled.worst_process_times < TRACED_TIMES {
+    let times_enough = if part >= TRACED_MUCH { 2 } else { TRACED_TIMES };
+    if part < TRACED_PART || stalled.worst_process_times < times_enough {
         return None;
     }
     let word = kind.word().replace('_', " ");
@@ -114,7 +117,6 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
     let shown = vec![
         said(&source, "of the time, the thread that was held up most", Some(part), Quantity::Fraction),
         said(&source, "how often", Some(times as f64), Quantity::Number),
-        said(&source, "99 of 100 are shorter than", stalled.durations.quantile(0.99).map(seconds), Quantity::Seconds),
         said(&source, "the longest", Some(seconds(stalled.durations.longest())), Quantity::Seconds),
     ];
     let of = format!("time held up by {word}");

@@ -3,14 +3,15 @@
 //! Instants of a recording count from a zero: here midnight of the first day, so that they can be read as times of day.
 
 use super::Kind;
-use super::listing::{Listing, ListingClock, count};
+use super::listing::{ListedSeries, Listing, ListingClock, count};
 use super::readings;
 use super::times::{DAY, SECOND, day, time_of_day};
 use super::vmstat::unit_of;
 use crate::recording::block::Tick;
 use crate::recording::segment::Segment;
 use crate::recording::{
-    Block, Column, Gap, GapReason, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock, StallRow, Walk,
+    Block, Column, Gap, GapReason, Kind as SeriesKind, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock,
+    StallRow, Walk,
 };
 use crate::tunable::is_for_job;
 use crate::unit::Seconds;
@@ -233,6 +234,20 @@ impl Line {
     }
 }
 
+/// Whether a listing is one reading that is laid beside others by nothing but the belief that they are of one time: a screen of top beside a
+/// vmstat without a clock.
+fn is_reading_beside(one: &Placed, placed: &[Placed]) -> bool {
+    let has_clock = |listing: &Listing| !matches!(listing.clock, ListingClock::Foreign | ListingClock::None);
+    let others = || placed.iter().filter(|other| !std::ptr::eq(*other, one) && other.listing.rows.len() > 1);
+    let is_laid = !has_clock(&one.listing) || others().all(|other| !has_clock(&other.listing));
+    one.listing.rows.len() == 1 && is_laid && others().next().is_some()
+}
+
+/// Whether a column is an amount of memory at an instant.
+fn is_size(column: &ListedSeries) -> bool {
+    column.kind == SeriesKind::Gauge && matches!(column.unit, RawUnit::KiB | RawUnit::Pages | RawUnit::Bytes)
+}
+
 /// Where each listing begins. Those with a wall clock go by it; the others begin where these begin.
 fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, bool, Vec<String>) {
     let ahead = assumed.utc_offset.unwrap_or(0);
@@ -326,6 +341,7 @@ impl Imported {
         let tick = |at: &i64| Tick { begin: line.ts(*at), late: 0, wall_offset };
         self.ticks = instants.iter().map(tick).collect();
         let mut places: HashMap<(&str, String, String), (usize, usize, RawUnit)> = HashMap::new();
+        let mut spread: Vec<(usize, usize, u64)> = Vec::new();
         for (file, one) in placed.iter().enumerate() {
             let Some(offset) = one.offset else { continue };
             let targets = self.columns_of(one, file, &mut places, offset, &instants, line);
@@ -338,7 +354,28 @@ impl Imported {
                     source.read[tick] = true;
                 }
             }
+            if is_reading_beside(one, placed) {
+                let of_sizes = one.listing.rows.values().flatten().filter_map(|(column, value)| {
+                    let (source, place) = targets.get(*column as usize).copied()?;
+                    is_size(one.listing.columns.get(*column as usize)?).then_some((source, place, *value))
+                });
+                spread.extend(of_sizes);
+                let text = format!(
+                    "{}: it is one reading; its sizes are taken to hold for the stretch of the others",
+                    one.name
+                );
+                self.marks.push(line.mark(None, &text));
+            }
             self.holes(one, offset, line);
+        }
+        for (source, place, value) in spread {
+            let source = &mut self.sources[source];
+            let column = &mut source.columns[place];
+            // Where another file goes on with the series, that one knows better.
+            if column.iter().flatten().count() == 1 {
+                column.fill(Some(value));
+                source.read.fill(true);
+            }
         }
         let intervals: Vec<u64> = self.ticks.windows(2).map(|pair| pair[1].begin - pair[0].begin).collect();
         if let Some(usual) = median(intervals).filter(|usual| *usual > 0) {

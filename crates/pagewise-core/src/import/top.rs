@@ -107,7 +107,7 @@ impl Screen {
         let last = self.resident.last().copied().filter(|last| *last > 0.0)?;
         let is_sorted = self.resident.is_sorted_by(|one, next| one >= next);
         let falls = self.resident.windows(2).filter(|pair| pair[0] > pair[1]).count() + 1;
-        (is_sorted && falls >= LEAST_SORTED_SIZES).then(|| sum + (tasks - self.rows as f64) * last)
+        (is_sorted && falls >= LEAST_SORTED_SIZES).then_some(sum + (tasks - self.rows as f64) * last)
     }
 }
 

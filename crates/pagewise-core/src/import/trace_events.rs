@@ -1,5 +1,5 @@
 //! Tracepoints of reclaim, compaction and dirty pages as text: `trace` and `trace_pipe` of tracefs, `trace-cmd report`, and `perf script` of such
-//! events. From beginnings and ends come the stalls that Pagewise itself records ([`stall_events`](crate::kernel_text::stall_events)).
+//! events. From beginnings and ends come the stalls that Pagewise itself records ([`stall_events`](crate::recording::stall_events)).
 //!
 //! Threads are told by their number, as the tracer prints it. Events are put in order of time first: traces of single CPUs stand one behind the
 //! other. A stall that had begun before the trace, or beside which events were lost, is left out; of one that goes on at the end of a trace it is
@@ -9,7 +9,7 @@ use super::listing::{Listing, ListingClock, count};
 use super::times::{SECOND, seconds};
 use super::words::quoted;
 use super::{Kind, Parser, Problem};
-use crate::kernel_text::stall_events::{Role, STALL_EVENTS, StallEvent};
+use crate::recording::stall_events::{Role, STALL_EVENTS, StallEvent};
 use crate::recording::{Durations, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,6 @@ pub mod controllers;
 pub mod functions;
 pub mod meminfo;
 pub mod psi;
-pub mod stall_events;
 pub mod stat;
 pub mod visit;
 pub mod vmstat;

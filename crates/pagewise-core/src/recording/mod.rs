@@ -17,6 +17,7 @@ pub mod segment;
 pub mod series;
 pub mod stack;
 pub mod stall;
+pub mod stall_events;
 pub mod tick;
 mod varint;
 

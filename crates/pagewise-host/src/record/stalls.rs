@@ -13,7 +13,7 @@ use crate::source::perf_record::{Layout, Record, Who};
 use crate::source::tracefs::{Field, Tracefs, Tracepoint, Words};
 use crate::store::recording::stalls as keys;
 use crate::sys::perf_event::{self, Opened, Tells, Whom};
-use pagewise_core::kernel_text::stall_events::{Role, STALL_EVENTS, StallEvent, of_thread};
+use pagewise_core::recording::stall_events::{Role, STALL_EVENTS, StallEvent, of_thread};
 use pagewise_core::recording::{Durations, FIRST_UNNAMED, Gap, GapReason, StallKind, StallRow};
 use std::collections::{BTreeMap, HashMap};
 use std::io;

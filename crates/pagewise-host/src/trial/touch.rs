@@ -25,7 +25,7 @@ const PAGE: usize = 4096;
 pub fn once(root: &Root, interrupt: &Interrupt, progress: &dyn Progress) -> Result<u64, Interrupted> {
     let goal = free_bytes(root);
     touch(goal, interrupt, &mut |touched| {
-        progress.stage("touching this fresh host's memory once", Some(touched as f64 / goal as f64));
+        progress.stage("touching this host's memory once", Some(touched as f64 / goal as f64));
         is_fresh(root)
     })
 }

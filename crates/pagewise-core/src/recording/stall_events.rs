@@ -1,7 +1,7 @@
 //! Tracepoints that tell when a task is held up in memory management: the recorder looks at them, and an import reads what others
 //! traced of them. Names and fields: `include/trace/events/{vmscan,compaction,huge_memory,writeback}.h` (6.12).
 
-use crate::recording::StallKind;
+use super::StallKind;
 
 /// What an event tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
