@@ -281,7 +281,7 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn stacks_against(&self, threshold: Threshold, family: Family, not: &[Family], over: &Hits) -> Says {
         let Some(profile) = &self.look.profile else {
-            return Says::silent(Tier::Stacks, "stacks", "nobody looked where CPUs were");
+            return Says::silent(Tier::Stacks, "stacks", "no stacks were recorded");
         };
         let counts = profile.counts(family, not, over, self.windows());
         let share = counts.share();
@@ -420,7 +420,7 @@ impl<'a> Case<'a> {
             Some(stalled) if stalled.looked.lasts_for(SHORTEST_LOOK) => stalled,
             other => {
                 let why = other.and_then(|stalled| stalled.looked.why);
-                let why = why.unwrap_or_else(|| "nobody looked how long tasks were held up".to_owned());
+                let why = why.unwrap_or_else(|| "no stalls were recorded".to_owned());
                 return Says::silent(Tier::Stalls, "stalls", &why);
             }
         };

@@ -75,7 +75,7 @@ impl Looked {
     /// Why not all was seen, in words.
     #[must_use]
     pub fn why_not_all(&self) -> &str {
-        self.why.as_deref().unwrap_or("nobody looked all the time")
+        self.why.as_deref().unwrap_or("not all of the time was looked at")
     }
 
     /// The part of the time in which something can have been there unseen, 0 to 1.

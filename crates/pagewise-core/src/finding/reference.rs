@@ -65,7 +65,9 @@ fn lasts(rule: &Rule) -> String {
     match (rule.lasts > 0.0, rule.may_be_shorter) {
         (false, _) => "any time".to_owned(),
         (true, true) => format!("{}, or all of a shorter look of a window at least", words::seconds(rule.lasts)),
-        (true, false) => format!("{}; a shorter look does not decide", words::seconds(rule.lasts)),
+        (true, false) => {
+            format!("{}, or half of a shorter listing; a shorter recording does not decide", words::seconds(rule.lasts))
+        }
     }
 }
 

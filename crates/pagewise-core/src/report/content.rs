@@ -302,7 +302,9 @@ fn effect(two: &TwoArms<'_>) -> Vec<Line> {
             let sizes = sizes.into_iter().map(|(pairs, difference)| {
                 // As many or more have no time.
                 let time = pair.filter(|_| pairs < MOST_PAIRS).map(|pair| about(pair * f64::from(pairs)));
-                let time = time.map_or_else(String::new, |time| format!(" ({time})"));
+                // What lies between two runs, waits for the host among it, may be longer than they are.
+                let of = if two.report.plan.live.is_some() { "" } else { " of runs alone" };
+                let time = time.map_or_else(String::new, |time| format!(" ({time}{of})"));
                 format!(
                     "{}{time} to find a difference of {}",
                     number::count(f64::from(pairs)),

@@ -21,7 +21,7 @@ pub(super) fn verdict_word(conclusion: Conclusion) -> &'static str {
 pub(super) fn verdict_meaning(two: &TwoArms<'_>) -> String {
     let mut text = why_this_verdict(two);
     if two.analysis.warnings.iter().any(|warning| warning.id == ONE_POINT_DECIDES) {
-        text.push_str(" Without one of its pairs the verdict would be another (one-point-decides, below).");
+        text.push_str(" Leaving out a single pair can change the verdict (one-point-decides, below, says which).");
     }
     text
 }

@@ -33,9 +33,12 @@ const GZIP: &[u8] = b"\x1f\x8b";
 pub struct KindFile {
     /// What wrote it. `None`: that is found from its text; of a folder every text file is taken.
     pub kind: Option<Kind>,
-    /// Where it is; a folder for a sosreport.
+    /// Where it is; a folder for a sosreport, `-` for what comes from standard input.
     pub path: PathBuf,
 }
+
+/// In place of a file: standard input, which has no name to be told by.
+const STDIN: &str = "-";
 
 /// The word for a kind that is to be found.
 const AUTO: &str = "auto";
@@ -178,12 +181,17 @@ fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Taken, I
         Some(kind) => ImportError::Wrong { path: path.to_owned(), kind, problem },
         None => ImportError::Unknown { path: path.to_owned(), problem },
     };
-    let metadata = std::fs::metadata(path).map_err(|source| failed(no_such_kind(path, kind, source)))?;
-    if metadata.is_dir() {
-        return Err(wrong(problem("it is a folder", "give a text file; a sosreport is imported as sosreport:FOLDER")));
-    }
-    check_ends(&metadata).map_err(wrong)?;
-    let file = File::open(path).map_err(failed)?;
+    let file: Box<dyn io::Read> = if path == Path::new(STDIN) {
+        Box::new(io::stdin())
+    } else {
+        let metadata = std::fs::metadata(path).map_err(|source| failed(no_such_kind(path, kind, source)))?;
+        if metadata.is_dir() {
+            let remedy = "give a text file; a sosreport is imported as sosreport:FOLDER";
+            return Err(wrong(problem("it is a folder", remedy)));
+        }
+        check_ends(&metadata).map_err(wrong)?;
+        Box::new(File::open(path).map_err(failed)?)
+    };
     let mut packed = BufReader::with_capacity(1 << 16, file.take(LARGEST_FILE));
     let is_packed = packed.fill_buf().map_err(failed)?.starts_with(GZIP);
     let mut text: Box<dyn io::Read> =

@@ -47,6 +47,17 @@ fn the_listing_and_the_profile_of_2012_become_one_recording_that_can_be_exported
 }
 
 #[test]
+fn a_listing_comes_from_standard_input_too() {
+    let listing = std::fs::File::open(path("vmstat-t.txt")).unwrap();
+    let mut command = Command::cargo_bin("pagewise").unwrap();
+    let output = command.args(["diagnose", "--json", "--import", "-"]).stdin(listing).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    assert!(output.status.success() && found["findings"].is_array(), "{}", said(&output));
+    let nothing = pagewise(&std::env::temp_dir(), &["diagnose", "--import", "-"]);
+    assert_eq!(nothing.status.code(), Some(2), "{}", said(&nothing));
+}
+
+#[test]
 fn a_stretch_outside_the_recording_is_told_with_its_length_and_what_exists_with_one_code() {
     let folder = tempfile::tempdir().unwrap();
     let listing = sample("collectl", "collectl-thp-on.txt");

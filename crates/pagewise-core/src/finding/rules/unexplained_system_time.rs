@@ -60,7 +60,7 @@ pub(super) const RULE: Rule = Rule {
             "see where the kernel is before changing anything: record with stacks (pagewise record --stacks 99), or hand \
              in what perf says (pagewise diagnose --import)",
         )
-        .when("where nobody looked where CPUs are", |look, _| look.profile.is_none()),
+        .when("where no stacks were recorded", |look, _| look.profile.is_none()),
         Step::advice(
             "see who calls these functions before changing anything: pagewise report draws the flame graph of the \
              recording, and of the stretch you choose in it",
@@ -111,7 +111,7 @@ fn collections(case: &Case<'_>) -> Option<Verdict> {
             words::seconds(cpu),
             words::percent(part),
         );
-        let why = "nobody looked where CPUs were".to_owned();
+        let why = "no stacks were recorded".to_owned();
         draft.missing.push(Missing { what: "stacks".to_owned(), why });
     })
 }
@@ -214,7 +214,7 @@ fn judge(case: &Case<'_>) -> Verdict {
                 }
             }
             None => {
-                let why = "nobody looked where CPUs were".to_owned();
+                let why = "no stacks were recorded".to_owned();
                 draft.missing.push(Missing { what: "stacks".to_owned(), why });
             }
         }

@@ -236,7 +236,7 @@ fn gap_row<R>(gap: &Gap, material: &Material<'_, R>) -> GapRow {
         Stopped => "the recording was stopped".to_owned(),
         Lost => "the kernel lost some of it".to_owned(),
         Thinned => "so much that one in several was looked at".to_owned(),
-        Waiting => "nobody looked while there was no trouble".to_owned(),
+        Waiting => "nothing was looked at while there was no trouble".to_owned(),
         Other(word) => printable(word),
     };
     let length = gap
