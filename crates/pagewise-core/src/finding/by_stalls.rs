@@ -119,13 +119,6 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
         said(&source, "how often", Some(times as f64), Quantity::Number),
         said(&source, "the longest", Some(seconds(stalled.durations.longest())), Quantity::Seconds),
     ];
-    let of = format!("time held up by {word}");
-    let who = stalled.who.iter().map(|share| Who {
-        name: if share.comm.is_empty() { "a thread without a name".to_owned() } else { share.comm.clone() },
-        pid: share.pid,
-        share: Some(share.share),
-        of: of.clone(),
-    });
     Some(Verdict::Found(Box::new(Draft {
         summary: format!(
             "A thread spent {} of the trace {what}; all threads together were held up by it {} times, for {} in all.",
@@ -136,7 +129,7 @@ fn traced(case: &Case<'_>, missing: &[Missing]) -> Option<Verdict> {
         at_least: Some(if part >= 0.2 { Severity::Medium } else { Severity::Low }),
         confidence: Some(Confidence::Medium),
         tiers: vec![Tier::Stalls],
-        who: who.collect(),
+        who: case.who_stalled(&stalled, *kind),
         evidence: shown,
         missing: missing.to_vec(),
         hits: all,

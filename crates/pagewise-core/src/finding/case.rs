@@ -469,7 +469,8 @@ impl<'a> Case<'a> {
         if answer == Answer::Unknown { vec![missing] } else { Vec::new() }
     }
 
-    fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
+    /// Who was held up by a kind, by time.
+    pub(super) fn who_stalled(&self, stalled: &Stalled, kind: StallKind) -> Vec<Who> {
         let of = format!("time held up by {}", kind.word().replace('_', " "));
         stalled.who.iter().map(|share| who_of(share.clone(), &of)).collect()
     }

@@ -424,11 +424,12 @@ impl Parser for Atop {
             }
             return Ok(());
         }
-        let report = self.report.clone();
-        if let Some(report) = report
-            && self.report_row(&report, &words, number)?
-        {
-            return Ok(());
+        if let Some(report) = self.report.take() {
+            let is_row = self.report_row(&report, &words, number)?;
+            self.report = Some(report);
+            if is_row {
+                return Ok(());
+            }
         }
         let name = text.split('|').next().unwrap_or_default().trim();
         let is_label = text.contains('|') && name.len() <= 4 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());

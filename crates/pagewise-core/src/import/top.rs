@@ -53,11 +53,12 @@ struct Screen {
     rows: usize,
     /// What each process has in memory, in KiB.
     resident: Vec<f64>,
-    users: BTreeSet<String>,
+    /// Rows of root, and of others.
+    has_root: bool,
+    has_others: bool,
     /// A thread of the kernel is among them, which no container shows.
     has_kernel_threads: bool,
     has_daemons: bool,
-    has_root: bool,
     waiting: usize,
     table: Option<Table>,
     /// Processes that were seen: one that comes again is of another screen.
@@ -96,7 +97,7 @@ impl Screen {
     fn programs_at_most(&self) -> Option<f64> {
         let tasks = self.tasks.filter(|tasks| *tasks >= LEAST_TASKS_OF_A_HOST)?;
         // Of one user's rows, or of all but root's, it is not known what others have.
-        let is_of_all = self.users.len() > 1 && self.has_root;
+        let is_of_all = self.has_root && self.has_others;
         if self.resident.len() != self.rows || !is_of_all || !(self.has_kernel_threads || self.has_daemons) {
             return None;
         }
@@ -514,18 +515,17 @@ impl Top {
         screen.rows += 1;
         let resident = table.resident.and_then(|at| words.get(at)).and_then(|word| in_kib(word, 1.0));
         screen.resident.extend(resident);
-        if let Some(user) = table.user.and_then(|at| words.get(at)).filter(|_| screen.users.len() < 2) {
-            screen.users.insert((*user).to_owned());
-        }
         screen.waiting += usize::from(table.state.is_some_and(|at| words[at].starts_with('D')));
         let is_root = table.user.is_none_or(|at| words[at] == "root");
         let has_memory = table.size.is_some_and(|at| decimal(words[at]).is_none_or(|size| size > 0.0));
         let is_program = !is_root || has_memory;
         screen.has_root |= is_root;
+        screen.has_others |= !is_root;
         let name = command.rsplit('/').next().unwrap_or_default();
         screen.has_daemons |= OF_A_HOST.iter().any(|daemon| name.starts_with(daemon));
-        screen.has_kernel_threads |= !is_program && super::threads::kernel_thread(&command).is_some();
-        if is_program && super::threads::kernel_thread(&command).is_some_and(|name| name.starts_with('k')) {
+        let kernels = super::threads::kernel_thread(&command);
+        screen.has_kernel_threads |= !is_program && kernels.is_some();
+        if is_program && kernels.is_some_and(|name| name.starts_with('k')) {
             self.programs += 1;
         }
         // Over the life of a process much of a CPU is much; little of it may be all of an hour.

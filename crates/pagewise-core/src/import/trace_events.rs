@@ -6,6 +6,7 @@
 //! known that it took at least so long.
 
 use super::listing::{Listing, ListingClock, count};
+use super::threads::kernel_thread;
 use super::times::{SECOND, seconds};
 use super::words::quoted;
 use super::{Kind, Parser, Problem};
@@ -46,8 +47,10 @@ const OF_KSWAPD: [&str; 2] = ["mm_vmscan_kswapd_wake", "mm_vmscan_kswapd_sleep"]
 /// Kinds that no tracepoint tells.
 const UNTRACED: [StallKind; 2] = [StallKind::SwapIn, StallKind::MapLock];
 
-/// Threads of the kernel: what they do for memory holds up no program.
-const KERNELS: [&str; 7] = ["kswapd", "kcompactd", "khugepaged", "kworker", "ksmd", "kthreadd", "oom_reaper"];
+/// Whether a thread is the kernel's: what it does for memory holds up no program.
+fn is_kernels(comm: &str) -> bool {
+    kernel_thread(comm).is_some() || matches!(comm, "kthreadd" | "oom_reaper")
+}
 
 /// What a line tells.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +320,8 @@ impl Pairing {
             }
             Role::Begin(kind) => {
                 self.told.insert(kind);
-                let asked = self.orders.remove(&tid).filter(|_| kind == StallKind::Compaction);
+                // One request compacts zone after zone.
+                let asked = self.orders.get(&tid).copied().filter(|_| kind == StallKind::Compaction);
                 self.open.insert((kind, tid), Event { order: event.order.or(asked), ..*event });
             }
             Role::End(kind) => {
@@ -432,12 +436,7 @@ impl Parser for TraceEvents {
         let is_of = |told: fn(Told) -> bool| events.iter().filter(move |event| told(event.told));
         let mut pairing = Pairing {
             kswapds: is_of(|told| matches!(told, Told::OfKswapd)).map(|event| event.tid).collect(),
-            kernels: self
-                .names
-                .iter()
-                .filter(|(name, _)| KERNELS.iter().any(|own| name.starts_with(own)))
-                .map(|(_, number)| *number)
-                .collect(),
+            kernels: self.names.iter().filter(|(name, _)| is_kernels(name)).map(|(_, number)| *number).collect(),
             tells_who_asks: is_of(|told| match told {
                 Told::Event(event) => event.role == Role::Order,
                 told => matches!(told, Told::Within(StallKind::Compaction)),
@@ -529,6 +528,8 @@ mod tests {
             Web Content-7 [001] ..... 10.100000: mm_compaction_try_to_compact_pages: order=9 gfp_mask=GFP_TRANSHUGE priority=1\n\
             Web Content-7 [001] ..... 10.200000: mm_compaction_begin: zone_start=0x1 migrate_pfn=0x2, mode=async\n\
             Web Content-7 [001] ..... 10.250000: mm_compaction_end: zone_start=0x1, mode=async status=contended\n\
+            Web Content-7 [001] ..... 10.260000: mm_compaction_begin: zone_start=0x9 migrate_pfn=0x9, mode=async\n\
+            Web Content-7 [001] ..... 10.290000: mm_compaction_end: zone_start=0x9, mode=async status=partial\n\
             kcompactd0-60 [000] ..... 10.500000: mm_compaction_end: zone_start=0x1, mode=sync status=complete\n\
             dd-9 [001] ..... 10.600000: mm_vmscan_throttled: nid=0 usec_timeout=100000 usect_delayed=40000 reason=VMSCAN_THROTTLE_WRITEBACK\n\
             dd-9 [001] ..... 10.700000: balance_dirty_pages: bdi 8:0: limit=1 dirty=2 paused=0 pause=20 period=30 think=1\n\
@@ -541,6 +542,7 @@ mod tests {
         assert_eq!(
             found,
             [
+                row(StallKind::Compaction, "Web Content", 7, Some(9), "partial", 30),
                 row(StallKind::Compaction, "Web Content", 7, Some(9), "contended", 50),
                 row(StallKind::DirtyBalance, "dd", 9, None, "", 20),
                 row(StallKind::Throttled, "dd", 9, None, "VMSCAN_THROTTLE_WRITEBACK", 40),
