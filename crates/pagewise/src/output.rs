@@ -41,6 +41,11 @@ impl Write for LogLines {
     }
 }
 
+/// A word of a command line as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
+}
+
 /// Data, on stdout. What cannot be written there ends us: nobody may take half of it for all.
 pub(crate) fn data(text: &str) {
     let mut out = io::stdout().lock();

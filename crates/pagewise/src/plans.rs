@@ -1,6 +1,7 @@
 //! Plans: read from a file, or one of those that ship with Pagewise, by its name.
 
 use crate::failure::Failure;
+use crate::output;
 use crate::session::Session;
 use anyhow::anyhow;
 use pagewise_core::experiment::plan::source::{self, Place, PlanError, Step};
@@ -104,7 +105,7 @@ fn read(name: &str) -> Result<String, Failure> {
 
 /// A bundle holds the plan of its trial, which is not to be begun a second time by accident.
 fn of_a_bundle(name: &str) -> Failure {
-    let quoted = shlex::try_quote(name).unwrap_or(name.into());
+    let quoted = output::quoted(name);
     Failure::Usage(anyhow!(
         "{name} is the bundle of a trial that has begun, not a plan; how far it is says:\n  pagewise trial status \
          {quoted}\nits plan, to check it or to begin anew, is {}",

@@ -83,7 +83,7 @@ pub(crate) fn verdict(
             let next = of_new_trial(comparison, metric.margin, "blocks");
             let by_means = by_means(comparison, metric, effect);
             format!(
-                "No difference found between `{}` and `{}` in {}{place}: {} ({}: {}; {}).{by_means}{next}",
+                "`{}` and `{}` are not told apart in {}{place}: {} ({}: {}; {}).{by_means}{next}",
                 comparison.a,
                 comparison.b,
                 metric.metric.name,
@@ -123,7 +123,7 @@ fn same_step(comparison: &Comparison, metric: &JudgedMetric, other: Step<'_>, ef
         return format!("Equivalent in {name}: {step} differ by between {span} ({interval}), inside ±{margin}.");
     }
     format!(
-        "No difference found in {name} between {step}: the second is {} ({}: {}; {}).",
+        "Not told apart in {name}: {step}; the second is {} ({}: {}; {}).",
         change(effect.ratio),
         interval(effect, comparison.level),
         span(&effect.interval, "to"),

@@ -18,7 +18,9 @@ use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::recording::stack::CALLEES;
-use crate::recording::{CACHED_FILES, CachedFile, Gap, Profile, Recorded, SamplingEvent, cached};
+use crate::recording::{
+    CACHED_FILES, CLOCK, CachedFile, Gap, NO_CLOCK, Profile, Recorded, SamplingEvent, cached,
+};
 use crate::tunable::swap;
 use std::collections::HashMap;
 
@@ -80,8 +82,8 @@ pub struct Look {
     pub late: u64,
     /// What was not seen.
     pub gaps: Vec<Gap>,
-    /// CLOCK_REALTIME minus CLOCK_BOOTTIME at the first sample, in nanoseconds.
-    pub wall_offset: i64,
+    /// CLOCK_REALTIME minus CLOCK_BOOTTIME at the first sample, in nanoseconds. `None`: a listing that tells no time.
+    pub wall_offset: Option<i64>,
     /// Release of the kernel, where it is known.
     pub kernel: Option<String>,
     /// Bytes of a base page; 4096 where it is not known.
@@ -165,7 +167,7 @@ impl Look {
             ticks: seen.ticks,
             late: seen.late,
             gaps: recorded.gaps().to_vec(),
-            wall_offset: seen.wall_offset,
+            wall_offset: (recorded.about(CLOCK) != Some(NO_CLOCK)).then_some(seen.wall_offset),
             kernel,
             page_size: known(number("page_size")).unwrap_or(4096.0),
             hz,

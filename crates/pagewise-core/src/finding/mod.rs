@@ -89,7 +89,9 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
             }),
         }
     }
-    let order = |finding: &Finding| (Reverse(finding.severity), Reverse(finding.confidence));
+    // What was found comes before what is to be known of how it was measured.
+    let order =
+        |finding: &Finding| (Reverse(finding.severity), finding.id == CAVEAT, Reverse(finding.confidence));
     findings.sort_by_key(order);
     relations::relate(&mut findings, &judged);
     let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));
@@ -119,7 +121,7 @@ fn notes(look: &Look, findings: &[Finding]) -> Vec<String> {
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look) -> Finding {
     let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
-    let has_beginning = length > 0 && !draft.hits.is_whole;
+    let has_beginning = length > 0 && !draft.hits.is_whole && look.ticks != 1;
     let since = has_beginning.then(|| look.windows.from(first)).and_then(|at| instant(look, at));
     let rivals = judged.iter().filter(|(other, _)| rule.rivals.contains(&other.id));
     let ruled_out = rivals.filter_map(|(other, verdict)| match verdict {
@@ -174,10 +176,10 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     }
 }
 
-/// When it held, window by window. `None`: that was not asked, or it never did.
+/// When it held, window by window. `None`: that was not asked, it never did, or there is one reading, which has no time.
 fn held(hits: &Hits, look: &Look) -> Option<Held> {
     let runs = hits.runs(|answer| answer == Answer::Yes);
-    let (first, length) = runs.last().copied().filter(|_| !hits.is_whole)?;
+    let (first, length) = runs.last().copied().filter(|_| !hits.is_whole && look.ticks != 1)?;
     let windows = &look.windows;
     let after = first + length;
     let listed = listed(&runs);
@@ -229,9 +231,9 @@ fn views(missing: &[Missing]) -> Vec<MissingView> {
     missing.iter().map(|missing| MissingView { what: missing.what.clone(), why: missing.why.clone() }).collect()
 }
 
-/// An instant of the recording as people write it; `None` where its clock says nothing that is one.
+/// An instant of the recording as people write it; `None` where there is no clock, or where it says nothing that is an instant.
 fn instant(look: &Look, at: u64) -> Option<String> {
-    let nanoseconds = i128::from(at) + i128::from(look.wall_offset);
+    let nanoseconds = i128::from(at) + i128::from(look.wall_offset?);
     let milliseconds = nanoseconds.div_euclid(1_000_000);
     let instant = Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()?;
     // A listing with the time of day alone begins on the day from which seconds are counted.

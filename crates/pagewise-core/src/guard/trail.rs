@@ -28,6 +28,9 @@ const IN_ORDER: f64 = 0.8;
 /// Fewer stretches than this may have come and gone between two looks.
 const PASSED_OVER: usize = 8;
 
+/// So many stretches ahead of the head that were not in memory are looked at to see how far it went since a moment ago.
+const LOOKED_AHEAD: usize = 4;
+
 /// A stream that did not go on for so long may be elsewhere.
 const QUIET: u64 = SECOND;
 
@@ -103,10 +106,7 @@ impl Trail {
     /// What was seen at each of these places, all of them in their order.
     pub fn look(&mut self, at: u64, mut is_here: impl FnMut(u64) -> bool) {
         let is_first = self.before.is_none();
-        let since = at.saturating_sub(self.now);
-        let faded = if is_first { 0.0 } else { libm::exp2(-(since as f64) / FADES) };
-        (self.came, self.in_order) = (self.came * faded, self.in_order * faded);
-        self.now = at;
+        self.begin_look(at);
         for (index, stretch) in self.stretches.iter_mut().enumerate() {
             let here = is_here(index as u64 * self.stretch);
             if here && !stretch.is_here {
@@ -118,6 +118,40 @@ impl Trail {
             self.follow();
         }
         self.before = Some(at);
+    }
+
+    /// How far a stream went since a moment ago: only the places right ahead of its head are looked at. Of all others it is believed that
+    /// they are as they were. Nothing where no head is known.
+    pub fn look_ahead(&mut self, at: u64, mut is_here: impl FnMut(u64) -> bool) {
+        let Some(head) = self.head.filter(|_| self.is_streamed) else { return };
+        self.begin_look(at);
+        let count = self.stretches.len();
+        let mut missing = 0;
+        for index in (1..count).map(|distance| (head + distance) % count) {
+            // The stream passes over what it finds in memory.
+            let stretch = &mut self.stretches[index];
+            if stretch.is_here {
+                continue;
+            }
+            if is_here(index as u64 * self.stretch) {
+                (stretch.is_here, stretch.came_at) = (true, at);
+            } else {
+                missing += 1;
+            }
+            if missing >= LOOKED_AHEAD {
+                break;
+            }
+        }
+        self.follow();
+        self.before = Some(at);
+    }
+
+    /// What came before this look fades.
+    fn begin_look(&mut self, at: u64) {
+        let since = at.saturating_sub(self.now);
+        let faded = if self.before.is_none() { 0.0 } else { libm::exp2(-(since as f64) / FADES) };
+        (self.came, self.in_order) = (self.came * faded, self.in_order * faded);
+        self.now = at;
     }
 
     /// Goes through what came at this look.
@@ -329,6 +363,30 @@ mod tests {
         [12, 13, 16, 17].into_iter().for_each(|stretch| file.here[stretch] = true);
         file.look();
         assert_eq!((file.trail.head, file.trail.came_back()), (Some(17), 0));
+    }
+
+    #[test]
+    fn a_look_ahead_sees_how_far_the_stream_went_and_asks_a_few_places_only() {
+        let mut file = File::new();
+        file.here[31] = true;
+        file.look();
+        file.reads(10..30);
+        while file.take() != Some(10) {}
+        // It goes on by three, passing over one that was there; another reader's stretch is far away.
+        [30, 32, 33, 5].into_iter().for_each(|stretch| file.here[stretch] = true);
+        file.at += SECOND / 200;
+        let (here, mut asked) = (file.here, 0);
+        file.trail.look_ahead(file.at, |place| {
+            asked += 1;
+            here[(place / SHORTEST) as usize]
+        });
+        assert_eq!((file.trail.head, asked, file.trail.came_back()), (Some(33), 3 + LOOKED_AHEAD, 0));
+        assert_eq!([file.take(), file.take()], [Some(31), Some(30)]);
+        // What it did not ask is seen by the next look at all.
+        file.look();
+        assert!(file.trail.stretches[5].is_here && file.trail.is_streamed());
+        let mut unknown = Trail::of(64 * SHORTEST);
+        unknown.look_ahead(SECOND, |_| unreachable!("nobody is known to be anywhere"));
     }
 
     #[test]

@@ -10,9 +10,10 @@ use super::vmstat::unit_of;
 use crate::recording::block::Tick;
 use crate::recording::segment::Segment;
 use crate::recording::{
-    Block, Column, Gap, GapReason, Kind as SeriesKind, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock,
+    Block, CLOCK, Column, Gap, GapReason, Kind as SeriesKind, Mark, NO_CLOCK, Profile, RawUnit, Recorded, Series, Setting, SourceBlock,
     StallRow, Walk,
 };
+use crate::spelling::nearest;
 use crate::tunable::is_for_job;
 use crate::unit::Seconds;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -49,17 +50,22 @@ pub struct Assumed {
 pub struct UnknownAssumption {
     key: String,
     value: String,
-    why: &'static str,
+    why: String,
 }
+
+/// Keys that mean something to the import or to the diagnosis.
+const KNOWN: [&str; 7] = ["date", "utc_offset", "interval", "vmstat_unit", "kernel", "cpus", "page_size"];
 
 impl Assumed {
     /// `KEY=VALUE` about the whole: `date`, `utc_offset`, `interval` and `vmstat_unit` change how files are read, any other
     /// key is kept in the recording.
     ///
     /// # Errors
-    /// When a key has other letters than a to z, digits, `_`, `-` and `.`, or one of the four has a value that is none.
+    /// When a key has other letters than a to z, digits, `_`, `-` and `.`, or is a slip of one that means something, or when one
+    /// of the four has a value that is none.
     pub fn about(&mut self, key: &str, value: &str) -> Result<(), UnknownAssumption> {
-        let wrong = |why| UnknownAssumption { key: key.to_owned(), value: value.to_owned(), why };
+        let wrong =
+            |why: &str| UnknownAssumption { key: key.to_owned(), value: value.to_owned(), why: why.to_owned() };
         match key {
             "date" => {
                 let date = day(value).filter(|_| value.len() == 10 && value.as_bytes()[4] == b'-');
@@ -85,6 +91,9 @@ impl Assumed {
                 let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-.".contains(&byte);
                 if other.is_empty() || !other.bytes().all(is_plain) || other.starts_with("import.") {
                     return Err(wrong("a key is made of a-z, 0-9, '_', '-' and '.', and 'import.' is taken"));
+                }
+                if let Some(meant) = nearest(other, KNOWN).filter(|_| !KNOWN.contains(&other)) {
+                    return Err(wrong(&format!("no such key means anything; did you mean {meant}?")));
                 }
                 self.about.insert(other.to_owned(), value.to_owned());
             }
@@ -169,7 +178,8 @@ struct Placed {
 pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     let mut imported = Imported::default();
     let listings = readings::join(listings, assumed.interval);
-    let (placed, is_dated, notes) = place(listings, assumed);
+    let (placed, clock, notes) = place(listings, assumed);
+    let is_dated = clock == LineClock::Date;
     let ends = placed.iter().filter_map(|one| {
         let (from, to) = one.listing.stretch()?;
         Some((from.saturating_add(one.offset?), to.saturating_add(one.offset?)))
@@ -178,7 +188,7 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     let whole = stretch.unwrap_or((0, SECOND));
     let zero = whole.0.div_euclid(DAY).saturating_mul(DAY);
     let line = Line { zero, from: whole.0, to: whole.1.max(whole.0 + 1) };
-    imported.notes_about(&placed, assumed, is_dated, zero);
+    imported.notes_about(&placed, assumed, clock, zero);
     let is_known = stretch.is_some();
     if !is_known {
         imported.marks.push(line.mark(None, "no file has a clock: the profile is drawn as one second"));
@@ -204,6 +214,15 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     imported.gaps.sort_by_key(|gap| (gap.from, gap.to));
     imported.marks.sort_by_key(|mark| mark.ts);
     imported
+}
+
+/// What the time line tells of when it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LineClock {
+    Date,
+    TimeOfDay,
+    /// How much time passed, and nothing else.
+    None,
 }
 
 /// The time line: instants from `from` to `to`, counted from `zero`.
@@ -249,7 +268,7 @@ fn is_size(column: &ListedSeries) -> bool {
 }
 
 /// Where each listing begins. Those with a wall clock go by it; the others begin where these begin.
-fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, bool, Vec<String>) {
+fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, LineClock, Vec<String>) {
     let ahead = assumed.utc_offset.unwrap_or(0);
     let mut notes = Vec::new();
     let has = |clock| listings.iter().any(|(_, listing)| listing.clock == clock);
@@ -302,11 +321,17 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, b
         };
         placed.push(Placed { listing, name, offset });
     }
-    (placed, is_dated, notes)
+    let clock = match reference {
+        Some(_) if is_dated => LineClock::Date,
+        Some(_) => LineClock::TimeOfDay,
+        None => LineClock::None,
+    };
+    (placed, clock, notes)
 }
 
 impl Imported {
-    fn notes_about(&mut self, placed: &[Placed], assumed: &Assumed, is_dated: bool, zero: i64) {
+    fn notes_about(&mut self, placed: &[Placed], assumed: &Assumed, clock: LineClock, zero: i64) {
+        let is_dated = clock == LineClock::Date;
         for one in placed {
             for (key, value) in &one.listing.about {
                 self.about
@@ -323,6 +348,9 @@ impl Imported {
         let files: Vec<String> = placed.iter().map(|one| format!("{}:{}", one.listing.kind, one.name)).collect();
         self.about.insert("import.files".to_owned(), files.join(", "));
         self.about.insert("import.dated".to_owned(), if is_dated { "yes" } else { "no" }.to_owned());
+        if clock == LineClock::None {
+            self.about.insert(CLOCK.to_owned(), NO_CLOCK.to_owned());
+        }
         self.about.insert("anchor_boottime_ns".to_owned(), "0".to_owned());
         self.about.insert("anchor_wall_offset_ns".to_owned(), if is_dated { zero } else { 0 }.to_string());
         if is_dated && let Ok(started) = jiff::Timestamp::from_nanosecond(i128::from(zero)) {

@@ -76,6 +76,15 @@ pub(super) fn all_near(values: &[f64], expected: &[f64]) -> bool {
 const GIB: f64 = (1u64 << 30) as f64;
 
 #[test]
+fn a_slip_in_what_is_told_about_a_listing_is_refused_and_a_key_of_ones_own_is_kept() {
+    let mut assumed = Assumed::default();
+    let told = assumed.about("kernal", "6.1").unwrap_err().to_string();
+    assert_eq!(told, "kernal=6.1: no such key means anything; did you mean kernel?");
+    assumed.about("rack", "b12").unwrap();
+    assumed.about("kernel", "6.1").unwrap();
+}
+
+#[test]
 fn the_listings_of_2012_give_their_published_means() {
     for (text, busy, system, share) in [(THP_OFF, 0.760, 0.051, 0.067), (THP_ON, 0.943, 0.665, 0.705)] {
         let imported = recording(&[(Kind::Collectl, text)]);

@@ -100,9 +100,15 @@ pub(super) fn when(finding: &Finding) -> Option<String> {
     let (first, last) = held.stretches.first().zip(held.stretches.last())?;
     let count = held.stretches.len() as u64 + held.more_stretches;
     let (from, to) = (first.from.as_deref(), last.to.as_deref());
-    let since = from.map_or_else(String::new, |from| format!(" since {from}"));
-    let between = from.zip(to).map_or_else(String::new, |(from, to)| format!(" from {from} to {}", short(to, from)));
+    // Without a clock there is what passed since the beginning.
+    let since = match from {
+        Some(from) => format!(" since {from}"),
+        None if first.from_seconds > 0.0 => format!(" from {} after the beginning", words::passed(first.from_seconds)),
+        None => String::new(),
+    };
+    let between = from.zip(to).map_or_else(|| since.clone(), |(from, to)| format!(" from {from} to {}", short(to, from)));
     let (time, end) = match held.at_end {
+        Answer::Yes if count == 1 && since.is_empty() => (String::new(), "all the time".to_owned()),
         Answer::Yes => (since, "still going at the end".to_owned()),
         Answer::No => {
             let ago = words::passed(held.ended_seconds_ago.unwrap_or(0.0));
@@ -743,13 +749,15 @@ mod tests {
     use super::*;
     use crate::finding::document::{Held, MissingView, Stretch};
 
+    /// Stretches are of instants, or where there is no clock of the seconds after the beginning.
     fn held(stretches: &[(&str, &str)], at_end: Answer, ended_seconds_ago: Option<f64>) -> Option<String> {
-        let instant = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let seconds = |text: &str| text.parse::<f64>().ok();
+        let instant = |text: &str| seconds(text).is_none().then(|| text.to_owned());
         let stretch = |(from, to): &(&str, &str)| Stretch {
             from: instant(from),
             to: instant(to),
-            from_seconds: 0.0,
-            to_seconds: 1.0,
+            from_seconds: seconds(from).unwrap_or(0.0),
+            to_seconds: seconds(to).unwrap_or(1.0),
         };
         let stretches = stretches.iter().map(stretch).collect();
         when(&Finding { held: Some(Held { stretches, more_stretches: 0, at_end, ended_seconds_ago }), ..a_finding() })
@@ -796,8 +804,13 @@ mod tests {
         let both = "in 2 stretches from 2026-01-01T00:03:20Z to 2026-01-02T00:10:00Z, not seen after that";
         assert_eq!(said(&[morning, night], Answer::Unknown, Some(9.0)), both);
         assert_eq!(said(&[("03:20:00", "03:30:00")], Answer::Yes, None), "since 03:20:00, still going at the end");
-        assert_eq!(said(&[("", "")], Answer::No, Some(40.0)), "ended 40 s before the end", "there is no clock");
-        assert_eq!(said(&[("", ""), ("", "")], Answer::Yes, None), "in 2 stretches, still going at the end");
+        // Where there is no clock.
+        assert_eq!(said(&[("0", "9")], Answer::Yes, None), "all the time");
+        assert_eq!(said(&[("20", "90")], Answer::Yes, None), "from 20 s after the beginning, still going at the end");
+        assert_eq!(said(&[("0", "9")], Answer::No, Some(40.0)), "ended 40 s before the end");
+        let later = "from 20 s after the beginning, ended 40 s before the end";
+        assert_eq!(said(&[("20", "90")], Answer::No, Some(40.0)), later);
+        assert_eq!(said(&[("0", "9"), ("20", "30")], Answer::Yes, None), "in 2 stretches, still going at the end");
         assert_eq!(when(&a_finding()), None);
     }
 

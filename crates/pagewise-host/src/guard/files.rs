@@ -10,12 +10,13 @@ use pagewise_core::guard::sample::Streams;
 use pagewise_core::guard::trail::ALIGNED;
 use pagewise_core::guard::{MILLISECOND, SECOND};
 use rustix::fs::{Advice, fadvise};
+use std::fs::File;
 use std::num::NonZeroU64;
 
 /// How often it is looked at what of the files is in memory.
 const LOOKS_EVERY: u64 = 200 * MILLISECOND;
 
-/// And how soon again where what was seen is taken, and more is wanted.
+/// And how soon it is looked again how far streams went, where what was seen is taken, and more is wanted.
 const LOOKS_AGAIN: u64 = 5 * MILLISECOND;
 
 /// A cgroup's search is kept for so long after it was last wanted.
@@ -52,6 +53,7 @@ pub(super) struct StreamedFiles {
     new: Vec<Streamed>,
     adopted: u64,
     looked: u64,
+    looked_ahead: u64,
     taken: u64,
     came_back: u64,
     /// What could be taken, as of the last look, less what was taken since.
@@ -90,6 +92,7 @@ impl StreamedFiles {
             new,
             adopted: 0,
             looked: 0,
+            looked_ahead: 0,
             taken: 0,
             came_back: 0,
             behind: 0,
@@ -154,23 +157,41 @@ impl StreamedFiles {
             }
             let was_streamed = one.streamed.trail.is_streamed();
             let Streamed { file, trail, .. } = &mut one.streamed;
-            trail.look(at, |place| page_cache::cached_in(file, place, PROBE).is_ok_and(|cached| cached > 0));
-            self.came_back += trail.came_back().saturating_sub(one.came_back);
-            one.came_back = trail.came_back();
+            trail.look(at, is_in_memory(file));
             if !was_streamed && trail.is_streamed() {
                 tell(&one.streamed.who);
             }
         }
+        self.count();
+    }
+
+    /// What a look says of all files together.
+    fn count(&mut self) {
+        for one in &mut self.files {
+            let came_back = one.streamed.trail.came_back();
+            self.came_back += came_back.saturating_sub(one.came_back);
+            one.came_back = came_back;
+        }
         let can_be_taken = self.files.iter().filter(|one| one.kept < MOST_KEPT);
         self.behind = can_be_taken.map(|one| one.streamed.trail.behind()).sum();
+    }
+
+    /// Looks how far the streams went since.
+    fn look_ahead(&mut self, at: u64) {
+        self.looked_ahead = at;
+        for one in &mut self.files {
+            let Streamed { file, trail, .. } = &mut one.streamed;
+            trail.look_ahead(at, is_in_memory(file));
+        }
+        self.count();
     }
 
     /// Takes up to so many bytes; gives those that are really gone.
     pub(super) fn take(&mut self, at: u64, bytes: u64) -> u64 {
         let mut taken = self.take_known(bytes);
         // The stream has gone on since the last look.
-        if taken < bytes / 2 && at.saturating_sub(self.looked) >= LOOKS_AGAIN {
-            self.look(at, &mut |_| {});
+        if taken < bytes / 2 && at.saturating_sub(self.looked.max(self.looked_ahead)) >= LOOKS_AGAIN {
+            self.look_ahead(at);
             taken += self.take_known(bytes - taken);
         }
         taken
@@ -201,6 +222,11 @@ impl StreamedFiles {
         let StreamedFiles { taken, came_back, behind, streams, read_within, .. } = *self;
         OfFiles { taken, came_back, behind, streams, read_within }
     }
+}
+
+/// Whether what begins at a place of a file is in memory.
+fn is_in_memory(file: &File) -> impl FnMut(u64) -> bool + use<'_> {
+    |place| page_cache::cached_in(file, place, PROBE).is_ok_and(|cached| cached > 0)
 }
 
 impl OneFile {
@@ -238,7 +264,6 @@ impl OneFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
     use std::io::Read;
     use std::time::{Duration, Instant};
 

@@ -156,7 +156,8 @@ impl CgroupReading {
         let usage = self.usage.columns().values.first().copied().unwrap_or(0);
         if at >= self.stat_due {
             self.stat_due = at + STAT_EVERY;
-            self.read_counters()?;
+            self.stat.read(&mut self.buffer)?;
+            self.events.read(&mut self.buffer)?;
         }
         self.zone[0] = Zone { free: self.limit.saturating_sub(usage), drift: self.drift, ..Zone::default() };
         let too_late = self.stalls().direct;
@@ -201,8 +202,11 @@ impl CgroupReading {
         self.of_files = of_files;
     }
 
+    /// Reads again what [`CgroupReading::taken`] and [`CgroupReading::stalls`] say: version 1 has nothing of the one in its `memory.stat`.
     pub(super) fn read_counters(&mut self) -> Result<(), GuardError> {
-        self.stat.read(&mut self.buffer)?;
+        if self.group.version == Version::V2 {
+            self.stat.read(&mut self.buffer)?;
+        }
         Ok(self.events.read(&mut self.buffer)?)
     }
 

@@ -4,7 +4,7 @@
 use super::running::Done;
 use super::{DomainName, Streamer};
 use crate::root::Root;
-use crate::source::guard_threads::NAME;
+use crate::source::guard_threads::{NAME, is_ours};
 use crate::source::process;
 use pagewise_core::guard::law::{Learnt, Mode};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -175,7 +175,7 @@ pub fn running(root: &Root) -> Vec<Running> {
     let named = format!("/memfd:{NAME} (deleted)");
     let guard = |pid: u32| {
         let folder = format!("/proc/{pid}/fd");
-        if !process::name(root, &format!("/proc/{pid}")).starts_with("pagewise") {
+        if !is_ours(root, pid) {
             return None;
         }
         let command =

@@ -9,11 +9,26 @@ pub const NAME: &str = "pagewise-guard";
 /// What the names of our processes begin with.
 const OURS: &str = "pagewise";
 
+/// Whether a process is one of ours, by its name.
+#[must_use]
+pub fn is_ours(root: &Root, pid: u32) -> bool {
+    process::name(root, &format!("/proc/{pid}")).starts_with(OURS)
+}
+
+/// Gives this process, whose first thread calls it, the name it is known by, whatever its file is called.
+pub fn name_this_process() {
+    // It cannot fail for a name this short; a guard of another name would work all the same.
+    let _ = rustix::thread::set_name(c"pagewise");
+}
+
 /// CPU seconds of every such thread since it began.
 #[must_use]
 pub fn cpu(root: &Root) -> f64 {
-    let is_ours = |pid: &u32| process::name(root, &format!("/proc/{pid}")).starts_with(OURS);
-    kernel_threads::programs(root).into_iter().filter(is_ours).map(|pid| cpu_of(root, pid)).sum()
+    kernel_threads::programs(root)
+        .into_iter()
+        .filter(|pid| is_ours(root, *pid))
+        .map(|pid| cpu_of(root, pid))
+        .sum()
 }
 
 /// The same of one process.

@@ -138,7 +138,7 @@ fn noise_leaves_it_open_and_says_what_a_new_trial_needs() {
     assert_eq!(found.one.conclusion, Conclusion::Inconclusive);
     assert_eq!(found.one.decided_by, "none");
     let needed = found.one.blocks_needed.unwrap();
-    assert!(found.one.sentence.starts_with("No difference found: wall under `b` is "), "{}", found.one.sentence);
+    assert!(found.one.sentence.starts_with("Not told apart: wall under `b` is "), "{}", found.one.sentence);
     let new_trial = format!("A new trial needs {needed} pairs to see a difference of 2 % nine times in ten");
     let larger: Vec<_> = found.one.blocks_needed_for.iter().map(|one| (one.difference, one.blocks)).collect();
     let [(five, for_five), (ten, for_ten)] = larger[..] else { panic!("{larger:?}") };

@@ -20,6 +20,7 @@ use pagewise_host::guard::status::{self, OfDomain, Running};
 use pagewise_host::guard::{DomainName, Streamer};
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
+use pagewise_host::source::guard_threads;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -245,6 +246,7 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         // Threads take this over from the one that starts them.
         running::stay_on(cpus).map_err(|why| Failure::Usage(anyhow!("--cpus {cpus}: {why}")))?;
     }
+    guard_threads::name_this_process();
     let guards = Guards::open(&root, &asked, &args.node, acts).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Err(error) = running::stay_in_memory() {
         output::note(&format!(

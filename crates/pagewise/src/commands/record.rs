@@ -298,9 +298,5 @@ fn tell(args: &RecordArgs, global: &Global, finished: &Finished) {
         gaps_in_words(summary.gaps, &summary.first_gaps),
         fraction * 100.0,
     ));
-    let file = args.output.display().to_string();
-    output::note(&format!(
-        "now: pagewise diagnose {}",
-        shlex::try_quote(&file).unwrap_or_else(|_| file.as_str().into())
-    ));
+    output::note(&format!("now: pagewise diagnose {}", output::quoted(&args.output.display().to_string())));
 }

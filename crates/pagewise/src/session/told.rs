@@ -65,7 +65,11 @@ impl Told {
                 let path = path.display();
                 format!("{path} was removed or moved while its trial ran; what is complete is where it went")
             }
-            Note::CanGoOn(bundle) => format!("what is complete is kept; go on with:\n  {}", self.go_on(bundle)),
+            Note::CanGoOn(bundle) => format!(
+                "what is complete is kept; go on with:\n  {}\nor see what it says so far:\n  pagewise report {}",
+                self.go_on(bundle),
+                output::quoted(&bundle.display().to_string())
+            ),
         }
     }
 }

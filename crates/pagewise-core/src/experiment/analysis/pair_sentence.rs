@@ -100,7 +100,7 @@ impl Told<'_> {
     fn not_decided(&self, effect: &Effect) -> String {
         let remedy = of_new_trial(self.one, self.margin, "pairs");
         format!(
-            "No difference found: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({} interval, n = {} \
+            "Not told apart: {} under `{}` is {} than under `{}`, but the noise allows anything {} ({} interval, n = {} \
              pairs).{remedy}",
             self.metric,
             self.one.b,

@@ -61,8 +61,7 @@ fn status_line(bundle: &Bundle) -> String {
 }
 
 fn line_about(verb: &str, bundle: &Bundle) -> String {
-    let path = bundle.path().display().to_string();
-    format!("pagewise trial {verb} {}", shlex::try_quote(&path).as_deref().unwrap_or(&path))
+    format!("pagewise trial {verb} {}", output::quoted(&bundle.path().display().to_string()))
 }
 
 /// Analyses a complete trial, writes its reports, says what was found.

@@ -312,12 +312,12 @@ fn in_words(status: &Status, bundle: &str) -> String {
                 lines.push(format!("about {}{runs} left{at_most}", output::about(left)));
             }
             if status.is_run == Some(false) {
-                let bundle = shlex::try_quote(bundle).unwrap_or(bundle.into());
+                let bundle = output::quoted(bundle);
                 lines.push(format!("nobody runs it here; go on with:\n  pagewise trial resume {bundle}"));
             }
         }
         None => {
-            let bundle = shlex::try_quote(bundle).unwrap_or(bundle.into());
+            let bundle = output::quoted(bundle);
             lines.push(format!("complete; what was found:\n  pagewise trial analyze {bundle}"));
         }
     }

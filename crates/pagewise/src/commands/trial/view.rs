@@ -52,8 +52,7 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::on_signals().context("cannot listen for signals").map_err(Failure::NotPossible)?;
     let wanted = output::style(&global.color);
     force_color_output(wanted.color);
-    let shown = path.to_string_lossy();
-    let bundle = shlex::try_quote(&shown).map_or_else(|_| shown.to_string(), |quoted| quoted.into_owned());
+    let bundle = output::quoted(&path.to_string_lossy());
     let mut screen = Screen::enter().context("cannot take over the terminal").map_err(Failure::NotPossible)?;
     let gone = || Failure::Interrupted(anyhow!("the terminal is gone; the trial is not touched by that"));
     match follow(&mut screen, &mut watched, &bundle, wanted, &interrupt).context("cannot use the terminal") {
