@@ -18,9 +18,7 @@ use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::recording::stack::CALLEES;
-use crate::recording::{
-    CACHED_FILES, CLOCK, CachedFile, Gap, NO_CLOCK, Profile, Recorded, SamplingEvent, cached,
-};
+use crate::recording::{CACHED_FILES, CLOCK, CachedFile, Gap, NO_CLOCK, Profile, Recorded, SamplingEvent, cached};
 use crate::tunable::swap;
 use std::collections::HashMap;
 

@@ -90,8 +90,7 @@ pub fn diagnose(look: &Look, subject: &str) -> Diagnosis {
         }
     }
     // What was found comes before what is to be known of how it was measured.
-    let order =
-        |finding: &Finding| (Reverse(finding.severity), finding.id == CAVEAT, Reverse(finding.confidence));
+    let order = |finding: &Finding| (Reverse(finding.severity), finding.id == CAVEAT, Reverse(finding.confidence));
     findings.sort_by_key(order);
     relations::relate(&mut findings, &judged);
     let (schema, look_view) = (SCHEMA.to_owned(), look_view(look, subject));

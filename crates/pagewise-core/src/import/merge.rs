@@ -10,8 +10,8 @@ use super::vmstat::unit_of;
 use crate::recording::block::Tick;
 use crate::recording::segment::Segment;
 use crate::recording::{
-    Block, CLOCK, Column, Gap, GapReason, Kind as SeriesKind, Mark, NO_CLOCK, Profile, RawUnit, Recorded, Series, Setting, SourceBlock,
-    StallRow, Walk,
+    Block, CLOCK, Column, Gap, GapReason, Kind as SeriesKind, Mark, NO_CLOCK, Profile, RawUnit, Recorded, Series,
+    Setting, SourceBlock, StallRow, Walk,
 };
 use crate::spelling::nearest;
 use crate::tunable::is_for_job;
@@ -64,8 +64,7 @@ impl Assumed {
     /// When a key has other letters than a to z, digits, `_`, `-` and `.`, or is a slip of one that means something, or when one
     /// of the four has a value that is none.
     pub fn about(&mut self, key: &str, value: &str) -> Result<(), UnknownAssumption> {
-        let wrong =
-            |why: &str| UnknownAssumption { key: key.to_owned(), value: value.to_owned(), why: why.to_owned() };
+        let wrong = |why: &str| UnknownAssumption { key: key.to_owned(), value: value.to_owned(), why: why.to_owned() };
         match key {
             "date" => {
                 let date = day(value).filter(|_| value.len() == 10 && value.as_bytes()[4] == b'-');

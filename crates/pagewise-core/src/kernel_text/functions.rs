@@ -878,6 +878,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "__mem_cgroup_flush_stats*",
             "do_flush_stats",
             "memcg_stat_show",
+            "memcg_sum_events",
             "memcg_numa_stat_show",
             "memory_stat_*",
             "mem_cgroup_nr_lru_pages",

@@ -106,7 +106,8 @@ pub(super) fn when(finding: &Finding) -> Option<String> {
         None if first.from_seconds > 0.0 => format!(" from {} after the beginning", words::passed(first.from_seconds)),
         None => String::new(),
     };
-    let between = from.zip(to).map_or_else(|| since.clone(), |(from, to)| format!(" from {from} to {}", short(to, from)));
+    let between =
+        from.zip(to).map_or_else(|| since.clone(), |(from, to)| format!(" from {from} to {}", short(to, from)));
     let (time, end) = match held.at_end {
         Answer::Yes if count == 1 && since.is_empty() => (String::new(), "all the time".to_owned()),
         Answer::Yes => (since, "still going at the end".to_owned()),

@@ -24,11 +24,7 @@ pub fn name_this_process() {
 /// CPU seconds of every such thread since it began.
 #[must_use]
 pub fn cpu(root: &Root) -> f64 {
-    kernel_threads::programs(root)
-        .into_iter()
-        .filter(|pid| is_ours(root, *pid))
-        .map(|pid| cpu_of(root, pid))
-        .sum()
+    kernel_threads::programs(root).into_iter().filter(|pid| is_ours(root, *pid)).map(|pid| cpu_of(root, pid)).sum()
 }
 
 /// The same of one process.

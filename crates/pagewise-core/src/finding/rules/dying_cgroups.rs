@@ -59,7 +59,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         return verdict;
     }
     if !look.has(&signal::CGROUPS_DYING) && !of_v1(look).is_empty() {
-        return by_controllers(case);
+        return match by_controllers(case) {
+            // Fewer groups are as costly where somebody reads the statistics of all of them again and again, and a profile shows that.
+            Verdict::NotFound(_) if walks_over_all(case) => unknown(look),
+            verdict => verdict,
+        };
     }
     let living = look.level(&signal::CGROUPS_LIVING);
     let many = case.clause("removed groups that are kept", "cgroup.stat nr_dying_descendants", dying.clone());
@@ -114,17 +118,29 @@ fn of_v1(look: &Look) -> Vec<(&str, Track)> {
         .collect()
 }
 
+/// Whether a profile has much of going through all groups.
+fn walks_over_all(case: &Case<'_>) -> bool {
+    let everywhere = Hits::always(Answer::Yes, case.windows().count);
+    let threshold = Threshold::at_least("going through all groups", 0.10, Fraction);
+    case.stacks_against(threshold, Family::CgroupWalk, &[Family::Reclaim], &everywhere).answer == Answer::Yes
+}
+
+/// Not decided: how many died is not known.
+fn unknown(look: &Look) -> Verdict {
+    Verdict::NotDecided {
+        missing: vec![look.missing(&signal::CGROUPS_DYING)],
+        needs_seconds: None,
+        evidence: Vec::new(),
+    }
+}
+
 /// Version 1 does not tell who died. But groups are mostly made in all hierarchies at once, and only those of memory are kept: many
 /// more there than in any other are those that died.
 fn by_controllers(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let all = of_v1(look);
     let Some((_, memory)) = all.iter().find(|(controller, _)| *controller == "memory") else {
-        return Verdict::NotDecided {
-            missing: vec![look.missing(&signal::CGROUPS_DYING)],
-            needs_seconds: None,
-            evidence: Vec::new(),
-        };
+        return unknown(look);
     };
     let none = Track::constant(0.0, case.windows().count);
     let others = all.iter().filter(|(controller, _)| *controller != "memory");
