@@ -70,7 +70,7 @@ pub struct Trail {
     /// What came lately, and how much of it in order.
     came: f64,
     in_order: f64,
-    /// The looks before and now.
+    /// The look at all of it before, and this one, of whatever kind.
     before: Option<u64>,
     now: u64,
     is_streamed: bool,
@@ -142,8 +142,8 @@ impl Trail {
                 break;
             }
         }
+        // What others did since the last look at all of it is seen by the next one: `before` stays that.
         self.follow();
-        self.before = Some(at);
     }
 
     /// What came before this look fades.
@@ -387,6 +387,23 @@ mod tests {
         assert!(file.trail.stretches[5].is_here && file.trail.is_streamed());
         let mut unknown = Trail::of(64 * SHORTEST);
         unknown.look_ahead(SECOND, |_| unreachable!("nobody is known to be anywhere"));
+    }
+
+    #[test]
+    fn two_streams_of_one_file_stay_streams_however_often_it_is_looked_ahead_of_one() {
+        let mut file = File::new();
+        file.look();
+        for step in 0..12 {
+            // One goes by two stretches, the other, far away, by one.
+            [2 * step, 2 * step + 1, 40 + step].into_iter().for_each(|stretch| file.here[stretch % 64] = true);
+            for _ in 0..4 {
+                file.at += SECOND / 200;
+                let here = file.here;
+                file.trail.look_ahead(file.at, |place| here[(place / SHORTEST) as usize]);
+            }
+            file.look();
+            assert!(step < 4 || file.trail.is_streamed(), "{step}");
+        }
     }
 
     #[test]
