@@ -46,6 +46,11 @@ pub(crate) fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Into::into)
 }
 
+/// A command line as a shell takes it.
+pub(crate) fn command_line<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    words.into_iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
 /// Data, on stdout. What cannot be written there ends us: nobody may take half of it for all.
 pub(crate) fn data(text: &str) {
     let mut out = io::stdout().lock();

@@ -120,7 +120,7 @@ fn notes(look: &Look, findings: &[Finding]) -> Vec<String> {
 
 fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look: &Look) -> Finding {
     let (first, length) = draft.hits.longest(|answer| answer == Answer::Yes);
-    let has_beginning = length > 0 && !draft.hits.is_whole && look.ticks != 1;
+    let has_beginning = length > 0 && tells_when(&draft.hits, look);
     let since = has_beginning.then(|| look.windows.from(first)).and_then(|at| instant(look, at));
     let rivals = judged.iter().filter(|(other, _)| rule.rivals.contains(&other.id));
     let ruled_out = rivals.filter_map(|(other, verdict)| match verdict {
@@ -175,10 +175,15 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     }
 }
 
-/// When it held, window by window. `None`: that was not asked, it never did, or there is one reading, which has no time.
+/// Whether it is known when something held: it was judged window by window, and there is more than one reading, which has no time.
+fn tells_when(hits: &Hits, look: &Look) -> bool {
+    !hits.is_whole && look.ticks != 1
+}
+
+/// When it held, window by window. `None`: that is not known, or it never did.
 fn held(hits: &Hits, look: &Look) -> Option<Held> {
     let runs = hits.runs(|answer| answer == Answer::Yes);
-    let (first, length) = runs.last().copied().filter(|_| !hits.is_whole && look.ticks != 1)?;
+    let (first, length) = runs.last().copied().filter(|_| tells_when(hits, look))?;
     let windows = &look.windows;
     let after = first + length;
     let listed = listed(&runs);

@@ -13,7 +13,7 @@ use crate::recording::{
     Block, CLOCK, Column, Gap, GapReason, Kind as SeriesKind, Mark, NO_CLOCK, Profile, RawUnit, Recorded, Series,
     Setting, SourceBlock, StallRow, Walk,
 };
-use crate::spelling::nearest;
+use crate::spelling::did_you_mean;
 use crate::tunable::is_for_job;
 use crate::unit::Seconds;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -91,8 +91,9 @@ impl Assumed {
                 if other.is_empty() || !other.bytes().all(is_plain) || other.starts_with("import.") {
                     return Err(wrong("a key is made of a-z, 0-9, '_', '-' and '.', and 'import.' is taken"));
                 }
-                if let Some(meant) = nearest(other, KNOWN).filter(|_| !KNOWN.contains(&other)) {
-                    return Err(wrong(&format!("no such key means anything; did you mean {meant}?")));
+                let meant = did_you_mean(other, KNOWN);
+                if !meant.is_empty() && !KNOWN.contains(&other) {
+                    return Err(wrong(&format!("no such key means anything{meant}")));
                 }
                 self.about.insert(other.to_owned(), value.to_owned());
             }

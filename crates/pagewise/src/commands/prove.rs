@@ -542,7 +542,7 @@ fn direction_word(direction: Direction) -> &'static str {
 }
 
 fn quoted(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+    output::command_line(words.iter().map(String::as_str))
 }
 
 fn value_word(value: &serde_json::Value) -> String {

@@ -80,7 +80,7 @@ fn what_runs(plan: &Plan, live: &Live) -> String {
     match live.pid {
         Some(pid) => format!("while process {pid} runs"),
         None if plan.workload.name == WHATEVER_RUNS => "whatever runs on this host".to_owned(),
-        None => shlex::try_join(plan.workload.run.iter().map(String::as_str)).unwrap_or_default(),
+        None => output::command_line(plan.workload.run.iter().map(String::as_str)),
     }
 }
 

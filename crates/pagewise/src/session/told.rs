@@ -32,8 +32,7 @@ impl Told {
     fn go_on(&self, bundle: &Path) -> String {
         let bundle = bundle.display().to_string();
         let options = self.options.iter().map(String::as_str);
-        let quoted = shlex::try_join([bundle.as_str()].into_iter().chain(options)).unwrap_or(bundle.clone());
-        format!("{} {quoted}", self.resume)
+        format!("{} {}", self.resume, output::command_line([bundle.as_str()].into_iter().chain(options)))
     }
 
     /// A failure whose remedy is to go on with a bundle says how.

@@ -86,7 +86,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     let lints = lint::lints(&plan);
     if args.strict && !lints.is_empty() {
         let ids: Vec<&str> = lints.iter().map(|lint| lint.id.as_str()).collect();
-        let check = shlex::try_join(["pagewise", "trial", "check", &args.plan]).unwrap_or_default();
+        let check = output::command_line(["pagewise", "trial", "check", &args.plan]);
         return Err(Failure::Usage(anyhow!("the plan has weaknesses: {}; see:\n  {check}", ids.join(", "))));
     }
     let weaknesses = || lints.iter().map(|lint| format!("{}: {}", lint.id, lint.text));
@@ -111,8 +111,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, Failure> 
     let repeat = move |plan: &Plan| {
         let seed = plan.design.seed.to_string();
         let words = ["pagewise", "trial", "run", &file, "--name", &name, "--seed", &seed].into_iter();
-        let words: Vec<&str> = words.chain(options.iter().map(String::as_str)).collect();
-        shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
+        output::command_line(words.chain(options.iter().map(String::as_str)))
     };
     let start = Start { notes, budget: None, repeat: &repeat };
     match booted {
