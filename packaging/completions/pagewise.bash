@@ -531,7 +531,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__guard__subcmd__prove)
-            opts="-v -h --aa --margin --direction --steal-limit --pressure-limit --seed --name --resume --record --stacks --stalls --fail-on --dry-run --wait --hadoop --cluster-dir --spark --block --settle --washout --stop-if --pid --a --live --short-lived --timeout --drop-caches --warm-memory --workload --prepare --verify --clean --b --pairs --budget --warmup --metric --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --aa --margin --direction --steal-limit --seed --name --resume --record --stacks --stalls --fail-on --dry-run --wait --hadoop --cluster-dir --spark --block --settle --washout --stop-if --pid --a --live --short-lived --timeout --pressure-limit --memory-drift-limit --drop-caches --warm-memory --workload --prepare --verify --clean --b --pairs --budget --warmup --metric --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -550,10 +550,6 @@ _pagewise() {
                     return 0
                     ;;
                 --steal-limit)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --pressure-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -618,6 +614,14 @@ _pagewise() {
                     return 0
                     ;;
                 --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pressure-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory-drift-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1139,7 +1143,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__prove)
-            opts="-v -h --a --b --aa --pairs --budget --margin --warmup --metric --direction --timeout --steal-limit --pressure-limit --drop-caches --warm-memory --workload --prepare --verify --clean --seed --name --resume --record --stacks --stalls --fail-on --dry-run --wait --hadoop --cluster-dir --spark --live --block --settle --washout --stop-if --pid --short-lived --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --a --b --aa --pairs --budget --margin --warmup --metric --direction --timeout --steal-limit --pressure-limit --memory-drift-limit --drop-caches --warm-memory --workload --prepare --verify --clean --seed --name --resume --record --stacks --stalls --fail-on --dry-run --wait --hadoop --cluster-dir --spark --live --block --settle --washout --stop-if --pid --short-lived --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1190,6 +1194,10 @@ _pagewise() {
                     return 0
                     ;;
                 --pressure-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --memory-drift-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -115,7 +115,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -s h -l help -
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l a -d 'The base policy: [NAME:]TUNABLE=VALUE[,…], @FILE.toml, or \'now\'' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l b -d 'The policy that is judged against it' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l aa -d 'Both arms run under this one policy: shows this host\'s noise floor' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pairs -d 'Pairs of runs, one of each policy [default: 10; with --live 6]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pairs -d 'Pairs of runs, one of each policy; with --budget at most so many [default: 10; with --live 6]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l budget -d 'As many pairs as fit into this time, judged by the warm-up runs' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l margin -d 'Differences smaller than this do not matter [default: 2%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l warmup -d 'Unanalysed runs of each policy first [default: 1; with --live 0]' -r
@@ -124,6 +124,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l direction -d
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l drop-caches -d 'Drop the page cache before each run (auto: only for built-in workloads)' -r -f -a "auto\t''
 yes\t''
 no\t''"
@@ -463,7 +464,6 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l margin -d 'Differences smaller than this do not matter [default: 2%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l direction -d 'Which way is better [default: lower]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l seed -d 'Seed of the run order [default: drawn from the clock, and recorded]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l name -d 'Name of the trial; its bundle is NAME.trial in this folder' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l resume -d 'Continue a bundle that was interrupted' -r -F
@@ -483,6 +483,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pid -d 'End when this process ends; it is left alone' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l a -d 'The base policy: [NAME:]TUNABLE=VALUE[,…], @FILE.toml, or \'now\'' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pressure-limit -d 'A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l memory-drift-limit -d 'A run waits until as much memory is free or in caches as before the first run of its policy, but for this share' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l drop-caches -d 'Drop the page cache before each run (auto: only for built-in workloads)' -r -f -a "auto\t''
 yes\t''
 no\t''"
@@ -492,7 +494,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l verify -d 'Runs after each run, untimed; when it fails the run\'s result is \'wrong\'' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l clean -d 'Runs last after each run, untimed' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l b -d 'The guard that is judged [default: guard=on]' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pairs -d 'Pairs of blocks, one with the guard and one without [default: 6]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pairs -d 'Pairs of blocks, one with the guard and one without; with --budget at most so many [default: 6]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l budget -d 'As many pairs as fit into this time' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l warmup -d 'Unanalysed blocks of each first [default: 0]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l metric -d 'What is compared: a signal of the host (system_share, psi_memory_full, allocation stalls, …), a command that prints a number when a block ends, rate:COMMAND for a counter, or regex:PATTERN:FILE for the lines a log grew by, such as the times of your job\'s steps [default: system_share]' -r

@@ -10,7 +10,7 @@ mod pprof;
 
 use crate::store::recording::{Recording, RecordingError};
 use pagewise_core::export::{Selection, processes};
-use pagewise_core::recording::{Profile, Recorded};
+use pagewise_core::recording::{Profile, Recorded, WallClock};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl Chosen<'_> {
 
     /// Nanoseconds since 1970 of the clock's zero; `None` in a recording without a date.
     fn wall_zero(&self) -> Option<i64> {
-        let is_dated = self.recording.about("import.dated") != Some("no");
+        let is_dated = self.recording.wall_clock() == WallClock::Date;
         self.recording.about("anchor_wall_offset_ns").filter(|_| is_dated).and_then(|offset| offset.parse().ok())
     }
 

@@ -389,7 +389,14 @@ pub struct Design {
     /// job that needs no disk, needs more than the 0.01 that holds without it.
     #[serde(skip_serializing_if = "is_usual_pressure_limit")]
     pub pressure_limit: f64,
+    /// A run waits until memory that is free or in caches is as much as before the first run of its cell, but for this share of it. A host
+    /// beside whose job others come and go needs more than the 0.05 that holds without it.
+    #[serde(skip_serializing_if = "is_usual_memory_drift_limit")]
+    pub memory_drift_limit: f64,
 }
+
+/// Where free memory and caches differ by more from the first run of a cell, its runs are not of one host (our own bound).
+pub const MEMORY_DRIFT_LIMIT: f64 = 0.05;
 
 /// Where tasks wait longer than this share of a second, something is at work that a run would meet (our own bound).
 pub const PRESSURE_LIMIT: f64 = 0.01;
@@ -415,6 +422,11 @@ fn is_usual_pressure_limit(limit: &f64) -> bool {
     *limit == PRESSURE_LIMIT
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_usual_memory_drift_limit(limit: &f64) -> bool {
+    *limit == MEMORY_DRIFT_LIMIT
+}
+
 impl Default for Design {
     fn default() -> Self {
         Design {
@@ -428,6 +440,7 @@ impl Default for Design {
             alpha: 0.05,
             steal_limit: STEAL_LIMIT,
             pressure_limit: PRESSURE_LIMIT,
+            memory_drift_limit: MEMORY_DRIFT_LIMIT,
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::processes::process_tables;
 use super::{Selection, source_tables};
 use crate::metric::Unit;
-use crate::recording::{Kind, Recorded, Series};
+use crate::recording::{Kind, Recorded, Series, WallClock};
 use std::fmt::Write;
 
 /// The first line.
@@ -18,7 +18,7 @@ pub const HEADER: &str = "time,seconds,series,labels,unit,kind,value";
 pub fn write<R: Recorded>(recorded: &R, selection: &Selection) -> Result<String, R::Error> {
     let mut tables = source_tables(recorded, selection)?;
     tables.extend(process_tables(recorded, selection)?);
-    let is_dated = recorded.about("import.dated") != Some("no");
+    let is_dated = recorded.wall_clock() == WallClock::Date;
     let first = tables.iter().filter_map(|table| table.rows.first()).map(|row| row.at).min().unwrap_or(0);
     let mut out = format!("{HEADER}\n");
     for table in &tables {

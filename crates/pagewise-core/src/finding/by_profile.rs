@@ -97,6 +97,10 @@ const NAMED: &[Named] = &[
     Named::of("unexplained-system-time", Family::Memory, 0.50).called(rules::MEMORY_WORK),
 ];
 
+/// Somebody who posts so many stacks shows what they saw, and fewer are an example of something. Whether they are enough for a part of them depends
+/// on the part: it is judged by its interval. Ours.
+const FEWEST_POSTED: u64 = 8;
+
 /// The threshold, as evidence names it.
 const PART: &str = "of all samples, for a profile to name it alone";
 
@@ -118,11 +122,18 @@ pub(super) fn name(verdict: Verdict, case: &Case<'_>) -> Verdict {
 
 /// What a profile names, and its share of the samples.
 fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missing]) -> Option<(f64, Draft)> {
-    let profile = case.look.profile.as_ref().filter(|profile| profile.samples_in_all() >= ENOUGH_SAMPLES)?;
+    let profile = case.look.profile.as_ref()?;
+    let samples = profile.samples_in_all();
+    let is_few = samples < ENOUGH_SAMPLES;
+    // A report weighs samples by their periods: a few of them are no counts.
+    let is_counted = || case.look.tools.iter().all(|tool| matches!(tool.as_str(), "perf-script" | "folded"));
+    if is_few && !(case.look.is_import && samples >= FEWEST_POSTED && is_counted()) {
+        return None;
+    }
     let all = Hits::always(Answer::Yes, case.windows().count);
     let threshold = Threshold::at_least(PART, named.least, Quantity::Fraction);
     let says = case.stacks_against(threshold, named.in_a_profile(case), named.not, &all);
-    let of_listed = of_what_is_listed(case, named, &all).filter(|_| says.answer != Answer::Yes);
+    let of_listed = of_what_is_listed(case, named, &all).filter(|_| says.answer != Answer::Yes && !is_few);
     let share = says.share.filter(|_| says.answer == Answer::Yes).or(of_listed)?;
     if named.may_be_another_lock && !profile.waits_for_the_map(&all, case.windows()) {
         return None;
@@ -139,12 +150,16 @@ fn draft(named: &Named, case: &Case<'_>, evidence: &[Evidence], missing: &[Missi
         summary: format!(
             "{} of {} samples were in {}{}. A profile says where CPUs were, and neither for how long nor why.",
             words::percent(share),
-            if of_listed.is_some() { "the listed" } else { "all" },
+            match of_listed {
+                Some(_) => "the listed".to_owned(),
+                None if is_few => format!("only {samples}"),
+                None => "all".to_owned(),
+            },
             named.family.words(),
             if by_locks { ", or waited for locks, of whom was not recorded" } else { "" },
         ),
         other: named.other,
-        at_least: (share >= SEVERE && of_listed.is_none()).then_some(Severity::Medium),
+        at_least: (share >= SEVERE && of_listed.is_none() && !is_few).then_some(Severity::Medium),
         confidence: Some(Confidence::Low),
         tiers: vec![Tier::Stacks],
         hits: all,

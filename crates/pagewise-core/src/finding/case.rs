@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::document::{Confidence, Cost, Evidence, Quantity, Severity, Tier, Who};
 use super::families::{ENOUGH_SAMPLES, Family, Share};
-use super::look::{Hits, Look, Missing, Track, Windows};
+use super::look::{Hits, Look, Missing, Track, WINDOW, Windows};
 use super::processes::By;
 use super::proposal::Proposal;
 use super::rule::{Rule, Threshold};
@@ -246,9 +246,10 @@ impl<'a> Case<'a> {
         let (first, sure) = hits.longest(|answer| answer == Answer::Yes);
         let (_, perhaps) = hits.longest(|answer| answer != Answer::No);
         let is_whole = sure == windows.count && (self.rule.may_be_shorter || is_import);
-        // One row of a listing is a state, or a mean over the time that its tool waited.
-        let is_enough =
-            windows.seconds() >= 0.9 * width || (is_import && (self.look.ticks >= FEWEST_ROWS || self.look.ticks == 1));
+        // One row of a listing is a state, or a mean over the time that its tool waited; two readings of the kernel's counters are such a mean.
+        let is_long = windows.seconds() >= 0.9 * WINDOW as f64 * 1e-9;
+        let is_enough = windows.seconds() >= 0.9 * width
+            || (is_import && (self.look.ticks >= FEWEST_ROWS || self.look.ticks == 1 || is_long));
         let mut needs_seconds = None;
         let answer = if windows.count == 0 {
             Answer::Unknown

@@ -18,7 +18,7 @@ use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
 use crate::recording::stack::CALLEES;
-use crate::recording::{CACHED_FILES, CLOCK, CachedFile, Gap, NO_CLOCK, Profile, Recorded, SamplingEvent, cached};
+use crate::recording::{CACHED_FILES, CachedFile, Gap, Profile, Recorded, SamplingEvent, WallClock, cached};
 use crate::tunable::swap;
 use std::collections::HashMap;
 
@@ -165,7 +165,7 @@ impl Look {
             ticks: seen.ticks,
             late: seen.late,
             gaps: recorded.gaps().to_vec(),
-            wall_offset: (recorded.about(CLOCK) != Some(NO_CLOCK)).then_some(seen.wall_offset),
+            wall_offset: (recorded.wall_clock() != WallClock::None).then_some(seen.wall_offset),
             kernel,
             page_size: known(number("page_size")).unwrap_or(4096.0),
             hz,

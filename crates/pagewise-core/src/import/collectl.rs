@@ -3,19 +3,21 @@
 //! Brief numbers are cut to three or four characters: `24G` is 24 GiB or up to one more, interrupts are cut to thousands
 //! when they are large (`cvt` in collectl's formatit.ph, 4.3). In brief format `cpu` is user + nice + sys, and `sys` is
 //! system + interrupts + soft interrupts + steal; `Map` is mapped and anonymous memory together. Both are derived the same
-//! way from the other formats. Of single disks (`-sD`) and processes (`-sZ`) there are tables whose rows have a name: those of
-//! disks are taken, and of processes the kernel's threads.
+//! way from the other formats. Of single disks (`-sD`), zones (`-sB`) and processes (`-sZ`) there are tables whose rows have a name: those of
+//! disks and free blocks of zones are taken, and of processes the kernel's threads. `-sb` has free blocks of all zones together: in brief format a
+//! letter for each size, which says how many there are at least.
 
 use super::disks::{Disk, Disks};
 use super::listing::{Listing, ListingClock};
 use super::merge::Assumed;
-use super::threads::Threads;
+use super::threads::{Threads, kernel_thread};
 use super::times::{Running, SECOND, day, seconds, time_of_day};
 use super::words::{decimal, quoted, scaled, suffixed};
 use super::{Kind, Parser, Problem, SOURCE};
 use crate::counter::tools::{self, Column, Counts, Table as Format};
+use crate::kernel_text::visit::INDEX;
 use crate::recording::{GapReason, RawUnit};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const REMEDY: &str =
     "give the output of `collectl -scm -oT` (or -oD, or -P); a .raw.gz file is made readable with `collectl -p`";
@@ -62,6 +64,8 @@ struct Table {
     width: usize,
     /// Words of the clock in front.
     clock: Vec<Clock>,
+    /// The word with a letter for the free blocks of each size.
+    fragments: Option<usize>,
 }
 
 /// A table whose rows are things with a name.
@@ -71,6 +75,8 @@ enum Named {
     Disks { name: usize, read: usize, written: usize, wait: Option<usize>, busy: Option<usize> },
     /// Where size, share and command stand.
     Processes { size: usize, share: usize, command: usize },
+    /// Where node and zone stand, and the free blocks of a page; those of the larger sizes follow. `None`: they are of all zones.
+    Blocks { zone: Option<(usize, usize)>, first: usize },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +97,8 @@ pub(super) struct Collectl {
     section: String,
     interval: Option<i64>,
     rows: i64,
+    /// Rows without a clock or a record, by their table and what they are of.
+    untimed: BTreeMap<String, i64>,
     tables_left: BTreeSet<String>,
     columns_left: BTreeSet<String>,
     last: Option<i64>,
@@ -140,6 +148,7 @@ impl Collectl {
             section: String::new(),
             interval: assumed.interval,
             rows: 0,
+            untimed: BTreeMap::new(),
             tables_left: BTreeSet::new(),
             columns_left: BTreeSet::new(),
             last: None,
@@ -156,7 +165,9 @@ impl Collectl {
     fn is_header(words: &[&str]) -> bool {
         const SOME: [&str; 11] =
             ["cpu", "Free", "User", "Total", "Date", "Time", "KBRead", "KBIn", "UTC", "KBytes", "Command"];
-        words.len() > 1 && words.iter().any(|word| SOME.contains(word) || word.starts_with('['))
+        words.len() > 1
+            && (words.iter().any(|word| SOME.contains(word) || word.starts_with('[')) || named(words).is_some())
+            || words == ["Fragments"]
     }
 
     /// Columns of a header line, `#` taken off.
@@ -170,6 +181,7 @@ impl Collectl {
                 self.has_processes = true;
                 return;
             }
+            Some(Named::Blocks { .. }) => return,
         }
         let mut table = Table { width: words.len(), ..Table::default() };
         for word in words {
@@ -202,6 +214,7 @@ impl Collectl {
                     let column = self.listing.column(known.column.source, known.column.name, "", known.unit);
                     table.used.push(Used { word: index, known, column });
                 }
+                None if *word == "Fragments" => table.fragments = Some(index),
                 None if !tables.is_empty() && self.columns_left.len() < 200 => {
                     let place = if self.section.is_empty() { String::new() } else { format!("{}: ", self.section) };
                     self.columns_left.insert(format!("{place}{}", quoted(word)));
@@ -258,6 +271,28 @@ impl Collectl {
         }
     }
 
+    /// The instant of a row without a clock or a record: so many of its table, and of what it is of, were before it.
+    fn untimed(&mut self, of: &str) -> i64 {
+        const MOST: usize = 1000;
+        let key = format!("{} {of}", self.section);
+        let rows = match self.untimed.len() < MOST || self.untimed.contains_key(&key) {
+            true => self.untimed.entry(key).or_default(),
+            false => return 0,
+        };
+        *rows += 1;
+        (*rows - 1).saturating_mul(self.interval.unwrap_or(SECOND))
+    }
+
+    /// Free blocks of a zone, the smallest first.
+    fn put_blocks(&mut self, at: i64, node: &str, zone: &str, blocks: &[u64]) -> Result<(), Problem> {
+        for (count, order) in blocks.iter().zip(INDEX) {
+            let labels = format!("node={node},zone={zone},order={order}");
+            let column = self.listing.column("buddyinfo", "free_blocks", &labels, RawUnit::Count);
+            self.listing.put(at, column, *count)?;
+        }
+        Ok(())
+    }
+
     /// A row of a table of disks or processes, at the instant of its record, or of the clock in front of it.
     fn named_row(&mut self, named: &Named, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
         // The clock of `-oT` may stand in front of rows, and not in their header.
@@ -283,6 +318,11 @@ impl Collectl {
                 let is_next = self.listed.as_ref().is_some_and(comes_again);
                 self.drawn += i64::from(is_next);
                 self.drawn.saturating_mul(self.interval.unwrap_or(SECOND))
+            }
+            (None, None) if matches!(named, Named::Blocks { .. }) => {
+                let Named::Blocks { zone, .. } = *named else { return Ok(()) };
+                let zone = zone.map(|(node, zone)| [node, zone].map(|place| words.get(place).copied().unwrap_or("")));
+                self.untimed(&zone.map(|zone| zone.join(" ")).unwrap_or_default())
             }
             (None, None) => {
                 // Which rows belong together is not known.
@@ -318,7 +358,28 @@ impl Collectl {
                     return Ok(());
                 };
                 let is_program = word(size).is_none_or(|size| size != "0");
-                self.threads.row(at, &words[command + skip..].join(" "), share, is_program);
+                let command = words[command + skip..].join(" ");
+                if kernel_thread(&command).is_some() && !is_program {
+                    self.rows += 1;
+                }
+                self.threads.row(at, &command, share, is_program);
+            }
+            Named::Blocks { zone, first } => {
+                let counts = words.get(first + skip..).unwrap_or_default();
+                let blocks: Option<Vec<u64>> = counts.iter().map(|count| scaled(count, 1.0)).collect();
+                let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+                let of = match zone {
+                    Some((node, zone)) => {
+                        word(node).zip(word(zone)).filter(|(node, zone)| is_name(node) && is_name(zone))
+                    }
+                    None => Some(ALL_ZONES),
+                };
+                let (Some(blocks), Some((node, zone))) = (blocks.filter(|blocks| !blocks.is_empty()), of) else {
+                    self.listing.reject(number, line);
+                    return Ok(());
+                };
+                self.put_blocks(at, node, zone, &blocks)?;
+                self.rows += 1;
             }
         }
         Ok(())
@@ -356,7 +417,8 @@ impl Collectl {
         };
         let raw = self.clock(words, &clock);
         let is_timed = clock.is_empty() || raw.is_some();
-        let Some(values) = values.filter(|values| !values.is_empty() && is_timed) else {
+        let blocks = table.fragments.and_then(|place| fragments(words.get(place + shift)?));
+        let Some(values) = values.filter(|values| (!values.is_empty() || blocks.is_some()) && is_timed) else {
             // A table of which nothing is used was said once; a row that does not fit is said each time.
             if !table.used.is_empty() {
                 self.listing.reject(number, line);
@@ -370,13 +432,14 @@ impl Collectl {
                 let has_date = kind != ListingClock::TimeOfDay;
                 self.listing.instant(&mut self.running, raw, has_date, number)
             }
-            (None, None) => {
-                let raw = self.rows.saturating_mul(self.interval.unwrap_or(SECOND));
-                self.listing.instant(&mut self.running, raw, true, number)
-            }
+            (None, None) => self.untimed(""),
         };
         self.rows += 1;
         self.last = Some(at);
+        if let Some(blocks) = blocks {
+            let (node, zone) = ALL_ZONES;
+            self.put_blocks(at, node, zone, &blocks)?;
+        }
         self.derive(at, &values)?;
         for (column, known, value) in values {
             if known.column.name != "cpu_kernel_percent" {
@@ -406,13 +469,51 @@ impl Collectl {
     }
 }
 
+/// Labels of what is of all zones together.
+const ALL_ZONES: (&str, &str) = ("all", "all");
+
+/// Free blocks of each size from a letter each (`base36`, formatit.ph, 4.3): up to 9 of them exactly, then so many at least.
+fn fragments(word: &str) -> Option<Vec<u64>> {
+    let count = |letter: u8| -> Option<u64> {
+        match letter {
+            b'0'..=b'9' => Some(u64::from(letter - b'0')),
+            b'a'..=b'i' => Some(u64::from(letter - b'a' + 1) * 10),
+            b'j'..=b'r' => Some(u64::from(letter - b'j' + 1) * 100),
+            b's'..=b'z' => Some(10u64.pow(3 + u32::from(letter - b's'))),
+            _ => None,
+        }
+    };
+    if word.len() > INDEX.len() { None } else { word.bytes().map(count).collect() }
+}
+
+/// The heading of a table in verbose format: `CPU SUMMARY (INTR, CTXSW & PROC /sec)`.
+fn heading(text: &str) -> Option<&str> {
+    let name = text.split(" (").next().unwrap_or_default().trim();
+    let is_word = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    (name.contains(' ') && name.split(' ').all(is_word)).then_some(name)
+}
+
 /// Words of a header that name a clock.
 fn clock_words(words: &[&str]) -> usize {
     words.iter().take_while(|word| matches!(**word, "Date" | "Time")).count()
 }
 
-/// Of `-sD` (`#Name  KBytes Merged  IOs Size … Wait SvcTim Util`) and `-sZ` (`#PID  User … Pct … Command`).
+/// Of `-sD` (`#Name  KBytes Merged  IOs Size … Wait SvcTim Util`), `-sZ` (`#PID  User … Pct … Command`), and `-sB` and `-sb` (`#Node  Zone  1Pg
+/// 2Pgs …`, before 4.0 `1  2  4 …`).
 fn named(words: &[&str]) -> Option<Named> {
+    const FEWEST_SIZES: usize = 4;
+    let is_size = |order: usize, word: &&str| {
+        let number = word.trim_end_matches('s').trim_end_matches("Pg");
+        order < 32 && number.parse() == Ok(1u64 << order)
+    };
+    let first = words.iter().position(|word| is_size(0, word));
+    if let Some(first) = first
+        && words.len() >= first + FEWEST_SIZES
+        && words[first..].iter().enumerate().all(|(order, word)| is_size(order, word))
+    {
+        let place = |name: &str| words[..first].iter().position(|word| *word == name);
+        return Some(Named::Blocks { zone: place("Node").zip(place("Zone")), first });
+    }
     let all = |name: &str| -> Vec<usize> {
         words.iter().enumerate().filter(|(_, word)| **word == name).map(|(place, _)| place).collect()
     };
@@ -464,7 +565,12 @@ impl Parser for Collectl {
                 return Ok(());
             }
             let words: Vec<&str> = rest.split_whitespace().collect();
-            if Self::is_header(&words) {
+            if let Some(heading) = heading(rest) {
+                self.is_verbose = true;
+                heading.clone_into(&mut self.section);
+                self.table = None;
+                self.named = None;
+            } else if Self::is_header(&words) {
                 self.header(&words);
             } else if self.is_verbose {
                 rest.split(" (").next().unwrap_or_default().clone_into(&mut self.section);

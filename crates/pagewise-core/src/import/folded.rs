@@ -1,12 +1,14 @@
-//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line; and the stacks that bpftrace counts in a
-//! map (`@[kstack, comm] = count()`), a function in each line.
+//! Collapsed stacks, as flame graphs are made of: `command;outermost;…;innermost 123` in each line; the stacks that bpftrace counts in a
+//! map (`@[kstack, comm] = count()`), a function in each line; and the flame graphs themselves, as pictures.
 //!
 //! Written by `stackcollapse-perf.pl` and its kin, by BCC's `profile -f`, by async-profiler, and by our own export. What a
 //! frame belongs to may stand behind it: `_[k]` the kernel, `_[j]` generated code, `_[i]` inlined there.
 
+use super::flame_graph::{self, FlameGraph};
 use super::kernel_names::{self, idle_pid, is_kernel_thread};
 use super::listing::{Listing, ListingClock};
 use super::perf_row::{is_module, module_of};
+use super::words::quoted;
 use super::{Kind, Parser, Problem};
 use crate::recording::stack::KERNEL;
 use crate::recording::{Frame, Profile, StackId, StackSample, Stacks};
@@ -50,6 +52,7 @@ pub(super) struct Folded {
     has_maps: bool,
     /// Functions of a stack of bpftrace that is being read, the innermost first.
     of_map: Option<Vec<String>>,
+    graph: FlameGraph,
 }
 
 impl Folded {
@@ -65,6 +68,7 @@ impl Folded {
             lines: 0,
             has_maps: false,
             of_map: None,
+            graph: FlameGraph::default(),
         }
     }
 
@@ -123,6 +127,67 @@ impl Folded {
     }
 }
 
+impl Folded {
+    /// A stack with its outermost part first, which may be a command.
+    fn path(&mut self, mut parts: Vec<&str>, count: u64, waits: bool) -> Result<(), Problem> {
+        self.lines += 1;
+        let (pid, comm) = if is_command(parts[0]) { command(parts.remove(0)) } else { (None, "") };
+        // BCC's `profile -d` sets kernel and user stacks apart so.
+        let divided = parts.iter().position(|part| *part == "-" || *part == "--");
+        parts.truncate(parts.len().min(DEEPEST));
+        let mut frames: Vec<Frame> = Vec::with_capacity(parts.len());
+        for (at, part) in parts.iter().enumerate().filter(|(at, _)| Some(*at) != divided) {
+            let (mut frame, is_said) = frame(part);
+            if divided.is_some_and(|divided| at > divided) {
+                KERNEL.clone_into(&mut frame.module);
+            }
+            self.is_marked |= is_said && frame.is_kernel();
+            frames.push(frame);
+        }
+        frames.reverse();
+        if frames.is_empty() {
+            frames.push(Frame { name: "[unknown]".to_owned(), module: String::new() });
+        }
+        self.add(pid, comm, frames, count, waits)
+    }
+
+    /// The stacks of a flame graph.
+    fn take_graph(&mut self) -> Result<(), Problem> {
+        let graph = std::mem::take(&mut self.graph);
+        if let Some(unit) = graph.other_unit() {
+            return Err(Problem::of_file(
+                format!("it is a flame graph of {}, not of samples of where CPUs were", quoted(unit)),
+                "give the flame graph of `perf record -a -g`",
+            ));
+        }
+        if graph.is_cut() {
+            self.listing
+                .note("folded: the flame graph has more boxes than are read; their samples stay with their callers");
+        }
+        let stacks = graph.stacks();
+        let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
+            let counts = stacks.iter().filter(|(path, _)| path.first().is_some_and(|first| of(first)));
+            counts.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+        };
+        let is_inner = |name: &str| {
+            let (frame, _) = frame(name);
+            kernel_names::is_kernel(&frame.name)
+                && !kernel_names::is_entry(&frame.name)
+                && !is_kernel_thread(&frame.name)
+        };
+        if sum(&is_inner).saturating_mul(2) > sum(&|_| true) {
+            return Err(Problem::of_file(
+                "it is a flame graph that begins with the innermost functions (--reverse)",
+                "give the one that begins with commands",
+            ));
+        }
+        for (path, count) in stacks {
+            self.path(path, count, false)?;
+        }
+        Ok(())
+    }
+}
+
 /// `@[`, `@stacks[`: where bpftrace begins to print a key that is a stack.
 fn begins_map(text: &str) -> bool {
     let name = text.strip_prefix('@').and_then(|rest| rest.strip_suffix('['));
@@ -150,6 +215,7 @@ pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim();
     let is_of_map = begins_map(text) || ends_map(text).is_some_and(|_| text.starts_with([']', ',']));
     is_of_map
+        || flame_graph::recognises(text)
         || counted(line)
             .is_some_and(|(stack, _)| stack.matches(';').count() >= 2 && !stack.contains("; ") && !stack.contains("  "))
 }
@@ -222,7 +288,7 @@ fn command(text: &str) -> (Option<u32>, &str) {
 impl Parser for Folded {
     fn line(&mut self, number: usize, line: &str) -> Result<(), Problem> {
         let text = line.trim();
-        if text.is_empty() || text.starts_with('#') {
+        if text.is_empty() || text.starts_with('#') || self.graph.line(text) {
             return Ok(());
         }
         if self.of_map(text)? {
@@ -234,36 +300,19 @@ impl Parser for Folded {
             self.listing.reject(number, line);
             return Ok(());
         };
-        let mut parts: Vec<&str> = path.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
+        let parts: Vec<&str> = path.split(';').map(str::trim).filter(|part| !part.is_empty()).collect();
         // A line of a table is no stack: a stack of one frame alone is nobody's call.
         let is_prose = parts.len() < 2 && path.contains(char::is_whitespace);
         if is_prose || parts.is_empty() || (parts.len() < 2 && self.lines == 0) {
             self.listing.reject(number, line);
             return Ok(());
         }
-        self.lines += 1;
         self.doubled += usize::from(counted(path).is_some());
-        let (pid, comm) = if is_command(parts[0]) { command(parts.remove(0)) } else { (None, "") };
-        // BCC's `profile -d` sets kernel and user stacks apart so.
-        let divided = parts.iter().position(|part| *part == "-" || *part == "--");
-        parts.truncate(parts.len().min(DEEPEST));
-        let mut frames: Vec<Frame> = Vec::with_capacity(parts.len());
-        for (at, part) in parts.iter().enumerate().filter(|(at, _)| Some(*at) != divided) {
-            let (mut frame, is_said) = frame(part);
-            if divided.is_some_and(|divided| at > divided) {
-                KERNEL.clone_into(&mut frame.module);
-            }
-            self.is_marked |= is_said && frame.is_kernel();
-            frames.push(frame);
-        }
-        frames.reverse();
-        if frames.is_empty() {
-            frames.push(Frame { name: "[unknown]".to_owned(), module: String::new() });
-        }
-        self.add(pid, comm, frames, count, path.ends_with("_[w]"))
+        self.path(parts, count, path.ends_with("_[w]"))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
+        self.take_graph()?;
         if self.seen.is_empty() || self.total == 0 {
             return Err(self.listing.nothing("collapsed stack with a count", REMEDY));
         }
@@ -347,6 +396,43 @@ mod tests {
     #[track_caller]
     fn is(line: &str, comm: &str, frames: &str, count: u64) {
         assert_eq!(stacks(&format!("{line}\n")), [(comm.to_owned(), frames.to_owned(), count)], "{line}");
+    }
+
+    #[test]
+    fn a_flame_graph_has_the_stacks_that_it_was_drawn_from() {
+        let picture = include_str!("../../../../recordings/imports/flame-graph.svg");
+        let drawn_from = include_str!("../../../../recordings/imports/folded-kernel.txt");
+        assert_eq!(crate::import::kinds_in(picture), [Kind::Folded]);
+        // The picture does not say which functions are the kernel's.
+        let sorted = |text: &str| {
+            let plain = |(comm, names, count): (String, String, u64)| (comm, names.replace('*', ""), count);
+            let mut all: Vec<_> = stacks(text).into_iter().map(plain).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(sorted(picture), sorted(drawn_from));
+        let in_kernel = |text: &str| stacks(text).iter().filter(|(_, names, _)| names.ends_with('*')).count();
+        assert_eq!(in_kernel(picture), in_kernel(drawn_from));
+        let listing = parse(Kind::Folded, picture, &Assumed::default()).unwrap();
+        assert!(listing.gaps.is_empty(), "{:?}", listing.gaps);
+    }
+
+    #[test]
+    fn flame_graphs_of_something_else_and_from_the_inside_are_refused() {
+        let boxes = |base: &str, inner: &str, unit: &str| {
+            format!(
+                "<svg>\n<title>all (9 {unit}, 100%)</title><rect x=\"0\" y=\"40\" width=\"90\" />\n\
+                 <title>{base} (9 {unit}, 100%)</title><rect x=\"0\" y=\"24\" width=\"90\" />\n\
+                 <title>{inner} (5 {unit}, 55.56%)</title><rect x=\"0\" y=\"8\" width=\"50\" />\n</svg>\n"
+            )
+        };
+        let problem = |text: &str| parse(Kind::Folded, text, &Assumed::default()).unwrap_err().what;
+        assert!(problem(&boxes("bash", "xmalloc", "bytes")).contains("a flame graph of bytes"));
+        assert!(problem(&boxes("shrink_lruvec", "shrink_node", "samples")).contains("innermost functions"));
+        assert_eq!(
+            stacks(&boxes("java", "shrink_node", "samples")),
+            [("java".to_owned(), "[unknown]".to_owned(), 4), ("java".to_owned(), "shrink_node*".to_owned(), 5)]
+        );
     }
 
     #[test]

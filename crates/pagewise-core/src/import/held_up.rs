@@ -62,16 +62,18 @@ pub(super) fn head(text: &str) -> Option<(&str, u32, u64)> {
         let seconds = behind.split_whitespace().next()?.parse().ok()?;
         return Some((comm, pid.parse().ok()?, seconds));
     }
+    soft_lockup(text)
+}
+
+/// `watchdog: BUG: soft lockup - CPU#3 stuck for 23s! [java:1234]`: who had a CPU for so many seconds and never left the kernel.
+pub(super) fn soft_lockup(text: &str) -> Option<(&str, u32, u64)> {
     // `NMI watchdog: ` before 4.15.
     let rest = text.strip_prefix("NMI ").unwrap_or(text);
-    let rest = rest.strip_prefix("watchdog: ").unwrap_or(rest);
-    if let Some(rest) = rest.strip_prefix("BUG: soft lockup") {
-        let (_, behind) = rest.split_once(" stuck for ")?;
-        let (seconds, behind) = behind.split_once('s')?;
-        let (comm, pid) = behind.rsplit_once(']')?.0.split_once('[')?.1.rsplit_once(':')?;
-        return Some((comm, pid.parse().ok()?, seconds.parse().ok()?));
-    }
-    None
+    let rest = rest.strip_prefix("watchdog: ").unwrap_or(rest).strip_prefix("BUG: soft lockup")?;
+    let (_, behind) = rest.split_once(" stuck for ")?;
+    let (seconds, behind) = behind.split_once('s')?;
+    let (comm, pid) = behind.rsplit_once(']')?.0.split_once('[')?.1.rsplit_once(':')?;
+    Some((comm, pid.parse().ok()?, seconds.parse().ok()?))
 }
 
 /// `java: page allocation stalls for 10056ms, order:0, mode:…`: who, for how many milliseconds, order.

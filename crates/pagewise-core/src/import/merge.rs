@@ -10,8 +10,8 @@ use super::vmstat::unit_of;
 use crate::recording::block::Tick;
 use crate::recording::segment::Segment;
 use crate::recording::{
-    Block, CLOCK, Column, Gap, GapReason, Kind as SeriesKind, Mark, NO_CLOCK, Profile, RawUnit, Recorded, Series,
-    Setting, SourceBlock, StallRow, Walk,
+    Block, Column, Gap, GapReason, Kind as SeriesKind, Mark, Profile, RawUnit, Recorded, Series, Setting, SourceBlock,
+    StallRow, Walk, WallClock,
 };
 use crate::spelling::did_you_mean;
 use crate::tunable::is_for_job;
@@ -179,7 +179,7 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     let mut imported = Imported::default();
     let listings = readings::join(listings, assumed.interval);
     let (placed, clock, notes) = place(listings, assumed);
-    let is_dated = clock == LineClock::Date;
+    let is_dated = clock == WallClock::Date;
     let ends = placed.iter().filter_map(|one| {
         let (from, to) = one.listing.stretch()?;
         Some((from.saturating_add(one.offset?), to.saturating_add(one.offset?)))
@@ -214,15 +214,6 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     imported.gaps.sort_by_key(|gap| (gap.from, gap.to));
     imported.marks.sort_by_key(|mark| mark.ts);
     imported
-}
-
-/// What the time line tells of when it was.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LineClock {
-    Date,
-    TimeOfDay,
-    /// How much time passed, and nothing else.
-    None,
 }
 
 /// The time line: instants from `from` to `to`, counted from `zero`.
@@ -268,7 +259,7 @@ fn is_size(column: &ListedSeries) -> bool {
 }
 
 /// Where each listing begins. Those with a wall clock go by it; the others begin where these begin.
-fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, LineClock, Vec<String>) {
+fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, WallClock, Vec<String>) {
     let ahead = assumed.utc_offset.unwrap_or(0);
     let mut notes = Vec::new();
     let has = |clock| listings.iter().any(|(_, listing)| listing.clock == clock);
@@ -322,16 +313,16 @@ fn place(listings: Vec<(String, Listing)>, assumed: &Assumed) -> (Vec<Placed>, L
         placed.push(Placed { listing, name, offset });
     }
     let clock = match reference {
-        Some(_) if is_dated => LineClock::Date,
-        Some(_) => LineClock::TimeOfDay,
-        None => LineClock::None,
+        Some(_) if is_dated => WallClock::Date,
+        Some(_) => WallClock::TimeOfDay,
+        None => WallClock::None,
     };
     (placed, clock, notes)
 }
 
 impl Imported {
-    fn notes_about(&mut self, placed: &[Placed], assumed: &Assumed, clock: LineClock, zero: i64) {
-        let is_dated = clock == LineClock::Date;
+    fn notes_about(&mut self, placed: &[Placed], assumed: &Assumed, clock: WallClock, zero: i64) {
+        let is_dated = clock == WallClock::Date;
         for one in placed {
             for (key, value) in &one.listing.about {
                 self.about
@@ -347,10 +338,8 @@ impl Imported {
         self.about.extend(assumed.about.clone());
         let files: Vec<String> = placed.iter().map(|one| format!("{}:{}", one.listing.kind, one.name)).collect();
         self.about.insert("import.files".to_owned(), files.join(", "));
-        self.about.insert("import.dated".to_owned(), if is_dated { "yes" } else { "no" }.to_owned());
-        if clock == LineClock::None {
-            self.about.insert(CLOCK.to_owned(), NO_CLOCK.to_owned());
-        }
+        let (key, word) = clock.said();
+        self.about.insert(key.to_owned(), word.to_owned());
         self.about.insert("anchor_boottime_ns".to_owned(), "0".to_owned());
         self.about.insert("anchor_wall_offset_ns".to_owned(), if is_dated { zero } else { 0 }.to_string());
         if is_dated && let Ok(started) = jiff::Timestamp::from_nanosecond(i128::from(zero)) {

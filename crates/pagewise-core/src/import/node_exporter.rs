@@ -305,7 +305,7 @@ mod tests {
     use super::super::tests::{recording, timed, values};
     use super::super::{Imported, parse};
     use super::*;
-    use crate::recording::Recorded;
+    use crate::recording::{Recorded, WallClock};
 
     const TWO: &str = include_str!("../../../../recordings/imports/node-exporter-two.txt");
 
@@ -317,7 +317,7 @@ mod tests {
     fn two_scrapes_say_themselves_when_they_were() {
         let imported = read(TWO);
         assert_eq!((imported.ticks(), imported.about("kernel")), (2, Some("6.18.44-fc-v669")));
-        assert_eq!(imported.about("import.dated"), Some("yes"));
+        assert_eq!(imported.wall_clock(), WallClock::Date);
         let faults = timed(&imported, "vmstat", "pgfault", "");
         assert!(faults.len() == 2 && faults[1].1 > faults[0].1 && faults[1].0 - faults[0].0 > 5_000_000_000);
         let free = values(&imported, "meminfo", "MemFree");

@@ -1,5 +1,5 @@
-//! `perf top`, `perf report`, `opreport -l` and `readprofile` as text: a table of functions, with or without the call graphs below them, and
-//! without a clock.
+//! `perf top`, `perf report`, `opreport -l`, `readprofile` and the profiles of the kernel test robot as text: a table of functions, with or
+//! without the call graphs below them, and without a clock.
 //!
 //! perf top lists its largest functions only. So that shares stay what they are in the listing, what is not listed is a
 //! function of its own, [`NOT_LISTED`]. Of several screens the last one counts, of several events the one that shows where
@@ -10,6 +10,7 @@ use super::kernel_names::{self, idle_pid};
 use super::listing::{Listing, ListingClock, count};
 use super::perf_callers::{Seen, Stack, stacks_of};
 use super::perf_graph::{Graph, without_edge};
+use super::perf_lkp::{self, Lkp};
 use super::perf_row::{self, Header, Row, at_privilege, is_module, row, without_sign};
 use super::perf_script::header_comment;
 use super::{Kind, Parser, Problem, SOURCE, words};
@@ -72,6 +73,8 @@ pub(super) struct PerfTop {
     is_opened: bool,
     /// A list to choose from is on the screen.
     is_menu: bool,
+    /// Of the kernel test robot.
+    lkp: Lkp,
 }
 
 impl PerfTop {
@@ -85,6 +88,7 @@ impl PerfTop {
             is_drawing: false,
             is_opened: false,
             is_menu: false,
+            lkp: Lkp::default(),
         }
     }
 
@@ -400,6 +404,7 @@ pub(super) fn recognises(line: &str) -> bool {
         || perf_row::is_of_kernel_alone(text)
         || Header::of_oprofile(text).is_some()
         || Header::of_row_of_oprofile(text).is_some()
+        || perf_lkp::recognises(text)
 }
 
 /// Without the bar that an editor puts in front of each line of a screen: `|2992.00 26.4% tcp_poll`. A drawing has a branch behind its own.
@@ -436,6 +441,9 @@ impl Parser for PerfTop {
             if let Some(entry) = self.table().entries.last_mut() {
                 entry.graph.pause();
             }
+            return Ok(());
+        }
+        if self.lkp.line(number, text) {
             return Ok(());
         }
         if text.starts_with("PerfTop:") {
@@ -503,6 +511,7 @@ impl Parser for PerfTop {
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
         self.flush()?;
+        self.take_lkp();
         let mut prose = Vec::new();
         for table in &mut self.tables {
             prose.append(&mut without_prose(&mut table.entries));
@@ -588,6 +597,18 @@ impl Parser for PerfTop {
 }
 
 impl PerfTop {
+    /// The profile of the kernel test robot is a table beside the others.
+    fn take_lkp(&mut self) {
+        let (event, rows) = std::mem::take(&mut self.lkp).rows();
+        if rows.is_empty() {
+            return;
+        }
+        let entry = |(number, row)| Entry { row, graph: Graph::default(), number };
+        let entries = rows.into_iter().map(entry).collect();
+        self.tables.push(Table { event: event.as_deref().map(event_name), entries, ..Table::default() });
+        self.listing.note("perf: shares under several kernels; those under the last one are taken");
+    }
+
     /// Kernel functions with all that they call, where the table lists that.
     fn keep_callees(&mut self, table: &Table, overlaps: bool) {
         let line = |entry: &Entry| {

@@ -1,7 +1,7 @@
 //! Real listings with the values they must give, and bent ones.
 
 use super::*;
-use crate::recording::{GapReason, RawUnit, Recorded};
+use crate::recording::{GapReason, RawUnit, Recorded, WallClock};
 
 const THP_OFF: &str = include_str!("../../../../recordings/imports/collectl-thp-off.txt");
 const THP_ON: &str = include_str!("../../../../recordings/imports/collectl-thp-on.txt");
@@ -58,7 +58,11 @@ pub(super) fn timed(imported: &Imported, source: &str, name: &str, labels: &str)
 }
 
 pub(super) fn values(imported: &Imported, source: &str, name: &str) -> Vec<f64> {
-    timed(imported, source, name, "").into_iter().map(|(_, value)| value).collect()
+    labelled(imported, source, name, "")
+}
+
+fn labelled(imported: &Imported, source: &str, name: &str, labels: &str) -> Vec<f64> {
+    timed(imported, source, name, labels).into_iter().map(|(_, value)| value).collect()
 }
 
 pub(super) fn mean(values: &[f64]) -> f64 {
@@ -96,7 +100,7 @@ fn the_listings_of_2012_give_their_published_means() {
         assert!((mean(&own) / mean(&all) - share).abs() < 0.001, "{}", mean(&own) / mean(&all));
         assert!(imported.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood));
         assert_eq!(imported.about("import.interval_seconds"), Some("2"));
-        assert_eq!(imported.about("import.dated"), Some("no"));
+        assert_eq!(imported.wall_clock(), WallClock::TimeOfDay);
     }
     let on = recording(&[(Kind::Collectl, THP_ON)]);
     let free = timed(&on, "meminfo", "MemFree", "");
@@ -163,7 +167,7 @@ fn collectl_in_its_other_formats() {
     assert_eq!(values(&brief, SOURCE, "cpu_system_percent"), [0.05, 0.05, 0.13, 0.13]);
     assert_eq!(values(&brief, "meminfo", "Inactive")[3], 964.0 * 1_048_576.0);
     let verbose = recording(&[(Kind::Collectl, COLLECTL_VERBOSE)]);
-    assert_eq!(verbose.about("import.dated"), Some("yes"));
+    assert_eq!(verbose.wall_clock(), WallClock::Date);
     assert_eq!(verbose.ticks(), 3);
     assert_eq!(values(&verbose, SOURCE, "cpu_busy_percent"), [0.98, 0.99, 0.98]);
     assert_eq!(values(&verbose, SOURCE, "cpu_system_percent"), [0.04, 0.10, 0.03]);
@@ -171,13 +175,82 @@ fn collectl_in_its_other_formats() {
     assert_eq!(values(&verbose, SOURCE, "pgfault_per_second"), [7901.0, 829.0, 576.0]);
     assert_eq!(values(&verbose, SOURCE, "pgpgin_per_second"), [0.0, 0.0, 6805.0 * 1024.0]);
     assert_eq!(values(&verbose, "meminfo", "SwapFree"), [0.0; 3], "the second Free is swap");
+    assert_eq!(labelled(&verbose, "buddyinfo", "free_blocks", "node=0,zone=Normal,order=0")[0], 8238.0);
+    assert_eq!(labelled(&verbose, "buddyinfo", "free_blocks", "node=0,zone=DMA32,order=10")[0], 719.0);
     let not: Vec<_> = verbose.gaps().iter().filter(|gap| gap.reason.word() == "not_imported").collect();
-    assert!(not[0].detail.contains("tables MEMORY FRAGMENTATION"), "{}", not[0].detail);
+    assert!(not.iter().all(|gap| !gap.detail.contains("tables")), "{not:?}");
     assert!(verbose.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", verbose.gaps());
     let plot = recording(&[(Kind::Collectl, COLLECTL_PLOT)]);
     assert_eq!(values(&plot, SOURCE, "cpu_busy_percent"), [0.99, 0.99, 1.0]);
     assert_eq!(values(&plot, "meminfo", "MemFree")[0], 21_995_912.0 * 1024.0);
     assert_eq!(timed(&plot, SOURCE, "interrupts_per_second", "")[0].0 % 1_000_000_000, 3_000_000);
+}
+
+#[test]
+fn collectl_without_records_has_its_tables_side_by_side() {
+    let text = "\
+# CPU SUMMARY (INTR, CTXSW & PROC /sec)
+# User  Nice   Sys  Wait   IRQ  Soft Steal  Idle  CPUs  Intr  Ctxsw  Proc  RunQ   Run   Avg1  Avg5 Avg15 RunTot BlkTot
+     3     0    93     0     0     1     0     3    32  100K   200K    10   12    40  45.10 40.00 33.00     40      0
+     3     0    91     0     0     1     0     5    32  100K   200K    10   12    40  45.10 40.00 33.00     40      0
+# SINGLE CPU STATISTICS
+#   Cpu  User Nice  Sys Wait IRQ  Soft Steal Idle
+      0     3    0   93    0    0     0     0    4
+# MEMORY FRAGMENTATION SUMMARY (4K pages)
+#     1Pg    2Pgs    4Pgs    8Pgs   16Pgs   32Pgs   64Pgs  128Pgs  256Pgs  512Pgs 1024Pgs
+   120000   80000   30000    2000      10       0       0       0       0       0       0
+   120001   80000   30000    2000      10       0       0       0       0       0       0
+";
+    let imported = recording(&[(Kind::Collectl, text)]);
+    assert_eq!(imported.ticks(), 2);
+    assert!(all_near(&values(&imported, SOURCE, "cpu_system_percent"), &[0.94, 0.92]), "no single CPU");
+    assert_eq!(labelled(&imported, "buddyinfo", "free_blocks", "node=all,zone=all,order=0"), [120_000.0, 120_001.0]);
+    assert_eq!(labelled(&imported, "buddyinfo", "free_blocks", "node=all,zone=all,order=4"), [10.0, 10.0]);
+}
+
+#[test]
+fn collectls_free_blocks_are_those_of_zones_or_letters_for_all_of_them() {
+    let zones = "\
+# MEMORY FRAGMENTATION (4K pages)
+#         Node    Zone        1       2       4       8      16      32      64     128     256     512    1024
+16:13:33     0     DMA        5       5       3       4       2       4       3       1       0       0       0
+16:13:33     0  Normal      651      47      19      10       1       1       1       1       0       1       0
+16:13:34     0     DMA        5       5       3       4       2       4       3       1       0       0       0
+16:13:34     0  Normal      652      47      19      10       1       1       1       1       0       1       0
+";
+    let imported = recording(&[(Kind::Collectl, zones)]);
+    assert_eq!(imported.ticks(), 2);
+    assert_eq!(labelled(&imported, "buddyinfo", "free_blocks", "node=0,zone=Normal,order=0"), [651.0, 652.0]);
+    let brief = "\
+#Time     cpu sys inter  ctxsw Free Buff Cach Inac Slab  Map    Fragments
+16:44:46    0   0  1029    146  23M 178M   6G   5G 461M 234M  smka9576040
+16:44:47    0   0  1020    136  24M 178M   6G   5G 461M 234M  t!ka9576040
+";
+    let imported = recording(&[(Kind::Collectl, brief)]);
+    let of = |order: u32| labelled(&imported, "buddyinfo", "free_blocks", &format!("node=all,zone=all,order={order}"));
+    assert_eq!([of(0), of(1), of(2), of(3), of(4)], [[1000.0], [400.0], [200.0], [10.0], [9.0]]);
+    assert_eq!(values(&imported, "meminfo", "MemFree").len(), 2, "a word that is none leaves the rest of its row");
+    let alone =
+        recording(&[(Kind::Collectl, "#\n#Time        Fragments\n16:24:13   qmji9576040\n16:24:14   rmji9576040\n")]);
+    assert_eq!(labelled(&alone, "buddyinfo", "free_blocks", "node=all,zone=all,order=0"), [800.0, 900.0]);
+}
+
+#[test]
+fn of_collectls_processes_the_kernels_threads_are_enough() {
+    let text = "\
+### RECORD    1 >>> node17 <<< (1339672981.001) (Thu Jun 14 10:23:01 2012) ###
+
+# PROCESS SUMMARY (counters are /sec)
+# PID  User     PR  PPID THRD S   VSZ   RSS CP  SysT  UsrT Pct  AccuTime  RKB  WKB MajF MinF Command
+  157  root     20     2    0 R     0     0  3  9.90  0.00  99   12:33:01    0    0    0    0 kswapd0
+ 4711  hdfs     20     1  120 S    8G    4G  1  3.50  0.20 370  101:22:01    0  120    0  900 java
+";
+    let imported = recording(&[(Kind::Collectl, text)]);
+    assert!(all_near(&labelled(&imported, SOURCE, "thread_cpu_percent", "thread=kswapd0"), &[0.99]));
+    let programs: String =
+        text.lines().filter(|line| !line.contains("kswapd0")).map(|line| format!("{line}\n")).collect();
+    let problem = parse(Kind::Collectl, &programs, &Assumed::default()).unwrap_err();
+    assert!(problem.what.contains("processes only"), "{problem}");
 }
 
 #[test]
@@ -238,7 +311,7 @@ fn a_restart_a_new_day_and_other_items_in_sar() {
 #[test]
 fn vmstat_loses_the_rates_since_boot_and_keeps_its_levels() {
     let imported = recording(&[(Kind::Vmstat, VMSTAT)]);
-    assert_eq!(imported.about("import.dated"), Some("yes"));
+    assert_eq!(imported.wall_clock(), WallClock::Date);
     assert_eq!(values(&imported, "meminfo", "MemFree"), [21_794_168.0 * 1024.0; 3]);
     assert_eq!(values(&imported, SOURCE, "interrupts_per_second"), [834.0, 564.0]);
     assert!(values(&imported, SOURCE, "cpu_busy_percent").iter().zip([0.95, 1.01]).all(|(a, b)| near(*a, b)));

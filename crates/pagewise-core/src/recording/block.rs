@@ -7,6 +7,7 @@ use super::segment::Segment;
 use super::series::Series;
 use super::stack::Profile;
 use super::stall::StallRow;
+use super::wall_clock::WallClock;
 
 /// One instant at which sources were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,11 @@ pub trait Recorded {
 
     /// What is said about the whole under this key: `kernel`, `page_size`, `hz`, … `docs/reference/recording.md` has them.
     fn about(&self, key: &str) -> Option<&str>;
+
+    /// What it tells of when it was.
+    fn wall_clock(&self) -> WallClock {
+        WallClock::of(|key| self.about(key))
+    }
 
     /// Settings at the start and every change seen, in order.
     ///

@@ -20,6 +20,7 @@ pub mod stall;
 pub mod stall_events;
 pub mod tick;
 mod varint;
+mod wall_clock;
 
 pub use block::{Block, Recorded, SourceBlock};
 pub use cached::{CACHED_FILES, CachedFile};
@@ -32,8 +33,4 @@ pub use series::{Kind, RawUnit, Series};
 pub use stack::{Frame, Profile, SamplingEvent, StackId, StackSample, Stacks};
 pub use stall::{Durations, FIRST_UNNAMED, StallKind, StallRow};
 pub use varint::CodecError;
-
-/// Under which name a recording that was made of listings says that they tell [no time](NO_CLOCK), only how much of it passed.
-pub const CLOCK: &str = "import.clock";
-/// The value of [`CLOCK`] that says so.
-pub const NO_CLOCK: &str = "none";
+pub use wall_clock::WallClock;

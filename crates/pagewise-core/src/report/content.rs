@@ -7,6 +7,7 @@ use super::number;
 use super::printable::printable;
 use super::two_arms::{Arm, TwoArms};
 use super::words;
+use crate::comparison::estimate::FALSE_DISCOVERY_RATE;
 use crate::experiment::analysis::{CounterContrast, Effect, Interval, MeasureContrast, POWER, PointMark};
 use crate::experiment::live::{Live, WHATEVER_RUNS};
 use crate::experiment::plan::{Design, DropCaches, Workload};
@@ -412,7 +413,9 @@ fn incidents(two: &TwoArms<'_>) -> Vec<String> {
 
 /// A reader who divides the means must know why the quotient is another number.
 const MEASURES_NOTE: &str = "The means are of the runs; B against A is the mean ratio within pairs, as for the metric \
-                             above. A few large runs move the means more than the ratio. A dash: a value is zero.";
+                             above. A few large runs move the means more than the ratio. A dash: a value is zero. Shares of CPU time, \
+                             what disks moved, psi_…, unusable_… and the rows from host_minor_faults on are of the whole host, and \
+                             not of the job alone.";
 
 /// What is to be known of the measures, and which of them changed: where the metric decides nothing they are what the trial has shown.
 fn measures_note(two: &TwoArms<'_>) -> String {
@@ -472,13 +475,22 @@ fn counters_note(two: &TwoArms<'_>) -> String {
     let compared = two.one.counters_compared;
     match two.one.counters.len() {
         0 if compared == 0 => "No kernel counter was compared.".to_owned(),
-        0 => format!("None of the {compared} kernel counters compared stands out."),
+        0 => none_stands_out(compared),
         found if found > MOST_COUNTERS => {
             format!("{MOST_COUNTERS} of {found} listed; {compared} counters were compared. The JSON has all.")
         }
         found if found as u32 == compared => format!("{compared} counters were compared; all are listed."),
         _ => format!("{compared} counters were compared; those not listed differ less or not at all."),
     }
+}
+
+/// Where counters were compared and none is listed. Measures have intervals each by itself: one of them can differ where no counter does.
+pub(super) fn none_stands_out(compared: u32) -> String {
+    let rate = number::percent(FALSE_DISCOVERY_RATE);
+    format!(
+        "None of the {compared} kernel counters compared stands out: they are judged together, at a false discovery rate of {rate}, \
+         and measures each by itself."
+    )
 }
 
 fn functions_of(two: &TwoArms<'_>) -> Option<Functions> {

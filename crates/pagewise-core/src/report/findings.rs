@@ -404,7 +404,8 @@ impl Page {
         if !kernel_work.is_empty() {
             let work: Vec<String> =
                 kernel_work.iter().map(|work| format!("{} {}", work.what, words::percent(work.share))).collect();
-            said.push_str(&format!("; of all samples {}", work.join(", ")));
+            let begins = if said.is_empty() { "" } else { "; " };
+            said.push_str(&format!("{begins}of all samples {}", work.join(", ")));
         }
         let is_mostly_kernel = busy_share.zip(*kernel_share).is_some_and(|(busy, kernel)| busy * kernel >= 0.5);
         if is_mostly_kernel && diagnosis.findings.is_empty() {

@@ -3,6 +3,7 @@
 use crate::process::{Interrupt, Interrupted};
 use crate::root::Root;
 use crate::source::{cpu, meminfo, psi};
+use pagewise_core::experiment::plan::Design;
 use pagewise_core::unit::Bytes;
 use std::collections::BTreeMap;
 use std::thread;
@@ -10,8 +11,6 @@ use std::time::{Duration, Instant};
 
 /// How long the pressure totals and the stolen time are watched.
 const WINDOW: Duration = Duration::from_secs(1);
-/// Memory that nobody holds may differ from that before the first point of the same level by this share.
-const MEMORY_TOLERANCE: f64 = 0.05;
 /// How long the gate waits before it gives a point up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// After how long it says what it waits for: what is over sooner nobody misses.
@@ -28,6 +27,8 @@ pub struct Gate {
     steal_limit: f64,
     /// Pressure totals may grow by this share of the time watched.
     pressure_limit: f64,
+    /// Memory that nobody holds may differ from that before the first point of the same level by this share.
+    memory_drift_limit: f64,
 }
 
 /// How the gate decided.
@@ -42,11 +43,11 @@ pub enum Decision {
 }
 
 impl Gate {
-    /// One that has seen no point. A run from which the hypervisor takes more than `steal_limit` of the CPU time does not count; none begins while
-    /// tasks wait for memory or I/O for `pressure_limit` of a second or more.
+    /// One that has seen no point, with the limits of a plan.
     #[must_use]
-    pub fn new(steal_limit: f64, pressure_limit: f64) -> Self {
-        Gate { first_unheld: BTreeMap::new(), steal_limit, pressure_limit }
+    pub fn new(design: &Design) -> Self {
+        let Design { steal_limit, pressure_limit, memory_drift_limit, .. } = *design;
+        Gate { first_unheld: BTreeMap::new(), steal_limit, pressure_limit, memory_drift_limit }
     }
 
     /// Waits until pressure is low, the hypervisor leaves this host its CPUs, and as much memory is free or in caches as before the first
@@ -148,20 +149,21 @@ impl Gate {
         let now = meminfo::unheld(&meminfo::read(root).ok()?)?;
         let first = *self.first_unheld.entry(level.to_owned()).or_insert(now);
         let share = (now as f64 - first as f64) / first as f64;
-        if share > MEMORY_TOLERANCE {
+        if share > self.memory_drift_limit {
             return Some(Objection::Freer(format!(
                 "{} of memory are free or in caches, {} before the first point of its level: what held the difference then has ended",
                 Bytes(now),
                 Bytes(first)
             )));
         }
-        (share < -MEMORY_TOLERANCE).then(|| {
+        (share < -self.memory_drift_limit).then(|| {
             Objection::Waits(format!(
-                "{} of memory are free or in caches, {:.1} % less than the {} before the first point of its level (limit 5 %); \
+                "{} of memory are free or in caches, {:.1} % less than the {} before the first point of its level (limit {} %); \
                  what has taken it since must end",
                 Bytes(now),
                 -share * 100.0,
-                Bytes(first)
+                Bytes(first),
+                self.memory_drift_limit * 100.0
             ))
         })
     }
@@ -194,7 +196,6 @@ pub fn sleep(length: Duration, interrupt: &Interrupt) -> Result<(), Interrupted>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pagewise_core::experiment::plan::PRESSURE_LIMIT;
     use std::fs;
 
     fn host(available_kb: u64, memory_total_us: u64) -> tempfile::TempDir {
@@ -215,7 +216,7 @@ mod tests {
     #[test]
     fn a_quiet_host_opens_the_gate() {
         let tree = host(1000, 5);
-        let decision = Gate::new(0.1, PRESSURE_LIMIT).wait(
+        let decision = Gate::new(&Design::default()).wait(
             "a",
             &Root::at(tree.path()),
             &Interrupt::default(),
@@ -229,7 +230,7 @@ mod tests {
     fn memory_that_does_not_come_back_closes_it() {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::new(0.1, PRESSURE_LIMIT);
+        let mut gate = Gate::new(&Design::default());
         gate.wait("a", &root, &interrupt, &mut || None, &mut |_| {}).unwrap();
         set(&tree, 940, 5);
         let decision = gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
@@ -240,10 +241,24 @@ mod tests {
     }
 
     #[test]
+    fn how_much_memory_may_drift_is_up_to_the_plan() {
+        let tree = host(1000, 5);
+        let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
+        let mut gate = Gate::new(&Design { memory_drift_limit: 0.1, ..Design::default() });
+        let mut decide = |available| {
+            set(&tree, available, 5);
+            gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap()
+        };
+        assert_eq!([decide(1000), decide(940), decide(1060)], [Decision::Open, Decision::Open, Decision::Open]);
+        let closed = decide(880);
+        assert!(matches!(&closed, Decision::GivenUp(why) if why.contains("(limit 10 %)")), "{closed:?}");
+    }
+
+    #[test]
     fn memory_that_became_freer_is_said_and_later_points_are_held_against_it() {
         let tree = host(100, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::new(0.1, PRESSURE_LIMIT);
+        let mut gate = Gate::new(&Design::default());
         let mut decide = |available, level| {
             set(&tree, available, 5);
             gate.wait_at_most(level, &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap()
@@ -265,7 +280,7 @@ mod tests {
         let mut tell = |reason: &str| told.push((reason.to_owned(), since.elapsed()));
         let mut busy = || Some("it is busy".to_owned());
         let patience = Duration::from_secs(5);
-        Gate::new(0.1, PRESSURE_LIMIT).wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
+        Gate::new(&Design::default()).wait_at_most("a", &root, &interrupt, &mut busy, &mut tell, patience).unwrap();
         let [(reason, after)] = told.as_slice() else { panic!("{told:?}") };
         assert!(reason == "it is busy" && *after < patience, "{told:?}");
     }
@@ -274,7 +289,7 @@ mod tests {
     fn memory_that_a_policy_takes_is_compared_with_its_own_level() {
         let tree = host(1000, 5);
         let (root, interrupt) = (Root::at(tree.path()), Interrupt::default());
-        let mut gate = Gate::new(0.1, PRESSURE_LIMIT);
+        let mut gate = Gate::new(&Design::default());
         for (available, level) in [(1000, "a"), (800, "b"), (1000, "a"), (800, "b")] {
             set(&tree, available, 5);
             let decision =
@@ -292,7 +307,7 @@ mod tests {
             thread::sleep(Duration::from_millis(300));
             fs::write(rising, "some avg10=0.00 avg60=0.00 avg300=0.00 total=500000\n").unwrap();
         });
-        let decision = Gate::new(0.1, PRESSURE_LIMIT)
+        let decision = Gate::new(&Design::default())
             .wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO)
             .unwrap();
         mover.join().unwrap();
@@ -311,7 +326,7 @@ mod tests {
                 thread::sleep(Duration::from_millis(300));
                 fs::write(later, "cpu 1100 0 0 1060 0 0 0 40 0 0\n").unwrap();
             });
-            let mut gate = Gate::new(steal_limit, PRESSURE_LIMIT);
+            let mut gate = Gate::new(&Design { steal_limit, ..Design::default() });
             let decision =
                 gate.wait_at_most("a", &root, &interrupt, &mut || None, &mut |_| {}, Duration::ZERO).unwrap();
             mover.join().unwrap();
@@ -328,7 +343,7 @@ mod tests {
         let interrupt = Interrupt::default();
         interrupt.set();
         assert_eq!(
-            Gate::new(0.1, PRESSURE_LIMIT).wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
+            Gate::new(&Design::default()).wait("a", &Root::at(tree.path()), &interrupt, &mut || None, &mut |_| {}),
             Err(Interrupted)
         );
     }

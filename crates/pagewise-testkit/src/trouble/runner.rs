@@ -3,7 +3,7 @@
 
 use super::proof::{Shown, Snapshot, is_boosted};
 use super::{Severity, Trouble, stage};
-use pagewise_core::experiment::plan::{PRESSURE_LIMIT, STEAL_LIMIT};
+use pagewise_core::experiment::plan::Design;
 use pagewise_host::process::Interrupt;
 use pagewise_host::root::Root;
 use pagewise_host::trial::gate::{Decision, Gate};
@@ -412,7 +412,7 @@ impl Session {
         fs::create_dir_all(&self.out).map_err(|error| format!("cannot make {}: {error}", self.out.display()))?;
         let interrupt = Interrupt::on_signals().map_err(|error| error.to_string())?;
         let begun = Instant::now();
-        let (mut gate, mut whole) = (Gate::new(STEAL_LIMIT, PRESSURE_LIMIT), true);
+        let (mut gate, mut whole) = (Gate::new(&Design::default()), true);
         for (trouble, severity) in self.plan() {
             let name = format!("{} {}", trouble.id, if trouble.is_healthy() { "" } else { severity.of(WORDS) });
             let name = name.trim();

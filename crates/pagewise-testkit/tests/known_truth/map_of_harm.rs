@@ -205,6 +205,40 @@ fn spark_policies() -> String {
     text
 }
 
+/// A figure of the paper: which, its workload, the change of time that it gives for everything and for a part of memory on huge pages, and the trials
+/// here that ask the same.
+struct PaperFigure(u32, &'static str, [&'static str; 2], &'static [&'static str]);
+
+/// Figures 6 to 9 of the paper that `docs/method/spark-policies.md` names.
+const PAPER_FIGURES: [PaperFigure; 4] = [
+    PaperFigure(6, "microbenchmark", ["−5 %", "−12 %"], &["cached-1", "random-64"]),
+    PaperFigure(7, "PageRank", ["−12 %", "−1 %"], &["pagerank"]),
+    PaperFigure(8, "KMeans", ["−5 %", "−3 %"], &["kmeans"]),
+    PaperFigure(9, "LogisticRegression", ["0 %", "−6 %"], &["logistic"]),
+];
+
+/// The paper's figures beside the trials here that ask the same.
+fn spark_and_the_paper() -> String {
+    let policies = ["entire", "storage", "execution"];
+    let mut text = String::from(
+        "| figure | workload | entire, paper | entire | partial, paper | storage | execution | of |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    let trials = named("spark-policies");
+    for PaperFigure(figure, workload, [entire, partial], files) in PAPER_FIGURES {
+        for (file, analysis) in trials.iter().filter(|(file, _)| files.contains(&file.as_str())) {
+            for (metric, of) in [("wall", "the job"), ("iteration_wall_median", "an iteration")] {
+                let [all, storage, execution] = policies.map(|policy| percent_of(analysis, "none", policy, metric));
+                let which = if files.len() > 1 { format!(", {}", file.replace('-', " ")) } else { String::new() };
+                text.push_str(&format!(
+                    "| {figure} | {workload}{which} | {entire} | {all} | {partial} | {storage} | {execution} | {of} |\n"
+                ));
+            }
+        }
+    }
+    text
+}
+
 /// A row for each metric of a job with and without a plugin that only observes.
 fn spark_observing() -> String {
     let mut text = String::from("| metric | with the plugin against without | n |\n| --- | --- | --- |\n");
@@ -249,6 +283,7 @@ fn what_guards_give_back_in_the_reference_is_that_of_the_committed_trials() {
 
 #[test]
 fn what_policies_do_to_spark_in_the_reference_is_that_of_the_committed_trials() {
+    page_shows("docs/method/spark-policies.md", "paper", &spark_and_the_paper());
     page_shows("docs/method/spark-policies.md", "policies", &spark_policies());
     page_shows("docs/method/spark-policies.md", "observing", &spark_observing());
 }

@@ -60,13 +60,25 @@ const PROVE_EXAMPLES: &str = "Examples:
 
 impl GuardProve {
     /// What a proof of a guard leaves no choice of, or has no use for.
-    const HIDDEN: [&'static str; 10] =
-        ["a", "live", "short_lived", "timeout", "drop_caches", "warm_memory", "workload", "prepare", "verify", "clean"];
+    const HIDDEN: [&'static str; 12] = [
+        "a",
+        "live",
+        "short_lived",
+        "timeout",
+        "pressure_limit",
+        "memory_drift_limit",
+        "drop_caches",
+        "warm_memory",
+        "workload",
+        "prepare",
+        "verify",
+        "clean",
+    ];
 
     /// Of whose defaults a live proof has others.
     const SAID_OTHERWISE: [(&'static str, &'static str); 5] = [
         ("b", "The guard that is judged [default: guard=on]"),
-        ("pairs", "Pairs of blocks, one with the guard and one without [default: 6]"),
+        ("pairs", "Pairs of blocks, one with the guard and one without; with --budget at most so many [default: 6]"),
         ("budget", "As many pairs as fit into this time"),
         ("warmup", "Unanalysed blocks of each first [default: 0]"),
         (

@@ -21,7 +21,7 @@ use pagewise_core::experiment::plan::cells::cells;
 use pagewise_core::experiment::plan::check::can_name_a_trial;
 use pagewise_core::experiment::plan::lint;
 use pagewise_core::experiment::plan::{
-    Contrast, Design, DropCaches, Factor, Metric, PRESSURE_LIMIT, Plan, Recording, STEAL_LIMIT,
+    Contrast, Design, DropCaches, Factor, MEMORY_DRIFT_LIMIT, Metric, PRESSURE_LIMIT, Plan, Recording, STEAL_LIMIT,
     Workload as PlannedWorkload,
 };
 use pagewise_core::metric::Direction;
@@ -29,7 +29,7 @@ use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{self, Bytes, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::session::Start;
+use pagewise_host::trial::session::{Budget, MOST_PAIRS, Start};
 use pagewise_host::tunable;
 use pagewise_host::workload::{BUILT_IN, measures_of};
 use std::collections::BTreeMap;
@@ -49,8 +49,8 @@ pub(crate) struct ProveArgs {
     /// Both arms run under this one policy: shows this host's noise floor
     #[arg(long, value_name = "POLICY", conflicts_with_all = ["a", "b"])]
     aa: Option<String>,
-    /// Pairs of runs, one of each policy [default: 10; with --live 6]
-    #[arg(long, value_name = "N", conflicts_with = "budget")]
+    /// Pairs of runs, one of each policy; with --budget at most so many [default: 10; with --live 6]
+    #[arg(long, value_name = "N")]
     pairs: Option<u32>,
     /// As many pairs as fit into this time, judged by the warm-up runs
     #[arg(long, value_name = "TIME")]
@@ -77,6 +77,9 @@ pub(crate) struct ProveArgs {
     /// A run waits until tasks of this host waited for memory, and for I/O, a smaller share of a second
     #[arg(long, value_name = "PERCENT", default_value = "1%", conflicts_with = "live")]
     pressure_limit: Fraction,
+    /// A run waits until as much memory is free or in caches as before the first run of its policy, but for this share
+    #[arg(long, value_name = "PERCENT", default_value = "5%", conflicts_with = "live")]
+    memory_drift_limit: Fraction,
     /// Drop the page cache before each run (auto: only for built-in workloads)
     #[arg(long, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "yes", "no"], conflicts_with = "live")]
     drop_caches: String,
@@ -186,6 +189,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     told.for_each(|note| output::note(&format!("note: {note}")));
     let repeat = |plan: &Plan| repeat_line(plan, if args.live.live { plan.design.warmup } else { args.warmup() });
     let budget = args.budget.filter(|_| !args.live.live);
+    let budget = budget.map(|time| Budget { time, most_pairs: args.pairs.unwrap_or(MOST_PAIRS) });
     conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
 }
 
@@ -246,6 +250,7 @@ impl ProveArgs {
             seed: self.seed.unwrap_or_else(pagewise_host::trial::session::seed_from_clock),
             steal_limit: self.steal_limit.0,
             pressure_limit: self.pressure_limit.0,
+            memory_drift_limit: self.memory_drift_limit.0,
             ..Design::default()
         }
     }
@@ -313,7 +318,12 @@ impl ProveArgs {
         if self.timeout.0 <= 0.0 {
             return Err(Failure::Usage(anyhow!("--timeout {} leaves a run no time; write it like 10m", self.timeout)));
         }
-        for (option, limit) in [("steal-limit", self.steal_limit), ("pressure-limit", self.pressure_limit)] {
+        let limits = [
+            ("steal-limit", self.steal_limit),
+            ("pressure-limit", self.pressure_limit),
+            ("memory-drift-limit", self.memory_drift_limit),
+        ];
+        for (option, limit) in limits {
             if !(limit.0 > 0.0 && limit.0 <= 1.0) {
                 return Err(Failure::Usage(anyhow!("--{option} must be more than 0% and at most 100%, not {limit}")));
             }
@@ -477,6 +487,9 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     }
     if plan.design.pressure_limit != PRESSURE_LIMIT {
         option("pressure-limit", Fraction(plan.design.pressure_limit).to_string());
+    }
+    if plan.design.memory_drift_limit != MEMORY_DRIFT_LIMIT {
+        option("memory-drift-limit", Fraction(plan.design.memory_drift_limit).to_string());
     }
     for (name, value) in live.map_or_else(Vec::new, live::options) {
         option(name, value);

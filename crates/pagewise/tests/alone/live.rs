@@ -161,6 +161,10 @@ fn the_order_and_its_time_are_told_and_nothing_is_changed() {
     assert_eq!((&plan["seconds"], &plan["plan"]["live"]["block_seconds"]), (&80.0.into(), &5.0.into()));
     let budget = desk.run(&["--a", "now", "--b", "thp.defrag=never", "--block", "5s", "--budget", "2m", "--dry-run"]);
     assert_eq!(out(&budget).lines().filter(|line| line.contains(" pair ")).count(), 12, "{}", out(&budget));
+    let at_most =
+        ["--a", "now", "--b", "thp.defrag=never", "--block", "5s", "--budget", "2m", "--pairs", "4", "--dry-run"];
+    let at_most = desk.run(&at_most);
+    assert_eq!(out(&at_most).lines().filter(|line| line.contains(" pair ")).count(), 8, "{}", out(&at_most));
     let small = desk.run(&["--a", "now", "--b", "thp.defrag=never", "--block", "5s", "--budget", "30s", "--dry-run"]);
     assert_exit(&small, 3);
     assert!(err(&small).contains("--budget 80s"), "{}", err(&small));

@@ -694,6 +694,16 @@ fn folders_given_as_options_are_enough_without_a_home() {
 }
 
 #[test]
+fn a_budget_runs_no_more_pairs_than_were_asked_for() {
+    requires!(root);
+    let args = ["--a", "env.T=0", "--b", "env.T=1", "--pairs", "4", "--budget", "10m", "--", "true"];
+    let output = prove_as_a_stranger(&Desk::new(), 0o755, &args);
+    assert_exit(&output, 0);
+    let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("4 pairs fit into the budget of 10m") && said.contains("no more were asked for"), "{said}");
+}
+
+#[test]
 fn a_folder_that_takes_no_bundle_is_found_out_before_the_first_run() {
     requires!(root);
     let desk = Desk::new();

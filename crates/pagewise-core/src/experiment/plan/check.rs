@@ -275,6 +275,10 @@ impl Problems {
             let why = format!("{} is no share of a second above 0; write it like 0.05", design.pressure_limit);
             self.add(place("pressure_limit"), why);
         }
+        if !(design.memory_drift_limit > 0.0 && design.memory_drift_limit <= 1.0) {
+            let why = format!("{} is no share of memory above 0; write it like 0.1", design.memory_drift_limit);
+            self.add(place("memory_drift_limit"), why);
+        }
         if !(design.timeout_seconds > 0.0 && design.timeout_seconds.is_finite()) {
             self.add(place("timeout_seconds"), format!("{} leaves a run no time", design.timeout_seconds));
         }

@@ -109,6 +109,7 @@ fn example(place: &Place) -> Option<&'static str> {
         ["design", "alpha"] => "0.05",
         ["design", "steal_limit"] => "0.3",
         ["design", "pressure_limit"] => "0.05",
+        ["design", "memory_drift_limit"] => "0.1",
         ["design", "blocks"] => "10",
         ["design", "warmup"] | ["recording", "hz"] => "1",
         ["design", "seed"] => "7",

@@ -14,17 +14,23 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("direct compactions per CPU", 0.05, PerSecond),
         Threshold::at_least("samples in compaction", 0.05, Fraction),
         Threshold::at_least("time a process compacts", 0.05, Fraction),
+        Threshold::at_least("direct compactions per CPU, by counters alone", 10.0, PerSecond),
+        Threshold::at_least("compactions that fail, by counters alone", 0.5, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
     needs: &[&signal::COMPACT_STALL],
-    tiers: &[Tier::Stacks, Tier::Stalls],
+    tiers: &[Tier::Counters, Tier::Stacks, Tier::Stalls],
     rivals: &["compaction-storm", "direct-reclaim-stalls", "fragmentation"],
     changes: CHANGES,
     counterindications: WATCH_OUT,
     docs: &["mm/page_alloc.c (6.12), __alloc_pages_slowpath", "Documentation/admin-guide/mm/transhuge.rst"],
     judge,
 };
+
+/// What it means where nothing says how long they wait.
+const UNMEASURED: &str = "Programs ask for huge pages and wait while the kernel moves memory about to make one, most often in vain. How much \
+                          of their time that takes, nothing here measured.";
 
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
@@ -37,7 +43,16 @@ fn judge(case: &Case<'_>) -> Verdict {
     let stacks = case.stacks("samples in compaction", Family::Compaction, NOT, &hits);
     let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
     let in_compaction = stacks.share;
-    case.decide(symptom, vec![stacks, waits]).found(|draft| {
+    let mut mechanisms = vec![stacks, waits];
+    // How long one of them takes is not known where nothing measured it; of so many that are in vain none has to take long.
+    if mechanisms.iter().all(|says| says.answer == Answer::Unknown) {
+        let many = case.rate_by_cpu("direct compactions per CPU, by counters alone", &signal::COMPACT_STALL, 100.0);
+        let failed = look.rate(&signal::COMPACT_FAIL).per(&look.rate(&signal::COMPACT_STALL));
+        let in_vain =
+            case.clause("compactions that fail, by counters alone", "vmstat compact_fail / compact_stall", failed);
+        mechanisms.push(case.counters(&[&many, &in_vain], &hits));
+    }
+    case.decide(symptom, mechanisms).found(|draft| {
         let windows = case.windows();
         draft.cost.cpu_share =
             look.system_share_of_all().mean(&hits, windows).zip(in_compaction).map(|(all, part)| all * part.min(1.0));
@@ -50,8 +65,9 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
         if is_for_other_orders(look, &hits) {
             draft.other = Some(FOR_OTHERS);
-        } else {
-            draft.summary.push_str(&who_asked(look, &hits));
+            return;
         }
+        draft.other = (draft.tiers == [Tier::Counters]).then_some((RULE.title, UNMEASURED));
+        draft.summary.push_str(&who_asked(look, &hits));
     })
 }

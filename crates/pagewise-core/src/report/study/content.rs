@@ -328,7 +328,7 @@ fn explained_of(frame: &Frame<'_>, one: &Comparison, claims: usize) -> Option<Ex
     let (found, compared) = (one.counters.len(), one.counters_compared);
     let note = match found {
         0 if compared == 0 => "No kernel counter was compared.".to_owned(),
-        0 => format!("None of the {compared} kernel counters compared stands out."),
+        0 => content::none_stands_out(compared),
         found if found > most => {
             format!("The {most} clearest of those that differ, of {compared} compared; the JSON has more.")
         }

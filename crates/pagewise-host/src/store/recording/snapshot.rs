@@ -9,7 +9,7 @@ use super::writer::Writer;
 use super::{COMPLETE, ENDED, RecordingError, companions, is_damage};
 use crate::root::Root;
 use crate::source::{boot_id, process};
-use pagewise_core::recording::Recorded;
+use pagewise_core::recording::{Recorded, WallClock};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -65,7 +65,7 @@ pub fn snapshot(from: &Path, to: &Path) -> Result<Snapshot, RecordingError> {
     let recording = Recording::open(from)?;
     let taken = format!("{:.3}", jiff::Timestamp::now());
     let (samples, sources) = (recording.ticks()?, recording.sources().to_vec());
-    let until = recording.last_tick()?.filter(|_| recording.about("import.dated") != Some("no")).and_then(wall);
+    let until = recording.last_tick()?.filter(|_| recording.wall_clock() == WallClock::Date).and_then(wall);
     let partial = Partial::create(to)?;
     let failed = |source| RecordingError::Database { action: "write", path: to.to_owned(), source };
     copy(&recording, &partial.path).map_err(|source| named(failed(source), from, to))?;

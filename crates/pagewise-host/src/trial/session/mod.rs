@@ -86,10 +86,19 @@ pub struct Session<'a> {
 pub struct Start<'s> {
     /// What was said about it before the first run.
     pub notes: Vec<String>,
-    /// As many pairs as fit into this time, judged by the warm-up runs.
-    pub budget: Option<Seconds>,
+    /// What decides on the number of pairs in place of the plan.
+    pub budget: Option<Budget>,
     /// Writes the command line that repeats a plan.
     pub repeat: &'s dyn Fn(&Plan) -> String,
+}
+
+/// As many pairs as fit into a time, judged by the warm-up runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// The time.
+    pub time: Seconds,
+    /// At most so many, however many fit.
+    pub most_pairs: u32,
 }
 
 /// What is known once everything is ready for the first point.

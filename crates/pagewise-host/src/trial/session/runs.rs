@@ -83,7 +83,7 @@ impl Session<'_> {
             dataset,
             recordings: None,
             said: None,
-            gate: Gate::new(plan.design.steal_limit, plan.design.pressure_limit),
+            gate: Gate::new(&plan.design),
             warned_of_absent_jvm: false,
             told: Vec::new(),
             remedy: None,

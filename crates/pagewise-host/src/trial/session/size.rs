@@ -1,7 +1,7 @@
 //! How many pairs fit into a budget of time, judged by the warm-up runs.
 
 use super::audience::{Audience, Note};
-use super::{MOST_PAIRS, SessionError};
+use super::{Budget, MOST_PAIRS, SessionError};
 use crate::trial::engine::{self, PointRunner, TrialError};
 use crate::trial::runner::HostRunner;
 use pagewise_core::experiment::order;
@@ -15,7 +15,7 @@ use std::time::Instant;
 pub(super) fn by_budget(
     host: &mut HostRunner<'_>,
     plan: &mut Plan,
-    budget: Seconds,
+    Budget { time: budget, most_pairs }: Budget,
     audience: &dyn Audience,
 ) -> Result<String, SessionError> {
     let contrast = plan.contrasts[0].clone();
@@ -38,7 +38,8 @@ pub(super) fn by_budget(
         rounds += 1;
     }
     let pair = started.elapsed().as_secs_f64() / f64::from(rounds);
-    let pairs = ((budget.0 / pair) as u32).min(MOST_PAIRS);
+    let fitting = (budget.0 / pair) as u32;
+    let pairs = fitting.min(most_pairs).min(MOST_PAIRS);
     if pairs < order::FEWEST_PAIRS {
         let fewest = order::FEWEST_PAIRS;
         let needed = Seconds((pair * f64::from(fewest)).ceil());
@@ -46,5 +47,6 @@ pub(super) fn by_budget(
     }
     plan.design.blocks = pairs;
     plan.design.warmup = 0;
-    Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up", Seconds(pair)))
+    let no_more = if pairs == most_pairs && fitting > pairs { "; no more were asked for" } else { "" };
+    Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up{no_more}", Seconds(pair)))
 }

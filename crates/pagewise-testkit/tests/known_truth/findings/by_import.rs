@@ -1,7 +1,7 @@
 //! What listings of other tools let the rules decide: rates they print stand in for the kernel's totals, at low confidence.
 
 use super::asking::{ask, found, must_find, must_not_decide, must_not_find};
-use pagewise_core::finding::{Confidence, Diagnosis, Finding, Look, Severity, signal};
+use pagewise_core::finding::{Confidence, Diagnosis, Finding, Look, Severity, Tier, signal};
 use pagewise_core::import::{Assumed, Imported, Kind, merge, parse};
 use std::fmt::Write;
 
@@ -396,6 +396,53 @@ fn one_reading_of_the_kernels_counters_tells_what_was_since_the_host_started() {
             "{why}: {:?}",
             ids(&asked)
         );
+    }
+}
+
+#[test]
+fn counters_alone_name_compactions_that_are_many_and_in_vain() {
+    let readings = |stalls: u64, failed: u64| {
+        let reading = |times: u64| {
+            format!(
+                "$ cat /proc/vmstat; sleep 10\nnr_free_pages 100000\ncompact_stall {}\ncompact_fail {}\n",
+                5_000 + times * stalls,
+                4_000 + times * failed
+            )
+        };
+        imported(Kind::Proc, &format!("{}{}", reading(0), reading(1)))
+    };
+    let finding = must_find(&readings(200_000, 190_000), "compaction-stalls");
+    assert_eq!((finding.confidence, finding.tiers.as_slice()), (Confidence::Low, &[Tier::Counters][..]));
+    assert!(finding.summary.contains("20 k allocations a second"), "{}", finding.summary);
+    assert!(finding.meaning.contains("nothing here measured"), "{}", finding.meaning);
+    assert!(finding.decide.is_some_and(|command| command.contains("perf record")));
+    for (calm, why) in [(readings(300, 290), "a few"), (readings(200_000, 60_000), "most of them give a block")] {
+        assert!(found(&ask(&calm), "compaction-stalls").is_none(), "{why}");
+    }
+}
+
+#[test]
+fn a_few_stacks_name_what_nearly_all_of_them_have() {
+    let script = |compacting: usize, others: usize| {
+        let one = |at: usize, frames: &[&str]| {
+            let frames: String =
+                frames.iter().map(|name| format!("\tffffffff8116d5a0 {name} ([kernel.kallsyms])\n")).collect();
+            format!("java 12345 [003] {}.000000: cycles:\n{frames}\n", 100 + at)
+        };
+        let stack = |at: usize| match at < compacting {
+            true => one(
+                at,
+                &["isolate_freepages_block", "compact_zone", "try_to_compact_pages", "do_huge_pmd_anonymous_page"],
+            ),
+            false => one(at, &["copy_user_generic", "vfs_read", "sys_read"]),
+        };
+        imported(Kind::PerfScript, &(0..compacting + others).map(stack).collect::<String>())
+    };
+    let finding = must_find(&script(14, 1), "compaction-storm");
+    assert_eq!((finding.confidence, finding.severity), (Confidence::Low, Severity::Low));
+    assert!(finding.summary.contains("93 % of only 15 samples"), "{}", finding.summary);
+    for (few, why) in [(script(4, 0), "an example of a stack"), (script(2, 18), "one or two of twenty")] {
+        assert!(found(&ask(&few), "compaction-storm").is_none(), "{why}");
     }
 }
 

@@ -9,6 +9,7 @@ use pagewise_core::experiment::live::{DEFAULT_PAIRS, Live, WHATEVER_RUNS, switch
 use pagewise_core::experiment::order;
 use pagewise_core::experiment::plan::{Design, DropCaches, Plan, Workload};
 use pagewise_core::unit::Seconds;
+use pagewise_host::trial::session::MOST_PAIRS;
 use std::collections::BTreeMap;
 
 /// Options of `--live`.
@@ -97,11 +98,12 @@ impl ProveArgs {
         self.plan_of([&a, &b], workload, (metric, self.direction.unwrap_or_default()), design, Some(live))
     }
 
-    /// The pairs asked for, or as many as the budget holds.
+    /// The pairs asked for, or as many as the budget holds and no more than were asked for.
     fn live_pairs(&self, live: &Live) -> Result<u32, Failure> {
         let Some(budget) = self.budget else { return Ok(self.pairs.unwrap_or(DEFAULT_PAIRS)) };
         let warm = 2.0 * live.period() * f64::from(self.warmup.unwrap_or(0));
-        let pairs = live.pairs_in(Seconds((budget.0 - warm).max(0.0))).min(pagewise_host::trial::session::MOST_PAIRS);
+        let most = self.pairs.unwrap_or(MOST_PAIRS).min(MOST_PAIRS);
+        let pairs = live.pairs_in(Seconds((budget.0 - warm).max(0.0))).min(most);
         if pairs >= order::FEWEST_PAIRS {
             return Ok(pairs);
         }
