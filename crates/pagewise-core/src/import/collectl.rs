@@ -226,6 +226,18 @@ impl Collectl {
         self.table = Some(table);
     }
 
+    /// What stands above the plot format: `# Kernel:  4.9.0-14-amd64  Memory: 15404688 kB`, `# SubSys:  cdmn Options:  Interval: 1 NumCPUs: 4`.
+    fn banner(&mut self, text: &str) {
+        let behind = |key: &str| text.split_once(key).and_then(|(_, rest)| rest.split_whitespace().next());
+        if let Some(kernel) = behind("Kernel: ").filter(|kernel| kernel.starts_with(|c: char| c.is_ascii_digit())) {
+            self.listing.about("kernel", kernel);
+        }
+        if let Some(cpus) = behind("NumCPUs: ").filter(|cpus| cpus.bytes().all(|byte| byte.is_ascii_digit())) {
+            self.listing.about("cpus", cpus);
+            self.interval = self.interval.or(behind("Interval: ").and_then(seconds).filter(|interval| *interval > 0));
+        }
+    }
+
     /// `# collectl -scm -oT -i2`, `waiting for 2 second sample...`.
     fn command(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -565,6 +577,7 @@ impl Parser for Collectl {
                 return Ok(());
             }
             let words: Vec<&str> = rest.split_whitespace().collect();
+            self.banner(rest);
             if let Some(heading) = heading(rest) {
                 self.is_verbose = true;
                 heading.clone_into(&mut self.section);

@@ -6,11 +6,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// More boxes are not read: a picture has one for each tenth of a pixel of each row at most, and some thousand as a rule.
-const MOST_BOXES: usize = 1 << 16;
+/// More boxes are not read: a picture has some thousand as a rule.
+const MOST_BOXES: usize = 1 << 15;
 
-/// As deep as a stack of perf script can be.
-const DEEPEST: usize = 2048;
+/// No stack is deeper: perf records 127 frames of each unless told otherwise, and 1024 at most as a rule.
+const DEEPEST: usize = 1024;
 
 /// Boxes are placed to a tenth of a pixel, or to a thousandth of a percent.
 const SLACK: f64 = 0.2;
@@ -52,9 +52,16 @@ pub(super) struct FlameGraph {
     is_cut: bool,
 }
 
-/// Whether a line has a box with a title.
+/// Whether a line has a box with a title. Of a line that was cut the first ones are whole.
 pub(super) fn recognises(line: &str) -> bool {
-    title_in(line).is_some()
+    line.split("<rect ").take(8).any(|part| title_in(part).is_some())
+}
+
+/// Where a line that is too long to be read at once may be divided: behind the last of its boxes that is whole. `None`: it has none.
+#[must_use]
+pub fn dividable_at(line: &[u8]) -> Option<usize> {
+    const END: &[u8] = b"</g>";
+    line.windows(END.len()).rposition(|part| part == END).map(|at| at + END.len())
 }
 
 /// `name (1,234 samples, 5.67%)`, or with a difference behind it.
@@ -70,28 +77,29 @@ fn title_of(text: &str) -> Option<Title> {
     Some(Title { name: name.to_owned(), count, unit: unit.to_owned() })
 }
 
-/// The first title of a box in a text, and what stands behind it.
-fn title_in(text: &str) -> Option<(Title, &str)> {
-    let between = |begin: &str, end: &str| {
-        let mut rest = text;
-        loop {
-            let (inside, behind) = rest.split_once(begin)?.1.split_once(end)?;
-            // The picture has a title, too.
-            match title_of(inside) {
-                Some(title) => return Some((title, behind)),
-                None => rest = behind,
-            }
-        }
-    };
+/// The last title of a box in a text.
+fn title_in(text: &str) -> Option<Title> {
+    let last = |begin: &str, end: &str| title_of(text.rsplit_once(begin)?.1.split_once(end)?.0);
     // Before there were titles, boxes said it to a script.
-    between("<title>", "</title>").or_else(|| between("onmouseover=\"s('", "')\""))
+    last("<title>", "</title>").or_else(|| last("onmouseover=\"s('", "')\""))
 }
 
 /// The number of an attribute of a tag; a share of the width is as good as one.
 fn number(tag: &str, name: &str) -> Option<f64> {
-    let (_, rest) = tag.split_once(&format!(" {name}=\""))?;
+    let begin = format!("{name}=\"");
+    let rest = tag.strip_prefix(&begin).or_else(|| Some(tag.split_once(&format!(" {begin}"))?.1))?;
     let (text, _) = rest.split_once('"')?;
     text.trim_end_matches('%').parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// Where a tag ends: `>` is a part of many names.
+fn end_of_tag(text: &str) -> usize {
+    let mut is_quoted = false;
+    let ends = |byte: u8| {
+        is_quoted ^= byte == b'"';
+        byte == b'>' && !is_quoted
+    };
+    text.bytes().position(ends).unwrap_or(text.len())
 }
 
 impl FlameGraph {
@@ -102,27 +110,19 @@ impl FlameGraph {
         }
         let mut rest = line;
         let mut is_any = false;
-        loop {
-            let tag = rest.find("<rect ");
-            let title = title_in(rest);
-            let title_at = title.as_ref().map(|(_, behind)| rest.len() - behind.len());
-            match (title, tag) {
-                // A title is of the box behind it, or stands inside of it.
-                (Some((title, behind)), at) if at.is_none_or(|at| title_at.is_some_and(|title| title <= at)) => {
-                    self.title = Some(title);
-                    rest = behind;
-                    is_any = true;
-                }
-                (_, Some(at)) => {
-                    let tag = rest[at..].split_once('>').map_or(&rest[at..], |(tag, _)| tag);
-                    let before = self.title.take();
-                    let title = title_in(tag).map(|(title, _)| title).or(before);
-                    is_any |= title.is_some();
-                    self.add(title, tag);
-                    rest = &rest[at + tag.len()..];
-                }
-                _ => break,
-            }
+        // Each part is looked at once: a picture may be one line.
+        while let Some((before, behind)) = rest.split_once("<rect ") {
+            let (tag, behind) = behind.split_at(end_of_tag(behind));
+            let before = title_in(before).or(self.title.take());
+            // A title stands in front of its box, or inside of it.
+            let title = title_in(tag).or(before);
+            is_any |= title.is_some();
+            self.add(title, tag);
+            rest = behind;
+        }
+        if let Some(title) = title_in(rest) {
+            self.title = Some(title);
+            is_any = true;
         }
         let is_of_it = self.is_open || is_any;
         if line.contains("</svg>") {
@@ -156,36 +156,48 @@ impl FlameGraph {
         self.is_cut
     }
 
-    /// Its stacks, the outermost function first, and how many samples ended in the last.
-    pub(super) fn stacks<'f>(&'f self) -> Vec<(Vec<&'f str>, u64)> {
-        let mut placed: Vec<Placed<'f>> = Vec::with_capacity(self.flames.len());
+    /// Its boxes, each with the one that it lies on.
+    pub(super) fn stacks(&self) -> Stacked<'_> {
+        let mut placed: Vec<Placed<'_>> = Vec::with_capacity(self.flames.len());
         // Where the row before stands among them.
         let mut below = 0..0;
-        for row in rows(&self.flames).into_iter().take(DEEPEST) {
+        for (depth, row) in rows(&self.flames).into_iter().take(DEEPEST).enumerate() {
             let begin = placed.len();
             for flame in row {
                 let on = parent_of(flame, &placed[below.clone()]).map(|place| below.start + place);
-                if let Some(caller) = on {
-                    placed[caller].own = placed[caller].own.saturating_sub(flame.count);
+                match on {
+                    Some(caller) => placed[caller].own = placed[caller].own.saturating_sub(flame.count),
+                    None if depth == 0 => {}
+                    // What it lies on is not there: its samples stay with whoever is below that.
+                    None => continue,
                 }
                 placed.push(Placed { flame, on, own: flame.count });
             }
             below = begin..placed.len();
         }
-        // What all of it stands on is no function.
-        let is_base = |one: &Placed<'_>| one.on.is_none() && is_base(&one.flame.name);
-        let has_own = placed.iter().filter(|one| one.own > 0 && !is_base(one));
-        let path = |last: &Placed<'f>| {
-            let mut one = last;
-            let mut names = vec![one.flame.name.as_str()];
-            while let Some(caller) = one.on.map(|place| &placed[place]).filter(|caller| !is_base(caller)) {
-                names.push(&caller.flame.name);
-                one = caller;
-            }
-            names.reverse();
-            names
-        };
-        has_own.map(|one| (path(one), one.own)).collect()
+        Stacked(placed)
+    }
+}
+
+/// Boxes, those of callers before those of what they call.
+pub(super) struct Stacked<'f>(Vec<Placed<'f>>);
+
+impl<'f> Stacked<'f> {
+    /// Its stacks, the outermost function first, and how many samples ended in the last.
+    pub(super) fn each(&self) -> impl Iterator<Item = (Vec<&'f str>, u64)> {
+        let has_own = self.0.iter().filter(|one| one.own > 0 && !one.is_base());
+        has_own.map(|one| (self.path(one), one.own))
+    }
+
+    fn path(&self, last: &Placed<'f>) -> Vec<&'f str> {
+        let mut names = vec![last.flame.name.as_str()];
+        let mut on = last.on;
+        while let Some(caller) = on.map(|place| &self.0[place]).filter(|caller| !caller.is_base()) {
+            names.push(&caller.flame.name);
+            on = caller.on;
+        }
+        names.reverse();
+        names
     }
 }
 
@@ -194,6 +206,13 @@ struct Placed<'f> {
     flame: &'f Flame,
     on: Option<usize>,
     own: u64,
+}
+
+impl Placed<'_> {
+    /// What all of a picture stands on is no function.
+    fn is_base(&self) -> bool {
+        self.on.is_none() && matches!(self.flame.name.as_str(), "all" | "all samples" | "root" | "" | "-")
+    }
 }
 
 /// Rows of boxes, the outermost functions first, and each from left to right.
@@ -213,7 +232,7 @@ fn rows(flames: &[Flame]) -> Vec<Vec<&Flame>> {
     let is_icicle = match sum(rows.first()).cmp(&sum(rows.last())) {
         Ordering::Less => false,
         Ordering::Greater => true,
-        Ordering::Equal => rows.first().is_some_and(|row| row.iter().all(|flame| is_base(&flame.name))),
+        Ordering::Equal => rows.first().is_some_and(|row| row.iter().all(|flame| flame.name.starts_with("all"))),
     };
     if !is_icicle {
         rows.reverse();
@@ -228,10 +247,6 @@ fn parent_of(flame: &Flame, row: &[Placed<'_>]) -> Option<usize> {
     (row[at].flame.to + SLACK >= middle).then_some(at)
 }
 
-fn is_base(name: &str) -> bool {
-    matches!(name, "all" | "all samples" | "root" | "" | "-")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,7 +255,7 @@ mod tests {
         let mut graph = FlameGraph::default();
         assert!(text.lines().all(|line| graph.line(line)), "all lines are of the picture");
         let mut stacks: Vec<(String, u64)> =
-            graph.stacks().into_iter().map(|(path, count)| (path.join(";"), count)).collect();
+            graph.stacks().each().map(|(path, count)| (path.join(";"), count)).collect();
         stacks.sort();
         stacks
     }
@@ -278,9 +293,14 @@ mod tests {
     #[test]
     fn older_and_other_writers_say_it_otherwise() {
         let first = "<svg>\n\
+            <rect x=\"10.0\" y=\"8\" width=\"20.0\" onmouseover=\"s('std::vector<int>::at (200 samples, 20.00%)')\" />\n\
             <rect x=\"10.0\" y=\"40\" width=\"100.0\" height=\"15.0\" rx=\"2\" onmouseover=\"s('a (1,000 samples, 100%)')\" onmouseout=\"c()\" />\n\
             <rect x=\"10.0\" y=\"24\" width=\"50.0\" height=\"15.0\" rx=\"2\" onmouseover=\"s('b (500 samples, 50.00%)')\" onmouseout=\"c()\" />\n</svg>\n";
-        assert_eq!(stacks(first), [("a".to_owned(), 500), ("a;b".to_owned(), 500)]);
+        let all = [("a", 500), ("a;b", 300), ("a;b;std::vector<int>::at", 200)];
+        assert_eq!(stacks(first), all.map(|(path, count)| (path.to_owned(), count)));
+        let beside = first.replace("x=\"10.0\" y=\"24\"", "x=\"60.0\" y=\"24\"");
+        let without = [("a".to_owned(), 500), ("a;b".to_owned(), 500)];
+        assert_eq!(stacks(&beside), without, "what it lies on is not there: its samples stay below");
         let inferno = "<svg total_samples=\"100\">\
             <g><title>all (100 samples, 100%)</title><rect x=\"0.0000%\" y=\"96\" width=\"100.0000%\" height=\"15\" fg:x=\"0\" fg:w=\"100\"/></g>\
             <g><title>java (90 samples, 90.00%; +1.00%)</title><rect x=\"0.0000%\" y=\"80\" width=\"90.0000%\" height=\"15\" fg:x=\"0\" fg:w=\"90\"/></g>\

@@ -8,7 +8,7 @@ use super::flame_graph::{self, FlameGraph};
 use super::kernel_names::{self, idle_pid, is_kernel_thread};
 use super::listing::{Listing, ListingClock};
 use super::perf_row::{is_module, module_of};
-use super::words::quoted;
+use super::words::{self, quoted};
 use super::{Kind, Parser, Problem};
 use crate::recording::stack::KERNEL;
 use crate::recording::{Frame, Profile, StackId, StackSample, Stacks};
@@ -166,8 +166,8 @@ impl Folded {
         }
         let stacks = graph.stacks();
         let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
-            let counts = stacks.iter().filter(|(path, _)| path.first().is_some_and(|first| of(first)));
-            counts.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+            let counts = stacks.each().filter(|(path, _)| path.first().is_some_and(|first| of(first)));
+            counts.fold(0, |sum, (_, count)| sum.saturating_add(count))
         };
         let is_inner = |name: &str| {
             let (frame, _) = frame(name);
@@ -181,7 +181,7 @@ impl Folded {
                 "give the one that begins with commands",
             ));
         }
-        for (path, count) in stacks {
+        for (path, count) in stacks.each() {
             self.path(path, count, false)?;
         }
         Ok(())
@@ -309,6 +309,10 @@ impl Parser for Folded {
         }
         self.doubled += usize::from(counted(path).is_some());
         self.path(parts, count, path.ends_with("_[w]"))
+    }
+
+    fn is_whole(&self, line: &str, before: &str) -> bool {
+        line.trim_end().ends_with("</svg>") || words::is_as_long(line, before) || words::is_whole_function(line)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {

@@ -363,6 +363,13 @@ impl KernelLog {
             self.mark(self.now, format!("an allocation of order {} for an old device failed", failure.order));
             return;
         }
+        if failure.has_fallback && failure.order > 0 {
+            self.mark(
+                self.now,
+                format!("an allocation of order {} failed, which its caller can do without", failure.order),
+            );
+            return;
+        }
         let at = self.event();
         self.last_failure = Some((failure.order, self.now));
         let series = match failure.order {
@@ -529,6 +536,8 @@ struct Failure {
     order: u32,
     may_wait: bool,
     is_for_old_devices: bool,
+    /// Its caller takes smaller blocks, or none (`__GFP_NORETRY`, include/linux/gfp_types.h), and forgot to say that nothing be printed.
+    has_fallback: bool,
 }
 
 /// `java: page allocation failure: order:4, mode:0x2040d0` (before 3.0 with a point behind `failure`; from 4.6 on with names:
@@ -545,7 +554,12 @@ fn failed(text: &str) -> Option<Failure> {
     };
     let order = order.trim().parse().ok().filter(|order| *order < 64)?;
     let (may_wait, is_for_old_devices) = flags(mode);
-    Some(Failure { order, may_wait, is_for_old_devices })
+    Some(Failure { order, may_wait, is_for_old_devices, has_fallback: has_fallback(mode) })
+}
+
+/// Whether the caller of an allocation can do without it, by the names of its flags (from 4.6 on).
+fn has_fallback(mode: &str) -> bool {
+    mode.split(['(', ')', '|']).any(|flag| flag.trim() == "__GFP_NORETRY")
 }
 
 /// Whether an allocation may wait, and whether it is for an old device, by its flags: `0x2080020(GFP_ATOMIC)`, `0x20`.
@@ -624,7 +638,8 @@ impl Parser for KernelLog {
                     self.failures.entry(("failed_in_group", String::new())).or_default().push(at);
                 } else {
                     let (may_wait, is_for_old_devices) = flags(&mode);
-                    self.take_failure(&Failure { order: wanted.order, may_wait, is_for_old_devices });
+                    let has_fallback = has_fallback(&mode);
+                    self.take_failure(&Failure { order: wanted.order, may_wait, is_for_old_devices, has_fallback });
                 }
             }
             self.caches.remove(&(wanted.name.to_owned(), self.now));

@@ -143,6 +143,7 @@ pub(super) fn recognises(text: &str) -> bool {
         || pairs(text).is_some_and(|pairs| pairs.len() >= 2)
         || zone_line(text).is_some_and(|(_, values)| values.contains_key("min"))
         || buddies(text).is_some()
+        || begins_blocks(text)
 }
 
 impl MemInfo {

@@ -47,6 +47,7 @@ mod trace_events;
 mod vmstat;
 mod words;
 
+pub use flame_graph::dividable_at;
 pub(crate) use held_up::SEEN;
 pub use listing::{Listing, ListingClock};
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};

@@ -180,6 +180,9 @@ fn collectl_in_its_other_formats() {
     let not: Vec<_> = verbose.gaps().iter().filter(|gap| gap.reason.word() == "not_imported").collect();
     assert!(not.iter().all(|gap| !gap.detail.contains("tables")), "{not:?}");
     assert!(verbose.gaps().iter().all(|gap| gap.reason != GapReason::NotUnderstood), "{:?}", verbose.gaps());
+    let banner = "# SubSys:     cdmn Options:  Interval: 1 NumCPUs: 4 [HYPER] NumBud: 0 Flags: i\n# Kernel:     4.9.0-14-amd64  Memory: 15404688 kB\n";
+    let told = recording(&[(Kind::Collectl, &format!("{banner}{COLLECTL_PLOT}"))]);
+    assert_eq!((told.about("kernel"), told.about("cpus")), (Some("4.9.0-14-amd64"), Some("4")));
     let plot = recording(&[(Kind::Collectl, COLLECTL_PLOT)]);
     assert_eq!(values(&plot, SOURCE, "cpu_busy_percent"), [0.99, 0.99, 1.0]);
     assert_eq!(values(&plot, "meminfo", "MemFree")[0], 21_995_912.0 * 1024.0);

@@ -227,14 +227,25 @@ fn parsed(path: &Path, kind: Option<Kind>, assumed: &Assumed) -> Result<Taken, I
     if let Some(command) = command {
         feed(&mut parsers, &mut read.left, path, number, &command);
     }
+    // What is left of a line that is read in parts.
+    let mut rest: Vec<u8> = Vec::new();
     loop {
+        let is_new = rest.is_empty();
         buffer.clear();
-        let length = lines.by_ref().take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut buffer).map_err(failed)?;
-        if length == 0 {
+        buffer.append(&mut rest);
+        lines.by_ref().take(LONGEST_LINE as u64 + 1).read_until(b'\n', &mut buffer).map_err(failed)?;
+        if buffer.is_empty() {
             break;
         }
-        number += 1;
-        if length > LONGEST_LINE {
+        number += usize::from(is_new);
+        // A flame graph may be one line.
+        let may_divide = buffer.len() > LONGEST_LINE && parsers.iter().any(|(kind, _)| *kind == Kind::Folded);
+        if let Some(at) = import::dividable_at(&buffer).filter(|_| may_divide) {
+            rest = buffer.split_off(at);
+            feed(&mut parsers, &mut read.left, path, number, &String::from_utf8_lossy(&buffer));
+            continue;
+        }
+        if buffer.len() > LONGEST_LINE {
             let what = format!("it is longer than {LONGEST_LINE} bytes");
             let of = parsers.first().map_or("a tool", |(kind, _)| kind.word());
             let remedy = format!("it is no text of {of}: give its listing");

@@ -76,6 +76,30 @@ fn the_command_line_names_kind_and_file() {
 }
 
 #[test]
+fn a_flame_graph_may_be_one_long_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.svg");
+    let leaf = |at: u32| {
+        format!(
+            "<g><title>f{at} (1 samples, 0.05%)</title><rect x=\"0%\" y=\"64\" width=\"1%\" fg:x=\"{at}\" fg:w=\"1\"/><text>f{at}</text></g>"
+        )
+    };
+    let base = |name: &str, y: u32| {
+        format!(
+            "<g><title>{name} (2,000 samples, 100%)</title><rect x=\"0%\" y=\"{y}\" width=\"100%\" fg:x=\"0\" fg:w=\"2000\"/></g>"
+        )
+    };
+    let leaves: String = (0..2000).map(leaf).collect();
+    fs::write(&path, format!("<?xml version=\"1.0\"?><svg>{}{}{leaves}</svg>", base("all", 96), base("java", 80)))
+        .unwrap();
+    let file: KindFile = format!("auto:{}", path.display()).parse().unwrap();
+    let imported = open(&[file], &Assumed::default()).unwrap();
+    let profile = imported.profile().unwrap().unwrap();
+    assert_eq!(profile.samples.len(), 2000);
+    assert!(profile.samples.iter().all(|sample| sample.comm == "java" && sample.count == 1));
+}
+
+#[test]
 fn a_file_of_another_kind_is_told_what_to_do_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");

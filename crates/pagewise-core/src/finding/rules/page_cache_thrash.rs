@@ -22,6 +22,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::below("memory in the page cache, in a listing", 0.10, Fraction),
         Threshold::below("free memory beside a small page cache", 0.05, Fraction),
         Threshold::below("page cache, where memory's size is not known", (64u64 << 20) as f64, Bytes),
+        Threshold::below("page cache, beside more that is swapped out", (256u64 << 20) as f64, Bytes),
+        Threshold::at_least("swapped out, for each byte of it", 4.0, Number),
+        Threshold::below("time in which disks read as much as it holds", 10.0, Seconds),
         Threshold::below("free memory beside it", (128u64 << 20) as f64, Bytes),
         Threshold::at_least("tasks that wait for a disk beside it", 4.0, Number),
         Threshold::at_least("CPU time in which tasks waited for a disk beside it", 0.50, Fraction),
@@ -157,7 +160,8 @@ fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
 }
 
 /// The same where the size of memory is not told, as in vmstat: the programs and libraries of any host want more page cache than is left here, it is
-/// read anew within a minute, and CPUs do little but wait for several tasks that read.
+/// read anew within a minute, and CPUs do little but wait for several tasks that read. A cache that is a little larger, and read anew within seconds, is
+/// as bad where programs were swapped out for it: who reads past the cache has no need of that.
 fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let cache = look.level(&signal::PAGE_CACHE);
@@ -165,12 +169,28 @@ fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     let free = case.clause("free memory beside it", "meminfo MemFree", look.level(&signal::MEM_FREE));
     let read = look.rate(&signal::PAGE_IN);
     let source = look.source_of(&signal::PAGE_IN);
-    let anew = case.clause("time in which disks read as much as the page cache holds", &source, cache.per(&read));
+    let again = cache.per(&read);
+    let at_once = case.clause("time in which disks read as much as it holds", &source, again.clone());
+    let anew = case.clause("time in which disks read as much as the page cache holds", &source, again);
+    let smallish = case.clause("page cache, beside more that is swapped out", "meminfo Cached", cache.clone());
+    let swapped = look.level(&signal::IMPORTED_SWAP_USED).per(&cache);
+    let source = look.source_of(&signal::IMPORTED_SWAP_USED);
+    let swapped = case.clause("swapped out, for each byte of it", &source, swapped);
+    let beside_swap = smallish.hits.and(&swapped.hits).and(&at_once.hits);
     let tasks = case.clause("tasks that wait for a disk beside it", "stat procs_blocked", look.level(&signal::BLOCKED));
     let source = look.source_of(&signal::CPU_IOWAIT);
     let waits = case.clause("CPU time in which tasks waited for a disk beside it", &source, waits(look));
     let windows = case.windows();
-    name(case, case.lasting(&[&small, &free, &anew, &tasks, &waits]), |hits| {
+    let is_tiny = small.hits.and(&anew.hits).or(&beside_swap);
+    let mut symptom = case.lasting_hits(is_tiny.and(&free.hits).and(&tasks.hits).and(&waits.hits));
+    let by_swap = symptom.hits.and(&small.hits).answers.iter().all(|answer| *answer != Answer::Yes);
+    let shown: &[&Clause] = if by_swap && symptom.answer == Answer::Yes {
+        &[&smallish, &swapped, &at_once, &free, &tasks, &waits]
+    } else {
+        &[&small, &free, &anew, &tasks, &waits]
+    };
+    symptom.evidence = shown.iter().map(|clause| clause.evidence(&symptom.hits, windows)).collect();
+    name(case, symptom, |hits| {
         format!(
             "The page cache had {} left, disks read as much as it holds in {}, and {} tasks waited for them: what programs need is dropped \
              and read again.",

@@ -377,3 +377,19 @@ fn a_thread_of_the_kernel_that_was_stuck_on_a_cpu_had_all_of_it() {
     assert_eq!(of("thread=kswapd0"), [1.0]);
     assert!(imported.series().iter().all(|series| !series.labels.contains("java")), "a program");
 }
+
+#[test]
+fn an_allocation_with_a_fallback_that_failed_is_no_want_of_large_blocks() {
+    let line = |order: u32, flags: &str| {
+        format!(
+            "[ 9556.710241] clinfo: page allocation failure: order:{order}, mode:0x194dc2({flags}), nodemask=(null)\n"
+        )
+    };
+    let failed = |text: &str, name: &str| {
+        let imported = recording(&[(Kind::KernelLog, text)]);
+        imported.series().iter().any(|series| series.name == name)
+    };
+    assert!(!failed(&line(9, "GFP_HIGHUSER|__GFP_NORETRY|__GFP_ZERO"), "failed_large"));
+    assert!(failed(&line(9, "GFP_HIGHUSER|__GFP_ZERO"), "failed_large"));
+    assert!(failed(&line(0, "GFP_KERNEL|__GFP_NORETRY"), "failed_small"), "of single pages none is left then");
+}

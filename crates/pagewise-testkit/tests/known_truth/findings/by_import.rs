@@ -422,6 +422,36 @@ fn counters_alone_name_compactions_that_are_many_and_in_vain() {
 }
 
 #[test]
+fn a_small_cache_that_is_read_anew_within_seconds_beside_full_swap_is_thrash() {
+    let host = |swapped: u64, free: u64, cache: u64, blocks: u64, waiting: u64| {
+        let mut text = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n \
+                        r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n"
+            .to_owned();
+        for row in 0..6 {
+            writeln!(
+                text,
+                " 0 {waiting} {swapped} {} 3000 {cache} {} 0 {blocks} 5 9000 9000 0 6 10 84 0",
+                free + 4 * row,
+                row % 3
+            )
+            .expect("text");
+        }
+        imported(Kind::Vmstat, &text)
+    };
+    let finding = must_find(&host(2_096_000, 16_000, 131_000, 301_000, 6), "page-cache-thrash");
+    assert!(finding.evidence.iter().any(|line| line.name.contains("swapped out")), "{finding:?}");
+    for (well, why) in [
+        (host(100_000, 16_000, 131_000, 301_000, 6), "a database that reads past the cache"),
+        (host(2_096_000, 16_000, 131_000, 2_000, 6), "a minute and more for all of it"),
+        (host(2_096_000, 16_000, 900_000, 301_000, 6), "the cache is not small"),
+        (host(2_096_000, 400_000, 131_000, 301_000, 6), "memory is free"),
+        (host(2_096_000, 16_000, 131_000, 301_000, 1), "nobody else waits"),
+    ] {
+        assert!(found(&ask(&well), "page-cache-thrash").is_none(), "{why}");
+    }
+}
+
+#[test]
 fn a_few_stacks_name_what_nearly_all_of_them_have() {
     let script = |compacting: usize, others: usize| {
         let one = |at: usize, frames: &[&str]| {
