@@ -295,16 +295,6 @@ impl Collectl {
         (*rows - 1).saturating_mul(self.interval.unwrap_or(SECOND))
     }
 
-    /// Free blocks of a zone, the smallest first.
-    fn put_blocks(&mut self, at: i64, node: &str, zone: &str, blocks: &[u64]) -> Result<(), Problem> {
-        for (count, order) in blocks.iter().zip(INDEX) {
-            let labels = format!("node={node},zone={zone},order={order}");
-            let column = self.listing.column("buddyinfo", "free_blocks", &labels, RawUnit::Count);
-            self.listing.put(at, column, *count)?;
-        }
-        Ok(())
-    }
-
     /// A row of a table of disks or processes, at the instant of its record, or of the clock in front of it.
     fn named_row(&mut self, named: &Named, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
         // The clock of `-oT` may stand in front of rows, and not in their header.
@@ -312,9 +302,9 @@ impl Collectl {
             words.iter().take(2).take_while(|word| time_of_day(word, None).is_some() || day(word).is_some()).count();
         let clock: &[Clock] = if skip == 2 { &[Clock::Date, Clock::Time] } else { &[Clock::Time] };
         let in_front = self.clock(&words[..skip], clock);
-        let at = match (self.record, in_front) {
-            (Some(record), _) => record,
-            (None, Some((raw, kind))) => {
+        let at = match (self.record, in_front, named) {
+            (Some(record), ..) => record,
+            (None, Some((raw, kind)), _) => {
                 self.listing.clock = kind;
                 let known = self.clocked.filter(|(before, _)| *before == raw).map(|(_, at)| at);
                 let has_date = kind != ListingClock::TimeOfDay;
@@ -323,20 +313,18 @@ impl Collectl {
                 at
             }
             // A disk that comes again is of the next instant.
-            (None, None) if matches!(named, Named::Disks { .. }) => {
-                let Named::Disks { name, .. } = *named else { return Ok(()) };
-                let own = words.get(name).copied().unwrap_or_default();
+            (None, None, Named::Disks { name, .. }) => {
+                let own = words.get(*name).copied().unwrap_or_default();
                 let comes_again = |(_, disks): &(i64, Vec<Disk>)| disks.iter().any(|disk| disk.name == own);
                 let is_next = self.listed.as_ref().is_some_and(comes_again);
                 self.drawn += i64::from(is_next);
                 self.drawn.saturating_mul(self.interval.unwrap_or(SECOND))
             }
-            (None, None) if matches!(named, Named::Blocks { .. }) => {
-                let Named::Blocks { zone, .. } = *named else { return Ok(()) };
+            (None, None, Named::Blocks { zone, .. }) => {
                 let zone = zone.map(|(node, zone)| [node, zone].map(|place| words.get(place).copied().unwrap_or("")));
                 self.untimed(&zone.map(|zone| zone.join(" ")).unwrap_or_default())
             }
-            (None, None) => {
+            (None, None, Named::Processes { .. }) => {
                 // Which rows belong together is not known.
                 if self.tables_left.len() < 200 {
                     self.tables_left.insert("rows of single processes without a record or a clock".to_owned());
@@ -381,16 +369,17 @@ impl Collectl {
                 let blocks: Option<Vec<u64>> = counts.iter().map(|count| scaled(count, 1.0)).collect();
                 let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric());
                 let of = match zone {
-                    Some((node, zone)) => {
-                        word(node).zip(word(zone)).filter(|(node, zone)| is_name(node) && is_name(zone))
-                    }
-                    None => Some(ALL_ZONES),
+                    Some((node, zone)) => word(node)
+                        .zip(word(zone))
+                        .filter(|(node, zone)| is_name(node) && is_name(zone))
+                        .map(|(node, zone)| format!("node={node},zone={zone}")),
+                    None => Some(ALL_ZONES.to_owned()),
                 };
-                let (Some(blocks), Some((node, zone))) = (blocks.filter(|blocks| !blocks.is_empty()), of) else {
+                let (Some(blocks), Some(labels)) = (blocks.filter(|blocks| !blocks.is_empty()), of) else {
                     self.listing.reject(number, line);
                     return Ok(());
                 };
-                self.put_blocks(at, node, zone, &blocks)?;
+                self.listing.put_free_blocks(at, &labels, &blocks)?;
                 self.rows += 1;
             }
         }
@@ -449,8 +438,7 @@ impl Collectl {
         self.rows += 1;
         self.last = Some(at);
         if let Some(blocks) = blocks {
-            let (node, zone) = ALL_ZONES;
-            self.put_blocks(at, node, zone, &blocks)?;
+            self.listing.put_free_blocks(at, ALL_ZONES, &blocks)?;
         }
         self.derive(at, &values)?;
         for (column, known, value) in values {
@@ -482,7 +470,7 @@ impl Collectl {
 }
 
 /// Labels of what is of all zones together.
-const ALL_ZONES: (&str, &str) = ("all", "all");
+const ALL_ZONES: &str = "node=all,zone=all";
 
 /// Free blocks of each size from a letter each (`base36`, formatit.ph, 4.3): up to 9 of them exactly, then so many at least.
 fn fragments(word: &str) -> Option<Vec<u64>> {
@@ -578,17 +566,16 @@ impl Parser for Collectl {
             }
             let words: Vec<&str> = rest.split_whitespace().collect();
             self.banner(rest);
-            if let Some(heading) = heading(rest) {
+            let is_header = Self::is_header(&words);
+            // In verbose format what is no header is the heading of a table.
+            let any = || (self.is_verbose && !is_header).then(|| rest.split(" (").next().unwrap_or_default());
+            if let Some(heading) = heading(rest).or_else(any) {
                 self.is_verbose = true;
                 heading.clone_into(&mut self.section);
                 self.table = None;
                 self.named = None;
-            } else if Self::is_header(&words) {
+            } else if is_header {
                 self.header(&words);
-            } else if self.is_verbose {
-                rest.split(" (").next().unwrap_or_default().clone_into(&mut self.section);
-                self.table = None;
-                self.named = None;
             }
             return Ok(());
         }

@@ -211,8 +211,12 @@ struct Placed<'f> {
 impl Placed<'_> {
     /// What all of a picture stands on is no function.
     fn is_base(&self) -> bool {
-        self.on.is_none() && matches!(self.flame.name.as_str(), "all" | "all samples" | "root" | "" | "-")
+        self.on.is_none() && is_base(&self.flame.name)
     }
+}
+
+fn is_base(name: &str) -> bool {
+    matches!(name, "all" | "all samples" | "root" | "" | "-")
 }
 
 /// Rows of boxes, the outermost functions first, and each from left to right.
@@ -232,7 +236,7 @@ fn rows(flames: &[Flame]) -> Vec<Vec<&Flame>> {
     let is_icicle = match sum(rows.first()).cmp(&sum(rows.last())) {
         Ordering::Less => false,
         Ordering::Greater => true,
-        Ordering::Equal => rows.first().is_some_and(|row| row.iter().all(|flame| flame.name.starts_with("all"))),
+        Ordering::Equal => rows.first().is_some_and(|row| row.iter().all(|flame| is_base(&flame.name))),
     };
     if !is_icicle {
         rows.reverse();

@@ -165,17 +165,18 @@ impl Folded {
                 .note("folded: the flame graph has more boxes than are read; their samples stay with their callers");
         }
         let stacks = graph.stacks();
-        let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
-            let counts = stacks.each().filter(|(path, _)| path.first().is_some_and(|first| of(first)));
-            counts.fold(0, |sum, (_, count)| sum.saturating_add(count))
-        };
-        let is_inner = |name: &str| {
+        let is_inner = |name: &&str| {
             let (frame, _) = frame(name);
             kernel_names::is_kernel(&frame.name)
                 && !kernel_names::is_entry(&frame.name)
                 && !is_kernel_thread(&frame.name)
         };
-        if sum(&is_inner).saturating_mul(2) > sum(&|_| true) {
+        let (mut inner, mut all) = (0u64, 0u64);
+        for (path, count) in stacks.each() {
+            all = all.saturating_add(count);
+            inner = inner.saturating_add(if path.first().is_some_and(is_inner) { count } else { 0 });
+        }
+        if inner.saturating_mul(2) > all {
             return Err(Problem::of_file(
                 "it is a flame graph that begins with the innermost functions (--reverse)",
                 "give the one that begins with commands",

@@ -540,6 +540,14 @@ struct Failure {
     has_fallback: bool,
 }
 
+impl Failure {
+    /// By its order and its flags.
+    fn of(order: u32, mode: &str) -> Failure {
+        let (may_wait, is_for_old_devices) = flags(mode);
+        Failure { order, may_wait, is_for_old_devices, has_fallback: has_fallback(mode) }
+    }
+}
+
 /// `java: page allocation failure: order:4, mode:0x2040d0` (before 3.0 with a point behind `failure`; from 4.6 on with names:
 /// `mode:0x2080020(GFP_ATOMIC)`), `__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2` (2.4).
 fn failed(text: &str) -> Option<Failure> {
@@ -553,8 +561,7 @@ fn failed(text: &str) -> Option<Failure> {
         (order, rest.split_once("gfp=").map_or("", |(_, mode)| mode))
     };
     let order = order.trim().parse().ok().filter(|order| *order < 64)?;
-    let (may_wait, is_for_old_devices) = flags(mode);
-    Some(Failure { order, may_wait, is_for_old_devices, has_fallback: has_fallback(mode) })
+    Some(Failure::of(order, mode))
 }
 
 /// Whether the caller of an allocation can do without it, by the names of its flags (from 4.6 on).
@@ -637,9 +644,7 @@ impl Parser for KernelLog {
                     let at = self.event();
                     self.failures.entry(("failed_in_group", String::new())).or_default().push(at);
                 } else {
-                    let (may_wait, is_for_old_devices) = flags(&mode);
-                    let has_fallback = has_fallback(&mode);
-                    self.take_failure(&Failure { order: wanted.order, may_wait, is_for_old_devices, has_fallback });
+                    self.take_failure(&Failure::of(wanted.order, &mode));
                 }
             }
             self.caches.remove(&(wanted.name.to_owned(), self.now));

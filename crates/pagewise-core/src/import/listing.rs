@@ -4,6 +4,7 @@ use super::times::{Running, SECOND};
 use super::words::quoted;
 use super::{Kind, Problem, SOURCE};
 use crate::counter::tools::{Column, Counts};
+use crate::kernel_text::visit::INDEX;
 use crate::recording::{GapReason, Kind as SeriesKind, Profile, RawUnit, StallRow};
 use std::collections::{BTreeMap, HashMap};
 
@@ -107,6 +108,15 @@ impl Listing {
     /// The number of a column of levels, new if it was not there before.
     pub fn column(&mut self, source: &'static str, name: &str, labels: &str, unit: RawUnit) -> u32 {
         self.column_of(source, name, labels, unit, SeriesKind::Gauge)
+    }
+
+    /// Free blocks of the zone that the labels name, those of one page first, as `/proc/buddyinfo` has them.
+    pub(super) fn put_free_blocks(&mut self, at: i64, labels: &str, blocks: &[u64]) -> Result<(), Problem> {
+        for (count, order) in blocks.iter().zip(INDEX) {
+            let column = self.column("buddyinfo", "free_blocks", &format!("{labels},order={order}"), RawUnit::Count);
+            self.put(at, column, *count)?;
+        }
+        Ok(())
     }
 
     /// The same of a column that may be a running total of the kernel.

@@ -312,11 +312,7 @@ impl MemInfo {
             listing.put(at, column, kib / page)?;
         }
         for (labels, blocks) in &self.blocks {
-            for (count, order) in blocks.iter().zip(INDEX) {
-                let column =
-                    listing.column("buddyinfo", "free_blocks", &format!("{labels},order={order}"), RawUnit::Count);
-                listing.put(at, column, *count)?;
-            }
+            listing.put_free_blocks(at, labels, blocks)?;
         }
         let mut used = self.huge.into_iter().filter(|(_, (total, _))| *total > 0);
         // Which of several sizes meminfo counts is not said.

@@ -29,7 +29,7 @@ use pagewise_core::report;
 use pagewise_core::tunable::policy::Policy;
 use pagewise_core::unit::{self, Bytes, Fraction, Seconds};
 use pagewise_host::store::bundle::Bundle;
-use pagewise_host::trial::session::{Budget, MOST_PAIRS, Start};
+use pagewise_host::trial::session::{Budget, Start};
 use pagewise_host::tunable;
 use pagewise_host::workload::{BUILT_IN, measures_of};
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
     told.for_each(|note| output::note(&format!("note: {note}")));
     let repeat = |plan: &Plan| repeat_line(plan, if args.live.live { plan.design.warmup } else { args.warmup() });
     let budget = args.budget.filter(|_| !args.live.live);
-    let budget = budget.map(|time| Budget { time, most_pairs: args.pairs.unwrap_or(MOST_PAIRS) });
+    let budget = budget.map(|time| Budget { time, most_pairs: args.pairs });
     conclude(global, &session.start(held, plan, Start { notes, budget, repeat: &repeat })?, &args.fail_on)
 }
 
@@ -482,14 +482,15 @@ fn repeat_line(plan: &Plan, warmup: u32) -> String {
     if live.is_none() && plan.design.timeout_seconds != DEFAULT_TIMEOUT_SECONDS {
         option("timeout", format!("{}s", plan.design.timeout_seconds));
     }
-    if plan.design.steal_limit != STEAL_LIMIT {
-        option("steal-limit", Fraction(plan.design.steal_limit).to_string());
-    }
-    if plan.design.pressure_limit != PRESSURE_LIMIT {
-        option("pressure-limit", Fraction(plan.design.pressure_limit).to_string());
-    }
-    if plan.design.memory_drift_limit != MEMORY_DRIFT_LIMIT {
-        option("memory-drift-limit", Fraction(plan.design.memory_drift_limit).to_string());
+    let limits = [
+        ("steal-limit", plan.design.steal_limit, STEAL_LIMIT),
+        ("pressure-limit", plan.design.pressure_limit, PRESSURE_LIMIT),
+        ("memory-drift-limit", plan.design.memory_drift_limit, MEMORY_DRIFT_LIMIT),
+    ];
+    for (name, limit, usual) in limits {
+        if limit != usual {
+            option(name, Fraction(limit).to_string());
+        }
     }
     for (name, value) in live.map_or_else(Vec::new, live::options) {
         option(name, value);

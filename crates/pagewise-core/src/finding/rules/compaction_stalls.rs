@@ -1,7 +1,7 @@
 //! Page faults that compact memory and wait for it, without the system time of a storm.
 
 use super::super::huge_faults::is_for_other_orders;
-use super::compaction_storm::{CHANGES, FOR_OTHERS, NOT, WATCH_OUT, who_asked};
+use super::compaction_storm::{CHANGES, FOR_OTHERS, NOT, WATCH_OUT, in_vain, who_asked};
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -47,9 +47,7 @@ fn judge(case: &Case<'_>) -> Verdict {
     // How long one of them takes is not known where nothing measured it; of so many that are in vain none has to take long.
     if mechanisms.iter().all(|says| says.answer == Answer::Unknown) {
         let many = case.rate_by_cpu("direct compactions per CPU, by counters alone", &signal::COMPACT_STALL, 100.0);
-        let failed = look.rate(&signal::COMPACT_FAIL).per(&look.rate(&signal::COMPACT_STALL));
-        let in_vain =
-            case.clause("compactions that fail, by counters alone", "vmstat compact_fail / compact_stall", failed);
+        let in_vain = in_vain(case, "compactions that fail, by counters alone");
         mechanisms.push(case.counters(&[&many, &in_vain], &hits));
     }
     case.decide(symptom, mechanisms).found(|draft| {

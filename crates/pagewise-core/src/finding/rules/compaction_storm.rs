@@ -230,11 +230,13 @@ fn room(case: &Case<'_>) -> Clause {
 fn futility(case: &Case<'_>) -> Vec<Clause> {
     let look = case.look;
     let scanned = look.rate(&signal::COMPACT_SCANNED).per(&look.rate(&signal::COMPACT_SUCCESS));
-    let failed = look.rate(&signal::COMPACT_FAIL).per(&look.rate(&signal::COMPACT_STALL));
-    vec![
-        case.clause("pages scanned per success", "vmstat compact_*", scanned),
-        case.clause("compactions that fail", "vmstat compact_fail / compact_stall", failed),
-    ]
+    vec![case.clause("pages scanned per success", "vmstat compact_*", scanned), in_vain(case, "compactions that fail")]
+}
+
+/// The part of direct compactions that fail, held against the rule's threshold of that name.
+pub(super) fn in_vain(case: &Case<'_>, name: &'static str) -> Clause {
+    let failed = case.look.rate(&signal::COMPACT_FAIL).per(&case.look.rate(&signal::COMPACT_STALL));
+    case.clause(name, "vmstat compact_fail / compact_stall", failed)
 }
 
 fn summary(case: &Case<'_>, draft: &Draft, share: &Clause, room: &Clause, in_compaction: Option<f64>) -> String {

@@ -176,20 +176,15 @@ fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     let swapped = look.level(&signal::IMPORTED_SWAP_USED).per(&cache);
     let source = look.source_of(&signal::IMPORTED_SWAP_USED);
     let swapped = case.clause("swapped out, for each byte of it", &source, swapped);
-    let beside_swap = smallish.hits.and(&swapped.hits).and(&at_once.hits);
     let tasks = case.clause("tasks that wait for a disk beside it", "stat procs_blocked", look.level(&signal::BLOCKED));
     let source = look.source_of(&signal::CPU_IOWAIT);
     let waits = case.clause("CPU time in which tasks waited for a disk beside it", &source, waits(look));
     let windows = case.windows();
-    let is_tiny = small.hits.and(&anew.hits).or(&beside_swap);
-    let mut symptom = case.lasting_hits(is_tiny.and(&free.hits).and(&tasks.hits).and(&waits.hits));
-    let by_swap = symptom.hits.and(&small.hits).answers.iter().all(|answer| *answer != Answer::Yes);
-    let shown: &[&Clause] = if by_swap && symptom.answer == Answer::Yes {
-        &[&smallish, &swapped, &at_once, &free, &tasks, &waits]
-    } else {
-        &[&small, &free, &anew, &tasks, &waits]
+    let is_tiny = case.lasting(&[&small, &free, &anew, &tasks, &waits]);
+    let symptom = match is_tiny.answer {
+        Answer::Yes => is_tiny,
+        _ => case.lasting(&[&smallish, &swapped, &at_once, &free, &tasks, &waits]),
     };
-    symptom.evidence = shown.iter().map(|clause| clause.evidence(&symptom.hits, windows)).collect();
     name(case, symptom, |hits| {
         format!(
             "The page cache had {} left, disks read as much as it holds in {}, and {} tasks waited for them: what programs need is dropped \

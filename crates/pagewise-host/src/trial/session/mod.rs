@@ -97,8 +97,8 @@ pub struct Start<'s> {
 pub struct Budget {
     /// The time.
     pub time: Seconds,
-    /// At most so many, however many fit.
-    pub most_pairs: u32,
+    /// At most so many, however many fit. `None`: nobody asked for that.
+    pub most_pairs: Option<u32>,
 }
 
 /// What is known once everything is ready for the first point.

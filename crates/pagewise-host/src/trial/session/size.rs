@@ -39,7 +39,7 @@ pub(super) fn by_budget(
     }
     let pair = started.elapsed().as_secs_f64() / f64::from(rounds);
     let fitting = (budget.0 / pair) as u32;
-    let pairs = fitting.min(most_pairs).min(MOST_PAIRS);
+    let pairs = fitting.min(most_pairs.unwrap_or(MOST_PAIRS)).min(MOST_PAIRS);
     if pairs < order::FEWEST_PAIRS {
         let fewest = order::FEWEST_PAIRS;
         let needed = Seconds((pair * f64::from(fewest)).ceil());
@@ -47,6 +47,6 @@ pub(super) fn by_budget(
     }
     plan.design.blocks = pairs;
     plan.design.warmup = 0;
-    let no_more = if pairs == most_pairs && fitting > pairs { "; no more were asked for" } else { "" };
+    let no_more = if most_pairs == Some(pairs) && fitting > pairs { "; no more were asked for" } else { "" };
     Ok(format!("{pairs} pairs fit into the budget of {budget}, at {} a pair in the warm-up{no_more}", Seconds(pair)))
 }
