@@ -105,16 +105,25 @@ impl Header {
         self.has(Column::Comm) && self.has(Column::Share) && !self.has(Column::Symbol) && !self.has(Column::Module)
     }
 
-    /// That of opreport's rows of one file, where none was pasted: `2331728 22.8834  copy_page_range`.
+    /// That of OProfile's rows, where none was pasted: of one file, `2331728 22.8834  copy_page_range`, and before 0.6 with the address in front and
+    /// the file behind, `c0129c10 349662   5.3899      do_anonymous_page  /boot/vmlinux-2.5.28`.
     pub(super) fn of_row_of_oprofile(text: &str) -> Option<Header> {
-        let mut words = text.split_whitespace();
-        let (samples, part, name) = (words.next()?, words.next()?, words.next()?);
-        let has_four_decimals = part.split_once('.').is_some_and(|(_, decimals)| decimals.len() == 4);
-        let is_share = has_four_decimals && scaled(part, 100.0).is_some_and(|part| part <= 10_000);
-        // Without a function it is of opreport's list of files.
-        let is_row =
-            words.next().is_none() && is_share && scaled(samples, 1.0).is_some() && kernel_names::is_kernel(name);
-        is_row.then(|| Header::of_oprofile("samples  %  symbol name"))?
+        let words: Vec<&str> = text.split_whitespace().take(6).collect();
+        let (samples, part, name, header) = match words.as_slice() {
+            // Without a function it is of opreport's list of files.
+            [samples, part, name] => (samples, part, name, "samples  %  symbol name"),
+            [address, samples, part, name, file] if is_address(address) && file.starts_with('/') => {
+                (samples, part, name, "vma  samples  %  symbol name  image name")
+            }
+            _ => return None,
+        };
+        // Six digits, or four decimals.
+        let has_decimals = part.split_once('.').is_some_and(|(whole, decimals)| {
+            decimals.len() == 4 || (words.len() == 5 && whole.len() + decimals.len() >= 4)
+        });
+        let is_share = has_decimals && scaled(part, 100.0).is_some_and(|part| part <= 10_000);
+        let is_row = is_share && scaled(samples, 1.0).is_some() && kernel_names::is_kernel(name);
+        is_row.then(|| Header::of_oprofile(header))?
     }
 
     /// Whether all functions are of one file, whose name it does not have: opreport has a column of them where there are several.
@@ -280,7 +289,6 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
     let text = without_sign(line.trim());
     if let Some(header) = header.filter(|header| header.is_oprofile) {
         // One blank stands behind an address.
-        let is_address = |word: &str| word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
         return match text.split_once(' ').filter(|(word, _)| header.names[0] == "vma" && is_address(word)) {
             Some((address, rest)) => of_cells(&format!("{address}  {rest}"), header),
             // And one behind a number that is as wide as its column.
@@ -653,6 +661,11 @@ mod tests {
         assert_eq!((seen.samples, seen.share), (Some(667_975), 656));
         assert_eq!(row("2331728 22.8834  copy_page_range", &opreport).share, 2288);
         assert!(Header::of_row_of_oprofile("3192131 14.2768 /lib/libcrypto.so.0.9.8a").is_none());
+        let text = "c0129c10 349662   5.3899      do_anonymous_page       /boot/vmlinux-2.5.28-3";
+        let of_addresses = Header::of_row_of_oprofile(text).unwrap();
+        assert_eq!((row(text, &of_addresses).share, row(text, &of_addresses).samples), (539, Some(349_662)));
+        let small = row("c013d85a 64302    0.991189    .text.lock.rmap         /boot/vmlinux-2.5.28-3", &of_addresses);
+        assert_eq!((small.name.as_str(), small.share, small.module.as_str()), (".text.lock.rmap", 99, KERNEL));
         assert!(header("# Overhead  Command  Shared Object").missing().unwrap().contains("no column of functions"));
         assert!(Header::of("samples: 12").is_none() && Header::of("Overhead is large").is_none());
     }

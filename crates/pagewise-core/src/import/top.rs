@@ -550,7 +550,11 @@ impl Top {
             self.threads.row(screen.at, &row.command, row.share * cpus, row.is_program);
         }
         let is_whole = screen.tasks.is_some_and(|tasks| tasks > 0.0 && screen.rows as f64 >= tasks);
-        if is_whole && let Some(column) = tools::of_top("PID", "S D") {
+        // ps has all of them unless somebody chose, and whoever chose those that wait has them all as well: so many there are at least.
+        let is_of_ps = screen.table.is_some_and(|table| table.is_of_life) && screen.waiting > 0;
+        if (is_whole || is_of_ps)
+            && let Some(column) = tools::of_top("PID", "S D")
+        {
             screen.levels.push((column, screen.waiting as f64));
         }
         if let (Some(most), Some(column)) = (screen.programs_at_most(), tools::of_top("PID", "RES")) {

@@ -243,6 +243,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "shrink_active_list",
             "shrink_cache",
             "shrink_caches",
+            ".text.lock.vmscan",
             "refill_inactive*",
             "evict_folios",
             "isolate_folios",
@@ -793,6 +794,8 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "free_pages_and_swap_cache",
             "folio_remove_rmap_*",
             "page_remove_rmap",
+            // What waits for the lock of a zone.
+            ".text.lock.page_alloc",
         ],
     ),
     (
@@ -1033,10 +1036,16 @@ fn matches(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
 }
 
+/// Without what compilers append to a function's name, `.isra.0`. Loops of spin locks lay in a section of their file in 2.4 and early 2.6:
+/// `.text.lock.page_alloc` is a name as a whole.
+fn without_suffix(name: &str) -> &str {
+    if name.starts_with('.') { name } else { name.split('.').next().unwrap_or(name) }
+}
+
 /// Families a kernel function belongs to. Compilers append `.isra.0` and the like, and arm64 puts `__pi_` before what may run from anywhere.
 #[must_use]
 pub fn families_of(name: &str, is_clock: bool) -> u64 {
-    let name = name.split('.').next().unwrap_or(name);
+    let name = without_suffix(name);
     let name = name.strip_prefix("__pi_").unwrap_or(name);
     let has = |patterns: &[&str]| patterns.iter().any(|pattern| matches(pattern, name));
     if has(&MARKS) {
@@ -1058,7 +1067,7 @@ pub fn families_of_thread(comm: &str) -> u64 {
 /// Whether a CPU that is in it waits for something to do.
 #[must_use]
 pub fn is_idle(name: &str) -> bool {
-    let name = name.split('.').next().unwrap_or(name);
+    let name = without_suffix(name);
     IDLE.iter().any(|pattern| matches(pattern, name))
 }
 
@@ -1072,6 +1081,7 @@ mod tests {
         assert_ne!(families_of("isolate_migratepages_block.isra.0", false) & compaction, 0);
         assert_ne!(families_of("get_pageblock_flags_group", false) & compaction, 0);
         assert_ne!(families_of("__pi_clear_page", false) & Family::PageZero.bit(), 0);
+        assert_ne!(families_of(".text.lock.namei", false) & Family::LockSpin.bit(), 0);
         assert_eq!(families_of("compaction_zone_of_something", false), 0);
         assert_eq!(families_of("clear_page_dirty_for_io", false), 0);
         assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
