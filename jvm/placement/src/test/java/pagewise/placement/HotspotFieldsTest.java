@@ -44,6 +44,10 @@ class HotspotFieldsTest {
                 if (name.equals("g1.region.top") && by == -8) {
                     continue;
                 }
+                // Before the base of the table lies where its memory was allocated: the same address, if that was aligned already.
+                if (name.equals("g1.table.base") && by == -8 && tableBase(moved) == tableBase(right)) {
+                    continue;
+                }
                 assertThrows(
                         VmStructures.Unreadable.class, () -> new HeapReader(new VmStructures(moved)).read(), name + " moved by " + by);
             }
@@ -51,5 +55,11 @@ class HotspotFieldsTest {
             without.remove(name);
             assertThrows(VmStructures.Unreadable.class, () -> new HeapReader(new VmStructures(without)).read(), "without " + name);
         }
+    }
+
+    private static long tableBase(Map<String, Long> values) throws VmStructures.Unreadable {
+        VmStructures structures = new VmStructures(values);
+        long heap = VmStructures.word(structures.at("heap"));
+        return structures.word(heap + structures.at("g1.manager") + structures.at("g1.table"), "g1.table.base");
     }
 }
