@@ -10,6 +10,7 @@ use super::listing::{Listing, ListingClock};
 use super::perf_row::{is_module, module_of};
 use super::words::{self, quoted};
 use super::{Kind, Parser, Problem};
+use crate::kernel_text::functions::without_suffix;
 use crate::recording::stack::KERNEL;
 use crate::recording::{Frame, Profile, StackId, StackSample, Stacks};
 use std::collections::BTreeMap;
@@ -108,8 +109,7 @@ impl Folded {
         count: u64,
         waits: bool,
     ) -> Result<(), Problem> {
-        let is_asleep =
-            waits || frames.iter().take(2).any(|frame| SLEEPING.contains(&frame.name.split('.').next().unwrap_or("")));
+        let is_asleep = waits || frames.iter().take(2).any(|frame| SLEEPING.contains(&without_suffix(&frame.name)));
         let stack = self.stacks.of(frames.into_iter());
         if self.stacks.len() > MOST_STACKS {
             return Err(Problem::of_file(

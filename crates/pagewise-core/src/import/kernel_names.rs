@@ -4,6 +4,7 @@
 //! has. The names are a starting set from 2.6.32 to 6.18 on x86 and arm64. One that is missing is not known to be the
 //! kernel's, which hides a function; one too many would make a program's function the kernel's, so they are chosen narrowly.
 
+use crate::kernel_text::functions::without_suffix;
 use crate::recording::Frame;
 use crate::recording::stack::KERNEL;
 
@@ -351,8 +352,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 fn is_in(patterns: &[&str], name: &str) -> bool {
-    // Compilers append `.isra.0` and the like.
-    let name = name.split('.').next().unwrap_or(name);
+    let name = without_suffix(name);
     patterns.iter().any(|pattern| matches(pattern, name))
 }
 

@@ -112,7 +112,7 @@ impl Header {
         let (samples, part, name, header) = match words.as_slice() {
             // Without a function it is of opreport's list of files.
             [samples, part, name] => (samples, part, name, "samples  %  symbol name"),
-            [address, samples, part, name, file] if is_address(address) && file.starts_with('/') => {
+            [address, samples, part, name, file] if is_oprofiles_address(address) && file.starts_with('/') => {
                 (samples, part, name, "vma  samples  %  symbol name  image name")
             }
             _ => return None,
@@ -289,7 +289,7 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
     let text = without_sign(line.trim());
     if let Some(header) = header.filter(|header| header.is_oprofile) {
         // One blank stands behind an address.
-        return match text.split_once(' ').filter(|(word, _)| header.names[0] == "vma" && is_address(word)) {
+        return match text.split_once(' ').filter(|(word, _)| header.names[0] == "vma" && is_oprofiles_address(word)) {
             Some((address, rest)) => of_cells(&format!("{address}  {rest}"), header),
             // And one behind a number that is as wide as its column.
             None if header.names[0] == "samples" => of_cells(&text.replacen(' ', "  ", 1), header),
@@ -313,6 +313,11 @@ pub(super) fn row(line: &str, header: Option<&Header>) -> Option<Row> {
 /// Where a function lies, on a machine of 32 or of 64 bits: `c0130e43`.
 fn is_address(word: &str) -> bool {
     matches!(word.len(), 8 | 16) && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The same in OProfile, which gives it eight digits or as many more as it has: `7f1204a1b2c3`.
+fn is_oprofiles_address(word: &str) -> bool {
+    word.len() >= 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `212723 csum_partial_copy_generic  916.9095`: ticks, function of the kernel, and ticks for each of its bytes (readprofile of util-linux); with
@@ -666,6 +671,8 @@ mod tests {
         assert_eq!((row(text, &of_addresses).share, row(text, &of_addresses).samples), (539, Some(349_662)));
         let small = row("c013d85a 64302    0.991189    .text.lock.rmap         /boot/vmlinux-2.5.28-3", &of_addresses);
         assert_eq!((small.name.as_str(), small.share, small.module.as_str()), (".text.lock.rmap", 99, KERNEL));
+        let of_library = row("7f1204a1b2c3 9551    0.147225    memcpy    /lib/libc-2.3.so", &of_addresses);
+        assert_eq!((of_library.name.as_str(), of_library.samples), ("memcpy", Some(9551)));
         assert!(header("# Overhead  Command  Shared Object").missing().unwrap().contains("no column of functions"));
         assert!(Header::of("samples: 12").is_none() && Header::of("Overhead is large").is_none());
     }

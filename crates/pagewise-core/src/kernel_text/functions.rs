@@ -1038,7 +1038,8 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 /// Without what compilers append to a function's name, `.isra.0`. Loops of spin locks lay in a section of their file in 2.4 and early 2.6:
 /// `.text.lock.page_alloc` is a name as a whole.
-fn without_suffix(name: &str) -> &str {
+#[must_use]
+pub fn without_suffix(name: &str) -> &str {
     if name.starts_with('.') { name } else { name.split('.').next().unwrap_or(name) }
 }
 
