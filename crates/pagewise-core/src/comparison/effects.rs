@@ -7,7 +7,7 @@ use super::found::{BlockDifference, Effect, Interval};
 use super::plain_samples::{
     Bca, Blocked, HodgesLehmann, LogRatio, MannWhitney, Percent, PercentInterval, PlainSamples, ShapiroP, Tost, Welch,
 };
-use super::question::{BLOCK, Question};
+use super::question::{BLOCK, Blocks, Question};
 use super::rule::{LEAST_SPREAD, LogIntervals};
 use super::table::Table;
 use super::within::Within;
@@ -135,7 +135,7 @@ impl Effects {
         let within = within(table, question, cell).map_err(|reason| absent.0.insert("blocked".to_owned(), reason)).ok();
         let blocked = within.as_ref().map(|found| found.blocked.clone());
         let (method, effect, differences) = match within
-            .filter(|found| question.uses_blocks && found.blocked.share >= LEAST_SHARE_IN_BLOCKS)
+            .filter(|found| question.blocks != Blocks::None && found.blocked.share >= LEAST_SHARE_IN_BLOCKS)
         {
             Some(found) => (found.blocked.method, Ok(found.judged), found.differences),
             None => {

@@ -37,6 +37,18 @@ pub enum Counters {
     All,
 }
 
+/// Which column says what runs were made close together, if any is to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Blocks {
+    /// [`BLOCK`], where there is one.
+    #[default]
+    Recognised,
+    /// This one.
+    Named(String),
+    /// Values are compared as if nothing tied them together.
+    None,
+}
+
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
@@ -49,8 +61,8 @@ pub struct Question {
     pub by: Vec<String>,
     /// Margin, level and direction.
     pub rule: Rule,
-    /// Whether blocks that hold both levels are used for the verdict.
-    pub uses_blocks: bool,
+    /// Blocks that hold both levels are used for the verdict.
+    pub blocks: Blocks,
     /// The column that says when a run was made; [`ORDER`], where there is one, if none is named.
     pub order: Option<String>,
     /// What else is compared.
@@ -157,7 +169,7 @@ impl Question {
             contrasts,
             by,
             rule: Rule { margin: 0.02, alpha: 0.05, direction: Direction::Lower },
-            uses_blocks: true,
+            blocks: Blocks::Recognised,
             order: None,
             counters: Counters::None,
             resamples: None,
@@ -197,6 +209,12 @@ impl Question {
         roles.extend(self.factors().into_iter().map(|name| (name, "a factor")));
         if let Counters::Named(names) = &self.counters {
             roles.extend(names.iter().map(|name| (name.as_str(), "a counter")));
+        }
+        if let Blocks::Named(name) = &self.blocks {
+            roles.push((name, "the block of the runs"));
+        }
+        if let Some(name) = &self.order {
+            roles.push((name, "the order of the runs"));
         }
         for (place, (column, other)) in roles.iter().enumerate() {
             if let Some((_, one)) = roles[..place].iter().find(|(before, _)| before == column) {

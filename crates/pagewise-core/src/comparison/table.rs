@@ -18,7 +18,7 @@ pub use row::Marked;
 pub use unused::Unused;
 
 use super::outcome::Outcome;
-use super::question::{BLOCK, Counters, ORDER, OUTCOME, Question};
+use super::question::{BLOCK, Blocks, Counters, ORDER, OUTCOME, Question};
 use csv::ByteRecord;
 use error::{listed, shown};
 use header::Header;
@@ -337,7 +337,10 @@ impl Columns {
             recognised.doubled.extend(other.map(|other| (used, other)));
             Ok(place)
         };
-        let block = special(BLOCK)?;
+        let block = match &question.blocks {
+            Blocks::Named(named) => Some(header.needed(named, "the block of the runs")?),
+            Blocks::Recognised | Blocks::None => special(BLOCK)?,
+        };
         let order = match &question.order {
             Some(named) => Some(header.needed(named, "the order of the runs")?),
             None => special(ORDER)?,

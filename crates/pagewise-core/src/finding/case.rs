@@ -392,8 +392,10 @@ impl<'a> Case<'a> {
             let share = stalled.worst_process_seconds / stalled.looked.seconds;
             // As if it had been stalled whenever nobody saw it.
             let most = (stalled.worst_process_seconds + stalled.looked.unseen) / stalled.looked.awake;
+            // Of less than a hundred the longest is the 99th percentile.
+            let name = if stalled.durations.count() < 100 { "the longest" } else { "99 of 100 are shorter than" };
             let p99 = stalled.durations.quantile(0.99).map(|nanoseconds| nanoseconds as f64 * 1e-9);
-            let longest = said(source, "99 of 100 are shorter than", p99, Quantity::Seconds);
+            let longest = said(source, name, p99, Quantity::Seconds);
             let answer = Case::unless_unseen(threshold.holds(share), threshold.holds(most));
             (answer, Some(share), vec![evidence(&threshold, source, Some(share)), longest])
         })

@@ -290,6 +290,19 @@ fn sar_says_the_same_in_every_locale() {
 }
 
 #[test]
+fn what_uptime_says_above_a_listing_is_no_screen_of_top() {
+    let text = " 10:41:22 up 5 days, 21:08,  1 user,  load average: 38.02, 31.77, 20.10\n\
+                Linux 2.6.18-92.el5 (host) \t06/18/2008\n\n\
+                10:41:23     CPU     %user     %nice   %system   %iowait    %steal     %idle\n\
+                10:41:24     all     10.00      0.00     60.00      0.00      0.00     30.00\n";
+    assert_eq!(kinds_in(text), [Kind::Sar]);
+    let old = "  9:56am  up 27 days, 14:35,  3 users,  load average: 2.31, 2.17, 1.24\n\
+               98 processes: 95 sleeping, 2 running, 1 zombie, 0 stopped\n\
+               CPU states:  1.2% user, 45.4% system,  0.0% nice, 53.4% idle\n";
+    assert_eq!(kinds_in(old), [Kind::Top]);
+}
+
+#[test]
 fn a_restart_a_new_day_and_other_items_in_sar() {
     let text = "Linux 2.6.32-220.el6.x86_64 (host) \t06/18/12 \t_x86_64_\t(16 CPU)\n\n\
                 11:40:01 PM     CPU     %user     %nice   %system   %iowait    %steal     %idle\n\

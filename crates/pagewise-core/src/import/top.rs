@@ -231,7 +231,8 @@ pub(super) fn recognises(line: &str) -> bool {
     let has = |names: &[&str]| headings.iter().any(|word| names.contains(word));
     is_heading(&headings) && has(SHARES) && has(COMMANDS)
         || by_form(&words).is_some()
-        || is_head(text)
+        // The head of an old one is what `uptime` prints.
+        || text.starts_with("top - ")
         || cpu_line(text).is_some_and(|(_, rest)| has_shares(rest))
 }
 

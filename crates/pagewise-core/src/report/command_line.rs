@@ -10,6 +10,9 @@ const JOB: &str = "./job";
 /// What stands for the process that the user means.
 const PID: &str = "PID";
 
+/// Characters of a line of a command in a report, which a terminal indents by two.
+pub(super) const COMMAND_WIDTH: usize = 78;
+
 /// The line that does it.
 #[must_use]
 pub fn command_line(command: &Command) -> String {
@@ -56,6 +59,55 @@ fn shell_word(text: &str) -> String {
     if is_plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
+/// A line for a shell as lines of at most `width` characters, where it can be parted: each but the last ends in a backslash, so
+/// that a shell takes them for one. An option stays with its value, and nothing is parted inside of quotes.
+pub(super) fn in_lines(command: &str, width: usize) -> String {
+    const INDENT: &str = "    ";
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts(command) {
+        // Behind each line but the last stand a space and a backslash.
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + part.chars().count() + 2 <= width => {
+                line.push(' ');
+                line.push_str(&part);
+            }
+            Some(_) => lines.push(format!("{INDENT}{part}")),
+            None => lines.push(part),
+        }
+    }
+    lines.join(" \\\n")
+}
+
+/// What stays together in a command: an option with what follows it, and behind `--` each word.
+fn parts(command: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let mut is_of_job = false;
+    for word in words_of(command) {
+        let begins = is_of_job || word.starts_with('-');
+        match parts.last_mut() {
+            Some(part) if !begins || part == "--" => {
+                part.push(' ');
+                part.push_str(word);
+            }
+            _ => parts.push(word.to_owned()),
+        }
+        is_of_job |= word == "--";
+    }
+    parts
+}
+
+/// The words of a line as [`shell_line`] writes it, with their quotes.
+fn words_of(line: &str) -> Vec<&str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let is_between = |c: char| {
+        let is_bare = !is_quoted && !is_escaped;
+        is_quoted ^= c == '\'' && !is_escaped;
+        is_escaped = c == '\\' && is_bare;
+        is_bare && c == ' '
+    };
+    line.split(is_between).filter(|word| !word.is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +126,31 @@ mod tests {
         assert_eq!(word(&policy(&[("cgroup[/it's].memory.high", "1")])), "'cgroup[/it'\\''s].memory.high=1'");
         assert_eq!(word(&policy(&[("env.A", "b,c")])), "'env.A=b\\,c'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn a_long_command_is_parted_where_a_shell_puts_it_together_again() {
+        let of = |argv: &[&str]| shell_line(&argv.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        let short = of(&["pagewise", "prove", "--aa", "now"]);
+        assert_eq!(in_lines(&short, 78), short);
+        let job = ["./job", "-x", "two words", r"back\slash '", "last"];
+        let argv = [&["pagewise", "prove", "--a", "it's a  b", "--pairs", "4", "--"][..], &job].concat();
+        let parted = in_lines(&of(&argv), 30);
+        assert_eq!(
+            parted.lines().collect::<Vec<_>>(),
+            [
+                r"pagewise prove \",
+                r"    --a 'it'\''s a  b' \",
+                r"    --pairs 4 -- ./job -x \",
+                r"    'two words' \",
+                r"    'back\slash '\''' last",
+            ]
+        );
+        for width in 1..90 {
+            let script = format!("printf '%s\\n' {}", in_lines(&of(&argv), width));
+            let output = std::process::Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap().lines().collect::<Vec<_>>(), argv, "{width}");
+        }
     }
 
     #[test]

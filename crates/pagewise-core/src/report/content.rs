@@ -1,6 +1,6 @@
 //! What a report says, as words and tables. Text, Markdown and HTML lay the same content out.
 
-use super::command_line::shell_line;
+use super::command_line::{COMMAND_WIDTH, in_lines, shell_line};
 use super::facts::HostFacts;
 use super::functions::{self, Functions};
 use super::number;
@@ -120,7 +120,7 @@ impl Content {
             notes: report.notes.iter().map(|note| printable(note)).collect(),
             design: design(two),
             host: hosts(&report.hosts),
-            commands: report.commands.iter().map(|command| printable(command)).collect(),
+            commands: report.commands.iter().map(|command| in_lines(&printable(command), COMMAND_WIDTH)).collect(),
             method: words::method(two)
                 .into_iter()
                 .chain(report.plan.live.as_ref().map(words::live_method))

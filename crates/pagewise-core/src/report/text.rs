@@ -243,15 +243,15 @@ impl Page {
         }
     }
 
-    /// Commands are never wrapped: they are there to be copied.
+    /// Commands are there to be copied: they are parted only where a shell puts them together again.
     pub(super) fn commands(&mut self, commands: &[String]) {
         if commands.is_empty() {
             return;
         }
         self.heading("To repeat");
-        for command in commands {
+        for line in commands.iter().flat_map(|command| command.lines()) {
             self.out.push_str("  ");
-            self.out.push_str(&if self.style.unicode { command.clone() } else { ascii(command) });
+            self.out.push_str(&if self.style.unicode { line.to_owned() } else { ascii(line) });
             self.out.push('\n');
         }
     }

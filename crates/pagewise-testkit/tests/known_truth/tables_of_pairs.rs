@@ -7,7 +7,7 @@
 use pagewise_core::comparison::analysis;
 use pagewise_core::comparison::estimate::Design;
 use pagewise_core::comparison::found::{Comparison, Effect, Warning};
-use pagewise_core::comparison::question::Question;
+use pagewise_core::comparison::question::{Blocks, Question};
 use pagewise_core::comparison::rule::Conclusion;
 use pagewise_core::comparison::table::Table;
 use pagewise_core::experiment::order;
@@ -46,9 +46,9 @@ fn csv(points: &[Point]) -> String {
     "level,wall,block,order\n".to_owned() + &points.iter().filter_map(row).collect::<String>()
 }
 
-fn analyzed(text: &str, uses_blocks: bool) -> Comparison {
+fn analyzed(text: &str, blocks: Blocks) -> Comparison {
     let contrast = "level=a,b".parse().unwrap();
-    answered(text, &Question { uses_blocks, ..Question::new("wall", vec![contrast], Vec::new()) })
+    answered(text, &Question { blocks, ..Question::new("wall", vec![contrast], Vec::new()) })
 }
 
 fn answered(text: &str, question: &Question) -> Comparison {
@@ -63,11 +63,11 @@ struct Found {
 }
 
 /// The same tables, with their blocks or without.
-fn found(uses_blocks: bool) -> Found {
+fn found(blocks: Blocks) -> Found {
     let one = |trial: u64| {
         let plan = two_level_plan(PAIRS, 500_000_000 + trial);
         let order = order::draw(&plan).unwrap();
-        analyzed(&csv(&true_world(&plan, &order, &DRIFTING, 600_000_000 + trial)), uses_blocks)
+        analyzed(&csv(&true_world(&plan, &order, &DRIFTING, 600_000_000 + trial)), blocks.clone())
     };
     let all: Vec<Comparison> = (0..count()).map(one).collect();
     let share =
@@ -84,7 +84,7 @@ fn found(uses_blocks: bool) -> Found {
 #[test]
 #[expect(clippy::print_stdout, reason = "the figures are what this test is run for")]
 fn pairs_on_a_host_that_drifts_are_covered_as_promised_and_mostly_decided() {
-    let (pairs, values) = (found(true), found(false));
+    let (pairs, values) = (found(Blocks::Recognised), found(Blocks::None));
     println!(
         "{} tables of {PAIRS} pairs: covered {:.4}, decided {:.4}; without blocks covered {:.4}, decided {:.4}",
         count(),
@@ -112,7 +112,7 @@ fn a_table_says_of_its_pairs_what_the_trial_says_of_its_runs() {
         let points = true_world(&plan, &order, &world, 800_000_000 + seed);
         let trial =
             pagewise_core::experiment::analysis::analyze(&plan, &order, &points, &[]).unwrap().comparisons.remove(0);
-        let table = analyzed(&csv(&points), true);
+        let table = analyzed(&csv(&points), Blocks::Recognised);
         let (of_trial, of_table) = (trial.effect.unwrap(), table.effect.unwrap());
         // How a table's order was drawn is not known: it has no randomisation test.
         let of_trial =

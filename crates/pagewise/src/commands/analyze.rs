@@ -6,7 +6,7 @@ use crate::output;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::comparison::analysis::{Comparisons, analyze};
-use pagewise_core::comparison::question::{Contrast, Counters, Question, split_names};
+use pagewise_core::comparison::question::{Blocks, Contrast, Counters, Question, split_names};
 use pagewise_core::comparison::rule::Rule;
 use pagewise_core::comparison::table::{Delimiter, Table};
 use pagewise_core::metric::Direction;
@@ -35,9 +35,9 @@ pub(crate) struct AnalyzeArgs {
     /// Factors whose levels are kept apart (a comparison leaves out its own)
     #[arg(long, value_name = "FACTOR,…")]
     by: Option<String>,
-    /// Whether blocks that hold both levels are used for the verdict: auto, or none
-    #[arg(long, value_enum, default_value = "auto")]
-    block: Blocks,
+    /// The column that says which runs were made close together, which then decides; or none [default: block, where there is one]
+    #[arg(long, value_name = "COLUMN|none")]
+    block: Option<String>,
     /// The column that says when each run was made: a number or a time [default: order, where there is one]
     #[arg(long, value_name = "COLUMN")]
     order: Option<String>,
@@ -89,15 +89,6 @@ const EXAMPLES: &str = "Examples:\n  \
     pagewise analyze points.csv --value seconds \\\n      \
     --compare kernel=baseline,patched --compare swap=off,on \\\n      \
     --by kernel,swap,concurrency --json";
-
-/// Whether blocks are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Blocks {
-    /// Where a column `block` says that levels recur within blocks; with a column `order`, pairs by the crossover
-    Auto,
-    /// Values are compared as if nothing tied them together
-    None,
-}
 
 /// What comparisons can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -189,7 +180,11 @@ impl AnalyzeArgs {
         let Fraction(margin) = self.margin;
         let question = Question {
             rule: Rule { margin, alpha: self.alpha, direction: self.direction },
-            uses_blocks: self.block == Blocks::Auto,
+            blocks: match self.block.as_deref() {
+                None => Blocks::Recognised,
+                Some("none") => Blocks::None,
+                Some(column) => Blocks::Named(column.to_owned()),
+            },
             order: self.order.clone(),
             counters,
             resamples: self.bootstrap,

@@ -367,6 +367,23 @@ fn blocks_are_used_unless_the_command_line_says_none() {
 }
 
 #[test]
+fn blocks_may_stand_in_a_column_of_any_name() {
+    let text = drifting_pairs();
+    let renamed = text.replacen("block", "repetition", 1);
+    let (as_block, named) = (own_json(&text, &[]), own_json(&renamed, &["--block", "repetition"]));
+    assert_eq!(as_block["comparisons"], named["comparisons"]);
+    assert_eq!(own_json(&renamed, &[])["comparisons"][0]["method"], "independent", "nobody said what it is");
+    // Another column of that name is one like any other then.
+    let both = renamed.replace("s,repetition,order", "s,repetition,order,block").replace('\n', ",1\n");
+    let both = both.replacen("block,1\n", "block\n", 1);
+    assert_eq!(own_json(&both, &["--block", "repetition"])["comparisons"][0]["method"], "pairs");
+    let refused = |args: &[&str]| String::from_utf8(own(&renamed, args).stderr).unwrap();
+    assert!(refused(&["--block", "round"]).contains("'round'"), "{}", refused(&["--block", "round"]));
+    let twice = refused(&["--block", "k"]);
+    assert!(twice.contains("column 'k' is asked for as a factor and as the block of the runs"), "{twice}");
+}
+
+#[test]
 fn a_table_is_told_what_a_trial_of_the_same_runs_is_told() {
     // Ten pairs, then ten more on a host that another job has slowed by a fifth.
     let noise = |i: i32| f64::from(i * 37 % 11) / 10.0;

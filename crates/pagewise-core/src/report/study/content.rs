@@ -7,6 +7,7 @@ use super::{design, tables, words};
 use crate::comparison::rule::Conclusion;
 use crate::experiment::analysis::{Comparison, Stall};
 use crate::experiment::point::Outcome;
+use crate::report::command_line::{COMMAND_WIDTH, in_lines};
 use crate::report::comparisons::layout::capitalised;
 use crate::report::content::{self, Line, Table, Warning};
 use crate::report::functions::{self, Functions};
@@ -158,7 +159,7 @@ impl Content {
             design: design::design(report),
             levels: design::levels(report),
             host: content::hosts(&report.hosts),
-            commands: report.commands.iter().map(|command| printable(command)).collect(),
+            commands: report.commands.iter().map(|command| in_lines(&printable(command), COMMAND_WIDTH)).collect(),
             method: words::method(study, claims.len())
                 .into_iter()
                 .chain(study.comparisons.iter().any(|one| one.stacks.is_some()).then(|| functions::METHOD.to_owned()))
