@@ -33,11 +33,13 @@ help:
 setup:
 	@scripts/setup demo
 
-build: setup
+build:
+	@scripts/setup build
 	$(CARGO) build --release --locked -p pagewise
 	@scripts/split-symbols "$(TARGET)/release/pagewise"
 
-demo: build
+demo: setup
+	@$(MAKE) --no-print-directory build
 	@scripts/demo "$(TARGET)/release/pagewise"
 
 # Nothing is built here: who installs is often root, who has no cargo and should leave nothing in the build's folder.

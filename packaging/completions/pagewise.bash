@@ -204,7 +204,7 @@ _pagewise() {
                     return 0
                     ;;
                 --block)
-                    COMPREPLY=($(compgen -W "auto none" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --order)

@@ -119,7 +119,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pairs -d 'Pa
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l budget -d 'As many pairs as fit into this time, judged by the warm-up runs' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l margin -d 'Differences smaller than this do not matter [default: 2%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l warmup -d 'Unanalysed runs of each policy first [default: 1; with --live 0]' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l metric -d 'What is compared: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN [default: wall; with --live system_share]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l metric -d 'What is compared and decides: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN; the report has all other measures, too [default: wall; with --live system_share]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l direction -d 'Which way is better [default: lower]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l timeout -d 'A run longer than this is stopped and counts as a result' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
@@ -293,7 +293,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l cache-dir
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -s h -l help -d 'Print help'
-complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l import -d 'Judge what another tool wrote: a file or a folder, such as listing.txt, perf-top:top.txt or archive/; without KIND, or with auto:, what wrote it is found from the text; may be given several times' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l import -d 'Judge what another tool wrote: a file or a folder, such as listing.txt, perf-top:top.txt or archive/; without KIND, or with auto:, what wrote it is found from the text; several of them, or given several times, are of one host' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l setting -d 'A setting the host had, such as thp.enabled=always' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l about -d 'Something about the host or the files: kernel=, date=2012-06-18, utc_offset=+02:00, interval=5s, vmstat_unit=M, …' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l for -d 'How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]' -r
@@ -383,8 +383,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand report" -s h -l help -
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l value -d 'The column that is compared' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l compare -d 'Level B of a factor against level A; may be given several times' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l by -d 'Factors whose levels are kept apart (a comparison leaves out its own)' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l block -d 'Whether blocks that hold both levels are used for the verdict: auto, or none' -r -f -a "auto\t'Where a column `block` says that levels recur within blocks; with a column `order`, pairs by the crossover'
-none\t'Values are compared as if nothing tied them together'"
+complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l block -d 'The column that says which runs were made close together, which then decides; or none [default: block, where there is one]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l order -d 'The column that says when each run was made: a number or a time [default: order, where there is one]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l delimiter -d 'What separates the fields: a character, or comma, semicolon, tab, space or pipe [default: as the header says]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l direction -d 'Which way is better: lower or higher' -r

@@ -124,17 +124,23 @@ impl FromStr for Seconds {
         let error = || UnitError {
             given: text.to_owned(),
             wanted: "a length of time with its unit",
-            example: "90s, 10m or 1.5h",
+            example: "90s, 4m30s or 1.5h",
         };
-        let trimmed = text.trim();
-        let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
         // A bare number is refused: 20 may be meant as minutes, and a budget of seconds would be a surprise.
-        let (number, factor) = units
-            .iter()
-            .find_map(|(suffix, factor)| trimmed.strip_suffix(suffix).map(|number| (number, *factor)))
-            .ok_or_else(error)?;
-        let number: f64 = number.trim().parse().map_err(|_| error())?;
-        let seconds = number * factor;
+        let mut units = [("h", 3600.0), ("m", 60.0), ("s", 1.0), ("ms", 1e-3)].iter();
+        let (mut seconds, mut rest) = (0.0, text.trim());
+        loop {
+            let (number, behind) = rest.split_at(rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(error)?);
+            let end = behind.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(behind.len());
+            // Each unit is smaller than the one before it.
+            let (_, factor) = units.find(|(unit, _)| *unit == &behind[..end]).ok_or_else(error)?;
+            let number: f64 = number.trim().parse().ok().filter(|number| *number >= 0.0).ok_or_else(error)?;
+            seconds += number * factor;
+            rest = behind[end..].trim_start();
+            if rest.is_empty() {
+                break;
+            }
+        }
         if (0.0..=LONGEST).contains(&seconds) { Ok(Seconds(seconds)) } else { Err(error()) }
     }
 }
@@ -237,7 +243,17 @@ mod tests {
     fn lengths_of_time_read_and_print() {
         assert_eq!("10m".parse(), Ok(Seconds(600.0)));
         assert_eq!("250ms".parse(), Ok(Seconds(0.25)));
-        assert!("7".parse::<Seconds>().is_err(), "seven of what?");
+        for (text, seconds) in
+            [("4m30s", 270.0), ("1h 5m", 3900.0), ("2h00m", 7200.0), ("1.5h", 5400.0), ("1s250ms", 1.25)]
+        {
+            assert_eq!(text.parse(), Ok(Seconds(seconds)), "{text}");
+        }
+        for (text, what) in
+            [("7", "seven of what?"), ("", "nothing"), ("5m2", "of what?"), ("5s2m", "turned round"), ("2m2m", "twice")]
+        {
+            assert!(text.parse::<Seconds>().is_err(), "{text}: {what}");
+        }
+        assert!("1h-5m".parse::<Seconds>().is_err());
         assert!("soon".parse::<Seconds>().is_err());
         assert!("-3s".parse::<Seconds>().is_err());
         assert_eq!(Seconds(0.0123).to_string(), "12.3 ms");

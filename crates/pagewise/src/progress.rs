@@ -106,10 +106,10 @@ impl Progress for StepProgress {
             return;
         };
         let elapsed = step.since.elapsed().as_secs_f64();
-        let left = done.filter(|done| *done > 0.02).map(|done| elapsed * (1.0 - done) / done);
+        let to_come = done.filter(|done| *done > 0.02).map(|done| elapsed * (1.0 - done) / done);
         bar.set_position((done.unwrap_or(0.0) * 1000.0) as u64);
-        bar.set_message(match left {
-            Some(left) => format!("{what} · about {} left", Seconds(left)),
+        bar.set_message(match to_come {
+            Some(seconds) => format!("{what}{}", left(seconds)),
             None => format!("{what} · {}", Seconds(elapsed)),
         });
     }
@@ -137,6 +137,15 @@ pub(crate) fn finish(recorder: Recorder) -> Result<Summary, RecordError> {
 
 /// Columns of the bar of a trial.
 const BAR: usize = 10;
+
+/// The time left in words, or nothing when none is.
+fn left(seconds: f64) -> String {
+    match seconds.ceil() {
+        seconds if seconds <= 0.0 => String::new(),
+        seconds if seconds < 100.0 => format!(" · about {seconds} s left"),
+        seconds => format!(" · about {} left", Seconds(seconds)),
+    }
+}
 
 /// Both, or the first alone where both do not fit: half of a number is worse than none.
 fn fitting(first: &str, second: &str, room: usize) -> String {
@@ -197,7 +206,7 @@ impl Points for TrialProgress {
         }
         running.last_drawn = Some(Instant::now());
         let elapsed = Seconds(running.since.elapsed().as_secs_f64());
-        let left = running.left().map(|left| format!(" · about {left} left")).unwrap_or_default();
+        let left = running.left().map(left).unwrap_or_default();
         // How many points there are is known only once the first of them starts.
         bar.set_length(running.total as u64);
         bar.set_position(running.done as u64);
@@ -264,11 +273,12 @@ fn value_of(point: &Point, metric: &str) -> Option<String> {
 }
 
 impl Running {
-    /// From the mean of the points this session ran.
-    fn left(&self) -> Option<Seconds> {
-        let ran = self.done.checked_sub(self.done_at_start?)?;
-        let mean = self.started.elapsed().as_secs_f64() / ran as f64;
-        (ran > 0).then(|| Seconds((mean * (self.total - self.done) as f64).max(0.0)))
+    /// Seconds, from the mean of the points this session ran. What the one that runs has taken is no longer to come.
+    fn left(&self) -> Option<f64> {
+        let ran = self.done.checked_sub(self.done_at_start?).filter(|ran| *ran > 0)?;
+        let mean = self.since.duration_since(self.started).as_secs_f64() / ran as f64;
+        let behind = mean * (self.total - self.done).saturating_sub(1) as f64;
+        Some(behind + (mean - self.since.elapsed().as_secs_f64()).max(0.0))
     }
 }
 

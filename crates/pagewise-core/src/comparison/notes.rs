@@ -6,9 +6,10 @@ use super::confounding;
 use super::counters;
 use super::estimate::Design;
 use super::found::Comparison;
-use super::question::{Counters, Question};
-use super::table::{Recognised, Table};
+use super::question::{Blocks, Counters, Question};
+use super::table::{Recognised, Table, Unused};
 use super::words::number;
+use std::collections::BTreeSet;
 
 /// As many levels as a note names.
 const MOST_LEVELS: usize = 5;
@@ -27,6 +28,7 @@ pub(super) fn of(table: &Table, question: &Question, cells: &[Cell], comparisons
     let recognised = &table.recognised;
     let mut all: Vec<Note> = [read_as(recognised), columns_used(recognised)].into_iter().flatten().collect();
     all.extend(compared_within(comparisons));
+    all.extend(column_like_blocks(table, question));
     all.extend(levels_not_used(table, question));
     all.extend(confounding::changes_together(table, question, cells));
     all.extend(no_counters);
@@ -65,6 +67,29 @@ fn columns_used(recognised: &Recognised) -> Option<Note> {
         .filter_map(|(what, column, more)| Some(format!("{what} from column '{}'{more}", column.as_ref()?)))
         .collect();
     (!said.is_empty()).then(|| note("columns-used", format!("Taken: {}.", said.join(", "))))
+}
+
+/// A column that numbers repetitions, where none is taken for blocks: each of its values stands once with every combination of the levels
+/// that are compared and kept apart.
+fn column_like_blocks(table: &Table, question: &Question) -> Option<Note> {
+    /// Of fewer it may be chance.
+    const FEWEST: usize = 4;
+    if question.blocks != Blocks::Recognised || table.recognised.block.is_some() {
+        return None;
+    }
+    let rows = table.values.len();
+    let combination = |row: usize| table.factors.iter().map(|factor| factor.codes[row]).collect::<Vec<u32>>();
+    let combinations: BTreeSet<Vec<u32>> = (0..rows).map(combination).collect();
+    let repeats = |column: &&Unused| {
+        let seen: BTreeSet<(u8, Vec<u32>)> = (0..rows).map(|row| (column.codes[row], combination(row))).collect();
+        column.levels.len() >= FEWEST && seen.len() == rows && rows == column.levels.len() * combinations.len()
+    };
+    let name = &table.unused.iter().find(repeats)?.name;
+    let text = format!(
+        "Each value of column '{name}' stands once at every level. If it says which runs were made close together, name it, and what \
+         those have in common is taken out: --block {name}."
+    );
+    Some(note("column-like-blocks", text))
 }
 
 /// What ties values of the two levels together, where a verdict goes by it.

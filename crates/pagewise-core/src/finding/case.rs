@@ -71,6 +71,8 @@ pub struct Draft {
     pub changes: Vec<Proposal>,
     /// Counter-indications that only this look shows.
     pub watch: Vec<String>,
+    /// The table's counter-indications speak against changes that do not help here.
+    pub without_counterindications: bool,
 }
 
 /// A quantity held against a threshold, window by window.

@@ -109,6 +109,18 @@ pub struct Look {
     read_once: SeriesSeen,
 }
 
+/// What all CPU time is made of.
+const CPU_TIME: [&Quantity; 8] = [
+    &signal::CPU_USER,
+    &signal::CPU_NICE,
+    &signal::CPU_SYSTEM,
+    &signal::CPU_IDLE,
+    &signal::CPU_IOWAIT,
+    &signal::CPU_IRQ,
+    &signal::CPU_SOFTIRQ,
+    &signal::CPU_STEAL,
+];
+
 /// Series folded into windows, and what each quantity of the catalogue is made of among them.
 #[derive(Debug, Default)]
 struct SeriesSeen {
@@ -122,6 +134,27 @@ impl SeriesSeen {
         let of = |quantity: &'static Quantity| (quantity.id, quantity.parts(folded.iter().map(Folded::name)));
         let parts = signal::ALL.iter().map(of).filter(|(_, parts)| !parts.is_empty()).collect();
         SeriesSeen { folded, parts }
+    }
+
+    /// Where several listings tell the same, each quantity is taken from the one that was read most often: two readings of /proc say nothing
+    /// of the seconds that vmstat printed meanwhile.
+    fn of_listings(folded: Vec<Folded>) -> SeriesSeen {
+        let mut seen = SeriesSeen::of(folded);
+        let is_seldom = |quantity: &Quantity| seen.is_printed_more_often(quantity).then_some(quantity.id);
+        let mut seldom: Vec<&str> = signal::ALL.iter().filter_map(|quantity| is_seldom(quantity)).collect();
+        let of = |quantity: &Quantity| seen.parts(quantity).map(|(folded, _)| folded.readings()).max().unwrap_or(0);
+        if of(&signal::IMPORTED_BUSY) > of(&signal::CPU_IDLE) {
+            seldom.extend(CPU_TIME.iter().map(|quantity| quantity.id));
+        }
+        seldom.into_iter().for_each(|id| drop(seen.parts.remove(id)));
+        seen
+    }
+
+    /// Whether another tool printed a quantity more often than the kernel's own number of it was read.
+    fn is_printed_more_often(&self, quantity: &Quantity) -> bool {
+        let Some(own) = self.parts(quantity).map(|(folded, _)| folded.readings()).max() else { return false };
+        let printed = |of: &(&str, &str)| self.folded.iter().find(|folded| folded.name() == (of.0, of.1, ""));
+        quantity.printed.iter().any(|sum| sum.of.iter().all(|of| printed(of).is_some_and(|it| it.readings() > own)))
     }
 
     /// What a quantity is made of, and how often each counts.
@@ -177,7 +210,7 @@ impl Look {
             stalls: recorded.stalls()?.map(|rows| StallsSeen::of(rows, recorded.gaps())),
             processes: recorded.walks()?.map(ProcessesSeen::of),
             cached_files: recorded.about(CACHED_FILES).map(cached::of_text).unwrap_or_default(),
-            seen: SeriesSeen::of(folded),
+            seen: if is_import { SeriesSeen::of_listings(folded) } else { SeriesSeen::of(folded) },
             read_once: SeriesSeen::of(read_once),
         })
     }

@@ -145,7 +145,9 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     let is_open = look.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;
     let decide = is_open.then(|| deciding::command(rule.id, look)).flatten().map(str::to_owned);
     let mut counterindications: Vec<String> = draft.watch.clone();
-    counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
+    if !draft.without_counterindications {
+        counterindications.extend(rule.counterindications.iter().map(|text| (*text).to_owned()));
+    }
     let (title, meaning) = draft.other.unwrap_or((rule.title, rule.meaning));
     Finding {
         id: rule.id.to_owned(),

@@ -5,6 +5,7 @@
 use super::Kind;
 use super::listing::{ListedSeries, Listing, ListingClock, count};
 use super::readings;
+use super::snapshots::ONE_INSTANT;
 use super::times::{DAY, SECOND, day, time_of_day};
 use super::vmstat::unit_of;
 use crate::recording::block::Tick;
@@ -198,6 +199,7 @@ pub fn merge(listings: Vec<(String, Listing)>, assumed: &Assumed) -> Imported {
     for one in placed {
         imported.take_rest(one, &line);
     }
+    imported.forget_instants();
     for (name, value) in &assumed.settings {
         // Whoever asks knows better than what stands in a text.
         imported.settings.retain(|told| told.path != *name);
@@ -481,6 +483,21 @@ impl Imported {
                 detail: format!("{} has no row in between", one.name),
             });
         }
+    }
+
+    /// Totals that one file has at one instant are a rate where another file has them at another.
+    fn forget_instants(&mut self) {
+        let is_read_again = |source: &SourceColumns| {
+            let counters =
+                self.series.iter().filter(|one| one.source == source.name && one.kind == SeriesKind::Counter);
+            counters
+                .filter_map(|one| source.columns.get(one.column as usize))
+                .any(|column| column.iter().flatten().count() > 1)
+        };
+        let again: Vec<&str> =
+            self.sources.iter().filter(|source| is_read_again(source)).map(|source| source.name.as_str()).collect();
+        let is_of_again = |gap: &Gap| gap.source.as_deref().is_some_and(|source| again.contains(&source));
+        self.gaps.retain(|gap| gap.reason.word() != ONE_INSTANT || !is_of_again(gap));
     }
 
     /// Profile, gaps, marks and settings of a listing.

@@ -78,14 +78,13 @@ pub(super) fn in_lines(command: &str, width: usize) -> String {
     lines.join(" \\\n")
 }
 
-/// What stays together in a command: an option with what follows it, and behind `--` each word.
+/// What stays together in a command: an option with what follows it; behind `--` with one word, since what these mean is the job's.
 fn parts(command: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut is_of_job = false;
     for word in words_of(command) {
-        let begins = is_of_job || word.starts_with('-');
         match parts.last_mut() {
-            Some(part) if !begins || part == "--" => {
+            Some(part) if part == "--" || (!word.starts_with('-') && (!is_of_job || is_lone_option(part))) => {
                 part.push(' ');
                 part.push_str(word);
             }
@@ -94,6 +93,10 @@ fn parts(command: &str) -> Vec<String> {
         is_of_job |= word == "--";
     }
     parts
+}
+
+fn is_lone_option(part: &str) -> bool {
+    part.starts_with('-') && part != "--" && words_of(part).len() == 1
 }
 
 /// The words of a line as [`shell_line`] writes it, with their quotes.
@@ -141,8 +144,8 @@ mod tests {
             [
                 r"pagewise prove \",
                 r"    --a 'it'\''s a  b' \",
-                r"    --pairs 4 -- ./job -x \",
-                r"    'two words' \",
+                r"    --pairs 4 -- ./job \",
+                r"    -x 'two words' \",
                 r"    'back\slash '\''' last",
             ]
         );

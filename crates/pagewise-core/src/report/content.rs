@@ -412,8 +412,8 @@ fn incidents(two: &TwoArms<'_>) -> Vec<String> {
 }
 
 /// A reader who divides the means must know why the quotient is another number.
-const MEASURES_NOTE: &str = "The means are of the runs; B against A is the mean ratio within pairs, as for the metric \
-                             above. A few large runs move the means more than the ratio. A dash: a value is zero. Shares of CPU time, \
+const MEASURES_NOTE: &str = "The means are of the runs; the change from A to B is the mean ratio within pairs, as for the \
+                             metric above. A few large runs move the means more than the ratio. A dash: a value is zero. Shares of CPU time, \
                              what disks moved, psi_…, unusable_… and the rows from host_minor_faults on are of the whole host, and \
                              not of the job alone.";
 
@@ -436,7 +436,7 @@ fn measures_note(two: &TwoArms<'_>) -> String {
 
 fn measures(two: &TwoArms<'_>) -> Table {
     let confidence = number::percent(1.0 - two.analysis.alpha);
-    let head = ["measure, mean of", "A", "B", "B against A", &format!("{confidence} interval")];
+    let head = ["measure, mean of", "A", "B", "change", &format!("{confidence} interval")];
     Table { head: head.map(str::to_owned).to_vec(), rows: two.one.measures.iter().map(measure_row).collect() }
 }
 

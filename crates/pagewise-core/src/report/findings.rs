@@ -319,6 +319,9 @@ impl Page {
         let word = match found {
             0 if open == 0 => "Nothing found.".to_owned(),
             0 => "Nothing found in what could be decided.".to_owned(),
+            1 if diagnosis.findings[0].is_caveat() => {
+                "Nothing found in what could be decided, and a caveat.".to_owned()
+            }
             1 => "1 finding.".to_owned(),
             n => format!("{n} findings."),
         };
@@ -600,6 +603,12 @@ impl Page {
                 "; these need pagewise record: {}. With -v: what each of them lacks",
                 ids.join(", ")
             ));
+            // As the parser of /proc calls itself.
+            if !diagnosis.look.tools.iter().any(|tool| tool == "proc") {
+                text.push_str(
+                    ". Where it cannot run, two dated readings of /proc/vmstat and /proc/meminfo decide more",
+                );
+            }
         }
         self.paragraph(&format!("{text}."), 2);
     }

@@ -74,7 +74,7 @@ pub(super) fn remedy(id: &str) -> &'static str {
         }
         "cgroup-not-recorded" => "See 'pagewise doctor' for why; the numbers of these runs hold without it.",
         "waited-for-host" => {
-            "End what else runs here, or give runs more time to end well. These runs count: the host was at rest when they began."
+            "End what else runs here, or give runs more time to end well. These runs count: the host was as much at rest as this trial asks when they began."
         }
         "memory-freer" => {
             "See which program ended then. Later runs are held against the memory there was from then on; if the verdict rests \

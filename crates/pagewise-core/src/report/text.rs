@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_number_in_a_cell_keeps_its_percent_sign() {
-        let head = ["measure, mean of", "A", "B", "B against A", "95 % interval"].map(str::to_owned).to_vec();
+        let head = ["measure, mean of", "A", "B", "change", "95 % interval"].map(str::to_owned).to_vec();
         let row = ["anon_peak", "1.10 GiB", "1.11 GiB", "+0.60 %", "+0.54 % to +0.65 %"].map(str::to_owned).to_vec();
         for width in [56, 60, 70, 80] {
             let mut page = Page { style: Style { width, ..Style::default() }, out: String::new() };

@@ -142,7 +142,7 @@ pub fn takes_from_lists(root: &Root) -> bool {
 
 /// What `pagewise guard run` can take page cache back by.
 fn guard(root: &Root) -> Capability {
-    let (id, what) = ("guard", "guard (pagewise guard)");
+    let (id, what) = ("guard", "guard");
     if !root.is_live() {
         return Capability::unknown(AREA, id, what, super::ANOTHER_HOST, "");
     }

@@ -151,14 +151,14 @@ impl Gate {
         let share = (now as f64 - first as f64) / first as f64;
         if share > self.memory_drift_limit {
             return Some(Objection::Freer(format!(
-                "{} of memory are free or in caches, {} before the first point of its level: what held the difference then has ended",
+                "{} of memory are free or in caches, {} before the first run under the same policy: what held the difference then has ended",
                 Bytes(now),
                 Bytes(first)
             )));
         }
         (share < -self.memory_drift_limit).then(|| {
             Objection::Waits(format!(
-                "{} of memory are free or in caches, {:.1} % less than the {} before the first point of its level (limit {} %); \
+                "{} of memory are free or in caches, {:.1} % less than the {} before the first run under the same policy (limit {} %); \
                  what has taken it since must end",
                 Bytes(now),
                 -share * 100.0,

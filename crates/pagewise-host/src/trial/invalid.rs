@@ -69,7 +69,7 @@ impl Invalid {
             ),
             Invalid::NotAtRest(_) => Some(
                 "pagewise top shows who is at work here, and what a hypervisor takes. Where some of that never ends and the job has no need of a disk, \
-                 --pressure-limit 5% (pressure_limit in a plan) lets runs begin beside it; where others take and give back memory, \
+                 a --pressure-limit above that share (pressure_limit in a plan) lets runs begin beside it; where others take and give back memory, \
                  --memory-drift-limit 10% (memory_drift_limit) does; settings of the host can be compared while it works, \
                  with pagewise prove --live",
             ),

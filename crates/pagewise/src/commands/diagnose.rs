@@ -30,8 +30,8 @@ pub(crate) struct DiagnoseArgs {
     #[arg(value_name = "FILE.pgw", conflicts_with_all = ["length", "command", "imports"])]
     file: Option<PathBuf>,
     /// Judge what another tool wrote: a file or a folder, such as listing.txt, perf-top:top.txt or archive/; without KIND, or
-    /// with auto:, what wrote it is found from the text; may be given several times
-    #[arg(long = "import", value_name = "[KIND:]FILE", conflicts_with_all = ["length", "command"])]
+    /// with auto:, what wrote it is found from the text; several of them, or given several times, are of one host
+    #[arg(long = "import", value_name = "[KIND:]FILE", num_args = 1.., conflicts_with_all = ["length", "command"])]
     imports: Vec<KindFile>,
     #[command(flatten)]
     known: Known,

@@ -61,10 +61,10 @@ pub(crate) struct ProveArgs {
     /// Unanalysed runs of each policy first [default: 1; with --live 0]
     #[arg(long, value_name = "N")]
     warmup: Option<u32>,
-    /// What is compared: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN [default: wall; with
-    /// --live system_share]
+    /// What is compared and decides: wall, user, system, anon_peak, …, a name from $PAGEWISE_METRICS, or regex:PATTERN; the report
+    /// has all other measures, too [default: wall; with --live system_share]
     #[arg(long, value_name = "NAME|regex:…")]
-    metric: Option<String>,
+    metric: Vec<String>,
     /// Which way is better [default: lower]
     #[arg(long, value_name = "lower|higher")]
     direction: Option<Direction>,
@@ -221,7 +221,7 @@ impl ProveArgs {
     fn plan(&self) -> Result<Plan, Failure> {
         let (a, b) = self.policies()?;
         let workload = self.planned_workload()?;
-        let metric = self.metric.clone().unwrap_or_else(|| "wall".to_owned());
+        let metric = self.metric.first().cloned().unwrap_or_else(|| "wall".to_owned());
         if let Some(pattern) = number_pattern::of_metric(&metric) {
             NumberPattern::parse(pattern).map_err(|error| Failure::Usage(anyhow!("--metric {metric}: {error}")))?;
         }
@@ -332,7 +332,13 @@ impl ProveArgs {
         if !(margin.0 > 0.0 && margin.0 < 1.0) {
             return Err(Failure::Usage(anyhow!("--margin must be more than 0% and less than 100%, not {margin}")));
         }
-        if self.metric.as_deref() == Some("") {
+        if let [first, second, ..] = self.metric.as_slice() {
+            return Err(Failure::Usage(anyhow!(
+                "--metric {first} and --metric {second}: one measure decides, named before the first run, or chance would find its best \
+                 among several. Give that one; the report has every other measure of the runs, too, each with its interval"
+            )));
+        }
+        if self.metric.first().is_some_and(String::is_empty) {
             return Err(Failure::Usage(anyhow!("--metric '' names nothing to compare; write it like wall")));
         }
         Ok(())

@@ -1,11 +1,10 @@
 //! How far a live proof is: its time is known from the start.
 
-use super::{OnStop, new_bar, value_of};
+use super::{OnStop, left, new_bar, value_of};
 use crate::output;
 use indicatif::ProgressBar;
 use pagewise_core::experiment::live::Live;
 use pagewise_core::experiment::point::{Outcome, PlannedPoint, Point};
-use pagewise_core::unit::Seconds;
 use pagewise_host::process::Interrupt;
 use pagewise_host::trial::session::audience::Points;
 use std::cell::RefCell;
@@ -125,14 +124,5 @@ impl Points for LiveProgress {
             Some(_) => {}
             None => output::note(&line),
         }
-    }
-}
-
-/// The time left in words, or nothing when none is.
-fn left(seconds: f64) -> String {
-    match seconds.ceil() {
-        seconds if seconds <= 0.0 => String::new(),
-        seconds if seconds < 100.0 => format!(" · {seconds} s left"),
-        seconds => format!(" · {} left", Seconds(seconds)),
     }
 }

@@ -372,7 +372,14 @@ fn blocks_may_stand_in_a_column_of_any_name() {
     let renamed = text.replacen("block", "repetition", 1);
     let (as_block, named) = (own_json(&text, &[]), own_json(&renamed, &["--block", "repetition"]));
     assert_eq!(as_block["comparisons"], named["comparisons"]);
-    assert_eq!(own_json(&renamed, &[])["comparisons"][0]["method"], "independent", "nobody said what it is");
+    let unsaid = own_json(&renamed, &[]);
+    assert_eq!(unsaid["comparisons"][0]["method"], "independent", "nobody said what it is");
+    let hint = |found: &Value| found["notes"].as_array().unwrap().iter().any(|note| note["id"] == "column-like-blocks");
+    assert!(hint(&unsaid) && !hint(&named) && !hint(&as_block), "{unsaid}");
+    let without_one = renamed.lines().filter(|line| !line.contains(",3,")).collect::<Vec<_>>().join("\n");
+    assert!(hint(&own_json(&without_one, &[])), "nine repetitions are some, too");
+    let lopsided = renamed.lines().take(20).collect::<Vec<_>>().join("\n");
+    assert!(!hint(&own_json(&lopsided, &[])), "the last one has one level alone");
     // Another column of that name is one like any other then.
     let both = renamed.replace("s,repetition,order", "s,repetition,order,block").replace('\n', ",1\n");
     let both = both.replacen("block,1\n", "block\n", 1);

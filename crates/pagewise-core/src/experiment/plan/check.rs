@@ -703,8 +703,8 @@ mod tests {
             (HEAD, "[[invalidate]]\nnumber = 'wall'\nbecause = 'x'\nabove = nan\n", "a finite number"),
             (HEAD, "[[invalidate]]\nnumber = 'wall'\nbecause = 'x'\nbelow = -inf\n", "a finite number"),
             (HEAD, "[[invalidate]]\nnumber = 'wall'\nbecause = 'x'\nabove = 5\nbelow = 10\n", "every run would be"),
-            (HEAD, "[cost]\nrun = '20'\n", "90s, 10m or 1.5h"),
-            (HEAD, "[cost]\naround = '1e300s'\n", "90s, 10m or 1.5h"),
+            (HEAD, "[cost]\nrun = '20'\n", "90s, 4m30s or 1.5h"),
+            (HEAD, "[cost]\naround = '1e300s'\n", "90s, 4m30s or 1.5h"),
             (HEAD, "[cost]\ncv = '1e-200%'\n", "like \"3%\""),
             (HEAD, "[design]\nwarm_memory = 'much'\n", "64M, 4G or 65536"),
             (

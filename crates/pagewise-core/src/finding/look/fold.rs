@@ -51,7 +51,13 @@ pub struct Folded {
     last: Option<(u64, u64)>,
     total: f64,
     has_grown: bool,
+    readings: u32,
+    /// The shortest time between two of them, in nanoseconds.
+    usual: Option<u64>,
 }
+
+/// Time between two readings that is longer than so many of the shortest is a hole.
+const HOLE: u64 = 3;
 
 /// The share of a window that has to be seen for its value to count.
 const SEEN: f64 = 0.5;
@@ -73,6 +79,8 @@ impl Folded {
             last: None,
             total: 0.0,
             has_grown: false,
+            readings: 0,
+            usual: None,
         }
     }
 
@@ -140,8 +148,14 @@ impl Folded {
         matches!(self.cells, Cells::Level(_)).then(|| rose / seconds)
     }
 
+    /// How often it was read.
+    pub(super) fn readings(&self) -> u32 {
+        self.readings
+    }
+
     /// One reading.
     fn read(&mut self, at: u64, value: u64, clock: &Clock) {
+        self.readings = self.readings.saturating_add(1);
         match &mut self.cells {
             Cells::Counter(cells) => {
                 if let Some((before_at, before)) = self.last {
@@ -152,14 +166,27 @@ impl Folded {
                     let grown = growth(before, value);
                     self.total += grown.unwrap_or(0) as f64;
                     self.has_grown |= grown.is_some();
-                    // What grew during a hole cannot be laid into a window.
-                    if at - before_at <= clock.width {
-                        if cells.len() <= window {
-                            cells.resize(window + 1, Grown::default());
-                        }
-                        let cell = &mut cells[window];
-                        let covered = ((at - before_at) as f64 * super::SECOND) as f32;
-                        cell.by += grown.unwrap_or(0) as f32;
+                    let between = at - before_at;
+                    let usual = self.usual.map_or(between, |usual| usual.min(between));
+                    self.usual = Some(usual);
+                    // What grew during a hole cannot be laid into a window. What was read less often than the rest of a listing, as /proc
+                    // beside vmstat, is laid evenly into all that lie between.
+                    let is_seldom = clock.is_import && between <= usual.saturating_mul(HOLE);
+                    let first = match between <= clock.width {
+                        true => Some(window),
+                        false => clock.window_of(before_at).filter(|_| is_seldom),
+                    };
+                    let Some(first) = first else {
+                        self.last = Some((at, value));
+                        return;
+                    };
+                    if cells.len() <= window {
+                        cells.resize(window + 1, Grown::default());
+                    }
+                    for (place, cell) in cells.iter_mut().enumerate().take(window + 1).skip(first) {
+                        let inside = if first == window { between } else { clock.part_of(place, before_at, at) };
+                        let covered = (inside as f64 * super::SECOND) as f32;
+                        cell.by += (grown.unwrap_or(0) as f64 * inside as f64 / between as f64) as f32;
                         cell.covered += if grown.is_some() { covered } else { f32::NAN };
                     }
                 }
@@ -223,6 +250,13 @@ impl Clock {
     /// Of a reading.
     fn window_of(&self, at: u64) -> Option<usize> {
         Some((at.checked_sub(self.start)? / self.width).min(MOST_WINDOWS) as usize)
+    }
+
+    /// How much of a stretch lies in a window.
+    fn part_of(&self, window: usize, from: u64, to: u64) -> u64 {
+        let begins = self.start + self.width * window as u64;
+        let ends = if window >= MOST_WINDOWS as usize { u64::MAX } else { begins + self.width };
+        to.min(ends).saturating_sub(from.max(begins))
     }
 
     /// Of what grew until then: an instant on the border belongs to the window it ends.

@@ -63,6 +63,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         }
         if is_for_other_orders(look, &hits) {
             draft.other = Some(FOR_OTHERS);
+            draft.without_counterindications = true;
             return;
         }
         draft.other = (draft.tiers == [Tier::Counters]).then_some((RULE.title, UNMEASURED));

@@ -186,6 +186,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         draft.cost.stalled_share = case.waited_for(StallKind::Compaction, &hits);
         if is_for_other_orders(look, &hits) {
             draft.other = Some(FOR_OTHERS);
+            draft.without_counterindications = true;
             draft.watch.push(
                 "Most of the time went to allocations of a size that no huge page has: THP is not the (only) cause. See \
                  fragmentation and watermark-boost."

@@ -27,11 +27,11 @@ pub(super) const RULE: Rule = Rule {
             "take the reading twice, a minute apart, with the date above each: for i in 1 2; do date; cat /proc/vmstat /proc/meminfo; sleep \
              60; done > readings.txt",
         )
-        .when("of a listing of fewer than three rows, or whose time is not known", |look, _| {
-            look.is_import && (look.ticks < FEW_SAMPLES || without_time(look).is_some())
+        .when("of a listing of one row, of two that lie close together, or whose time is not known", |look, _| {
+            look.is_import && (is_of_a_moment(look) || without_time(look).is_some())
         }),
         Step::advice("take it for longer, and with less between the rows").when("of another listing", |look, _| {
-            look.is_import && look.ticks >= FEW_SAMPLES && without_time(look).is_none()
+            look.is_import && !is_of_a_moment(look) && without_time(look).is_none()
         }),
         Step::advice("record again when the host is quieter, or for longer; see what is said above")
             .when("of a recording", |look, _| !look.is_import),
@@ -43,6 +43,14 @@ pub(super) const RULE: Rule = Rule {
 
 /// Fewer samples than this show nothing of how long it is so.
 const FEW_SAMPLES: u64 = 3;
+
+/// Seconds between two readings from which on their differences say something of the host and not of an instant.
+const FAR_APART: f64 = 30.0;
+
+/// One reading, or two with next to no time between them.
+fn is_of_a_moment(look: &Look) -> bool {
+    look.ticks < 2 || (look.ticks < FEW_SAMPLES && look.windows.seconds() < FAR_APART)
+}
 
 /// What perf stat counted over a run is a mean of that time, and no reading of an instant.
 fn is_mean(look: &Look) -> bool {
@@ -108,7 +116,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     if look.ticks > 0 && look.ticks < FEW_SAMPLES && !is_mean(look) {
         let few = match look.ticks {
             1 => "One reading says nothing of rates, and nothing of how long it is so.".to_owned(),
-            ticks => format!("{ticks} samples are very few."),
+            _ if is_of_a_moment(look) => format!("{} samples are very few.", look.ticks),
+            _ => "Two readings say what was between them on average, and nothing of how it came and went.".to_owned(),
         };
         says.push(("few samples", few));
     }

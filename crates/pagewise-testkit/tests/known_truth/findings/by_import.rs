@@ -47,6 +47,10 @@ fn vmstat(rows: usize, swap: u32, system: u32) -> Imported {
 
 /// Ten minutes of sar at ten seconds a row: `-B`, `-W`, `-r`, `-q MEM` and `-u`.
 fn sar(scanned_direct: f64, scanned_kswapd: f64, swapped: f64, waited: f64) -> Imported {
+    imported(Kind::Sar, &sar_text(scanned_direct, scanned_kswapd, swapped, waited))
+}
+
+fn sar_text(scanned_direct: f64, scanned_kswapd: f64, swapped: f64, waited: f64) -> String {
     let mut text = "Linux 5.14.0-427.el9.x86_64 (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n".to_owned();
     let at = |row: usize| format!("12:{:02}:{:02}", row * 10 / 60, row * 10 % 60);
     let mut section = |header: &str, values: &str| {
@@ -69,11 +73,49 @@ fn sar(scanned_direct: f64, scanned_kswapd: f64, swapped: f64, waited: f64) -> I
         "%smem-10 %smem-60 %smem-300 %smem %fmem-10 %fmem-60 %fmem-300 %fmem",
         &format!("{waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2} {waited:.2}"),
     );
-    imported(Kind::Sar, &text)
+    text
 }
 
 fn ids(diagnosis: &Diagnosis) -> Vec<&str> {
     diagnosis.findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+#[test]
+fn two_readings_of_proc_beside_a_listing_add_to_what_it_decides_and_take_nothing_from_it() {
+    let assumed = Assumed::default();
+    let sar = sar_text(0.0, 3000.0, 900.0, 30.0);
+    let reading = |minute: u32| {
+        let (vmstat, ticks) = (u64::from(minute) * 60_000, u64::from(minute) * 60 * 1600);
+        format!(
+            "Sat Nov 21 12:{minute:02}:00 UTC 2026\ncpu  {} 0 {} {} 0 0 0 0 0 0\nnr_free_pages 65536\nnr_dirty 90\nnr_writeback 0\n\
+             nr_dirty_threshold 90000\npgfault {vmstat}\npgmajfault {vmstat}\npswpin {vmstat}\npswpout {vmstat}\npgscan_kswapd {vmstat}\n\
+             pgscan_direct 0\npgsteal_kswapd {vmstat}\npgsteal_direct 0\nallocstall_normal 0\ncompact_stall 0\nthp_fault_alloc 9\n\
+             thp_fault_fallback 0\nnuma_hit {vmstat}\nnuma_miss 0\nnuma_foreign 0\noom_kill 0\n\
+             MemTotal: 16777216 kB\nMemFree: 262144 kB\nSReclaimable: 90000 kB\nSUnreclaim: 90000 kB\nMlocked: 0 kB\n",
+            ticks / 5,
+            ticks * 2 / 5,
+            ticks * 2 / 5
+        )
+    };
+    let diagnosed = |files: &[(Kind, &str, &str)]| {
+        let parsed = files.iter().map(|(kind, name, text)| ((*name).to_owned(), parse(*kind, text, &assumed).unwrap()));
+        ask(&merge(parsed.collect(), &assumed))
+    };
+    let (first, second) = (reading(2), reading(6));
+    let listing = (Kind::Sar, "sar.txt", sar.as_str());
+    let alone = diagnosed(&[listing]);
+    let readings = [(Kind::Proc, "proc1.txt", first.as_str()), (Kind::Proc, "proc2.txt", second.as_str())];
+    let together = diagnosed(&[listing, readings[0], readings[1]]);
+    assert!(ids(&alone).contains(&"swap-thrash"), "{:?}", ids(&alone));
+    for id in ids(&alone) {
+        assert!(ids(&together).contains(&id), "{id} is in {:?} no more", ids(&together));
+    }
+    let open = |diagnosis: &Diagnosis| diagnosis.not_decided.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+    let more: Vec<String> = open(&together).into_iter().filter(|id| !open(&alone).contains(id)).collect();
+    assert!(more.is_empty(), "{more:?} were decided without /proc");
+    assert!(open(&together).len() + 3 <= open(&alone).len(), "{:?} and {:?}", open(&together), open(&alone));
+    assert!(!format!("{:?}", together.not_decided).contains("a second snapshot would"), "{:?}", together.not_decided);
+    assert!(together.look.activity.busy_share.is_some_and(|share| (share - 0.65).abs() < 0.01), "as sar says");
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl ProveArgs {
             let option = key.trim_end_matches("_seconds").replace('_', "-");
             return Err(Failure::Usage(anyhow!("--{option}: {why}")));
         }
-        let metric = self.metric.clone().unwrap_or_else(|| live_metric::DEFAULT.to_owned());
+        let metric = self.metric.first().cloned().unwrap_or_else(|| live_metric::DEFAULT.to_owned());
         LiveMetric::parse(&metric).map_err(|error| Failure::Usage(anyhow!(error)))?;
         let workload = match self.command.is_empty() {
             true => Workload::built_in(WHATEVER_RUNS, BTreeMap::new()),
