@@ -265,7 +265,7 @@ mod tests {
         };
         assert_eq!([decide(100, "a"), decide(90, "b")], [Decision::Open, Decision::Open]);
         let freer = decide(200, "a");
-        let why = "200 KiB of memory are free or in caches, 100 KiB before the first point";
+        let why = "200 KiB of memory are free or in caches, 100 KiB before the first run under the same policy";
         assert!(matches!(&freer, Decision::OpenWithMore(said) if said.starts_with(why)), "{freer:?}");
         assert_eq!(decide(190, "b"), Decision::Open, "the other level is not held against a host that is gone");
         let short = decide(150, "a");

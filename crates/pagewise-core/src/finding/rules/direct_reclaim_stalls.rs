@@ -162,8 +162,11 @@ fn judge(case: &Case<'_>) -> Verdict {
     if let Some(verdict) = by_totals(case) {
         return verdict;
     }
-    let is_of_pages = look.has(&signal::SCAN_DIRECT) || !look.has(&signal::STEAL_DIRECT);
-    if look.is_import && !look.has(&signal::ALLOCSTALL) && is_of_pages {
+    let is_of_pages = look.is_known(&signal::SCAN_DIRECT) || !look.has(&signal::STEAL_DIRECT);
+    // Of a listing beside which /proc was read for a part of the time, the listing knows more.
+    let known = |signal| look.rate(signal).values().iter().flatten().count();
+    let is_listed = !look.has(&signal::ALLOCSTALL) || known(&signal::SCAN_DIRECT) > known(&signal::ALLOCSTALL);
+    if look.is_import && is_listed && is_of_pages {
         return by_listing(case);
     }
     let often = case.rate("allocations that had to reclaim", &signal::ALLOCSTALL);
