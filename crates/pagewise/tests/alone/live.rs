@@ -189,7 +189,8 @@ fn what_cannot_be_switched_or_measured_is_refused_before_anything_is_changed() {
         (&["--aa", "now", "--workload", "terasort"], 2, "cannot be used with"),
         (&["--aa", "now", "--timeout", "3s"], 2, "cannot be used with"),
     ] {
-        let output = desk.run(args);
+        // What another test's killed process held may still be on its way back.
+        let output = desk.run(&[args, &["--wait=30s"]].concat());
         assert_exit(&output, code);
         assert!(err(&output).contains(wanted), "{args:?}: {}", err(&output));
         let bundles = fs::read_dir(desk.path(".")).unwrap().flatten();

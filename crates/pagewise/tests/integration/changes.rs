@@ -260,7 +260,7 @@ fn what_cannot_be_set_on_a_host_is_refused_with_the_reason() {
         (&["set", "vm.swappiness=often"], 2, "vm.swappiness"),
         (&["set", "@/no/such/file.toml"], 2, "/no/such/file.toml"),
         (&["set", "--root", "/", "vm.swappiness=1"], 2, "captured tree"),
-        (&["set", "vm.swappiness=1", "--confirm-within", "soon"], 2, "90s, 10m"),
+        (&["set", "vm.swappiness=1", "--confirm-within", "soon"], 2, "90s, 4m30s"),
         (&["set", "--confirm", "9"], 3, "no change 9"),
         (&["revert", "9"], 3, "no change 9"),
     ] {
