@@ -141,7 +141,7 @@ impl SeriesSeen {
     fn of_listings(folded: Vec<Folded>) -> SeriesSeen {
         let mut seen = SeriesSeen::of(folded);
         let is_seldom = |quantity: &Quantity| seen.is_printed_more_often(quantity).then_some(quantity.id);
-        let mut seldom: Vec<&str> = signal::ALL.iter().filter_map(|quantity| is_seldom(quantity)).collect();
+        let mut seldom: Vec<&str> = signal::ALL.iter().filter_map(is_seldom).collect();
         let of = |quantity: &Quantity| seen.parts(quantity).map(|(folded, _)| folded.readings()).max().unwrap_or(0);
         if of(&signal::IMPORTED_BUSY) > of(&signal::CPU_IDLE) {
             seldom.extend(CPU_TIME.iter().map(|quantity| quantity.id));
