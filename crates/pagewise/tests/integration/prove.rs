@@ -649,8 +649,11 @@ fn the_command_that_repeats_a_trial_asks_the_same_question() {
     let (_, command) = report.split_once("```sh\n").unwrap();
     let (command, _) = command.split_once("\n```").unwrap();
     assert!(command.lines().count() > 1 && command.lines().all(|line| line.chars().count() <= 78), "{command}");
-    let words = shlex::split(command).unwrap();
-    assert_eq!(words[2..], [&asked[..], &job[..]].concat());
+    // As a shell puts it together again.
+    let script = format!("set -- {command}; for word; do printf '%s\\n' \"$word\"; done");
+    let words = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let words = String::from_utf8(words.stdout).unwrap();
+    assert_eq!(words.lines().skip(2).collect::<Vec<_>>(), [&asked[..], &job[..]].concat());
 }
 
 #[test]
