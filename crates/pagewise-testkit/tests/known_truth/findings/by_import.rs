@@ -101,7 +101,7 @@ fn two_readings_of_proc_beside_a_listing_add_to_what_it_decides_and_take_nothing
         let parsed = files.iter().map(|(kind, name, text)| ((*name).to_owned(), parse(*kind, text, &assumed).unwrap()));
         ask(&merge(parsed.collect(), &assumed))
     };
-    let (first, second) = (reading(2), reading(6));
+    let (first, second) = (reading(0), reading(10));
     let listing = (Kind::Sar, "sar.txt", sar.as_str());
     let alone = diagnosed(&[listing]);
     let readings = [(Kind::Proc, "proc1.txt", first.as_str()), (Kind::Proc, "proc2.txt", second.as_str())];
