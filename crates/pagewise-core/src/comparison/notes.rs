@@ -78,13 +78,18 @@ fn column_like_blocks(table: &Table, question: &Question) -> Option<Note> {
         return None;
     }
     let rows = table.values.len();
-    let combination = |row: usize| table.factors.iter().map(|factor| factor.codes[row]).collect::<Vec<u32>>();
-    let combinations: BTreeSet<Vec<u32>> = (0..rows).map(combination).collect();
-    let repeats = |column: &&Unused| {
-        let seen: BTreeSet<(u8, Vec<u32>)> = (0..rows).map(|row| (column.codes[row], combination(row))).collect();
-        column.levels.len() >= FEWEST && seen.len() == rows && rows == column.levels.len() * combinations.len()
+    let most_combinations = table.factors.iter().fold(1usize, |all, factor| all.saturating_mul(factor.levels.len()));
+    // A long table is not gone through for a column that cannot be it.
+    let may_repeat = |column: &&Unused| {
+        column.levels.len() >= FEWEST && rows <= column.levels.len().saturating_mul(most_combinations)
     };
-    let name = &table.unused.iter().find(repeats)?.name;
+    let combination = |row: usize| table.factors.iter().map(|factor| factor.codes[row]).collect::<Vec<u32>>();
+    let repeats = |column: &&Unused| {
+        let combinations: BTreeSet<Vec<u32>> = (0..rows).map(combination).collect();
+        let seen: BTreeSet<(u8, Vec<u32>)> = (0..rows).map(|row| (column.codes[row], combination(row))).collect();
+        seen.len() == rows && rows == column.levels.len() * combinations.len()
+    };
+    let name = &table.unused.iter().filter(may_repeat).find(repeats)?.name;
     let text = format!(
         "Each value of column '{name}' stands once at every level. If it says which runs were made close together, name it, and what \
          those have in common is taken out: --block {name}."

@@ -109,17 +109,12 @@ pub struct Look {
     read_once: SeriesSeen,
 }
 
-/// What all CPU time is made of.
-const CPU_TIME: [&Quantity; 8] = [
-    &signal::CPU_USER,
-    &signal::CPU_NICE,
-    &signal::CPU_SYSTEM,
-    &signal::CPU_IDLE,
-    &signal::CPU_IOWAIT,
-    &signal::CPU_IRQ,
-    &signal::CPU_SOFTIRQ,
-    &signal::CPU_STEAL,
-];
+/// What all CPU time is made of, without which nothing is known of it.
+const CPU_TIME: [&Quantity; 3] = [&signal::CPU_USER, &signal::CPU_SYSTEM, &signal::CPU_IDLE];
+
+/// The rest of it, which old kernels do not count.
+const CPU_TIME_BESIDE: [&Quantity; 5] =
+    [&signal::CPU_NICE, &signal::CPU_IOWAIT, &signal::CPU_IRQ, &signal::CPU_SOFTIRQ, &signal::CPU_STEAL];
 
 /// Series folded into windows, and what each quantity of the catalogue is made of among them.
 #[derive(Debug, Default)]
@@ -144,7 +139,7 @@ impl SeriesSeen {
         let mut seldom: Vec<&str> = signal::ALL.iter().filter_map(is_seldom).collect();
         let of = |quantity: &Quantity| seen.parts(quantity).map(|(folded, _)| folded.readings()).max().unwrap_or(0);
         if of(&signal::IMPORTED_BUSY) > of(&signal::CPU_IDLE) {
-            seldom.extend(CPU_TIME.iter().map(|quantity| quantity.id));
+            seldom.extend(CPU_TIME.iter().chain(&CPU_TIME_BESIDE).map(|quantity| quantity.id));
         }
         seldom.into_iter().for_each(|id| drop(seen.parts.remove(id)));
         seen
@@ -153,8 +148,13 @@ impl SeriesSeen {
     /// Whether another tool printed a quantity more often than the kernel's own number of it was read.
     fn is_printed_more_often(&self, quantity: &Quantity) -> bool {
         let Some(own) = self.parts(quantity).map(|(folded, _)| folded.readings()).max() else { return false };
-        let printed = |of: &(&str, &str)| self.folded.iter().find(|folded| folded.name() == (of.0, of.1, ""));
-        quantity.printed.iter().any(|sum| sum.of.iter().all(|of| printed(of).is_some_and(|it| it.readings() > own)))
+        let is_more = |of: &(&str, &str)| self.listed(*of).is_some_and(|printed| printed.readings() > own);
+        quantity.printed.iter().any(|sum| sum.of.iter().all(is_more))
+    }
+
+    /// What another tool printed under a name, for the whole host.
+    fn listed(&self, (source, name): (&str, &str)) -> Option<&Folded> {
+        self.folded.iter().find(|folded| folded.name() == (source, name, ""))
     }
 
     /// What a quantity is made of, and how often each counts.
@@ -339,9 +339,8 @@ impl Look {
         if !self.has(&signal::CPU_IDLE) && self.has(&signal::IMPORTED_BUSY) {
             return Track::constant(1.0, self.windows.count);
         }
-        let parts = [&signal::CPU_USER, &signal::CPU_SYSTEM, &signal::CPU_IDLE].map(|signal| self.rate(signal));
-        let rest = [&signal::CPU_NICE, &signal::CPU_IOWAIT, &signal::CPU_IRQ, &signal::CPU_SOFTIRQ, &signal::CPU_STEAL];
-        let rest = rest.map(|signal| self.rate(signal).or_zero());
+        let parts = CPU_TIME.map(|signal| self.rate(signal));
+        let rest = CPU_TIME_BESIDE.map(|signal| self.rate(signal).or_zero());
         parts.iter().chain(&rest).fold(Track::constant(0.0, self.windows.count), |sum, part| sum.plus(part))
     }
 

@@ -24,7 +24,7 @@ use std::convert::Infallible;
 const BLOCK: usize = 300;
 
 /// A stretch without rows is a gap when it is longer than this many of the usual intervals.
-const HOLE: i64 = 3;
+pub(crate) const HOLE: u64 = 3;
 
 /// The reason of a file that was not read.
 const LEFT_OUT: &str = "left_out";
@@ -470,16 +470,16 @@ impl Imported {
         }
         let instants: Vec<i64> = one.listing.rows.keys().copied().collect();
         let lengths: Vec<u64> = instants.windows(2).map(|pair| pair[1].abs_diff(pair[0])).collect();
-        let Some(usual) = median(lengths).and_then(|usual| i64::try_from(usual).ok()) else { return };
-        let holes = instants.windows(2).filter(|pair| pair[1].saturating_sub(pair[0]) > usual.saturating_mul(HOLE));
+        let Some(usual) = median(lengths) else { return };
+        let holes = instants.windows(2).filter(|pair| pair[1].abs_diff(pair[0]) > usual.saturating_mul(HOLE));
         for pair in holes.take(MOST) {
-            let length = pair[1].saturating_sub(pair[0]);
+            let length = pair[1].abs_diff(pair[0]);
             self.gaps.push(Gap {
                 from: line.ts(pair[0].saturating_add(offset)),
                 to: Some(line.ts(pair[1].saturating_add(offset))),
                 source: None,
                 reason: GapReason::Missing,
-                ticks: (length / usual.max(1)).checked_sub(1).map(i64::cast_unsigned),
+                ticks: (length / usual.max(1)).checked_sub(1),
                 detail: format!("{} has no row in between", one.name),
             });
         }

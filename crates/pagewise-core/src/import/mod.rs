@@ -50,6 +50,7 @@ mod words;
 pub use flame_graph::dividable_at;
 pub(crate) use held_up::SEEN;
 pub use listing::{Listing, ListingClock};
+pub(crate) use merge::HOLE;
 pub use merge::{Assumed, Imported, UnknownAssumption, merge};
 pub use settings::of_sysctl;
 pub(crate) use snapshots::NO_TIME;

@@ -95,8 +95,9 @@ fn parts(command: &str) -> Vec<String> {
     parts
 }
 
+/// One whose value may follow; a word with a blank in it begins with a quote.
 fn is_lone_option(part: &str) -> bool {
-    part.starts_with('-') && part != "--" && words_of(part).len() == 1
+    part.starts_with('-') && part != "--" && !part.contains(' ')
 }
 
 /// The words of a line as [`shell_line`] writes it, with their quotes.

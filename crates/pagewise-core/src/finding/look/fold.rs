@@ -2,6 +2,7 @@
 
 use super::{MOST_WINDOWS, WINDOW, Windows};
 use crate::counter::IMPORT;
+use crate::import::HOLE;
 use crate::recording::block::Tick;
 use crate::recording::series::growth;
 use crate::recording::{Block, Column, Kind, Series};
@@ -55,9 +56,6 @@ pub struct Folded {
     /// The shortest time between two of them, in nanoseconds.
     usual: Option<u64>,
 }
-
-/// Time between two readings that is longer than so many of the shortest is a hole.
-const HOLE: u64 = 3;
 
 /// The share of a window that has to be seen for its value to count.
 const SEEN: f64 = 0.5;
@@ -172,22 +170,21 @@ impl Folded {
                     // What grew during a hole cannot be laid into a window. What was read less often than the rest of a listing, as /proc
                     // beside vmstat, is laid evenly into all that lie between.
                     let is_seldom = clock.is_import && between <= usual.saturating_mul(HOLE);
-                    let first = match between <= clock.width {
-                        true => Some(window),
-                        false => clock.window_of(before_at).filter(|_| is_seldom),
+                    let first = if between <= clock.width {
+                        Some(window)
+                    } else {
+                        clock.window_of(before_at).filter(|_| is_seldom)
                     };
-                    let Some(first) = first else {
-                        self.last = Some((at, value));
-                        return;
-                    };
-                    if cells.len() <= window {
-                        cells.resize(window + 1, Grown::default());
-                    }
-                    for (place, cell) in cells.iter_mut().enumerate().take(window + 1).skip(first) {
-                        let inside = if first == window { between } else { clock.part_of(place, before_at, at) };
-                        let covered = (inside as f64 * super::SECOND) as f32;
-                        cell.by += (grown.unwrap_or(0) as f64 * inside as f64 / between as f64) as f32;
-                        cell.covered += if grown.is_some() { covered } else { f32::NAN };
+                    if let Some(first) = first {
+                        if cells.len() <= window {
+                            cells.resize(window + 1, Grown::default());
+                        }
+                        for (place, cell) in cells.iter_mut().enumerate().take(window + 1).skip(first) {
+                            let inside = if first == window { between } else { clock.part_of(place, before_at, at) };
+                            let covered = (inside as f64 * super::SECOND) as f32;
+                            cell.by += (grown.unwrap_or(0) as f64 * inside as f64 / between as f64) as f32;
+                            cell.covered += if grown.is_some() { covered } else { f32::NAN };
+                        }
                     }
                 }
             }

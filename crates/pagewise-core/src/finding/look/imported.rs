@@ -32,11 +32,7 @@ impl Look {
         if self.has(signal) {
             return None;
         }
-        signal.printed.iter().find(|printed| printed.of.iter().all(|of| self.listed(*of).is_some()))
-    }
-
-    fn listed(&self, of: (&str, &str)) -> Option<&Folded> {
-        self.seen.folded.iter().find(|folded| folded.name() == (of.0, of.1, ""))
+        signal.printed.iter().find(|printed| printed.of.iter().all(|of| self.seen.listed(*of).is_some()))
     }
 
     /// Each series with labels that a tool printed in place of a labelled quantity.
@@ -59,7 +55,7 @@ impl Look {
         let huge = self.last(&signal::HUGEPAGE_SIZE).filter(|size| *size > 0.0).unwrap_or(2.0 * 1024.0 * 1024.0);
         let counts_pages = signal.unit.scale().0 == Unit::Pages;
         let part = |(source, name): &(&str, &str)| {
-            let folded = self.listed((source, name))?;
+            let folded = self.seen.listed((source, name))?;
             let divisor = match (printed.is_huge_pages, counts_pages && folded.is_bytes()) {
                 (true, _) => huge,
                 (_, true) => self.page_size,
