@@ -115,7 +115,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -s h -l help -
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l a -d 'The base policy: [NAME:]TUNABLE=VALUE[,…], @FILE.toml, or \'now\'' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l b -d 'The policy that is judged against it' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l aa -d 'Both arms run under this one policy: shows this host\'s noise floor' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pairs -d 'Pairs of runs, one of each policy; with --budget at most so many [default: 10; with --live 6]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l pairs -d 'Pairs of runs, one of each policy; with --budget at most so many [default: 10; with --live 8]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l budget -d 'As many pairs as fit into this time, judged by the warm-up runs' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l margin -d 'Differences smaller than this do not matter [default: 2%]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l warmup -d 'Unanalysed runs of each policy first [default: 1; with --live 0]' -r
@@ -135,7 +135,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l verify -d 'R
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l clean -d 'Runs last after each run, untimed' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l seed -d 'Seed of the run order [default: drawn from the clock, and recorded]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l name -d 'Name of the trial; its bundle is NAME.trial in this folder' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l resume -d 'Continue a bundle that was interrupted' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l resume -d 'Continue a bundle that was interrupted, as it was planned' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l stacks -d 'Record where CPUs are, too: stacks HZ times a second and CPU, 1 to 1000 [19 if none is given]. The report then compares the arms function by function' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l fail-on -d 'Exit 1 on these verdicts' -r -f -a "better\t''
 worse\t''
@@ -465,7 +465,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l steal-limit -d 'A run does not count where the hypervisor took a larger share of the CPU time' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l seed -d 'Seed of the run order [default: drawn from the clock, and recorded]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l name -d 'Name of the trial; its bundle is NAME.trial in this folder' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l resume -d 'Continue a bundle that was interrupted' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l resume -d 'Continue a bundle that was interrupted, as it was planned' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l stacks -d 'Record where CPUs are, too: stacks HZ times a second and CPU, 1 to 1000 [19 if none is given]. The report then compares the arms function by function' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l fail-on -d 'Exit 1 on these verdicts' -r -f -a "better\t''
 worse\t''
@@ -493,7 +493,7 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l verify -d 'Runs after each run, untimed; when it fails the run\'s result is \'wrong\'' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l clean -d 'Runs last after each run, untimed' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l b -d 'The guard that is judged [default: guard=on]' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pairs -d 'Pairs of blocks, one with the guard and one without; with --budget at most so many [default: 6]' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l pairs -d 'Pairs of blocks, one with the guard and one without; with --budget at most so many [default: 8]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l budget -d 'As many pairs as fit into this time' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l warmup -d 'Unanalysed blocks of each first [default: 0]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l metric -d 'What is compared: a signal of the host (system_share, psi_memory_full, allocation stalls, …), a command that prints a number when a block ends, rate:COMMAND for a counter, or regex:PATTERN:FILE for the lines a log grew by, such as the times of your job\'s steps [default: system_share]' -r

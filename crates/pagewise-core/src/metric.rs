@@ -61,6 +61,12 @@ const OWN: &[Measure] = &[
         "system share of all the host's CPU time, idle included, while it ran (/proc/stat)",
     ),
     measure(
+        "others_share",
+        Unit::Fraction,
+        "share of all the host's CPU time in which programs other than the run's ran in user mode (/proc/stat less cpu.stat of its cgroup, or less \
+         wait4); of runs of a second and longer",
+    ),
+    measure(
         "anon_peak",
         Unit::Bytes,
         "largest sum of RssAnon + RssShmem over the run's processes, sampled ten times a second, or as often as 0.07 % of a core allows",

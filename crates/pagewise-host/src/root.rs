@@ -173,6 +173,17 @@ impl Root {
         names.sort();
         Ok(names)
     }
+
+    /// Names of the folders inside a folder, in the order it has them. Empty where it cannot be read.
+    #[must_use]
+    pub fn folders(&self, absolute: &str) -> Vec<String> {
+        if !self.is_live() {
+            return beneath::folders(&self.base, below(absolute)).unwrap_or_default();
+        }
+        let Ok(entries) = fs::read_dir(self.path(absolute)) else { return Vec::new() };
+        let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
 }
 
 /// A path of the tree as its base has it.

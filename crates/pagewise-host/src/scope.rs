@@ -157,6 +157,15 @@ impl Scope {
         text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse().ok()
     }
 
+    /// Seconds of CPU time in user mode of all processes of the run, those that nobody waited for among them. `None` where its cgroup does not
+    /// count them, as with version 1.
+    #[must_use]
+    pub fn user_time(&self) -> Option<f64> {
+        let text = fs::read_to_string(self.cgroup.as_ref()?.folder.join("cpu.stat")).ok()?;
+        let micros: f64 = text.lines().find_map(|line| line.strip_prefix("user_usec "))?.trim().parse().ok()?;
+        Some(micros * 1e-6)
+    }
+
     /// Kills what is left of the run and removes the cgroup.
     pub fn remove(self) {
         let Some(cgroup) = self.cgroup else { return };

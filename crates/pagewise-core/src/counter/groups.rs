@@ -29,6 +29,10 @@ catalogue! {
     CGROUP_USAGE = Quantity::level("cgroup_memory", &[Is("current")], InBytes).each().formerly(&[of_v1(&[Is("usage_in_bytes")])]);
     /// The limit of a control group; absent where it has none.
     CGROUP_LIMIT = Quantity::level("cgroup_memory", &[Is("max")], InBytes).each().formerly(&[of_v1(&[Is("limit_in_bytes")])]);
+    /// Control groups that have a memory limit, wherever they are in the hierarchy.
+    CGROUPS_LIMITED = Quantity::level("cgroup_memory", &[Is("limited_groups")], Count);
+    /// Those of them that are not recorded: there are too many, or they were not found yet.
+    CGROUPS_LEFT_OUT = Quantity::level("cgroup_memory", &[Is("left_out_groups")], Count);
     /// Processes killed within a control group.
     CGROUP_OOM = Quantity::total("cgroup_events", &[Is("oom_kill")], Count).each();
     /// Time in which every task of a control group waited for memory.

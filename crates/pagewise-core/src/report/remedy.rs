@@ -80,6 +80,13 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "See which program ended then. Later runs are held against the memory there was from then on; if the verdict rests \
              on the runs before, repeat the trial on the host as it is now."
         }
+        "others-at-work" => {
+            "pagewise top shows who computes here. End it and repeat the trial; or, where it always runs, see that both levels had the same of it."
+        }
+        "settings-changed" => {
+            "See who tunes this host (a service, or another trial), end it and repeat the trial; or set in every level what changed, and \
+             Pagewise holds it."
+        }
         "memory-mended" => {
             "Compare unusable_index_after across the levels: what a level's own compaction mends is its doing; where a neighbour \
              gave memory back, end it and repeat."

@@ -242,12 +242,17 @@ fn trial(job: &Job, placement: Placement, why: &str) -> Proposal {
         settings: Setting::new("env.SPARK_CONF_DIR", placement.word()).ok().into_iter().collect(),
     };
     let prove = Command::Prove { a: arm(Placement::None), b: arm(placement), live: false, job: Vec::new() };
-    let setting = judged::spark_setting(
-        "spark.pagewise.policy",
-        job.log.property("spark.pagewise.policy"),
-        placement.word(),
-        why,
-    );
+    let property = |name: &str| job.log.property(name);
+    let is_in_force = property("spark.pagewise.policy") == Some(placement.word())
+        && property("spark.pagewise.mode") == Some("enforce");
+    let setting = if is_in_force {
+        advice(&format!(
+            "keep spark.pagewise.policy={}, which this job ran with: {why}; a trial against none tells what it gives",
+            placement.word()
+        ))
+    } else {
+        judged::spark_setting("spark.pagewise.policy", property("spark.pagewise.policy"), placement.word(), why)
+    };
     Proposal { verify: vec![conf(Placement::None, Some(placement)), conf(placement, None), prove], ..setting }
 }
 

@@ -46,7 +46,9 @@ impl Placement {
         matches!(self, Placement::Storage | Placement::Execution)
     }
 
-    fn is_of_plugin(self) -> bool {
+    /// Whether the plugin is what places memory.
+    #[must_use]
+    pub fn is_of_plugin(self) -> bool {
         matches!(self, Placement::Storage | Placement::Execution | Placement::Both)
     }
 }

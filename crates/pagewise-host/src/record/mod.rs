@@ -17,7 +17,7 @@ mod redaction;
 mod ring;
 mod sampler;
 mod schedule;
-mod settings;
+pub(crate) mod settings;
 mod stacks;
 mod stalls;
 mod writing;
@@ -28,7 +28,7 @@ use crate::clock;
 use crate::root::Root;
 use crate::source::cgroup::Group;
 use crate::source::polled::{NumberFile, Polled};
-use crate::source::{NUMBER_FILES, NumberFiles, Pace, TEXT_FILES, TextFile, boot_id, cgroup, process};
+use crate::source::{NUMBER_FILES, NumberFiles, Pace, TEXT_FILES, TextFile, boot_id, cgroup, limited_groups, process};
 use crate::store::recording::{Batch, CLOCK, CLOCK_COLUMNS, RECORDER, RecordingError, StackRows, Writer};
 use looking::Lookers;
 use pagewise_core::counter::describe;
@@ -413,7 +413,9 @@ struct Opened {
 fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static str>>) -> Vec<Opened> {
     let is_wanted = |source: &str| only.is_none_or(|only| only.contains(source));
     let mut opened: Vec<Opened> = Vec::new();
-    for TextFile { source, path, parse, pace } in TEXT_FILES.iter().filter(|file| is_wanted(file.source)) {
+    let is_missed = |file: &&TextFile| root.exists(file.path) || !file.instead.is_some_and(|other| root.exists(other));
+    let texts = TEXT_FILES.iter().filter(|file| is_wanted(file.source)).filter(is_missed);
+    for TextFile { source, path, parse, pace, .. } in texts {
         let polled = Polled::text(root, path, *parse).map_err(|error| error.to_string());
         opened.push(Opened { name: (*source).to_owned(), polled, pace: sampler::pace(*pace) });
     }
@@ -433,6 +435,12 @@ fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static s
         let none = "the group has none of these files, or we may not read them";
         opened.push(numbers(&name(cgroup::LEVELS), group.number_files(), none, Pace::EveryTick));
     }
+    let limited = limited_groups::open(root, groups).into_iter().filter(|(source, _)| is_wanted(source));
+    opened.extend(limited.map(|(source, groups)| Opened {
+        name: source.to_owned(),
+        polled: Ok(Polled::limited_groups(groups)),
+        pace: sampler::pace(Pace::EverySecond),
+    }));
     opened
 }
 

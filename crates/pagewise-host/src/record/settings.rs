@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 /// How often they are looked at, in nanoseconds. All at once: a kernel path that was not used for a while is slow the first
 /// time, and a part of them at every tick paid for that at every tick.
-pub(super) const EVERY: u64 = 10_000_000_000;
+pub(crate) const EVERY: u64 = 10_000_000_000;
 
 /// A tunable whose files are kept open. Only when their bytes change is the value read again the long way.
 #[derive(Debug)]
@@ -21,14 +21,14 @@ struct Watched {
 
 /// All of them.
 #[derive(Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     root: Root,
     watched: Vec<Watched>,
 }
 
 impl Settings {
     /// Reads all of them now.
-    pub(super) fn open(root: &Root) -> Settings {
+    pub(crate) fn open(root: &Root) -> Settings {
         let watched = tunable::values(root).into_iter().map(|valued| {
             let opened = valued.files.iter().filter_map(|(path, text)| {
                 let file = root.open(path).ok()?;
@@ -45,12 +45,12 @@ impl Settings {
     }
 
     /// Name and value of each.
-    pub(super) fn snapshot(&self) -> Vec<(String, Option<String>)> {
+    pub(crate) fn snapshot(&self) -> Vec<(String, Option<String>)> {
         self.watched.iter().map(|watched| (watched.tunable.name.clone(), watched.value.clone())).collect()
     }
 
     /// Looks at each, and gives name and value of those that changed.
-    pub(super) fn look(&mut self) -> Vec<(String, Option<String>)> {
+    pub(crate) fn look(&mut self) -> Vec<(String, Option<String>)> {
         let mut changed = Vec::new();
         for watched in &mut self.watched {
             let is_swap = watched.tunable.name == "swap";

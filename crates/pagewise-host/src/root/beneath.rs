@@ -25,12 +25,22 @@ pub(super) fn exists(base: &Path, below: &str) -> bool {
 
 /// Names inside a folder below `base`.
 pub(super) fn names(base: &Path, below: &str) -> io::Result<Vec<String>> {
+    names_of(base, below, |_| true)
+}
+
+/// Names of the folders inside a folder below `base`; links are none.
+pub(super) fn folders(base: &Path, below: &str) -> io::Result<Vec<String>> {
+    names_of(base, below, |kind| kind == FileType::Directory)
+}
+
+fn names_of(base: &Path, below: &str, is_wanted: impl Fn(FileType) -> bool) -> io::Result<Vec<String>> {
     let base = folder(base)?;
     let listed = Dir::new(opened(base.as_fd(), below, OFlags::RDONLY | OFlags::DIRECTORY)?)?;
     let mut names = Vec::new();
     for entry in listed {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name != "." && name != ".." {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name != "." && name != ".." && is_wanted(entry.file_type()) {
             names.push(name);
         }
     }

@@ -9,7 +9,7 @@ use crate::root::Root;
 /// Files of `name number` lines or of pressure: name of the source, file, parser.
 const TEXTS: [(&str, &str, Parse); 3] = [
     ("cgroup_stat", "memory.stat", vmstat::visit),
-    ("cgroup_events", "memory.events", vmstat::visit),
+    (EVENTS, EVENTS_FILE, vmstat::visit),
     ("cgroup_pressure", "memory.pressure", psi::visit),
 ];
 
@@ -26,6 +26,19 @@ const LEVELS_OF_V1: [&str; 5] = [
 
 /// The source of the levels.
 pub const LEVELS: &str = "cgroup_memory";
+
+/// The source of how often limits were met (version 2).
+pub const EVENTS: &str = "cgroup_events";
+
+/// Its file.
+pub const EVENTS_FILE: &str = "memory.events";
+
+/// Files whose number is a limit of all that is charged to a group.
+const LIMITS_OF_V2: [&str; 2] = ["memory.max", "memory.high"];
+const LIMITS_OF_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
+
+/// Version 1 writes "no limit" as the largest multiple of a page below 2^63.
+const NO_LIMIT: u64 = 1 << 62;
 
 /// A group to record, and where its files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +87,23 @@ pub fn find(root: &Root, path: &str) -> Result<Group, GroupError> {
     Ok(Group { path: format!("/{within}"), folder, version: mount.version })
 }
 
+/// The group of that folder of the hierarchy, if its memory has a limit.
+pub(super) fn limited(root: &Root, mount: &MemoryCgroup, folder: &str) -> Option<Group> {
+    let limits = match mount.version {
+        Version::V1 => LIMITS_OF_V1,
+        Version::V2 => LIMITS_OF_V2,
+    };
+    let is_limit = |file: &str| {
+        let text = root.read(&format!("{folder}/{file}")).ok();
+        text.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|limit| limit < NO_LIMIT)
+    };
+    limits.into_iter().any(is_limit).then(|| Group {
+        path: format!("/{}", folder.strip_prefix(&mount.folder).unwrap_or(folder).trim_matches('/')),
+        folder: folder.to_owned(),
+        version: mount.version,
+    })
+}
+
 /// The group of this process; `None` when that is the whole host, or there is none.
 #[must_use]
 pub fn own(root: &Root) -> Option<Group> {
@@ -84,8 +114,14 @@ pub fn own(root: &Root) -> Option<Group> {
 impl Group {
     /// Name of the source, path and parser of each text it has.
     pub fn texts(&self, root: &Root) -> Vec<(&'static str, String, Parse)> {
-        let files = TEXTS.iter().map(|(source, file, parse)| (*source, format!("{}/{file}", self.folder), *parse));
+        let files = TEXTS.iter().map(|(source, file, parse)| (*source, self.file(file), *parse));
         files.filter(|(_, path, _)| root.exists(path)).collect()
+    }
+
+    /// Where a file of it is.
+    #[must_use]
+    pub fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder)
     }
 
     /// What tells its numbers from those of other groups. A comma would end a label: it is written as the kernel writes
@@ -103,7 +139,7 @@ impl Group {
             Version::V2 => &LEVELS_OF_V2,
         };
         let file = |name: &&str| NumberFile {
-            path: format!("{}/{name}", self.folder),
+            path: self.file(name),
             name: name.trim_start_matches("memory.").to_owned(),
             labels: self.label(),
         };

@@ -55,6 +55,14 @@ impl CpuTimes {
         (all > 0).then(|| self.system as f64 / all as f64)
     }
 
+    /// Share of all time in which programs ran in user mode, but for `seconds` of one of them. `None` when no time passed.
+    #[must_use]
+    pub fn user_share_beside(self, seconds: f64) -> Option<f64> {
+        let own = seconds * rustix::param::clock_ticks_per_second() as f64;
+        let all = self.all();
+        (all > 0).then(|| (self.user as f64 - own).max(0.0) / all as f64)
+    }
+
     /// Share of all time in which user or kernel code ran. `None` when no time passed.
     #[must_use]
     pub fn busy_share(self) -> Option<f64> {

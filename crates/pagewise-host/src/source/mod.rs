@@ -15,6 +15,7 @@ pub mod dentries;
 pub mod diskstats;
 pub mod guard_threads;
 pub mod kernel_threads;
+pub mod limited_groups;
 pub mod meminfo;
 pub(crate) mod open_files;
 pub mod perf_record;
@@ -49,10 +50,12 @@ pub struct TextFile {
     pub parse: Parse,
     /// How often it is recorded.
     pub pace: Pace,
+    /// Nothing is missed without it where the host has this other file, which is recorded as well.
+    pub instead: Option<&'static str>,
 }
 
 const fn text(source: &'static str, path: &'static str, parse: Parse, pace: Pace) -> TextFile {
-    TextFile { source, path, parse, pace }
+    TextFile { source, path, parse, pace, instead: None }
 }
 
 /// Every kernel file of text that is recorded, in the order they are read.
@@ -68,7 +71,10 @@ pub const TEXT_FILES: &[TextFile] = &[
     text("swaps", swaps::PATH, swaps::visit, Pace::EverySecond),
     text("dentries", dentries::PATH, dentries::visit, Pace::EverySecond),
     // Version 2 counts groups at its root; version 1 by controller. Either takes a few lines and no walk over groups.
-    text("cgroups", "/sys/fs/cgroup/cgroup.stat", vmstat::visit, Pace::EverySecond),
+    TextFile {
+        instead: Some(controllers::PATH),
+        ..text("cgroups", "/sys/fs/cgroup/cgroup.stat", vmstat::visit, Pace::EverySecond)
+    },
     text("controllers", controllers::PATH, controllers::visit, Pace::EverySecond),
 ];
 

@@ -6,6 +6,7 @@
 //! went, a swap area came), the file is parsed in full again and the layout replaced. A number can thus never be taken
 //! for its neighbour.
 
+use super::limited_groups::LimitedGroups;
 use super::visit::{Number, Parse, Visit};
 use super::{SourceError, format_error};
 use crate::root::{FileError, Root};
@@ -62,6 +63,17 @@ impl Columns {
         std::mem::take(&mut self.new)
     }
 
+    /// The column of a number by its name and labels, made where there is none.
+    pub(super) fn column_of(&mut self, name: &str, labels: &str) -> u32 {
+        self.column(&mut String::new(), name, labels, false)
+    }
+
+    /// Sets a number, or that it has no value now.
+    pub(super) fn put(&mut self, column: u32, value: Option<u64>) {
+        let column = column as usize;
+        (self.present[column], self.values[column]) = (value.is_some(), value.unwrap_or(0));
+    }
+
     fn column(&mut self, key: &mut String, name: &str, labels: &str, says_kib: bool) -> u32 {
         key.clear();
         let _ = write!(key, "{name}{{{labels}}}");
@@ -89,6 +101,7 @@ enum From {
     Text { path: PathBuf, file: File, parse: Parse, layout: Layout },
     NumberFiles(Vec<(File, u32)>),
     Counters(Vec<Counting>),
+    LimitedGroups(LimitedGroups),
 }
 
 /// The counters of one CPU, and what they had when they could last be read.
@@ -154,6 +167,12 @@ impl Polled {
         Polled { columns, from: From::Counters(groups.into_iter().map(counting).collect()) }
     }
 
+    /// The control groups that have a limit, as one source.
+    #[must_use]
+    pub fn limited_groups(groups: LimitedGroups) -> Polled {
+        Polled { columns: Columns::default(), from: From::LimitedGroups(groups) }
+    }
+
     /// What the last successful reading gave.
     pub fn columns(&mut self) -> &mut Columns {
         &mut self.columns
@@ -207,6 +226,10 @@ impl Polled {
                     return Err(file_error(Path::new("the counters of the processor"), io::Error::other(why)).into());
                 }
                 columns.present.fill(true);
+                Ok(())
+            }
+            From::LimitedGroups(groups) => {
+                groups.read(&mut self.columns);
                 Ok(())
             }
         }

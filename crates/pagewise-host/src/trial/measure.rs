@@ -120,14 +120,27 @@ fn difference<T>(
     }
 }
 
-/// Puts together the measures of a run that has ended.
+/// A run has to last so long for what others did meanwhile to be told: CPU times are counted in ticks. Seconds.
+const LONG_FOR_OTHERS: f64 = 1.0;
+
+/// Puts together the measures of a run that has ended. `user_time` is that of its cgroup, where one counts it.
 #[must_use]
-pub fn collect(before: &Totals, after: &Totals, job: &JobEnded, memory: &MemoryWatch<'_>) -> Measures {
+pub fn collect(
+    before: &Totals,
+    after: &Totals,
+    job: &JobEnded,
+    user_time: Option<f64>,
+    memory: &MemoryWatch<'_>,
+) -> Measures {
     let mut measures = signals(before, after);
     let sum = |of: fn(&crate::process::Ended) -> f64| job.commands.iter().map(of).sum::<f64>();
     measures.put("wall", job.wall);
     measures.put("user", sum(|ended| ended.user));
     measures.put("system", sum(|ended| ended.system));
+    let own = user_time.unwrap_or_else(|| sum(|ended| ended.user));
+    let others = difference(&before.cpu, &after.cpu, |b, a| a.since(*b).user_share_beside(own), "no CPU time passed");
+    let too_short = || Err("the run was shorter than a second".to_owned());
+    measures.put_or_miss("others_share", if job.wall >= LONG_FOR_OTHERS { others } else { too_short() });
     measures.put("minor_faults", sum(|ended| ended.minor_faults as f64));
     measures.put("major_faults", sum(|ended| ended.major_faults as f64));
     measures.put("voluntary_switches", sum(|ended| ended.voluntary_switches as f64));
@@ -411,7 +424,7 @@ mod tests {
             let mut memory = MemoryWatch::new(&root, &scope);
             let limits = Limits { cgroup: scope.folder(), ..Limits::default() };
             let job = run(&[command], limits, &mut memory).unwrap();
-            let measures = collect(&before, &Totals::read(&root), &job, &memory);
+            let measures = collect(&before, &Totals::read(&root), &job, None, &memory);
             drop(memory);
             scope.remove();
             assert!(measures.values["anon_peak"] > 64e6, "cgroup {with_cgroup}: {measures:?}");

@@ -4,6 +4,7 @@ use super::engine::{PointRunner, Starting, TrialError, Way};
 use super::gate::{Decision, Gate, PATIENCE};
 use super::invalid::Invalid;
 use super::measure::{self, MemoryWatch, NO_NUMBER, Totals};
+use super::other_settings::OtherSettings;
 use super::recordings::Recordings;
 use super::said::Said;
 use super::touch;
@@ -77,6 +78,8 @@ pub struct HostRunner<'a> {
     pub said: Option<Said>,
     /// What the gate remembers.
     pub gate: Gate,
+    /// The settings that no policy names.
+    pub other_settings: OtherSettings,
     /// Said once, not at every point.
     pub warned_of_absent_jvm: bool,
     /// What is to be told of the point that runs.
@@ -272,6 +275,9 @@ impl HostRunner<'_> {
         if let Some(reason) = waited_for {
             self.tell("waited-for-host", format!("It waited before it started: {reason}."));
         }
+        if let Some(differs) = self.other_settings.begin(&planned.cell) {
+            self.tell("settings-changed", format!("Before it started, {differs}."));
+        }
         self.warm_memory()?;
         let scope = Scope::create(self.root);
         // Before the job starts, so that it cannot outlive us from its first moment on.
@@ -294,6 +300,10 @@ impl HostRunner<'_> {
             });
         scope.remove();
         let _ = self.watcher.set_scope(None, &[]);
+        let is_of_policy = |name: &str| change.applied().iter().any(|setting| setting.tunable == name);
+        if let Some(changed) = self.other_settings.end(is_of_policy) {
+            self.tell("settings-changed", format!("It is to be read with care: {changed}."));
+        }
         measured.map(Ok)
     }
 
@@ -338,6 +348,7 @@ impl HostRunner<'_> {
             memory: MemoryWatch::new(self.root, scope),
             scope,
             watcher: self.watcher,
+            other_settings: &mut self.other_settings,
             tick: &mut self.tick,
             announced: Vec::new(),
             lost_watcher: None,
@@ -345,7 +356,7 @@ impl HostRunner<'_> {
         let ran = process::run(&commands, limits, &mut watch)?;
         let after = Totals::read(self.root);
         let beside = self.workload.end_beside();
-        let mut measures = measure::collect(&before, &after, &ran, &watch.memory);
+        let mut measures = measure::collect(&before, &after, &ran, scope.user_time(), &watch.memory);
         if let Some(error) = watch.lost_watcher {
             return Err(error.into());
         }
@@ -531,6 +542,7 @@ struct PointWatch<'a, 'b> {
     memory: MemoryWatch<'a>,
     scope: &'a Scope,
     watcher: &'a mut Watcher,
+    other_settings: &'a mut OtherSettings,
     tick: &'a mut Box<dyn FnMut() + 'b>,
     announced: Vec<u32>,
     lost_watcher: Option<ChangeError>,
@@ -547,6 +559,7 @@ impl Watch for PointWatch<'_, '_> {
             self.announced = running.to_vec();
             let _ = self.watcher.set_scope(self.scope.folder(), running);
         }
+        self.other_settings.tick();
         (self.tick)();
         match self.watcher.ensure_alive() {
             Ok(()) => true,

@@ -503,6 +503,23 @@ fn a_host_that_someone_changed_between_runs_is_not_passed_over() {
 }
 
 #[test]
+fn others_that_compute_while_runs_go_on_are_told() {
+    let (plan, mut points) = trial(6, |pair, _| 10.0 + wobble(pair));
+    let put = |points: &mut [Point], level: &str, share: f64| {
+        for point in runs_of(points, level) {
+            point.measures.insert("others_share".to_owned(), share);
+        }
+    };
+    put(&mut points, "a", 0.04);
+    put(&mut points, "b", 0.06);
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "others-at-work"), None);
+    put(&mut points, "b", 0.31);
+    let found = analyze(&plan, &points).unwrap();
+    let text = warning(&found, "others-at-work").unwrap();
+    assert!(text.contains("4 % under `a`, 31 % under `b`"), "{text}");
+}
+
+#[test]
 fn what_matrices_hear_trials_of_two_levels_hear_too() {
     let (plan, mut points) = trial(20, |pair, b| if b { 9.0 + wobble(pair) } else { 10.0 + wobble(pair + 2) });
     for point in points.iter_mut().filter(|point| point.planned.index > 25) {

@@ -78,7 +78,7 @@ impl GuardProve {
     /// Of whose defaults a live proof has others.
     const SAID_OTHERWISE: [(&'static str, &'static str); 5] = [
         ("b", "The guard that is judged [default: guard=on]"),
-        ("pairs", "Pairs of blocks, one with the guard and one without; with --budget at most so many [default: 6]"),
+        ("pairs", "Pairs of blocks, one with the guard and one without; with --budget at most so many [default: 8]"),
         ("budget", "As many pairs as fit into this time"),
         ("warmup", "Unanalysed blocks of each first [default: 0]"),
         (

@@ -49,7 +49,7 @@ pub(crate) struct ProveArgs {
     /// Both arms run under this one policy: shows this host's noise floor
     #[arg(long, value_name = "POLICY", conflicts_with_all = ["a", "b"])]
     aa: Option<String>,
-    /// Pairs of runs, one of each policy; with --budget at most so many [default: 10; with --live 6]
+    /// Pairs of runs, one of each policy; with --budget at most so many [default: 10; with --live 8]
     #[arg(long, value_name = "N")]
     pairs: Option<u32>,
     /// As many pairs as fit into this time, judged by the warm-up runs
@@ -104,8 +104,10 @@ pub(crate) struct ProveArgs {
     /// Name of the trial; its bundle is NAME.trial in this folder
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Continue a bundle that was interrupted
-    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live", "stacks", "stalls", "dry_run"])]
+    /// Continue a bundle that was interrupted, as it was planned
+    #[arg(long, value_name = "BUNDLE", conflicts_with_all = ["a", "b", "aa", "workload", "pairs", "budget", "command", "live", "stacks", "stalls", "dry_run",
+        "margin", "warmup", "metric", "direction", "timeout", "steal_limit", "pressure_limit", "memory_drift_limit", "drop_caches", "warm_memory", "prepare",
+        "verify", "clean", "seed", "name", "record"])]
     resume: Option<PathBuf>,
     /// Record the kernel's memory counters once a second while each run goes on, a file per run
     #[arg(long)]

@@ -177,7 +177,8 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
     if let Some(why) = conf::out_of_reach(&asked) {
         return Err(Failure::Usage(anyhow!("--policy {}: {why}", args.policy)));
     }
-    let configuration = conf::configuration(&Asked { jar: jar(&args.jar), ..asked });
+    let jar = if placement.is_of_plugin() { jar(&args.jar) } else { args.jar.clone() };
+    let configuration = conf::configuration(&Asked { jar, ..asked });
     if let Some(folder) = &args.into {
         write(folder, &configuration.properties())?;
         output::note(&format!("written to {}", folder.join("spark-defaults.conf").display()));
@@ -196,10 +197,8 @@ fn print_configuration(args: &ConfArgs, global: &Global) -> Result<ExitCode, Fai
 
 /// Where the plugin's jar lies, from anywhere: a job seldom starts in the folder that the configuration was written in.
 fn jar(named: &str) -> String {
-    // Where a checkout builds it.
-    let built = Path::new("jvm/spark-plugin/target").join(PLUGIN_JAR);
-    let found = Some(Path::new(named)).filter(|path| path.exists());
-    let found = found.or_else(|| Some(built.as_path()).filter(|built| named == PLUGIN_JAR && built.exists()));
+    let found = Some(PathBuf::from(named)).filter(|path| path.exists());
+    let found = found.or_else(|| (named == PLUGIN_JAR).then(built_jar).flatten());
     match found.and_then(|path| std::path::absolute(path).ok()) {
         Some(path) => path.display().to_string(),
         None => {
@@ -213,6 +212,13 @@ fn jar(named: &str) -> String {
             named.to_owned()
         }
     }
+}
+
+/// The plugin where a checkout builds it: that of this folder, or the one this program was built in.
+fn built_jar() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok();
+    let checkouts = program.iter().flat_map(|program| program.ancestors().skip(1)).chain([Path::new("")]);
+    checkouts.map(|folder| folder.join("jvm/spark-plugin/target").join(PLUGIN_JAR)).find(|jar| jar.exists())
 }
 
 /// Never over a file that is there: it may be somebody's own.

@@ -53,6 +53,7 @@ pub(super) fn all(
     found.extend(read_back::policy_changes_nothing(declared, values));
     found.extend(read_back::levels_differ_in_more(declared, values, comparisons));
     found.extend(read_back::host_changed(declared, values));
+    found.extend(others_at_work(declared, values));
     found.extend(trial.claims().filter_map(|one| live::still_changing(declared, values, one)));
     // By the number of the run: a trial knows no better time.
     let in_time: Vec<(f64, f64)> = residuals.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect();
@@ -78,9 +79,11 @@ fn told_of_runs(values: &Values<'_>) -> Vec<Warning> {
     let mut told: Vec<(&Warning, Vec<u32>)> = Vec::new();
     for point in &values.points {
         for warning in &point.warnings {
+            let run = point.planned.index + 1;
             match told.iter_mut().find(|(known, _)| known.id == warning.id) {
-                Some((_, runs)) => runs.push(point.planned.index + 1),
-                None => told.push((warning, vec![point.planned.index + 1])),
+                Some((_, runs)) if runs.last() == Some(&run) => {}
+                Some((_, runs)) => runs.push(run),
+                None => told.push((warning, vec![run])),
             }
         }
     }
@@ -328,6 +331,27 @@ fn residuals<'p>(declared: &Declared<'_>, values: &Values<'p>) -> Vec<(&'p str, 
 }
 
 /// Runs far from their cell, counted by cell.
+/// From this share of all CPU time on, which others had in user mode while runs went on, it is told. Ours.
+const OTHERS_AT_WORK: f64 = 0.1;
+
+/// The gate looks at who waits for memory and disks, and not at who computes.
+fn others_at_work(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
+    let mean = |label: &str| summary::mean(&values.of_cell(label, "others_share"));
+    let cells = declared.cells.iter().filter_map(|cell| Some((cell.label.as_str(), mean(&cell.label)?)));
+    let shares: Vec<(&str, f64)> = cells.collect();
+    let most = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+    if most < OTHERS_AT_WORK {
+        return None;
+    }
+    let of = |(label, share): &(&str, f64)| format!("{:.0} % under `{label}`", share * 100.0);
+    let named: Vec<String> = shares.iter().take(MOST_NAMED).map(of).collect();
+    let text = format!(
+        "Programs other than the job took a part of this host's CPU time while runs went on: {}. The answer is that of a host so shared.",
+        named.join(", ")
+    );
+    warning("others-at-work", text)
+}
+
 fn outliers(declared: &Declared<'_>, placed: &[(&str, f64)], residuals: &[f64]) -> Option<Warning> {
     doubts::outliers(residuals, |places| {
         let of = |cell: &str, all: &mut dyn Iterator<Item = &str>| all.filter(|one| *one == cell).count();

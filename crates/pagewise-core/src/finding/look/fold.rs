@@ -57,6 +57,27 @@ pub struct Folded {
     usual: Option<u64>,
 }
 
+impl Level {
+    fn read(&mut self, value: f32) {
+        *self = Level {
+            sum: self.sum + value,
+            least: self.least.min(value),
+            most: self.most.max(value),
+            readings: self.readings.saturating_add(1),
+        };
+    }
+}
+
+/// Whether a number of a listing is read so seldom: `between` two readings lies no hole, by the shortest time there was between two.
+fn is_seldom(usual: &mut Option<u64>, between: u64, clock: &Clock) -> bool {
+    let shortest = usual.map_or(between, |usual| usual.min(between));
+    *usual = Some(shortest);
+    clock.is_import && between <= shortest.saturating_mul(HOLE)
+}
+
+/// Windows between two readings of a level, from which on nothing is said of those between.
+const BRIDGED: usize = 100;
+
 /// The share of a window that has to be seen for its value to count.
 const SEEN: f64 = 0.5;
 
@@ -165,11 +186,9 @@ impl Folded {
                     self.total += grown.unwrap_or(0) as f64;
                     self.has_grown |= grown.is_some();
                     let between = at - before_at;
-                    let usual = self.usual.map_or(between, |usual| usual.min(between));
-                    self.usual = Some(usual);
                     // What grew during a hole cannot be laid into a window. What was read less often than the rest of a listing, as /proc
                     // beside vmstat, is laid evenly into all that lie between.
-                    let is_seldom = clock.is_import && between <= usual.saturating_mul(HOLE);
+                    let is_seldom = is_seldom(&mut self.usual, between, clock);
                     let first = if between <= clock.width {
                         Some(window)
                     } else {
@@ -195,14 +214,23 @@ impl Folded {
                 if cells.len() <= window {
                     cells.resize(window + 1, Level::default());
                 }
-                let value = value as i64 as f32;
-                let cell = &mut cells[window];
-                *cell = Level {
-                    sum: cell.sum + value,
-                    least: cell.least.min(value),
-                    most: cell.most.max(value),
-                    readings: cell.readings.saturating_add(1),
-                };
+                let now = value as i64 as f32;
+                // Between two readings that are further apart than those of the rest of a listing, but not by hours, it went from one to the
+                // other.
+                if let Some((before_at, before)) = self.last.filter(|(before_at, _)| at > *before_at)
+                    && let Some(first) = clock.window_ending(before_at)
+                    && is_seldom(&mut self.usual, at - before_at, clock)
+                    && window.saturating_sub(first) <= BRIDGED
+                {
+                    let before = before as i64 as f32;
+                    let steps = window.saturating_sub(first) as f32;
+                    for (place, cell) in cells.iter_mut().enumerate().take(window).skip(first + 1) {
+                        if cell.readings == 0 {
+                            cell.read(before + (now - before) * ((place - first) as f32 / steps));
+                        }
+                    }
+                }
+                cells[window].read(now);
             }
         }
         self.first = self.first.or(Some((at, value)));

@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in a group's limit", 0.05, Fraction),
         Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
         Threshold::at_least("processes killed at the limit of their group", 1.0, Number),
+        Threshold::at_least("control groups with a limit", 1.0, Number),
         Threshold::at_least("free on the host all the while, of memory", super::room::ROOM, Fraction),
         Threshold::at_least("allocations that the limit of their group refused", 1.0, Number),
         Threshold::at_least("in use, of the limit, in one reading", 0.97, Fraction),
@@ -97,13 +98,36 @@ fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
     }))
 }
 
+/// What stacks and stalls say of reclaim within groups.
+fn measured(case: &Case<'_>, hits: &Hits) -> (Says, Says) {
+    let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], hits);
+    (stacks, case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, hits))
+}
+
 fn by_groups(case: &Case<'_>) -> Verdict {
+    let most = most_often_at_its_limit(case);
+    let verdict = most.as_ref().map(|(labels, clause)| of_group(case, labels, clause));
+    let sees_all = sees_all(case.look);
+    if let Some(verdict) = verdict.filter(|verdict| sees_all || matches!(verdict, Verdict::Found(_))) {
+        return verdict;
+    }
+    if most.is_none() && sees_all && case.look.level(&signal::CGROUPS_LIMITED).most() == Some(0.0) {
+        return where_none_has_a_limit(case);
+    }
+    if let Some(verdict) = by_reading(case) {
+        return verdict;
+    }
+    without_counters(case, most.is_some())
+}
+
+/// Whether the counters of every group with a limit are there. A listing tells of the groups it is about.
+fn sees_all(look: &Look) -> bool {
+    look.is_import || look.level(&signal::CGROUPS_LEFT_OUT).most() == Some(0.0)
+}
+
+/// The group that met its limits most often, and how often.
+fn most_often_at_its_limit<'a>(case: &Case<'a>) -> Option<(&'a str, Clause)> {
     let look = case.look;
-    let windows = case.windows();
-    let measured = |hits: &Hits| {
-        let stacks = case.stacks("samples in a group's limit", Family::CgroupReclaim, &[], hits);
-        (stacks, case.stalls("time a process reclaims in its group", StallKind::CgroupReclaim, hits))
-    };
     let highs = look.each_rate(&signal::CGROUP_HIGH);
     let mut maxes = look.each_rate(&signal::CGROUP_MAX);
     maxes.extend(look.each_rate(&signal::CGROUP_FAILCNT));
@@ -116,77 +140,89 @@ fn by_groups(case: &Case<'_>) -> Verdict {
             (one, other) => one.or(other),
         }
     };
-    let groups: Vec<(&str, Clause)> = highs
-        .iter()
-        .chain(&maxes)
-        .filter_map(|(labels, _)| {
-            let track = over(labels)?;
-            Some((*labels, case.clause("times over memory.high or at memory.max", "cgroup memory.events", track)))
-        })
-        .collect();
-    let Some((labels, clause)) = groups.into_iter().max_by(|(_, a), (_, b)| {
-        let rate = |clause: &Clause| clause.track.mean_of_all(windows).unwrap_or(-1.0);
-        rate(a).total_cmp(&rate(b))
-    }) else {
-        if let Some(verdict) = by_reading(case) {
-            return verdict;
+    let groups = highs.iter().chain(&maxes).filter_map(|(labels, _)| {
+        let track = over(labels)?;
+        Some((*labels, case.clause("times over memory.high or at memory.max", "cgroup memory.events", track)))
+    });
+    let rate = |clause: &Clause| clause.track.mean_of_all(case.windows()).unwrap_or(-1.0);
+    groups.max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b)))
+}
+
+fn where_none_has_a_limit(case: &Case<'_>) -> Verdict {
+    let limited =
+        case.clause("control groups with a limit", "cgroup memory files", case.look.level(&signal::CGROUPS_LIMITED));
+    case.decide(case.lasting(&[&limited]), Vec::new()).found(|_| {})
+}
+
+/// Stacks and stalls can still show it, and what others have counted. `are_some_seen`: there are counters of a group that do not show it.
+fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
+    let (look, windows) = (case.look, case.windows());
+    let (stacks, stalls) = measured(case, &Hits::always(Answer::Yes, windows.count));
+    let share = stacks.share;
+    // A log of the kernel tells who was killed because nothing could be freed.
+    let kills = look.each_growth(&signal::CGROUP_OOM);
+    let killed = (!kills.is_empty()).then(|| kills.iter().map(|(_, count)| count).sum::<f64>());
+    let (dies, line) = case.whole("processes killed at the limit of their group", "cgroup memory.events", killed);
+    // Or whom it gave nothing.
+    let refused = look.growth(&signal::FAILED_IN_GROUP);
+    let name = "allocations that the limit of their group refused";
+    let (refuses, refused_line) = case.whole(name, "import failed_in_group", refused);
+    let told = |is_told: bool, answer: Answer| if is_told { answer } else { Answer::No };
+    let shows = stacks.answer.or(stalls.answer).or(told(killed.is_some(), dies)).or(told(refused.is_some(), refuses));
+    let mut symptom = case.lasting_hits(Hits::always(shows, windows.count));
+    symptom.hits.missing.push(if are_some_seen {
+        Missing {
+            what: "how often other groups met their limit".to_owned(),
+            why: "of the groups that have one not all were recorded".to_owned(),
         }
-        // Without the groups' counters stacks and stalls can still show it.
-        let (stacks, stalls) = measured(&Hits::always(Answer::Yes, windows.count));
-        let share = stacks.share;
-        // A log of the kernel tells who was killed because nothing could be freed.
-        let kills = look.each_growth(&signal::CGROUP_OOM);
-        let killed = (!kills.is_empty()).then(|| kills.iter().map(|(_, count)| count).sum::<f64>());
-        let (dies, line) = case.whole("processes killed at the limit of their group", "cgroup memory.events", killed);
-        // Or whom it gave nothing.
-        let refused = look.growth(&signal::FAILED_IN_GROUP);
-        let name = "allocations that the limit of their group refused";
-        let (refuses, refused_line) = case.whole(name, "import failed_in_group", refused);
-        let told = |is_told: bool, answer: Answer| if is_told { answer } else { Answer::No };
-        let shows =
-            stacks.answer.or(stalls.answer).or(told(killed.is_some(), dies)).or(told(refused.is_some(), refuses));
-        let mut symptom = case.lasting_hits(Hits::always(shows, windows.count));
-        symptom.hits.missing.push(look.missing(&signal::CGROUP_HIGH));
-        let logged = |answer, line| Says {
-            tier: Tier::Counters,
-            answer,
-            evidence: vec![line],
-            missing: Vec::new(),
-            who: Vec::new(),
-            share: None,
-        };
-        let mut mechanisms = vec![stacks, stalls];
-        mechanisms.extend(killed.is_some().then(|| logged(dies, line)));
-        mechanisms.extend(refused.is_some().then(|| logged(refuses, refused_line)));
-        return case.decide(symptom, mechanisms).found(|draft| {
-            draft.cost.cpu_share = share;
-            draft.summary = "Programs free memory within the limit of their control group.".to_owned();
-            if let Some(refused) = refused.filter(|_| refuses == Answer::Yes) {
-                draft.summary = format!(
-                    "The limit of a control group refused {} allocations of the kernel.",
-                    words::number(refused)
-                );
-            }
-            if let Some(killed) = killed.filter(|_| dies == Answer::Yes) {
-                draft.summary = format!("{} at the memory limit of a control group.", words::were_killed(killed));
-                draft.at_least = Some(Severity::Medium);
-                let known =
-                    kills.iter().filter_map(|(labels, _)| label(labels, "cgroup")).filter(|name| *name != "not told");
-                draft.who.extend(known.take(3).map(|name| Who {
-                    name: name.to_owned(),
-                    pid: None,
-                    share: None,
-                    of: "control group".to_owned(),
-                }));
-            }
-            where_the_host_has_room(case, draft);
-        });
+    } else {
+        look.missing(&signal::CGROUP_HIGH)
+    });
+    let logged = |answer, line| Says {
+        tier: Tier::Counters,
+        answer,
+        evidence: vec![line],
+        missing: Vec::new(),
+        who: Vec::new(),
+        share: None,
     };
-    let group = label(labels, "cgroup").or_else(|| label(labels, "path")).unwrap_or(labels).to_owned();
-    let symptom = case.lasting(&[&clause]);
+    let mut mechanisms = vec![stacks, stalls];
+    mechanisms.extend(killed.is_some().then(|| logged(dies, line)));
+    mechanisms.extend(refused.is_some().then(|| logged(refuses, refused_line)));
+    case.decide(symptom, mechanisms).found(|draft| {
+        draft.cost.cpu_share = share;
+        draft.summary = "Programs free memory within the limit of their control group.".to_owned();
+        if let Some(refused) = refused.filter(|_| refuses == Answer::Yes) {
+            draft.summary =
+                format!("The limit of a control group refused {} allocations of the kernel.", words::number(refused));
+        }
+        if let Some(killed) = killed.filter(|_| dies == Answer::Yes) {
+            draft.summary = format!("{} at the memory limit of a control group.", words::were_killed(killed));
+            draft.at_least = Some(Severity::Medium);
+            let known =
+                kills.iter().filter_map(|(labels, _)| label(labels, "cgroup")).filter(|name| *name != "not told");
+            draft.who.extend(known.take(3).map(|name| Who {
+                name: name.to_owned(),
+                pid: None,
+                share: None,
+                of: "control group".to_owned(),
+            }));
+        }
+        where_the_host_has_room(case, draft);
+    })
+}
+
+fn name_of(labels: &str) -> &str {
+    label(labels, "cgroup").or_else(|| label(labels, "path")).unwrap_or(labels)
+}
+
+fn of_group(case: &Case<'_>, labels: &str, clause: &Clause) -> Verdict {
+    let (look, windows) = (case.look, case.windows());
+    let group = name_of(labels).to_owned();
+    let symptom = case.lasting(&[clause]);
     let hits = symptom.hits.clone();
     let full = look.each_rate(&signal::CGROUP_FULL).into_iter().find(|(other, _)| *other == labels);
-    let (stacks, stalls) = measured(&hits);
+    let (stacks, stalls) = measured(case, &hits);
     let share = stacks.share;
     let mut mechanisms = vec![stacks, stalls];
     if let Some((_, full)) = full {

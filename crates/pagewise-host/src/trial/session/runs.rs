@@ -8,6 +8,7 @@ use crate::source::process;
 use crate::store::bundle::Bundle;
 use crate::trial::engine;
 use crate::trial::gate::Gate;
+use crate::trial::other_settings::OtherSettings;
 use crate::trial::recordings::Recordings;
 use crate::trial::runner::{HostRunner, OutputMetric};
 use crate::trial::said::Said;
@@ -84,6 +85,7 @@ impl Session<'_> {
             recordings: None,
             said: None,
             gate: Gate::new(&plan.design),
+            other_settings: OtherSettings::new(&self.root),
             warned_of_absent_jvm: false,
             told: Vec::new(),
             remedy: None,

@@ -84,6 +84,38 @@ fn file_data_that_a_group_at_its_limit_drops_is_the_groups_and_not_the_hosts() {
     assert!(!of_both.summary.contains("free") && !of_both.meaning.contains("healthy"), "{of_both:?}");
 }
 
+/// The counters of one group tell nothing of the group next to it.
+#[test]
+fn a_group_that_is_not_at_its_limit_rules_no_other_out() {
+    let calm = || healthy().counter("cgroup_memory[/calm]", "failcnt", "cgroup=/calm", |_| 0.0);
+    let about = |made: &RecordingBuilder| {
+        let diagnosis = ask(made);
+        let has = |ids: Vec<&str>| ids.contains(&"memcg-limit-thrash");
+        (
+            has(diagnosis.not_found.iter().map(|rule| rule.id.as_str()).collect()),
+            has(diagnosis.not_decided.iter().map(|rule| rule.id.as_str()).collect()),
+        )
+    };
+    assert_eq!(about(&calm()), (false, true));
+    let all = |left_out: f64| {
+        calm()
+            .level("cgroup_memory", "limited_groups", "", |_| 3.0)
+            .level("cgroup_memory", "left_out_groups", "", move |_| left_out)
+            .counter("cgroup_memory", "failcnt", "cgroup=/a", |_| 0.1)
+    };
+    assert_eq!(about(&all(0.0)), (true, false), "of all that have a limit none met it");
+    assert_eq!(about(&all(1.0)), (false, true));
+    let full = all(1.0).counter("cgroup_memory", "failcnt", "cgroup=/yarn/job_7", |_| 900.0);
+    assert_eq!(must_find(&full, "memcg-limit-thrash").who[0].name, "/yarn/job_7");
+    let none = healthy().level("cgroup_memory", "limited_groups", "", |_| 0.0).level(
+        "cgroup_memory",
+        "left_out_groups",
+        "",
+        |_| 0.0,
+    );
+    assert_eq!(about(&none), (true, false), "no group has a limit");
+}
+
 #[test]
 fn what_is_read_again_without_anybody_waiting_for_it_is_no_thrash() {
     let reclaim = read_again(0.1, 0.0006, 0.37)

@@ -113,6 +113,12 @@ fn two_readings_of_proc_beside_a_listing_take_nothing_from_what_it_decides() {
     let open = |diagnosis: &Diagnosis| diagnosis.not_decided.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     let more: Vec<String> = open(&together).into_iter().filter(|id| !open(&alone).contains(id)).collect();
     assert!(more.is_empty(), "{more:?} were decided without /proc");
+    // What is a level holds between two readings that lie around the listing.
+    let (first, last) = (reading(0), reading(10));
+    let around = [(Kind::Proc, "proc1.txt", first.as_str()), (Kind::Proc, "proc2.txt", last.as_str())];
+    let around = open(&diagnosed(&[listing, around[0], around[1]]));
+    let of_proc = "unevictable-memory".to_owned();
+    assert!(open(&alone).contains(&of_proc) && !around.contains(&of_proc), "{around:?}");
 }
 
 #[test]

@@ -1,0 +1,127 @@
+//! What the host has set beside what a trial compares. No policy names it, and every run may rest on it all the same: a policy of
+//! `jvm.*` alone is compared under whatever the host does with huge pages, and somebody may switch that meanwhile.
+
+use crate::record::settings::{EVERY, Settings};
+use crate::root::Root;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// So many of what changed are named.
+const NAMED: usize = 3;
+
+type Values = BTreeMap<String, Option<String>>;
+
+/// Every tunable of the host, looked at before, during and after each run.
+#[derive(Debug)]
+pub struct OtherSettings {
+    settings: Settings,
+    looked: Instant,
+    /// As the first run of each level found them, with its policy in force.
+    at_first: BTreeMap<String, Values>,
+    /// As the run that goes on found them.
+    at_begin: Values,
+    /// What changed while it ran, and to what.
+    meanwhile: Vec<(String, Option<String>)>,
+}
+
+impl OtherSettings {
+    /// Those of the host as it is now.
+    #[must_use]
+    pub fn new(root: &Root) -> OtherSettings {
+        OtherSettings {
+            settings: Settings::open(root),
+            looked: Instant::now(),
+            at_first: BTreeMap::new(),
+            at_begin: Values::new(),
+            meanwhile: Vec::new(),
+        }
+    }
+
+    /// Right before a run, its policy in force. Gives what is not as the first run of its level had it, in words.
+    pub fn begin(&mut self, level: &str) -> Option<String> {
+        self.settings.look();
+        self.looked = Instant::now();
+        self.meanwhile.clear();
+        self.at_begin = self.settings.snapshot().into_iter().collect();
+        let first = self.at_first.entry(level.to_owned()).or_insert_with(|| self.at_begin.clone());
+        let differs = first.iter().filter(|(name, value)| self.at_begin.get(*name) != Some(value));
+        let changes: Vec<String> = differs
+            .map(|(name, before)| change(name, before.as_ref(), self.at_begin.get(name).and_then(Option::as_ref)))
+            .collect();
+        (!changes.is_empty())
+            .then(|| format!("since the first run of its level {} by something else than this trial", listed(&changes)))
+    }
+
+    /// While it runs; what changes and changes back within ten seconds may be missed.
+    pub fn tick(&mut self) {
+        if self.looked.elapsed() >= Duration::from_nanos(EVERY) {
+            self.look();
+        }
+    }
+
+    /// When it has ended, before its policy is undone. `is_of_policy`: the tunables that a change of makes the run invalid anyway. Gives
+    /// what changed while it ran, in words.
+    pub fn end(&mut self, is_of_policy: impl Fn(&str) -> bool) -> Option<String> {
+        self.look();
+        let mut before = self.at_begin.clone();
+        let changes: Vec<String> = std::mem::take(&mut self.meanwhile)
+            .into_iter()
+            .filter(|(name, _)| !is_of_policy(name))
+            .map(|(name, value)| {
+                let was = before.insert(name.clone(), value.clone()).flatten();
+                change(&name, was.as_ref(), value.as_ref())
+            })
+            .collect();
+        (!changes.is_empty()).then(|| format!("while it ran {} by something else than this trial", listed(&changes)))
+    }
+
+    fn look(&mut self) {
+        self.looked = Instant::now();
+        self.meanwhile.extend(self.settings.look());
+    }
+}
+
+fn change(name: &str, before: Option<&String>, now: Option<&String>) -> String {
+    let word = |value: Option<&String>| value.map_or("unreadable", String::as_str).to_owned();
+    format!("{name} was changed from {} to {}", word(before), word(now))
+}
+
+fn listed(changes: &[String]) -> String {
+    let more = changes.len().saturating_sub(NAMED);
+    let named = changes[..changes.len().min(NAMED)].join(", ");
+    if more == 0 { named } else { format!("{named}, and {more} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagewise_testkit::FakeHost;
+
+    const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+    #[test]
+    fn what_others_change_is_told_and_what_the_policy_sets_is_not() {
+        let fake = FakeHost::modern().file(THP, "always [madvise] never\n").file("/proc/sys/vm/swappiness", "60\n");
+        let mut around = OtherSettings::new(&Root::at(fake.path()));
+        fake.write("/proc/sys/vm/swappiness", "1\n");
+        assert_eq!(around.begin("low"), None, "the policy is in force");
+        fake.write(THP, "[always] madvise never\n");
+        around.look();
+        fake.write(THP, "always [madvise] never\n");
+        let told = around.end(|_| false).expect("two changes");
+        assert!(told.contains("thp.enabled was changed from madvise to always"), "{told}");
+        assert!(told.contains("thp.enabled was changed from always to madvise"), "{told}");
+        fake.write("/proc/sys/vm/swappiness", "60\n");
+        assert_eq!(around.begin("high"), None, "another level is as it is");
+        fake.write("/proc/sys/vm/swappiness", "10\n");
+        assert_eq!(around.end(|name| name == "vm.swappiness"), None, "that makes the run invalid");
+        fake.write("/proc/sys/vm/swappiness", "1\n");
+        fake.write(THP, "always madvise [never]\n");
+        let told = around.begin("low").expect("not as the first run had it");
+        assert_eq!(
+            told,
+            "since the first run of its level thp.enabled was changed from madvise to never by something else than this trial"
+        );
+        assert_eq!(around.end(|_| false), None);
+    }
+}
