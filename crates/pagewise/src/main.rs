@@ -13,6 +13,7 @@ mod report_file;
 mod screen;
 mod session;
 mod settings;
+mod stretch;
 
 use clap::Parser;
 use std::process::ExitCode;

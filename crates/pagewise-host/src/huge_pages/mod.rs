@@ -36,7 +36,12 @@ pub enum HugePagesError {
     Changed(i32, Became),
     /// Its memory may not be looked at.
     #[error(
-        "the memory of process {pid} ({command}, of user {user}) may not be read: {error}. Run as root, or as that user for what is yours"
+        "the memory of process {pid} ({command}, of user {user}) may not be read: {error}. {}",
+        if rustix::process::geteuid().is_root() {
+            "The kernel refuses it to root as well, as to a container without CAP_SYS_PTRACE, or of a process that may not be traced"
+        } else {
+            "Run as root, or as that user for what is yours"
+        }
     )]
     NotAllowed {
         /// Which.

@@ -13,6 +13,7 @@ use pagewise_core::metric::Direction;
 use pagewise_core::report::comparisons;
 use pagewise_core::unit::{self, Fraction};
 use pagewise_host::given::{self, Lines};
+use pagewise_host::store::bundle::Bundle;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -144,6 +145,12 @@ fn name(file: &Path) -> String {
 fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
     if file.as_os_str() == "-" {
         return Ok(Box::new(Lines::of(io::stdin().lock())));
+    }
+    if Bundle::open(file).is_ok() {
+        let name = output::quoted(&file.display().to_string());
+        return Err(Failure::Usage(anyhow!(
+            "{name} is the bundle of a trial: pagewise trial analyze {name} says what that found"
+        )));
     }
     let opened = given::open(file).map_err(|error| {
         let what = format!("cannot read {}; give a CSV file, or - for stdin", file.display());

@@ -5,11 +5,13 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use crate::progress;
+use crate::stretch::{Stretch, StretchArgs};
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::finding::document::CommandRan;
 use pagewise_core::finding::proposal::Command as Asked;
 use pagewise_core::finding::{self, Diagnosis, Look, Severity};
+use pagewise_core::recording::{Part, Recorded};
 use pagewise_core::report::findings;
 use pagewise_core::spelling::nearest;
 use pagewise_core::unit::Seconds;
@@ -35,6 +37,8 @@ pub(crate) struct DiagnoseArgs {
     imports: Vec<KindFile>,
     #[command(flatten)]
     known: Known,
+    #[command(flatten)]
+    stretch: StretchArgs,
     /// How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]
     #[arg(long = "for", value_name = "TIME", conflicts_with = "command")]
     length: Option<Seconds>,
@@ -51,12 +55,13 @@ pub(crate) struct DiagnoseArgs {
 
 const USAGE: &str = "pagewise diagnose [OPTIONS] [--for TIME]
        pagewise diagnose [OPTIONS] -- COMMAND...
-       pagewise diagnose [OPTIONS] FILE.pgw
+       pagewise diagnose [OPTIONS] FILE.pgw [--from TIME] [--until TIME]
        pagewise diagnose [OPTIONS] --import [KIND:]FILE...";
 
 const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that \
                           is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
                           Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
+                          pagewise diagnose night.pgw --from 2026-11-21T02:00:00Z --until 2026-11-21T02:20:00Z\n  \
                           pagewise diagnose --import collectl:listing.txt --import perf-top:top.txt\n  \
                           pagewise diagnose --import thread.txt --import oswbb/archive/\n  \
                           pagewise diagnose --fail-on medium -- ./job";
@@ -69,7 +74,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Failure> {
     let diagnosis = match &args.file {
-        Some(file) => of_file(file)?,
+        Some(file) => of_file(file, &args.stretch)?,
+        None if args.stretch.is_given() => {
+            return Err(Failure::Usage(anyhow!("--from and --until are of a recording: name one, FILE.pgw")));
+        }
         None if !args.imports.is_empty() => of_imports(args)?,
         None => of_host(args, global)?,
     };
@@ -102,8 +110,16 @@ fn rule_id(text: &str) -> Result<String, String> {
     }
 }
 
-fn of_file(file: &Path) -> Result<Diagnosis, Failure> {
-    Ok(diagnosis(&look(file)?, &file.display().to_string()))
+fn of_file(file: &Path, stretch: &StretchArgs) -> Result<Diagnosis, Failure> {
+    let subject = file.display().to_string();
+    if !stretch.is_given() {
+        return Ok(diagnosis(&look(file)?, &subject));
+    }
+    let recording = Recording::open(file)?;
+    let Stretch { from, until } = stretch.of(&recording)?;
+    let (from, until) = (from.unwrap_or(0), until.unwrap_or(u64::MAX));
+    let profile = recording.profile()?.map(|profile| profile.part(from, until));
+    Ok(diagnosis(&Look::of(&Part::new(&recording, from, until, profile))?, &format!("a part of {subject}")))
 }
 
 fn of_imports(args: &DiagnoseArgs) -> Result<Diagnosis, Failure> {

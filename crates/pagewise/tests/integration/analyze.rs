@@ -1106,3 +1106,12 @@ fn numbers_that_stand_together_have_one_notation_and_none_is_a_false_zero() {
     let row = table.lines().find(|line| line.contains("equivalent")).expect("a row");
     assert!(!row.contains(" 0 %") && !row.contains("[0, 0]") && row.contains("e-1"), "{row}");
 }
+
+#[test]
+fn the_bundle_of_a_trial_is_sent_to_the_verb_for_it() {
+    let bundle = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../bench/results/live/healthy.trial");
+    let output = Command::cargo_bin("pagewise").unwrap().arg("analyze").arg(bundle).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("pagewise trial analyze ") && said.contains("healthy.trial"), "{said}");
+}

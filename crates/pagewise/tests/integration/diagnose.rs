@@ -65,3 +65,33 @@ fn a_listing_says_its_answer_and_in_a_line_what_it_cannot_decide() {
     assert!(imported.status.success(), "{imported:?}");
     assert!(said(&["diagnose", "a.pgw"]).contains("vmstat can decide "), "a recording made of it says the same");
 }
+
+/// A trouble that lasted a minute of ten is found in that minute, and not in the ones before it.
+#[test]
+fn a_part_of_a_recording_is_diagnosed_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut listing = "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st\n".to_owned();
+    for second in 0..240 {
+        let swapped = if second < 120 { 0 } else { 20_000 };
+        listing.push_str(&format!(" 1  3 900000 100000 2000 50000 {swapped} {swapped} 0 0 900 900 20 20 20 40 0\n"));
+    }
+    std::fs::write(folder.path().join("vmstat.txt"), listing).unwrap();
+    let said = |args: &[&str]| {
+        let output = pagewise(folder.path(), args);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(said(&["import", "vmstat:vmstat.txt", "-o", "a.pgw"]).0, Some(0));
+    let (_, before, _) = said(&["diagnose", "a.pgw", "--until", "1m"]);
+    assert!(!before.contains("(swap-thrash)") && before.contains("a part of a.pgw"), "{before}");
+    let (_, after, _) = said(&["diagnose", "a.pgw", "--from", "130s"]);
+    assert!(after.contains("(swap-thrash)") && after.contains("all the time"), "{after}");
+    let wrong = [
+        &["diagnose", "a.pgw", "--from", "10h"][..],
+        &["diagnose", "--from", "1m"],
+        &["diagnose", "a.pgw", "--from", "soon"],
+    ];
+    for (args, words) in wrong.into_iter().zip(["after the last sample", "name one, FILE.pgw", "write 90s"]) {
+        let (code, _, err) = said(args);
+        assert!(code == Some(2) && err.contains(words), "{args:?}: {err}");
+    }
+}

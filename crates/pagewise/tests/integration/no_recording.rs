@@ -16,13 +16,14 @@ const FILE: &str = "FILE";
 const WHOLE: &str = "whole.pgw";
 
 /// Every way in which a verb is given a recording. `top` stands apart: it wants a terminal.
-const VERBS: [&[&str]; 13] = [
+const VERBS: [&[&str]; 14] = [
     &["watch", FILE],
     &["watch", FILE, "--json"],
     &["report", FILE],
     &["report", WHOLE, "--against", FILE],
     &["diagnose", FILE],
     &["diagnose", FILE, "--json"],
+    &["diagnose", FILE, "--from", "1s"],
     &["snapshot", FILE, "-o", "copy.pgw"],
     &["export", FILE, "--to", "csv"],
     &["export", FILE, "--to", "csv", "--from", "1s"],

@@ -244,8 +244,21 @@ fn step(
          python3-pip) and a network. {remedy}",
         command.argv[0],
         ended.status,
-        ended.last_words()
+        why(&ended.stderr).unwrap_or_else(|| ended.last_words())
     )))
+}
+
+/// What went wrong of a network, which pip says while it tries again and again, and at its end only that it found nothing.
+fn why(stderr: &str) -> Option<String> {
+    const SHOWN: usize = 300;
+    let line = stderr.lines().rev().find(|line| {
+        ["SSLError", "CERTIFICATE", "ProxyError", "ConnectionError", "TimeoutError"]
+            .iter()
+            .any(|word| line.contains(word))
+    })?;
+    // Its last words repeat the address that it asked for.
+    let told = line.split_once("broken by ").map_or(line, |(_, told)| told);
+    Some(told.trim().chars().take(SHOWN).collect())
 }
 
 #[cfg(test)]
@@ -255,6 +268,17 @@ mod tests {
 
     fn find(home: &Path, version: Option<&str>) -> Result<Distribution, WorkloadError> {
         Distribution::find(Some(home), Path::new("/nonexistent"), version, &Interrupt::default(), &Untold)
+    }
+
+    #[test]
+    fn pip_s_reason_is_found_above_its_last_line() {
+        let said = "WARNING: Retrying (Retry(total=0)) after connection broken by 'SSLError(SSLCertVerificationError(1, '[SSL: \
+                    CERTIFICATE_VERIFY_FAILED] certificate verify failed'))': /simple/pyspark/\nERROR: Could not find a version that satisfies \
+                    the requirement\nERROR: No matching distribution found for pyspark";
+        assert!(
+            why(said).is_some_and(|told| told.starts_with("'SSLError(") && told.contains("CERTIFICATE_VERIFY_FAILED"))
+        );
+        assert_eq!(why("ERROR: No matching distribution found for pyspark==9.9.9"), None);
     }
 
     #[test]
