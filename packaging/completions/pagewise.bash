@@ -297,7 +297,7 @@ _pagewise() {
             return 0
             ;;
         pagewise__subcmd__diagnose)
-            opts="-v -h --import --setting --about --for --explain --fail-on --json --verbose --color --root --state-dir --cache-dir --help"
+            opts="-v -h --import --setting --about --from --until --for --explain --fail-on --json --verbose --color --root --state-dir --cache-dir --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -312,6 +312,14 @@ _pagewise() {
                     return 0
                     ;;
                 --about)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

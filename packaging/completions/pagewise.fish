@@ -296,6 +296,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -s h -l help
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l import -d 'Judge what another tool wrote: a file or a folder, such as listing.txt, perf-top:top.txt or archive/; without KIND, or with auto:, what wrote it is found from the text; several of them, or given several times, are of one host' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l setting -d 'A setting the host had, such as thp.enabled=always' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l about -d 'Something about the host or the files: kernel=, date=2012-06-18, utc_offset=+02:00, interval=5s, vmstat_unit=M, …' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l from -d 'From this long after the beginning, such as 90s, or from an instant such as 2026-11-21T17:30:00Z' -r
+complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l until -d 'Until then' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l for -d 'How long to look, such as 30s or 5m [default: 30s, or as long as COMMAND runs]' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l explain -d 'Say what one rule made of the evidence instead: what held, what did not and what was missing; a part of its id is enough' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l fail-on -d 'Exit 1 when a finding is at least this severe' -r -f -a "low\t''
