@@ -150,15 +150,20 @@ pub(super) fn is_for_other_orders(look: &Look, hits: &Hits) -> bool {
     !sizes.any(|size| size == kib)
 }
 
-/// Whether the kernel's counters say that no page fault asked for a huge page: none was given and none refused. They count those of one
-/// size and of anonymous memory alone: where other sizes or shared memory may have them, they say nothing.
+/// Whether the kernel's counters say that page faults asked for hardly any huge page: for one in ten compactions at most was one given or refused.
+/// They count those of one size and of anonymous memory alone: where other sizes or shared memory may have them, they say nothing. A listing
+/// seldom has the switch of shared memory, which is off unless somebody set it.
 fn no_fault_wanted_one(look: &Look, hits: &Hits) -> bool {
     let mean = |signal| look.rate(signal).mean(hits, &look.windows);
     let faults = mean(&signal::THP_FAULT_ALLOC).zip(mean(&signal::THP_FAULT_FALLBACK));
     let pmd_kib = ((1u64 << PMD_ORDER) as f64 * look.page_size / 1024.0) as u64;
-    let is_shared = |setting: Option<&str>| !matches!(setting, Some("never" | "deny"));
+    let is_shared = |setting: Option<&str>| match setting {
+        Some(setting) => !matches!(setting, "never" | "deny"),
+        None => !look.is_import,
+    };
+    let compactions = mean(&signal::COMPACT_STALL).unwrap_or(0.0);
     let values = Values { look, over: Some(hits) };
-    faults.is_some_and(|(given, refused)| given + refused == 0.0)
+    faults.is_some_and(|(given, refused)| given + refused <= compactions * 0.1)
         && sizes_on(look, hits).all(|size| size == pmd_kib)
         && !values.of("thp.shmem_enabled").into_iter().any(is_shared)
 }

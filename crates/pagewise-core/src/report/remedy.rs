@@ -81,11 +81,11 @@ pub(super) fn remedy(id: &str) -> &'static str {
              on the runs before, repeat the trial on the host as it is now."
         }
         "others-at-work" => {
-            "pagewise top shows who computes here. End it and repeat the trial; or, where it always runs, see that both levels had the same of it."
+            "pagewise diagnose names the busiest programs of this host. End them and repeat the trial; or, where they always run, see that both levels had the same of it."
         }
         "settings-changed" => {
-            "See who tunes this host (a service, or another trial), end it and repeat the trial; or set in every level what changed, and \
-             Pagewise holds it."
+            "The runs named here count all the same. See who tunes this host (a service, or another trial), end it and repeat the trial; or set in \
+             every level what changed, and Pagewise holds it."
         }
         "memory-mended" => {
             "Compare unusable_index_after across the levels: what a level's own compaction mends is its doing; where a neighbour \

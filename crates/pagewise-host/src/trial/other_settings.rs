@@ -49,7 +49,7 @@ impl OtherSettings {
             .map(|(name, before)| change(name, before.as_ref(), self.at_begin.get(name).and_then(Option::as_ref)))
             .collect();
         (!changes.is_empty())
-            .then(|| format!("since the first run of its level {} by something else than this trial", listed(&changes)))
+            .then(|| format!("the host was not as in the first run of its level: {}", listed(&changes)))
     }
 
     /// While it runs; what changes and changes back within ten seconds may be missed.
@@ -72,7 +72,8 @@ impl OtherSettings {
                 change(&name, was.as_ref(), value.as_ref())
             })
             .collect();
-        (!changes.is_empty()).then(|| format!("while it ran {} by something else than this trial", listed(&changes)))
+        (!changes.is_empty())
+            .then(|| format!("while it ran, something else than this trial changed the host: {}", listed(&changes)))
     }
 
     fn look(&mut self) {
@@ -83,7 +84,7 @@ impl OtherSettings {
 
 fn change(name: &str, before: Option<&String>, now: Option<&String>) -> String {
     let word = |value: Option<&String>| value.map_or("unreadable", String::as_str).to_owned();
-    format!("{name} was changed from {} to {}", word(before), word(now))
+    format!("{name} went from {} to {}", word(before), word(now))
 }
 
 fn listed(changes: &[String]) -> String {
@@ -109,8 +110,8 @@ mod tests {
         around.look();
         fake.write(THP, "always [madvise] never\n");
         let told = around.end(|_| false).expect("two changes");
-        assert!(told.contains("thp.enabled was changed from madvise to always"), "{told}");
-        assert!(told.contains("thp.enabled was changed from always to madvise"), "{told}");
+        assert!(told.contains("thp.enabled went from madvise to always"), "{told}");
+        assert!(told.contains("thp.enabled went from always to madvise"), "{told}");
         fake.write("/proc/sys/vm/swappiness", "60\n");
         assert_eq!(around.begin("high"), None, "another level is as it is");
         fake.write("/proc/sys/vm/swappiness", "10\n");
@@ -118,10 +119,7 @@ mod tests {
         fake.write("/proc/sys/vm/swappiness", "1\n");
         fake.write(THP, "always madvise [never]\n");
         let told = around.begin("low").expect("not as the first run had it");
-        assert_eq!(
-            told,
-            "since the first run of its level thp.enabled was changed from madvise to never by something else than this trial"
-        );
+        assert_eq!(told, "the host was not as in the first run of its level: thp.enabled went from madvise to never");
         assert_eq!(around.end(|_| false), None);
     }
 }

@@ -276,7 +276,7 @@ impl HostRunner<'_> {
             self.tell("waited-for-host", format!("It waited before it started: {reason}."));
         }
         if let Some(differs) = self.other_settings.begin(&planned.cell) {
-            self.tell("settings-changed", format!("Before it started, {differs}."));
+            self.tell_of_settings(planned, format!("When it started, {differs}."));
         }
         self.warm_memory()?;
         let scope = Scope::create(self.root);
@@ -302,7 +302,7 @@ impl HostRunner<'_> {
         let _ = self.watcher.set_scope(None, &[]);
         let is_of_policy = |name: &str| change.applied().iter().any(|setting| setting.tunable == name);
         if let Some(changed) = self.other_settings.end(is_of_policy) {
-            self.tell("settings-changed", format!("It is to be read with care: {changed}."));
+            self.tell_of_settings(planned, format!("Read it with care: {changed}."));
         }
         measured.map(Ok)
     }
@@ -383,6 +383,12 @@ impl HostRunner<'_> {
 
     fn tell(&mut self, id: &str, text: String) {
         self.told.push(Warning { id: id.to_owned(), text });
+    }
+
+    /// Somebody who watches can end what tunes the host, and need not wait for the report to hear of it.
+    fn tell_of_settings(&mut self, planned: &PlannedPoint, text: String) {
+        tracing::warn!("run {}: {text}", planned.index + 1);
+        self.tell("settings-changed", text);
     }
 
     /// Every JVM says on its standard error that it took `JAVA_TOOL_OPTIONS`. A policy of `jvm.*` whose job has no JVM, or

@@ -301,6 +301,7 @@ mod tests {
                 .counter("vmstat", "pswpout", "", |_| 2_000.0)
                 .counter("vmstat", "workingset_refault_anon", "", |_| 1_500.0)
                 .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+                .counter("vmstat", "pgsteal_kswapd", "", |_| 5_000.0)
                 .counter("vmstat", "pgpgout", "", |_| 100_000.0)
                 .counter("psi_io", "some_total", "", |_| 500_000.0)
                 .level("vmstat", "nr_dirty", "", |_| 480_000.0)

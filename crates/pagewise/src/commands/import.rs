@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::import::{Assumed, Imported};
 use pagewise_core::recording::Recorded;
+use pagewise_core::tunable;
 use pagewise_host::import::{self, KindFile};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ impl Known {
         let mut assumed = Assumed::default();
         for text in &self.settings {
             let (name, value) = pair("--setting", text)?;
+            tunable::find(name).map_err(|error| Failure::Usage(anyhow!("--setting {text}: {error}")))?;
             assumed.setting(name, value);
         }
         for text in &self.about {

@@ -177,6 +177,15 @@ pub(crate) fn run(args: &ProveArgs, global: &Global) -> Result<ExitCode, Failure
         args.plan()?
     };
     let same_on_purpose = args.aa.is_some();
+    if let (Some(a), Some(b)) = (&args.a, &args.b)
+        && a == b
+    {
+        let policy = output::quoted(a);
+        return Err(Failure::Usage(anyhow!(
+            "--a and --b are the same policy, {a}: there is nothing to compare. To see what this host's noise alone makes of a comparison, write \
+             --aa {policy}"
+        )));
+    }
     if args.dry_run {
         let seed = if args.seed.is_some() { Seed::Given } else { Seed::Drawn };
         let notes = session.check(&plan, same_on_purpose)?.into_iter().chain(too_few_pairs(&plan));

@@ -308,6 +308,8 @@ pub(super) struct Folding {
     wanted: Vec<(Series, Folded)>,
     hz: Option<f64>,
     is_import: bool,
+    /// Whether the first line speaks of the time before it, as those of tools do and a reading of the kernel's files does not.
+    has_lines: bool,
     clock: Option<Clock>,
     end: u64,
     ticks: u64,
@@ -327,7 +329,10 @@ impl Folding {
             .map(|series| (series.clone(), Folded::of(series)))
             .collect();
         let is_import = series.iter().any(|series| series.source == IMPORT);
-        Folding { wanted, hz, is_import, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
+        // The averages of `/proc/pressure` are read with the rest of it.
+        let is_line = |series: &Series| series.source == IMPORT && !series.name.starts_with("psi_memory_");
+        let has_lines = series.iter().any(is_line);
+        Folding { wanted, hz, is_import, has_lines, clock: None, end: 0, ticks: 0, late: 0, wall_offset: 0 }
     }
 
     pub(super) fn add(&mut self, block: &Block) {
@@ -336,7 +341,7 @@ impl Folding {
             self.wall_offset = first.wall_offset;
             let period = self.period(&block.ticks);
             // The first line of a listing speaks of the time before it.
-            let start = first.begin.saturating_sub(if self.is_import { period } else { 0 });
+            let start = first.begin.saturating_sub(if self.has_lines { period } else { 0 });
             let width = WINDOW.max(period.saturating_mul(2));
             self.clock = Some(Clock { start, width, is_import: self.is_import });
         }

@@ -54,6 +54,9 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// From here on version 1 means that there is no limit.
+const NO_LIMIT: f64 = (1u64 << 60) as f64;
+
 /// Title and meaning where somebody was killed, on a host that had room.
 const KILLED: (&str, &str) = (
     "Killed at the memory limit of a control group",
@@ -236,20 +239,34 @@ fn of_group(case: &Case<'_>, labels: &str, clause: &Clause) -> Verdict {
         draft.at_least = Some(Severity::Medium);
         draft.who.insert(0, Who { name: group.clone(), pid: None, share: None, of: "control group".to_owned() });
         let limits = if groups::have_v2(look, &hits) { "memory.high and memory.max" } else { "memory.limit_in_bytes" };
-        let raise = format!("raise {limits} of {group}, or give the job in it less memory");
+        let limit = look.each_level(&signal::CGROUP_LIMIT).into_iter().find(|(other, _)| *other == labels);
+        let limit = limit.and_then(|(_, track)| track.mean(&hits, windows)).filter(|limit| *limit < NO_LIMIT);
+        let file = if groups::have_v2(look, &hits) { "memory.max" } else { "memory.limit_in_bytes" };
+        let how = limit.and_then(|limit| doubled(look, &group, file, limit, &hits)).unwrap_or_default();
+        let raise = format!("raise {limits} of {group}{how}, or give the job in it less memory");
         draft.changes.push(advice(&raise, false));
         draft.summary = format!(
-            "The control group {group} met its memory limit {} times a second.",
+            "The control group {group} met its memory limit{} {} times a second.",
+            limit.map_or_else(String::new, |limit| format!(" of {}", words::bytes(limit))),
             words::number(clause.value(&hits, windows).unwrap_or(0.0)),
         );
         where_the_host_has_room(case, draft);
     })
 }
 
+/// The command that doubles a limit, where the host has so much to give. `None`: it has not, or the group has a name that a shell would read otherwise.
+fn doubled(look: &Look, group: &str, file: &str, limit: f64, hits: &Hits) -> Option<String> {
+    let is_plain = group.chars().all(|c| c.is_ascii_alphanumeric() || "/_-.:@".contains(c)) && group.starts_with('/');
+    let is_there = look.available().mean(hits, &look.windows).is_some_and(|available| available > limit);
+    let mib = (limit / f64::from(1 << 20)) as u64 * 2;
+    (is_plain && is_there && mib > 0).then(|| {
+        format!(" (twice as much: pagewise set 'cgroup[{group}].{file}={mib}M'; pagewise revert puts it back)")
+    })
+}
+
 /// One reading of a group's files has no rate: that it is full, and of what, is all they say. A group that is full of page cache is as it
 /// should be; one that is full of what cannot be reclaimed is at its end. `None`: there is none such.
 fn by_reading(case: &Case<'_>) -> Option<Verdict> {
-    const NO_LIMIT: f64 = (1u64 << 60) as f64;
     let look = case.look;
     let of = |signal, labels: &str| {
         look.each_level(signal).into_iter().find(|(other, _)| *other == labels).map(|(_, track)| track)

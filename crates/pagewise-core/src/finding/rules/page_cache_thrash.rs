@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
         Threshold::below("free memory", super::room::ROOM, Fraction),
+        Threshold::at_least("pages that the host itself reclaimed, for each that came back", 0.1, Number),
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
         Threshold::at_least("of those that came back, in use before", 0.5, Fraction),
         Threshold::at_least("samples waiting for page cache", 0.05, Fraction),
@@ -57,7 +58,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What it takes, and where all of it holds; also for a rule that builds on it.
-pub(super) fn thrashes(case: &Case<'_>) -> ([Clause; 3], Hits) {
+pub(super) fn thrashes(case: &Case<'_>) -> (Vec<Clause>, Hits) {
     let look = case.look;
     let back = look.rate(&signal::REFAULT_FILE);
     let page = look.page_size;
@@ -71,8 +72,24 @@ pub(super) fn thrashes(case: &Case<'_>) -> ([Clause; 3], Hits) {
     // A control group at its limit drops file data, too, and they are counted with the rest. A host that is short of room
     // has nothing free.
     let free = case.clause("free memory", "meminfo MemFree", look.share_of_memory(&look.level(&signal::MEM_FREE)));
-    let hits = again.hits.and(&often.hits).and(&free.hits);
-    ([again, often, free], hits)
+    let mut clauses = vec![again, often, free];
+    clauses.extend(by_the_host(case));
+    let hits = clauses.iter().map(|clause| clause.hits.clone()).reduce(|all, one| all.and(&one)).unwrap_or_default();
+    (clauses, hits)
+}
+
+/// What comes back had to be dropped by somebody. Reclaim at the limit of a control group is in none of the host's own counters (`shrink_inactive_list`,
+/// mm/vmscan.c, 6.12): where these stand still, groups dropped it, and the host lacks no room. `None`: they are not known.
+fn by_the_host(case: &Case<'_>) -> Option<Clause> {
+    let look = case.look;
+    let has = |signal| look.has(signal);
+    if !(has(&signal::STEAL_KSWAPD) && has(&signal::STEAL_DIRECT)) {
+        return None;
+    }
+    let proactive = look.rate(&signal::STEAL_PROACTIVE).or_zero();
+    let own = look.rate(&signal::STEAL_KSWAPD).plus(&look.rate(&signal::STEAL_DIRECT)).plus(&proactive);
+    let name = "pages that the host itself reclaimed, for each that came back";
+    Some(case.clause(name, "vmstat pgsteal_*", own.per(&look.rate(&signal::REFAULT_FILE))))
 }
 
 /// sar does not count what comes back, but page faults that read a file and what is freed meanwhile. `None`: it does not print these, or they
@@ -202,9 +219,10 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     let look = case.look;
     let windows = case.windows();
-    let ([again, often, free], hits) = thrashes(case);
+    let (clauses, hits) = thrashes(case);
+    let [again, often] = [&clauses[0], &clauses[1]];
     let mut symptom = case.lasting_hits(hits.clone());
-    symptom.evidence = [&again, &often, &free].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();
+    symptom.evidence = clauses.iter().map(|clause| clause.evidence(&hits, windows)).collect();
     let io = case.rate("time in which some task waited for I/O", &signal::PSI_IO_SOME);
     let counters = case.counters(&[&io], &hits);
     let stacks = case.stacks("samples waiting for page cache", Family::CacheWait, &[], &hits);

@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("of what disks move, read again", 0.20, Fraction),
         Threshold::at_least("file pages that came back", 100.0, PagesPerSecond),
         Threshold::below("free memory", super::room::ROOM, Fraction),
+        Threshold::at_least("pages that the host itself reclaimed, for each that came back", 0.1, Number),
         Threshold::above("written to swap", 10.0, PagesPerSecond),
         Threshold::at_least("processes killed", 1.0, Number),
         Threshold::at_least("memory in the page cache", 0.25, Fraction),
@@ -199,7 +200,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             }
         });
     }
-    let ([again, often, free], thrash) = super::page_cache_thrash::thrashes(case);
+    let (thrashing, thrash) = super::page_cache_thrash::thrashes(case);
     // Hardly any rather than none: with version 1 of control groups those with a swappiness of their own still give some.
     let scanned = case.rate("pages of files reclaim looked at", &signal::SCAN_FILE);
     let anon = look.rate(&signal::SCAN_ANON);
@@ -216,9 +217,8 @@ fn judge(case: &Case<'_>) -> Verdict {
     let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = vec![too_low, kill_line];
-    symptom
-        .evidence
-        .extend([&again, &often, &free, &scanned, &unscanned].map(|clause| clause.evidence(&hits, windows)));
+    let clauses = thrashing.iter().chain([&scanned, &unscanned]);
+    symptom.evidence.extend(clauses.map(|clause| clause.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
         draft.at_least = (killed == Answer::Yes).then_some(Severity::High);

@@ -329,10 +329,11 @@ impl Session<'_> {
         };
         // What spoilt its runs may end, whatever is complete.
         let may_do_better = matches!(error, TrialError::GivenUp { .. });
+        let has_remedy = matches!(error, TrialError::NeedsBoot { .. } | TrialError::NoMetric { .. });
         let has_result = || bundle.points().is_ok_and(|points| points.iter().any(|point| point.outcome == Outcome::Ok));
         if !bundle.path().join("points.sqlite").exists() {
             self.audience.note(Note::Moved(bundle.path()));
-        } else if may_do_better || (has_result() && !matches!(error, TrialError::NeedsBoot { .. })) {
+        } else if may_do_better || (has_result() && !has_remedy) {
             // A warm-up that failed would fail again: there is nothing to go on with. An error that names its own remedy needs
             // no second one.
             self.audience.note(Note::CanGoOn(bundle.path()));

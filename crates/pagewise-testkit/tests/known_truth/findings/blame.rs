@@ -49,6 +49,7 @@ fn read_again(free_gib: f64, io: f64, memory: f64) -> RecordingBuilder {
     healthy()
         .gib("MemFree", free_gib)
         .counter("vmstat", "workingset_refault_file", "", |_| 50_000.0)
+        .counter("vmstat", "pgsteal_kswapd", "", |_| 50_000.0)
         .counter("vmstat", "pgpgin", "", |_| 200_000.0)
         .counter("psi_io", "some_total", "", move |_| io * 1e6)
         .counter("psi_memory", "some_total", "", move |_| memory * 1e6)
@@ -78,6 +79,10 @@ fn file_data_that_a_group_at_its_limit_drops_is_the_groups_and_not_the_hosts() {
     let finding = must_find(&group, "memcg-limit-thrash");
     assert!(finding.summary.contains("The host itself has 12 GiB free"), "{}", finding.summary);
     assert!((finding.cost.stalled_share.expect("pressure") - 0.11).abs() < 1e-6);
+    // Little is free since the page cache is large: the host itself reclaims nothing, and others have room.
+    let full = at_its_limit(read_again(0.3, 0.3, 0.11).counter("vmstat", "pgsteal_kswapd", "", |_| 20.0));
+    must_not_find(&full, "page-cache-thrash");
+    must_find(&full, "memcg-limit-thrash");
     let short = at_its_limit(read_again(0.3, 0.3, 0.11));
     must_find(&short, "page-cache-thrash");
     let of_both = must_find(&short, "memcg-limit-thrash");

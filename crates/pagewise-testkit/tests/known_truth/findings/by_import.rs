@@ -121,6 +121,23 @@ fn two_readings_of_proc_beside_a_listing_take_nothing_from_what_it_decides() {
     assert!(open(&alone).contains(&of_proc) && !around.contains(&of_proc), "{around:?}");
 }
 
+/// A line of a tool speaks of the time before it; the averages of pressure, which are of their own ten seconds, do not.
+#[test]
+fn averages_of_pressure_make_two_readings_no_longer_than_what_lies_between() {
+    let reading = |second: u32, averages: &str| {
+        format!(
+            "Sat Nov 21 12:41:{second:02} UTC 2026\npgfault {}\npgmajfault 0\npswpin 0\npswpout 0\nMemTotal: 16777216 kB\n\
+             MemFree: 262144 kB\n/proc/pressure/memory:some {averages}total={second}\n",
+            second * 1000
+        )
+    };
+    for averages in ["", "avg10=0.00 avg60=0.00 avg300=0.00 "] {
+        let text = reading(11, averages) + &reading(37, averages);
+        let seconds = ask(&imported(Kind::Proc, &text)).look.seconds;
+        assert!((seconds - 26.0).abs() < 1e-6, "{averages}: {seconds}");
+    }
+}
+
 #[test]
 fn a_listing_of_vmstat_that_swaps_all_the_while_is_swap_thrash_and_not_unexplained() {
     let thrash = vmstat(90, 20_000, 60);

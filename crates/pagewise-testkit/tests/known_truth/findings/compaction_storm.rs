@@ -206,9 +206,26 @@ fn where_no_fault_wanted_a_huge_page_it_is_for_other_blocks_and_a_stream_leads_t
         "{:?}",
         streamed.change
     );
-    let of_huge_pages = must_find(&other(3.0), "compaction-storm");
+    // A fault compacts a few times at most: where there are ten times as many compactions, most are not for faults.
+    let few = must_find(&other(3.0), "compaction-storm");
+    assert!(few.title.contains("no huge pages"), "{}", few.title);
+    let of_huge_pages = must_find(&other(20.0), "compaction-storm");
     assert!(!of_huge_pages.title.contains("no huge pages") && !steps(&of_huge_pages).is_empty());
     // A size that the counters do not count may be what was wanted.
     let sizes = must_find(&other(0.0).setting("mthp[64k].enabled", "always"), "compaction-storm");
     assert!(!sizes.title.contains("no huge pages"), "{}", sizes.title);
+}
+
+/// Compactions that look at few pages take no time worth the name, and the kernel is busy with something else.
+#[test]
+fn compactions_that_look_at_hardly_anything_are_no_storm() {
+    let looks_at = |pages: f64| {
+        RecordingBuilder::healthy(120)
+            .cpu(4, 0.1, 0.5)
+            .counter("vmstat", "compact_stall", "", |_| 50.0)
+            .counter("vmstat", "compact_migrate_scanned", "", move |_| pages)
+            .counter("vmstat", "compact_free_scanned", "", move |_| pages)
+    };
+    must_not_decide(&looks_at(20_000.0), "compaction-storm");
+    must_find(&looks_at(50_000_000.0), "compaction-storm");
 }

@@ -34,6 +34,7 @@ fn compaction_stalls() -> RecordingBuilder {
 fn thrash() -> RecordingBuilder {
     healthy()
         .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+        .counter("vmstat", "pgsteal_kswapd", "", |_| 5_000.0)
         .counter("vmstat", "pgpgin", "", |_| 40_000.0)
         .counter("psi_io", "some_total", "", |_| 300_000.0)
         .counter("vmstat", "pgscan_file", "", |_| 20_000.0)

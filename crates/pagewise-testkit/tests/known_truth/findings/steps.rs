@@ -45,6 +45,7 @@ fn a_kernel_that_lacks_it_is_not_told_to_set_it() {
     let reads = |kernel: &str| {
         let made = healthy()
             .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+            .counter("vmstat", "pgsteal_kswapd", "", |_| 5_000.0)
             .counter("vmstat", "pgpgin", "", |_| 40_000.0)
             .counter("psi_io", "some_total", "", |_| 300_000.0)
             .gib("MemFree", 0.3);

@@ -50,6 +50,7 @@ fn what_was_at_another_time_is_not_related() {
 fn a_chain_is_told_link_by_link_and_a_finding_alone_has_none() {
     let chain = saturated(|_| true)
         .counter("vmstat", "workingset_refault_file", "", |_| 5_000.0)
+        .counter("vmstat", "pgsteal_kswapd", "", |_| 5_000.0)
         .counter("vmstat", "pgpgin", "", |_| 40_000.0)
         .counter("psi_io", "some_total", "", |_| 300_000.0)
         .gib("MemFree", 0.3)
