@@ -217,7 +217,7 @@ fn time_it_may_take(case: &Case<'_>) -> Option<Clause> {
     Some(case.clause(
         "time that compaction may have taken, of system time",
         "vmstat compact_*_scanned",
-        taken.per(&system),
+        taken.with(&system, |taken, system| Some(taken.min(system))).per(&system),
     ))
 }
 
