@@ -61,7 +61,7 @@ const USAGE: &str = "pagewise diagnose [OPTIONS] [--for TIME]
 const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that \
                           is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
                           Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
-                          pagewise diagnose night.pgw --from 2026-11-21T02:00:00Z --until 2026-11-21T02:20:00Z\n  \
+                          pagewise diagnose night.pgw --from 90m --until 110m\n  \
                           pagewise diagnose --import collectl:listing.txt --import perf-top:top.txt\n  \
                           pagewise diagnose --import thread.txt --import oswbb/archive/\n  \
                           pagewise diagnose --fail-on medium -- ./job";
