@@ -196,18 +196,26 @@ pub fn room(root: &Root) -> Option<u64> {
         Version::V1 => ("memory.limit_in_bytes", "memory.usage_in_bytes"),
         Version::V2 => ("memory.max", "memory.current"),
     };
-    let number = |folder: &str, file: &str| root.read(&format!("{folder}/{file}")).ok()?.trim().parse::<u64>().ok();
     let mut folder = own.as_str();
     let mut least = None;
     while folder.len() >= mount.point.len() {
-        // Version 1 shows "no limit" as the largest multiple of a page below 2^63.
-        if let Some(limit) = number(folder, limit).filter(|limit| *limit < 1 << 62) {
-            let room = limit.saturating_sub(number(folder, usage).unwrap_or(0));
+        if let Some(limit) = limit_in(root, folder, limit) {
+            let room = limit.saturating_sub(number_in(root, folder, usage).unwrap_or(0));
             least = Some(least.map_or(room, |least: u64| least.min(room)));
         }
         folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
     }
     least
+}
+
+fn number_in(root: &Root, folder: &str, file: &str) -> Option<u64> {
+    root.read(&format!("{folder}/{file}")).ok()?.trim().parse().ok()
+}
+
+/// The limit that a file of a group has, in bytes; `None` where nothing is limited by it. Version 2 writes `max` for that, version 1 the largest
+/// multiple of a page below 2^63.
+pub(crate) fn limit_in(root: &Root, folder: &str, file: &str) -> Option<u64> {
+    number_in(root, folder, file).filter(|limit| *limit < 1 << 62)
 }
 
 /// The least limit of memory (bytes) and of CPUs on the way from a process's control group up; `None` where nothing limits it,
@@ -219,13 +227,10 @@ pub fn limits_of(root: &Root, pid: i32) -> (Option<u64>, Option<f64>) {
     let (mut memory, mut cpus): (Option<u64>, Option<f64>) = (None, None);
     let mut folder = own.as_str();
     while folder.len() >= mount.point.len() {
-        let text = |file: &str| root.read(&format!("{folder}/{file}")).ok();
-        if let Some(limit) =
-            text(&file).and_then(|text| text.trim().parse::<u64>().ok()).filter(|limit| *limit < 1 << 62)
-        {
+        if let Some(limit) = limit_in(root, folder, &file) {
             memory = Some(memory.map_or(limit, |least| least.min(limit)));
         }
-        let quota = text("cpu.max").and_then(|text| {
+        let quota = root.read(&format!("{folder}/cpu.max")).ok().and_then(|text| {
             let (quota, period) = text.trim().split_once(' ')?;
             Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok().filter(|period| *period > 0.0)?)
         });

@@ -154,7 +154,7 @@ impl Scope {
             Version::V2 => "memory.events",
         };
         let text = fs::read_to_string(cgroup.folder.join(file)).ok()?;
-        text.lines().find_map(|line| line.strip_prefix("oom_kill "))?.trim().parse().ok()
+        named(&text, "oom_kill ")
     }
 
     /// Seconds of CPU time in user mode of all processes of the run, those that nobody waited for among them. `None` where its cgroup does not
@@ -162,8 +162,7 @@ impl Scope {
     #[must_use]
     pub fn user_time(&self) -> Option<f64> {
         let text = fs::read_to_string(self.cgroup.as_ref()?.folder.join("cpu.stat")).ok()?;
-        let micros: f64 = text.lines().find_map(|line| line.strip_prefix("user_usec "))?.trim().parse().ok()?;
-        Some(micros * 1e-6)
+        Some(named(&text, "user_usec ")? as f64 * 1e-6)
     }
 
     /// Kills what is left of the run and removes the cgroup.
@@ -197,6 +196,11 @@ impl RunCgroup {
             thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+/// The number behind `name` in a file of such lines.
+fn named(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
 }
 
 /// A child of our memory cgroup, or beside it, with the memory controller.

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use anyhow::anyhow;
 use clap::Args;
 use pagewise_core::recording::Recorded;
+use pagewise_core::recording::block::Tick;
 use pagewise_core::unit::Seconds;
 use pagewise_host::export::ExportError;
 use pagewise_host::store::recording::Recording;
@@ -37,20 +38,19 @@ impl StretchArgs {
     /// # Errors
     /// When one is no time, or no sample lies between them: a result of nothing would pass for a quiet host.
     pub(crate) fn of(&self, recording: &Recording) -> Result<Stretch, Failure> {
-        let instant = |option: &str, text: &Option<String>| {
-            text.as_deref().map(|text| instant(recording, option, text)).transpose()
-        };
+        let first = recording.blocks().next().transpose().map_err(ExportError::Recording)?;
+        let first = first.as_ref().and_then(|block| block.ticks.first());
+        let instant =
+            |option: &str, text: &Option<String>| text.as_deref().map(|text| instant(first, option, text)).transpose();
         let stretch = Stretch { from: instant("--from", &self.from)?, until: instant("--until", &self.until)? };
-        has_samples(recording, stretch)?;
+        if let (Some(first), Some((last, _))) = (first, recording.last_tick().map_err(ExportError::Recording)?) {
+            has_samples(stretch, first.begin, last)?;
+        }
         Ok(stretch)
     }
 }
 
-fn has_samples(recording: &Recording, Stretch { from, until }: Stretch) -> Result<(), Failure> {
-    let first = recording.blocks().next().transpose().map_err(ExportError::Recording)?;
-    let first = first.as_ref().and_then(|block| block.ticks.first()).map(|tick| tick.begin);
-    let last = recording.last_tick().map_err(ExportError::Recording)?;
-    let (Some(first), Some((last, _))) = (first, last) else { return Ok(()) };
+fn has_samples(Stretch { from, until }: Stretch, first: u64, last: u64) -> Result<(), Failure> {
     let length = Seconds(last.saturating_sub(first) as f64 * 1e-9);
     let wrong = |what: &str| Err(Failure::Usage(anyhow!("{what}; its samples span {length}")));
     match (from, until) {
@@ -62,10 +62,8 @@ fn has_samples(recording: &Recording, Stretch { from, until }: Stretch) -> Resul
 }
 
 /// A time after the beginning, or an instant of the wall clock, as the recording counts.
-fn instant(recording: &Recording, option: &str, text: &str) -> Result<u64, Failure> {
+fn instant(tick: Option<&Tick>, option: &str, text: &str) -> Result<u64, Failure> {
     let wrong = || Failure::Usage(anyhow!("{option} {text}: write 90s, 10m, or 2026-11-21T17:30:00Z"));
-    let first = recording.blocks().next().transpose().map_err(ExportError::Recording)?;
-    let tick = first.as_ref().and_then(|block| block.ticks.first());
     if let Ok(after) = text.parse::<Seconds>() {
         let nanoseconds = (after.0 * 1e9).min(9e18) as u64;
         return Ok(tick.map_or(0, |tick| tick.begin).saturating_add(nanoseconds));

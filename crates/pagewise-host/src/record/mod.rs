@@ -413,8 +413,9 @@ struct Opened {
 fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static str>>) -> Vec<Opened> {
     let is_wanted = |source: &str| only.is_none_or(|only| only.contains(source));
     let mut opened: Vec<Opened> = Vec::new();
-    let is_missed = |file: &&TextFile| root.exists(file.path) || !file.instead.is_some_and(|other| root.exists(other));
-    let texts = TEXT_FILES.iter().filter(|file| is_wanted(file.source)).filter(is_missed);
+    let is_there_or_missed =
+        |file: &&TextFile| root.exists(file.path) || !file.instead.is_some_and(|other| root.exists(other));
+    let texts = TEXT_FILES.iter().filter(|file| is_wanted(file.source)).filter(is_there_or_missed);
     for TextFile { source, path, parse, pace, .. } in texts {
         let polled = Polled::text(root, path, *parse).map_err(|error| error.to_string());
         opened.push(Opened { name: (*source).to_owned(), polled, pace: sampler::pace(*pace) });

@@ -211,8 +211,8 @@ impl Sampler {
             return;
         }
         self.settings_due = now + settings::EVERY;
-        for (name, value) in self.settings.look() {
-            let _ = self.events.send(Event::Setting(now, name, value));
+        for changed in self.settings.look() {
+            let _ = self.events.send(Event::Setting(now, changed.name, changed.now));
         }
     }
 

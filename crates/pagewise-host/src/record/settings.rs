@@ -19,6 +19,14 @@ struct Watched {
     files: Vec<(File, u64)>,
 }
 
+/// A setting that has another value than when it was looked at last. No value: it cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Changed {
+    pub(crate) name: String,
+    pub(crate) before: Option<String>,
+    pub(crate) now: Option<String>,
+}
+
 /// All of them.
 #[derive(Debug)]
 pub(crate) struct Settings {
@@ -49,8 +57,8 @@ impl Settings {
         self.watched.iter().map(|watched| (watched.tunable.name.clone(), watched.value.clone())).collect()
     }
 
-    /// Looks at each, and gives name and value of those that changed.
-    pub(crate) fn look(&mut self) -> Vec<(String, Option<String>)> {
+    /// Looks at each, and gives those that changed.
+    pub(crate) fn look(&mut self) -> Vec<Changed> {
         let mut changed = Vec::new();
         for watched in &mut self.watched {
             let is_swap = watched.tunable.name == "swap";
@@ -65,8 +73,8 @@ impl Settings {
             }
             let value = tunable::read(&self.root, &watched.tunable).ok();
             if value != watched.value {
-                watched.value.clone_from(&value);
-                changed.push((watched.tunable.name.clone(), value));
+                let before = std::mem::replace(&mut watched.value, value.clone());
+                changed.push(Changed { name: watched.tunable.name.clone(), before, now: value });
             }
         }
         changed
@@ -116,6 +124,10 @@ mod tests {
         (folder, root)
     }
 
+    fn changed(name: &str, before: &str, now: &str) -> Changed {
+        Changed { name: name.to_owned(), before: Some(before.to_owned()), now: Some(now.to_owned()) }
+    }
+
     fn value(settings: &[(String, Option<String>)], name: &str) -> Option<String> {
         settings.iter().find(|(other, _)| other == name).and_then(|(_, value)| value.clone())
     }
@@ -128,7 +140,7 @@ mod tests {
         assert_eq!(value(&settings.snapshot(), "thp.enabled").as_deref(), Some("madvise"));
         assert_eq!(settings.look(), []);
         std::fs::write(root.path("/proc/sys/vm/swappiness"), "1\n").unwrap();
-        assert_eq!(settings.look(), [("vm.swappiness".to_owned(), Some("1".to_owned()))]);
+        assert_eq!(settings.look(), [changed("vm.swappiness", "60", "1")]);
         assert_eq!(settings.look(), []);
     }
 
@@ -136,10 +148,11 @@ mod tests {
     fn swap_in_use_is_no_change_and_another_area_is() {
         let (_folder, root) = host();
         let mut settings = Settings::open(&root);
+        let before = value(&settings.snapshot(), "swap");
         let head = "Filename Type Size Used Priority\n";
         std::fs::write(root.path("/proc/swaps"), format!("{head}/dev/sda2 partition 1020 900 -2\n")).unwrap();
         assert_eq!(settings.look(), []);
         std::fs::write(root.path("/proc/swaps"), head).unwrap();
-        assert_eq!(settings.look(), [("swap".to_owned(), Some("off".to_owned()))]);
+        assert_eq!(settings.look(), [Changed { before, ..changed("swap", "", "off") }]);
     }
 }

@@ -3,7 +3,7 @@
 use super::polled::NumberFile;
 use super::visit::Parse;
 use super::{psi, vmstat};
-use crate::cgroup::{MemoryCgroup, Version, memory_mount, own_memory_cgroup};
+use crate::cgroup::{MemoryCgroup, Version, limit_in, memory_mount, own_memory_cgroup};
 use crate::root::Root;
 
 /// Files of `name number` lines or of pressure: name of the source, file, parser.
@@ -36,9 +36,6 @@ pub const EVENTS_FILE: &str = "memory.events";
 /// Files whose number is a limit of all that is charged to a group.
 const LIMITS_OF_V2: [&str; 2] = ["memory.max", "memory.high"];
 const LIMITS_OF_V1: [&str; 2] = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"];
-
-/// Version 1 writes "no limit" as the largest multiple of a page below 2^63.
-const NO_LIMIT: u64 = 1 << 62;
 
 /// A group to record, and where its files are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,11 +90,7 @@ pub(super) fn limited(root: &Root, mount: &MemoryCgroup, folder: &str) -> Option
         Version::V1 => LIMITS_OF_V1,
         Version::V2 => LIMITS_OF_V2,
     };
-    let is_limit = |file: &str| {
-        let text = root.read(&format!("{folder}/{file}")).ok();
-        text.and_then(|text| text.trim().parse::<u64>().ok()).is_some_and(|limit| limit < NO_LIMIT)
-    };
-    limits.into_iter().any(is_limit).then(|| Group {
+    limits.into_iter().any(|file| limit_in(root, folder, file).is_some()).then(|| Group {
         path: format!("/{}", folder.strip_prefix(&mount.folder).unwrap_or(folder).trim_matches('/')),
         folder: folder.to_owned(),
         version: mount.version,

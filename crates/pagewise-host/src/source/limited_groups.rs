@@ -179,7 +179,9 @@ impl Read {
             let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
             match numbers {
                 // A limit that is not set reads `max` and has no value.
-                Numbers::One(column) => columns.put(*column, text.trim_end().parse().ok()),
+                Numbers::One(column) => {
+                    columns.put(*column, text.trim_end().parse().ok());
+                }
                 Numbers::Lines(lines) => {
                     for (name, column) in lines {
                         let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();

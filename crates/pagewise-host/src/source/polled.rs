@@ -68,10 +68,13 @@ impl Columns {
         self.column(&mut String::new(), name, labels, false)
     }
 
-    /// Sets a number, or that it has no value now.
-    pub(super) fn put(&mut self, column: u32, value: Option<u64>) {
+    /// Sets a number, or that it has no value now. Gives whether it was another before.
+    pub(super) fn put(&mut self, column: u32, value: Option<u64>) -> bool {
         let column = column as usize;
-        (self.present[column], self.values[column]) = (value.is_some(), value.unwrap_or(0));
+        let (present, value) = (value.is_some(), value.unwrap_or(0));
+        let differs = self.present[column] != present || self.values[column] != value;
+        (self.present[column], self.values[column]) = (present, value);
+        differs
     }
 
     fn column(&mut self, key: &mut String, name: &str, labels: &str, says_kib: bool) -> u32 {
@@ -204,11 +207,7 @@ impl Polled {
                 let columns = &mut self.columns;
                 columns.changed = false;
                 for (file, column) in files {
-                    let column = *column as usize;
-                    let number = read_number(file);
-                    let (present, value) = (number.is_some(), number.unwrap_or(0));
-                    columns.changed |= columns.present[column] != present || columns.values[column] != value;
-                    (columns.present[column], columns.values[column]) = (present, value);
+                    columns.changed |= columns.put(*column, read_number(file));
                 }
                 Ok(())
             }

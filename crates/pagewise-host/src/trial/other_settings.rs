@@ -1,7 +1,7 @@
 //! What the host has set beside what a trial compares. No policy names it, and every run may rest on it all the same: a policy of
 //! `jvm.*` alone is compared under whatever the host does with huge pages, and somebody may switch that meanwhile.
 
-use crate::record::settings::{EVERY, Settings};
+use crate::record::settings::{Changed, EVERY, Settings};
 use crate::root::Root;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,10 +18,8 @@ pub struct OtherSettings {
     looked: Instant,
     /// As the first run of each level found them, with its policy in force.
     at_first: BTreeMap<String, Values>,
-    /// As the run that goes on found them.
-    at_begin: Values,
-    /// What changed while it ran, and to what.
-    meanwhile: Vec<(String, Option<String>)>,
+    /// What changed while the run went on.
+    meanwhile: Vec<Changed>,
 }
 
 impl OtherSettings {
@@ -32,21 +30,20 @@ impl OtherSettings {
             settings: Settings::open(root),
             looked: Instant::now(),
             at_first: BTreeMap::new(),
-            at_begin: Values::new(),
             meanwhile: Vec::new(),
         }
     }
 
     /// Right before a run, its policy in force. Gives what is not as the first run of its level had it, in words.
     pub fn begin(&mut self, level: &str) -> Option<String> {
-        self.settings.look();
-        self.looked = Instant::now();
+        self.look();
         self.meanwhile.clear();
-        self.at_begin = self.settings.snapshot().into_iter().collect();
-        let first = self.at_first.entry(level.to_owned()).or_insert_with(|| self.at_begin.clone());
-        let differs = first.iter().filter(|(name, value)| self.at_begin.get(*name) != Some(value));
+        let now: Values = self.settings.snapshot().into_iter().collect();
+        let first = self.at_first.entry(level.to_owned()).or_insert_with(|| now.clone());
+        let differs = first.iter().filter_map(|(name, before)| Some((name, before, now.get(name)?)));
         let changes: Vec<String> = differs
-            .map(|(name, before)| change(name, before.as_ref(), self.at_begin.get(name).and_then(Option::as_ref)))
+            .filter(|(_, before, now)| before != now)
+            .map(|(name, before, now)| change(name, before.as_deref(), now.as_deref()))
             .collect();
         (!changes.is_empty())
             .then(|| format!("the host was not as in the first run of its level: {}", listed(&changes)))
@@ -63,14 +60,10 @@ impl OtherSettings {
     /// what changed while it ran, in words.
     pub fn end(&mut self, is_of_policy: impl Fn(&str) -> bool) -> Option<String> {
         self.look();
-        let mut before = self.at_begin.clone();
         let changes: Vec<String> = std::mem::take(&mut self.meanwhile)
-            .into_iter()
-            .filter(|(name, _)| !is_of_policy(name))
-            .map(|(name, value)| {
-                let was = before.insert(name.clone(), value.clone()).flatten();
-                change(&name, was.as_ref(), value.as_ref())
-            })
+            .iter()
+            .filter(|changed| !is_of_policy(&changed.name))
+            .map(|Changed { name, before, now }| change(name, before.as_deref(), now.as_deref()))
             .collect();
         (!changes.is_empty())
             .then(|| format!("while it ran, something else than this trial changed the host: {}", listed(&changes)))
@@ -82,9 +75,9 @@ impl OtherSettings {
     }
 }
 
-fn change(name: &str, before: Option<&String>, now: Option<&String>) -> String {
-    let word = |value: Option<&String>| value.map_or("unreadable", String::as_str).to_owned();
-    format!("{name} went from {} to {}", word(before), word(now))
+fn change(name: &str, before: Option<&str>, now: Option<&str>) -> String {
+    const NONE: &str = "unreadable";
+    format!("{name} went from {} to {}", before.unwrap_or(NONE), now.unwrap_or(NONE))
 }
 
 fn listed(changes: &[String]) -> String {

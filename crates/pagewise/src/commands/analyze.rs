@@ -146,13 +146,13 @@ fn open(file: &Path) -> Result<Box<dyn Read>, Failure> {
     if file.as_os_str() == "-" {
         return Ok(Box::new(Lines::of(io::stdin().lock())));
     }
-    if Bundle::open(file).is_ok() {
-        let name = output::quoted(&file.display().to_string());
-        return Err(Failure::Usage(anyhow!(
-            "{name} is the bundle of a trial: pagewise trial analyze {name} says what that found"
-        )));
-    }
     let opened = given::open(file).map_err(|error| {
+        if Bundle::open(file).is_ok() {
+            let name = output::quoted(&file.display().to_string());
+            return Failure::Usage(anyhow!(
+                "{name} is the bundle of a trial: pagewise trial analyze {name} says what that found"
+            ));
+        }
         let what = format!("cannot read {}; give a CSV file, or - for stdin", file.display());
         Failure::Usage(anyhow::Error::new(error).context(what))
     })?;

@@ -157,14 +157,13 @@ fn judge(case: &Case<'_>) -> Verdict {
     let share = case.clause("system share of busy CPU", "stat", look.system_share());
     let room = room(case);
     // Where CPUs are hardly busy the kernel may have most of very little.
-    let cores = look.cpus().map(|cpus| {
-        case.clause("system time, of one core", "stat", look.system_share_of_all().map(|share| share * cpus))
-    });
+    let cores = look.cpus().map(|cpus| look.system_share_of_all().map(|share| share * cpus));
+    let cores = cores.map(|cores| case.clause("system time, of one core", "stat", cores));
     let clauses: Vec<&Clause> = [&share, &room].into_iter().chain(&cores).collect();
     let symptom = case.lasting(&clauses);
     let hits = symptom.hits.clone();
     let stalls = case.rate_by_cpu("direct compactions per CPU", &signal::COMPACT_STALL, 1.0);
-    let may_take = time_it_may_take(case);
+    let may_take = cores.as_ref().and_then(|cores| time_it_may_take(case, &cores.track));
     let counters = case.counters(&[&stalls].into_iter().chain(&may_take).collect::<Vec<_>>(), &hits);
     let stacks = case.stacks("samples in compaction", Family::Compaction, NOT, &hits);
     let waits = case.stalls("time a process compacts", StallKind::Compaction, &hits);
@@ -202,7 +201,7 @@ fn judge(case: &Case<'_>) -> Verdict {
 /// From 3.8 the kernel counts what compaction looks at: 12 ns a page in the storm of recordings/6.18.44-fc-v657. At eight times that, and with some
 /// µs for each page that is moved, a tenth of the CPUs' system time is not reached by what is no storm, however often it was begun. `None`: it
 /// is not counted.
-fn time_it_may_take(case: &Case<'_>) -> Option<Clause> {
+fn time_it_may_take(case: &Case<'_>, system: &Track) -> Option<Clause> {
     const LOOKED_AT: f64 = 100e-9;
     const MOVED: f64 = 5e-6;
     let look = case.look;
@@ -212,12 +211,10 @@ fn time_it_may_take(case: &Case<'_>) -> Option<Clause> {
     let looked_at =
         look.rate(&signal::COMPACT_SCANNED).with(&by_kcompactd, |all, own| Some((all - own).max(0.0) * LOOKED_AT));
     let taken = looked_at.plus(&look.rate(&signal::MIGRATED).or_zero().map(|pages| pages * MOVED));
-    let cpus = look.cpus()?;
-    let system = look.system_share_of_all().map(|share| share * cpus);
     Some(case.clause(
         "time that compaction may have taken, of system time",
         "vmstat compact_*_scanned",
-        taken.with(&system, |taken, system| Some(taken.min(system))).per(&system),
+        taken.with(system, |taken, system| Some(taken.min(system))).per(system),
     ))
 }
 

@@ -17,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("samples in a group's limit", 0.05, Fraction),
         Threshold::at_least("time a process reclaims in its group", 0.05, Fraction),
         Threshold::at_least("processes killed at the limit of their group", 1.0, Number),
-        Threshold::at_least("control groups with a limit", 1.0, Number),
         Threshold::at_least("free on the host all the while, of memory", super::room::ROOM, Fraction),
         Threshold::at_least("allocations that the limit of their group refused", 1.0, Number),
         Threshold::at_least("in use, of the limit, in one reading", 0.97, Fraction),
@@ -115,7 +114,7 @@ fn by_groups(case: &Case<'_>) -> Verdict {
         return verdict;
     }
     if most.is_none() && sees_all && case.look.level(&signal::CGROUPS_LIMITED).most() == Some(0.0) {
-        return where_none_has_a_limit(case);
+        return case.absent("control groups with a limit", Some(0.0), Number);
     }
     if let Some(verdict) = by_reading(case) {
         return verdict;
@@ -149,12 +148,6 @@ fn most_often_at_its_limit<'a>(case: &Case<'a>) -> Option<(&'a str, Clause)> {
     });
     let rate = |clause: &Clause| clause.track.mean_of_all(case.windows()).unwrap_or(-1.0);
     groups.max_by(|(_, a), (_, b)| rate(a).total_cmp(&rate(b)))
-}
-
-fn where_none_has_a_limit(case: &Case<'_>) -> Verdict {
-    let limited =
-        case.clause("control groups with a limit", "cgroup memory files", case.look.level(&signal::CGROUPS_LIMITED));
-    case.decide(case.lasting(&[&limited]), Vec::new()).found(|_| {})
 }
 
 /// Stacks and stalls can still show it, and what others have counted. `are_some_seen`: there are counters of a group that do not show it.

@@ -57,8 +57,30 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
-/// What it takes, and where all of it holds; also for a rule that builds on it.
-pub(super) fn thrashes(case: &Case<'_>) -> (Vec<Clause>, Hits) {
+/// What it takes.
+pub(super) struct Thrash {
+    /// Of what disks move.
+    again: Clause,
+    often: Clause,
+    free: Clause,
+    /// Where it is known.
+    by_the_host: Option<Clause>,
+}
+
+impl Thrash {
+    pub(super) fn clauses(&self) -> impl Iterator<Item = &Clause> {
+        [&self.again, &self.often, &self.free].into_iter().chain(&self.by_the_host)
+    }
+
+    /// Where all of it holds.
+    pub(super) fn hits(&self) -> Hits {
+        let three = self.again.hits.and(&self.often.hits).and(&self.free.hits);
+        self.by_the_host.iter().fold(three, |hits, clause| hits.and(&clause.hits))
+    }
+}
+
+/// Also for a rule that builds on it.
+pub(super) fn thrash(case: &Case<'_>) -> Thrash {
     let look = case.look;
     let back = look.rate(&signal::REFAULT_FILE);
     let page = look.page_size;
@@ -72,10 +94,7 @@ pub(super) fn thrashes(case: &Case<'_>) -> (Vec<Clause>, Hits) {
     // A control group at its limit drops file data, too, and they are counted with the rest. A host that is short of room
     // has nothing free.
     let free = case.clause("free memory", "meminfo MemFree", look.share_of_memory(&look.level(&signal::MEM_FREE)));
-    let mut clauses = vec![again, often, free];
-    clauses.extend(by_the_host(case));
-    let hits = clauses.iter().map(|clause| clause.hits.clone()).reduce(|all, one| all.and(&one)).unwrap_or_default();
-    (clauses, hits)
+    Thrash { again, often, free, by_the_host: by_the_host(case) }
 }
 
 /// What comes back had to be dropped by somebody. Reclaim at the limit of a control group is in none of the host's own counters (`shrink_inactive_list`,
@@ -219,10 +238,11 @@ fn judge(case: &Case<'_>) -> Verdict {
     }
     let look = case.look;
     let windows = case.windows();
-    let (clauses, hits) = thrashes(case);
-    let [again, often] = [&clauses[0], &clauses[1]];
+    let thrash = thrash(case);
+    let hits = thrash.hits();
     let mut symptom = case.lasting_hits(hits.clone());
-    symptom.evidence = clauses.iter().map(|clause| clause.evidence(&hits, windows)).collect();
+    symptom.evidence = thrash.clauses().map(|clause| clause.evidence(&hits, windows)).collect();
+    let Thrash { again, often, .. } = thrash;
     let io = case.rate("time in which some task waited for I/O", &signal::PSI_IO_SOME);
     let counters = case.counters(&[&io], &hits);
     let stacks = case.stacks("samples waiting for page cache", Family::CacheWait, &[], &hits);

@@ -200,7 +200,7 @@ fn judge(case: &Case<'_>) -> Verdict {
             }
         });
     }
-    let (thrashing, thrash) = super::page_cache_thrash::thrashes(case);
+    let thrash = super::page_cache_thrash::thrash(case);
     // Hardly any rather than none: with version 1 of control groups those with a swappiness of their own still give some.
     let scanned = case.rate("pages of files reclaim looked at", &signal::SCAN_FILE);
     let anon = look.rate(&signal::SCAN_ANON);
@@ -212,12 +212,12 @@ fn judge(case: &Case<'_>) -> Verdict {
     let hits = if killed == Answer::Yes {
         Hits::always(Answer::Yes, windows.count)
     } else {
-        thrash.and(&scanned.hits).and(&unscanned.hits)
+        thrash.hits().and(&scanned.hits).and(&unscanned.hits)
     };
     let mut symptom = case.lasting_hits(hits);
     let hits = symptom.hits.clone();
     symptom.evidence = vec![too_low, kill_line];
-    let clauses = thrashing.iter().chain([&scanned, &unscanned]);
+    let clauses = thrash.clauses().chain([&scanned, &unscanned]);
     symptom.evidence.extend(clauses.map(|clause| clause.evidence(&hits, windows)));
     case.decide(symptom, Vec::new()).found(|draft| {
         draft.cost.stalled_share = look.rate(&signal::PSI_IO_SOME).mean(&hits, windows);
