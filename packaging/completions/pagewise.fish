@@ -28,8 +28,8 @@ complete -c pagewise -n "__fish_pagewise_needs_command" -l color -d 'Use colour:
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_needs_command" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_needs_command" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_needs_command" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_needs_command" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_needs_command" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_needs_command" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_needs_command" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_needs_command" -s h -l help -d 'Print help'
@@ -59,8 +59,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l color -d 'U
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l walk-cost -d 'Measure the cost of page walks thoroughly: up to a minute, up to 2 GiB'
 complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l no-walk-cost -d 'Do not measure it at all (by default: less than two seconds)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand doctor" -l json -d 'Write the result as JSON to stdout'
@@ -70,8 +70,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l color -d 'Use
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l all -d 'List also what this host lacks, with the reason, and what acts on a job alone'
 complete -c pagewise -n "__fish_pagewise_using_subcommand show" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand show" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -82,8 +82,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l color -d 'Use 
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l dry-run -d 'Say what would be done and do nothing'
 complete -c pagewise -n "__fish_pagewise_using_subcommand set" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand set" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -92,8 +92,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l color -d '
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l all -d 'Also those that were undone; the newest hundred are kept'
 complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand changes" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -102,8 +102,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l color -d 'U
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l all -d 'Undo all changes, last first'
 complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l stale -d 'Only what a killed run or another boot left; for a boot script'
 complete -c pagewise -n "__fish_pagewise_using_subcommand revert" -l print -d 'Print plain shell lines that put the values back, and do nothing'
@@ -154,8 +154,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l color -d 'Us
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l record -d 'Record the kernel\'s memory counters once a second while each run goes on, a file per run'
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l stalls -d 'Record how long tasks are held up, too: by reclaim, compaction, throttling and dirty pages'
 complete -c pagewise -n "__fish_pagewise_using_subcommand prove" -l dry-run -d 'Say what would be run and changed, and change nothing'
@@ -168,8 +168,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and not __fish_seen_subcommand_from check run resume status analyze verify" -s h -l help -d 'Print help'
@@ -186,8 +186,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l strict -d 'Weaknesses are errors: exit 2 when there is any'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l elsewhere -d 'Do not look at this host: the plan is for another one'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from check" -l json -d 'Write the result as JSON to stdout'
@@ -204,8 +204,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l strict -d 'Refuse a plan that has a weakness'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l boot -d 'Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from run" -l dry-run -d 'Say what would be run and changed, and change nothing'
@@ -221,8 +221,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l boot -d 'Boot this host by itself for every kernel that a point needs: root, systemd, and GRUB or systemd-boot'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from resume" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -231,8 +231,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l watch -d 'Fill the screen and follow the trial until q is pressed; looks once a second'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -249,8 +249,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from analyze" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -258,8 +258,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand trial; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
@@ -274,8 +274,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l color -d 'U
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l stalls -d 'Also how long tasks are held up by reclaim, compaction, throttling and dirty pages'
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l flight -d 'Stacks (99 times a second unless --stacks says otherwise) and stalls for 20 s when there is trouble: tasks waiting for memory, or 30 % system time'
 complete -c pagewise -n "__fish_pagewise_using_subcommand record" -l tlb -d 'Also how much of their time CPUs look up translations, by counters of the processor where it has any'
@@ -288,8 +288,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l color -d 
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand snapshot" -s h -l help -d 'Print help'
@@ -307,8 +307,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l color -d 
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand diagnose" -s h -l help -d 'Print help'
@@ -319,13 +319,13 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l color -d 'U
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand import" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand import" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand import" -s h -l help -d 'Print help'
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l to -d 'csv, parquet, openmetrics, folded, pprof or firefox' -r
-complete -c pagewise -n "__fish_pagewise_using_subcommand export" -s o -l output -d 'Where to; never overwritten. A folder where the format is one [default: stdout, or the current folder]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand export" -s o -l output -d 'Where to; never overwritten. A folder where the format is one [default: stdout, or a folder named after the recording]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l series -d 'Only series that fit, such as \'vmstat.compact_*\' or MemFree' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l from -d 'From this long after the beginning, such as 90s, or from an instant such as 2026-11-21T17:30:00Z' -r
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l until -d 'Until then' -r
@@ -333,8 +333,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l color -d 'U
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand export" -s h -l help -d 'Print help'
@@ -345,8 +345,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l color -d 'Us
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l csv -d 'Write comma-separated values: every line of the page under its name, in its own unit'
 complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand watch" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -357,8 +357,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l color -d 'Use 
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l no-stalls -d 'Do not trace what holds tasks up'
 complete -c pagewise -n "__fish_pagewise_using_subcommand top" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand top" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -377,8 +377,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l color -d 'U
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand report" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand report" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -404,8 +404,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l color -d '
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand analyze" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -413,8 +413,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and not __fish_seen_subcommand_from run advise prove status simulate" -s h -l help -d 'Print help'
@@ -437,8 +437,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
@@ -456,8 +456,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from advise" -s h -l help -d 'Print help'
@@ -503,8 +503,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l record -d 'Record the kernel\'s memory counters once a second while each run goes on, a file per run'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l stalls -d 'Record how long tasks are held up, too: by reclaim, compaction, throttling and dirty pages'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from prove" -l dry-run -d 'Say what would be run and changed, and change nothing'
@@ -517,8 +517,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
@@ -533,8 +533,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand guard; and __fish_seen_subcommand_from simulate" -s h -l help -d 'Print help'
@@ -549,8 +549,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l color -d
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l dry-run -d 'Say what would be done, and how much of what is huge already is zero, and do nothing'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l watch -d 'Go on: look again every five seconds, until the process ends or Ctrl-C'
 complete -c pagewise -n "__fish_pagewise_using_subcommand hugepages" -l split -d 'The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)'
@@ -561,8 +561,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and not __fish_seen_subcommand_from conf check advise" -s h -l help -d 'Print help'
@@ -592,8 +592,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l executors -d 'For executors of a cluster; without it for local mode, where the driver computes'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from conf" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -607,8 +607,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
@@ -617,8 +617,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand spark; and __fish_seen_subcommand_from advise" -s h -l help -d 'Print help'
@@ -626,8 +626,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_se
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and not __fish_seen_subcommand_from kernels boot image" -s h -l help -d 'Print help'
@@ -640,8 +640,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from kernels" -s h -l help -d 'Print help'
@@ -658,8 +658,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
@@ -674,8 +674,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l java -d 'With a JDK\'s runtime, headless'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand lab; and __fish_seen_subcommand_from image" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -684,8 +684,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fi
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and not __fish_seen_subcommand_from terasort jitter spark:micro spark:kmeans spark:logistic spark:pagerank" -s h -l help -d 'Print help'
@@ -701,8 +701,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l input -d 'With clean: remove the kept input, too'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from terasort" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -711,8 +711,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l input -d 'With clean: remove the kept input, too'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from jitter" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -722,8 +722,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l input -d 'With clean: remove the kept input, too'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:micro" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -733,8 +733,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l input -d 'With clean: remove the kept input, too'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:kmeans" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -744,8 +744,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l input -d 'With clean: remove the kept input, too'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:logistic" -s v -l verbose -d 'Say more on stderr (-vv: even more)'
@@ -755,8 +755,8 @@ complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_s
 always\t''
 never\t''"
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l root -d 'Read another host\'s captured tree instead of this machine' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l state-dir -d 'Where the change journal is kept [default: /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
-complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l cache-dir -d 'Where generated data and jars are kept [default: /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l state-dir -d 'Where the change journal is kept [default: $PAGEWISE_STATE_DIR, or /var/lib/pagewise, or $XDG_STATE_HOME/pagewise when not root]' -r -F
+complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l cache-dir -d 'Where generated data and jars are kept [default: $PAGEWISE_CACHE_DIR, or /var/cache/pagewise, or $XDG_CACHE_HOME/pagewise when not root]' -r -F
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l input -d 'With clean: remove the kept input, too'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -l json -d 'Write the result as JSON to stdout'
 complete -c pagewise -n "__fish_pagewise_using_subcommand workload; and __fish_seen_subcommand_from spark:pagerank" -s v -l verbose -d 'Say more on stderr (-vv: even more)'

@@ -49,6 +49,9 @@ const fn measure(name: &'static str, unit: Unit, meaning: &'static str) -> Measu
     Measure { name, unit, direction: Direction::Lower, meaning }
 }
 
+/// The measure of what other programs did while a run went on.
+pub const OTHERS_SHARE: &str = "others_share";
+
 /// Those of a run that are not growth of something the kernel counts. The first is the default metric.
 const OWN: &[Measure] = &[
     measure("wall", Unit::Seconds, "time from start to exit of the command, CLOCK_MONOTONIC"),
@@ -61,7 +64,7 @@ const OWN: &[Measure] = &[
         "system share of all the host's CPU time, idle included, while it ran (/proc/stat)",
     ),
     measure(
-        "others_share",
+        OTHERS_SHARE,
         Unit::Fraction,
         "share of all the host's CPU time in which programs other than the run's ran in user mode (/proc/stat less cpu.stat of its cgroup, or less \
          wait4); of runs of a second and longer",

@@ -133,7 +133,8 @@ impl ExportError {
     }
 }
 
-/// Writes a recording to `to`; `None`: to `out`, or the current folder for a format that is one. Gives the files.
+/// Writes a recording to `to`; `None`: to `out`, or for a format that is a folder to one named after recording and format, in the current
+/// folder. Gives the files.
 ///
 /// # Errors
 /// When it exists, the recording has not what the format holds, or anything cannot be read or written.
@@ -151,7 +152,10 @@ pub fn export(
     }
     let make = match format.make {
         Make::File(make) => make,
-        Make::Folder(make) => return folder(&chosen, make, to.unwrap_or(Path::new("."))),
+        Make::Folder(make) => {
+            let named = Path::new(path.file_name().unwrap_or_default()).with_extension(format.word);
+            return folder(&chosen, make, to.unwrap_or(&named));
+        }
     };
     let bytes = make(&chosen)?;
     match to {

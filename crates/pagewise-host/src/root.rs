@@ -7,6 +7,7 @@ mod beneath;
 use rustix::fs::OFlags;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// No kernel file is larger; a file that never ends is not read for ever.
@@ -172,6 +173,12 @@ impl Root {
         let mut names: Vec<String> = names.map_err(failed)?;
         names.sort();
         Ok(names)
+    }
+
+    /// The number of a file or folder in its file system: one that is made anew under the name of another has another.
+    #[must_use]
+    pub fn number_of(&self, absolute: &str) -> Option<u64> {
+        Some(fs::symlink_metadata(self.path(absolute)).ok()?.ino())
     }
 
     /// Names of the folders inside a folder, in the order it has them. Empty where it cannot be read.

@@ -19,6 +19,13 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
+impl Cli {
+    /// The same with what the environment says of what was not typed.
+    pub(crate) fn with_environment(self) -> Cli {
+        Cli { global: self.global.with_environment(), ..self }
+    }
+}
+
 const EXIT_CODES: &str = "Exit status: 0 done · 1 a verdict or finding you asked to fail on · 2 usage: the command line, \
 or a file it names, is wrong · 3 not permitted or not possible here · 4 a change was refused or not verified · 5 partial \
 data · 130 Ctrl-C";

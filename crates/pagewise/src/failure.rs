@@ -53,6 +53,9 @@ impl Failure {
     /// For a verb that did what it could and said what it could not change.
     pub(crate) const CHANGE_EXIT: u8 = 4;
 
+    /// What a verb exits with that Ctrl-C ended, and that gave what it had until then.
+    pub(crate) const INTERRUPTED_EXIT: u8 = 130;
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code())
     }
@@ -63,7 +66,7 @@ impl Failure {
             Failure::NotPossible(_) => 3,
             Failure::Change(_) => Self::CHANGE_EXIT,
             Failure::Partial(_) => 5,
-            Failure::Interrupted(_) => 130,
+            Failure::Interrupted(_) => Self::INTERRUPTED_EXIT,
             Failure::AroundCommand(code, _) => *code,
         }
     }

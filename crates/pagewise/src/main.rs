@@ -16,12 +16,15 @@ mod settings;
 mod stretch;
 
 use clap::Parser;
+use clap::error::ContextKind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
+        Ok(cli) => cli.with_environment(),
+        Err(mut error) => {
+            // Of an option that there is not, it would say how to give it to a command as a word of its own.
+            error.remove(ContextKind::Suggested);
             let usage_error = error.use_stderr();
             if let Err(error) = error.print()
                 && !usage_error

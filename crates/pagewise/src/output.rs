@@ -161,11 +161,11 @@ fn wrapped_line(line: &str, columns: usize, hang: usize) -> String {
 pub(crate) fn failure(failure: &Failure) {
     let mut err = io::stderr().lock();
     let cause = failure.cause();
-    let mut said = cause.to_string();
+    let mut said = without_numbers(&cause.to_string());
     let _ = writeln!(err, "{}", for_stderr(&format!("pagewise: {said}")));
     // Many messages name their cause themselves: only what is new is said.
     let mut depth = 0;
-    for reason in cause.chain().skip(1).map(ToString::to_string) {
+    for reason in cause.chain().skip(1).map(|reason| without_numbers(&reason.to_string())) {
         if said.contains(&reason) {
             continue;
         }
@@ -173,6 +173,20 @@ pub(crate) fn failure(failure: &Failure) {
         let _ = writeln!(err, "{}", for_stderr(&format!("{}because {reason}", "  ".repeat(depth))));
         said = reason;
     }
+}
+
+/// The system's words for its errors without its numbers for them.
+fn without_numbers(text: &str) -> String {
+    const NUMBER: &str = " (os error ";
+    let mut parts = text.split(NUMBER);
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => words.push_str(rest),
+            _ => words.extend([NUMBER, part]),
+        }
+    }
+    words
 }
 
 /// Messages quote what was typed, files and what jobs say: none of it may move the cursor or hide a line.
@@ -211,6 +225,16 @@ pub(crate) fn style(color: &str) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_the_system_are_told_in_words() {
+        let error = io::Error::from_raw_os_error(2);
+        assert_eq!(
+            without_numbers(&format!("cannot read a: {error}; look")),
+            "cannot read a: No such file or directory; look"
+        );
+        assert_eq!(without_numbers("it said (os error x) (os error 5"), "it said (os error x) (os error 5");
+    }
 
     #[test]
     fn a_long_line_is_divided_between_words_goes_on_set_in_and_loses_no_word() {

@@ -7,7 +7,7 @@ mod told;
 pub(crate) use boots::Ended;
 
 use crate::failure::Failure;
-use crate::global::Global;
+use crate::global::{CACHE_VARIABLE, Global, STATE_VARIABLE};
 use crate::output;
 use crate::settings::Settings;
 use anyhow::anyhow;
@@ -216,8 +216,8 @@ impl Options {
             let value = value.filter(|value| !is_from_variable(value));
             value.map(|value| vec![option.to_owned(), absolute(value)]).unwrap_or_default()
         };
-        let state = typed("--state-dir", global.state_dir.as_deref(), "PAGEWISE_STATE_DIR");
-        let cache = typed("--cache-dir", global.cache_dir.as_deref(), "PAGEWISE_CACHE_DIR");
+        let state = typed("--state-dir", global.state_dir.as_deref(), STATE_VARIABLE);
+        let cache = typed("--cache-dir", global.cache_dir.as_deref(), CACHE_VARIABLE);
         let job =
             workload::places().filter_map(|place| Some((place, named.path(place.name)?))).flat_map(|(place, named)| {
                 let named = if place.is_here { absolute(named) } else { named.display().to_string() };

@@ -48,7 +48,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Resolves them. `--state-dir`, `--cache-dir` and their variables are already in `global`.
+    /// Resolves them. `--state-dir`, `--cache-dir` and their variables are already in `global` ([`Global::with_environment`]).
     ///
     /// # Errors
     /// When a config file cannot be read or understood.

@@ -23,7 +23,7 @@ catalogue! {
     PSI_IO_SOME = Quantity::total("psi_io", &[Is("some_total")], Microseconds)
         .since("4.20 (kernel/sched/psi.c)")
         .printed(&[Printed::sum(&[(IMPORT, "psi_io_some_percent")])])
-        .aside(Panel::Pressure, "psi_io_some", "disk, some", Share)
+        .line(Panel::Pressure, "psi_io_some", "disk, some", Share)
         .column("psio", 4);
     /// Time in which every task that could run waited for I/O.
     PSI_IO_FULL = Quantity::total("psi_io", &[Is("full_total")], Microseconds)

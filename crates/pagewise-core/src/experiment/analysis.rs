@@ -12,6 +12,7 @@ mod carry_over;
 mod compare;
 mod explain;
 mod live;
+mod occasion;
 mod pair_sentence;
 mod read_back;
 mod values;

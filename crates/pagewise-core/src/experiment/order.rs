@@ -71,8 +71,8 @@ impl Order {
 pub enum OrderError {
     /// Too few pairs for an interval.
     #[error(
-        "{pairs} pairs cannot reach a verdict: the crossover estimate has {pairs} − 2 degrees of freedom and both orders \
-         must occur twice; use at least {minimum} pairs"
+        "{pairs} pairs cannot reach a verdict: each order, A before B and B before A, must occur twice for its scatter to be \
+         known; use at least {minimum} pairs"
     )]
     TooFewPairs {
         /// What was asked for.

@@ -140,6 +140,7 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
     // What a command of ours does comes first; advice alone is better than nothing.
     let is_done_by_us = |change: &Proposal| !change.settings.is_empty() || change.apply.is_some();
     let to_try = changes.iter().position(is_done_by_us).or((!changes.is_empty()).then_some(0));
+    let not_told = propose::settings_not_told(&changes, look);
     let change = to_try.map(|at| changes.remove(at));
     // What is sure needs no further look, and a host that can be recorded is better recorded.
     let is_open = look.is_import && draft.confidence.unwrap_or(Confidence::Low) == Confidence::Low;
@@ -167,7 +168,7 @@ fn finding(rule: &Rule, draft: &Draft, judged: &[(&'static Rule, Verdict)], look
         follows_from: Vec::new(),
         leads_to: Vec::new(),
         evidence: draft.evidence.clone(),
-        missing: views(&draft.missing),
+        missing: draft.missing.iter().chain(&not_told).map(view).collect(),
         ruled_out: ruled_out.collect(),
         decide,
         change,
@@ -234,7 +235,11 @@ fn severity(draft: &Draft) -> Severity {
 }
 
 fn views(missing: &[Missing]) -> Vec<MissingView> {
-    missing.iter().map(|missing| MissingView { what: missing.what.clone(), why: missing.why.clone() }).collect()
+    missing.iter().map(view).collect()
+}
+
+fn view(missing: &Missing) -> MissingView {
+    MissingView { what: missing.what.clone(), why: missing.why.clone() }
 }
 
 /// An instant of the recording as people write it; `None` where there is no clock, or where it says nothing that is an instant.

@@ -2,7 +2,7 @@
 //! commands that set it, undo it and decide whether it helps.
 
 use super::answer::Answer;
-use super::look::{Hits, Look};
+use super::look::{Hits, Look, Missing};
 use super::proposal::{ActsOn, Command, Proposal, ProposedSetting, TakesEffect};
 use super::rule::{Rule, Step, To};
 use crate::tunable::policy::{Policy, Setting};
@@ -51,6 +51,31 @@ fn value(tunable: &str, to: To, look: &Look) -> Option<String> {
 /// The first value that the kernel certainly has.
 fn first(tunable: &str, values: &[&str], look: &Look) -> Option<String> {
     values.iter().find(|value| look.settings.takes(tunable, value) == Answer::Yes).map(|value| (*value).to_owned())
+}
+
+/// What is proposed to be set and no file said the value of: it may have the proposed one already. Of listings alone, which can be added to.
+pub(super) fn settings_not_told(changes: &[Proposal], look: &Look) -> Option<Missing> {
+    let proposed = changes.iter().filter(|change| change.scope == ActsOn::Host).flat_map(|change| &change.settings);
+    let mut names: Vec<&str> = Vec::new();
+    for ProposedSetting { tunable, from, .. } in proposed {
+        if from.is_none() && !names.contains(&tunable.as_str()) {
+            names.push(tunable);
+        }
+    }
+    let first = *names.first().filter(|_| look.is_import)?;
+    let file = |name: &&str| match name.split_once('.')? {
+        ("thp", file) => Some(format!("/sys/kernel/mm/transparent_hugepage/{file}")),
+        ("khugepaged", file) => Some(format!("/sys/kernel/mm/transparent_hugepage/khugepaged/{file}")),
+        ("vm", file) => Some(format!("/proc/sys/vm/{file}")),
+        _ => None,
+    };
+    let files: Vec<String> = names.iter().filter_map(file).collect();
+    let print =
+        if files.is_empty() { String::new() } else { format!("what `grep -H . {}` prints, or ", files.join(" ")) };
+    Some(Missing {
+        what: format!("{} as it is now", names.join(", ")),
+        why: format!("no file says it: hand in {print}--setting {first}=VALUE"),
+    })
 }
 
 /// Something to do that no command of ours does.

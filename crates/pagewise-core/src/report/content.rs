@@ -184,8 +184,10 @@ pub(super) fn interval_of_ratio(interval: Interval) -> String {
     format!("{} to {}", number::significant(interval.low, 4), number::significant(interval.high, 4))
 }
 
-fn interval_as_change(interval: Interval) -> String {
-    format!("{} to {}", number::change(interval.low), number::change(interval.high))
+/// A ratio and its interval as the changes they are, all in one unit.
+fn as_changes(ratio: f64, interval: Interval) -> (String, String) {
+    let [ratio, low, high] = number::changes([ratio, interval.low, interval.high]);
+    (ratio, format!("{low} to {high}"))
 }
 
 fn verdict(two: &TwoArms<'_>) -> Verdict {
@@ -273,9 +275,10 @@ fn arms(two: &TwoArms<'_>) -> Table {
 fn headline(two: &TwoArms<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
     if let Some(effect) = &two.one.effect {
-        lines.push(line("B against A", number::change(effect.ratio)));
+        let (change, interval) = as_changes(effect.ratio, effect.interval);
+        lines.push(line("B against A", change));
         let confidence = number::percent(1.0 - two.analysis.alpha);
-        lines.push(line(format!("{confidence} interval"), interval_as_change(effect.interval)));
+        lines.push(line(format!("{confidence} interval"), interval));
         lines.extend(effect.randomisation_p.map(|p| line("randomisation p", number::p_value(p))));
     }
     lines.push(line("complete pairs", format!("{} of {}", two.one.blocks, two.analysis.blocks_planned)));
@@ -342,11 +345,12 @@ fn about(seconds: f64) -> String {
 }
 
 fn effect_lines(two: &TwoArms<'_>, effect: &Effect) -> Vec<Line> {
+    let (change, interval) = as_changes(effect.ratio, effect.interval);
     let mut lines = vec![
-        line("ratio B / A", format!("{} ({})", number::significant(effect.ratio, 4), number::change(effect.ratio))),
+        line("ratio B / A", format!("{} ({change})", number::significant(effect.ratio, 4))),
         line(
             format!("{} interval", number::percent(1.0 - two.analysis.alpha)),
-            format!("{} ({})", interval_of_ratio(effect.interval), interval_as_change(effect.interval)),
+            format!("{} ({interval})", interval_of_ratio(effect.interval)),
         ),
         line(
             format!("{} interval", number::percent(1.0 - 2.0 * two.analysis.alpha)),
@@ -442,12 +446,17 @@ fn measures(two: &TwoArms<'_>) -> Table {
 
 fn measure_row(measure: &MeasureContrast) -> Vec<String> {
     let unit = printable(&measure.unit);
+    let none = || number::NONE.to_owned();
+    let (change, interval) = match (measure.ratio, measure.interval) {
+        (Some(ratio), Some(interval)) => as_changes(ratio, interval),
+        (ratio, _) => (ratio.map_or_else(none, number::change), none()),
+    };
     vec![
         printable(&measure.name),
         number::with_unit(measure.a_mean, &unit),
         number::with_unit(measure.b_mean, &unit),
-        measure.ratio.map_or(number::NONE.to_owned(), number::change),
-        measure.interval.map_or(number::NONE.to_owned(), interval_as_change),
+        change,
+        interval,
     ]
 }
 

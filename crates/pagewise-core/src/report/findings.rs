@@ -2,13 +2,14 @@
 //! what could not be told. Readable at 80 columns, without colour and without UTF-8.
 
 use super::command_line::command_line;
+use super::comparisons::text72::listed;
 use super::number::significant;
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
 use crate::finding::answer::Answer;
 use crate::finding::document::{
     Activity, CommandRan, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView,
-    Quantity, RuledOut, Severity, Tier, Who,
+    Quantity, RuledOut, Severity, Stretch, Tier, Who,
 };
 use crate::finding::proposal::{ActsOn, Command, Proposal, ProposedSetting};
 use crate::finding::words;
@@ -120,10 +121,31 @@ pub(super) fn when(finding: &Finding) -> Option<String> {
     let mut said: Vec<String> = Vec::new();
     match count {
         1 => said.extend((!time.is_empty()).then(|| time.trim_start().to_owned())),
+        2..=NAMED_STRETCHES if held.more_stretches == 0 => {
+            said.push(format!("in {count} stretches: {}", each(&held.stretches)));
+        }
         _ => said.push(format!("in {count} stretches{time}")),
     }
     said.push(end);
     Some(said.join(", "))
+}
+
+/// As many stretches are named one by one.
+const NAMED_STRETCHES: u64 = 3;
+
+/// `10:51:29 to 10:53:00 and 11:02:10 to 11:04:00`, or by what passed since the beginning.
+fn each(stretches: &[Stretch]) -> String {
+    let before = |at: usize| stretches[..at].last().and_then(|before| before.to.as_deref());
+    let one = |(at, stretch): (usize, &Stretch)| match (stretch.from.as_deref(), stretch.to.as_deref()) {
+        (Some(from), Some(to)) => {
+            let begins = before(at).map_or_else(|| from.to_owned(), |before| short(from, before).to_owned());
+            format!("{begins} to {}", short(to, from))
+        }
+        _ => format!("{} to {}", words::passed(stretch.from_seconds), words::passed(stretch.to_seconds)),
+    };
+    let all = listed(&stretches.iter().enumerate().map(one).collect::<Vec<_>>());
+    let has_clock = stretches.iter().any(|stretch| stretch.from.is_some());
+    if has_clock { all } else { format!("{all} after the beginning") }
 }
 
 /// As many open files in the page cache are named; JSON has all.
@@ -758,7 +780,7 @@ fn why_open(rule: &NotDecided) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::document::{Held, MissingView, Stretch};
+    use crate::finding::document::{Held, MissingView};
 
     /// Stretches are of instants, or where there is no clock of the seconds after the beginning.
     fn held(stretches: &[(&str, &str)], at_end: Answer, ended_seconds_ago: Option<f64>) -> Option<String> {
@@ -812,7 +834,7 @@ mod tests {
         assert_eq!(said(&[morning], Answer::Yes, None), since);
         let over = "from 2026-01-01T00:03:20Z to 00:05:00Z, ended 4 min before the end";
         assert_eq!(said(&[morning], Answer::No, Some(240.0)), over);
-        let both = "in 2 stretches from 2026-01-01T00:03:20Z to 2026-01-02T00:10:00Z, not seen after that";
+        let both = "in 2 stretches: 2026-01-01T00:03:20Z to 00:05:00Z and 23:00:00Z to 2026-01-02T00:10:00Z, not seen after that";
         assert_eq!(said(&[morning, night], Answer::Unknown, Some(9.0)), both);
         assert_eq!(said(&[("03:20:00", "03:30:00")], Answer::Yes, None), "since 03:20:00, still going at the end");
         // Where there is no clock.
@@ -821,7 +843,10 @@ mod tests {
         assert_eq!(said(&[("0", "9")], Answer::No, Some(40.0)), "ended 40 s before the end");
         let later = "from 20 s after the beginning, ended 40 s before the end";
         assert_eq!(said(&[("20", "90")], Answer::No, Some(40.0)), later);
-        assert_eq!(said(&[("0", "9"), ("20", "30")], Answer::Yes, None), "in 2 stretches, still going at the end");
+        let two = "in 2 stretches: 0 s to 9 s and 20 s to 30 s after the beginning, still going at the end";
+        assert_eq!(said(&[("0", "9"), ("20", "30")], Answer::Yes, None), two);
+        let four = [("0", "9"), ("20", "30"), ("40", "50"), ("60", "70")];
+        assert_eq!(said(&four, Answer::Yes, None), "in 4 stretches, still going at the end");
         assert_eq!(when(&a_finding()), None);
     }
 

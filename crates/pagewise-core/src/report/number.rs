@@ -166,7 +166,7 @@ fn multiple(ratio: f64) -> String {
 /// unit: multiples as soon as one of them is tenfold, unless one is negative, which no multiple is.
 pub(super) fn changes<const N: usize>(ratios: [f64; N]) -> [String; N] {
     let is_tenfold = ratios.iter().any(|ratio| *ratio >= TENFOLD);
-    if is_tenfold && ratios.iter().all(|ratio| *ratio >= 0.0) {
+    if is_tenfold && ratios.iter().all(|ratio| ratio.is_finite() && *ratio >= 0.0) {
         return ratios.map(multiple);
     }
     ratios.map(percent_change)

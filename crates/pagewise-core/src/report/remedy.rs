@@ -18,6 +18,10 @@ pub(super) fn remedy(id: &str) -> &'static str {
         "policy-changes-nothing" => {
             "Choose levels that differ from what the host already has; 'pagewise show' says what can act here."
         }
+        "nothing-to-act-on" => {
+            "Repeat it with what the setting is for: a larger job, or less memory for it (cgroup[job].memory.max in every level), and swap where the \
+             setting is about swap."
+        }
         "drift" => {
             "Find its cause (temperature, a filling disk, another job), and repeat on a quiet host or with more warm-up. \
              Estimates inside pairs and blocks stay right while the drift is slow against a block."
@@ -60,7 +64,8 @@ pub(super) fn remedy(id: &str) -> &'static str {
         }
         "incomplete-pairs" => {
             "A pair has a ratio when both its runs ended well and have the metric. Read the outcomes first; then resume \
-             what is missing, give the job more memory or time, or see that every run reports the metric."
+             what is missing, see that the host comes to rest before each run (--pressure-limit), that the job ends \
+             well, and that every run reports the metric."
         }
         "one-point-decides" => "Look at those runs. Repeat the trial with another seed before you act on the verdict.",
         "noise-against-margin" => {
@@ -84,14 +89,16 @@ pub(super) fn remedy(id: &str) -> &'static str {
             "pagewise diagnose names the busiest programs of this host. End them and repeat the trial; or, where they always run, see that both levels had the same of it."
         }
         "settings-changed" => {
-            "The runs named here count all the same. See who tunes this host (a service, or another trial), end it and repeat the trial; or set in \
+            "The runs named here count all the same, so the verdict is partly that of the host as others set it. See who tunes this host (a service, or another trial), end it and repeat the trial; or set in \
              every level what changed, and Pagewise holds it."
         }
         "memory-mended" => {
             "Compare unusable_index_after across the levels: what a level's own compaction mends is its doing; where a neighbour \
              gave memory back, end it and repeat."
         }
-        "memory-not-warm" => "End what holds memory, or ask for less: warm_memory in [design], --warm-memory.",
+        "memory-not-warm" => {
+            "End what holds memory, or ask for less with --warm-memory (in a plan: warm_memory in [design])."
+        }
         "cache-not-dropped" => {
             "Run as root, or plan with drop_caches = \"no\" so that every run finds what the last one left."
         }
@@ -130,6 +137,7 @@ mod tests {
             include_str!("../comparison/doubts.rs"),
             include_str!("../comparison/host_change.rs"),
             include_str!("../experiment/analysis/warnings.rs"),
+            include_str!("../experiment/analysis/occasion.rs"),
             include_str!("../experiment/analysis/read_back.rs"),
             include_str!("../experiment/analysis/live.rs"),
         ];

@@ -1,5 +1,6 @@
 //! The sentences around the numbers: what a verdict means, what to do about a warning, how the numbers were made.
 
+use super::comparisons::text72::listed;
 use super::number;
 use super::two_arms::TwoArms;
 use crate::comparison::rule::OUTCOMES;
@@ -20,11 +21,20 @@ pub(super) fn verdict_word(conclusion: Conclusion) -> &'static str {
 /// Why the verdict is this one and not another.
 pub(super) fn verdict_meaning(two: &TwoArms<'_>) -> String {
     let mut text = why_this_verdict(two);
-    if two.analysis.warnings.iter().any(|warning| warning.id == ONE_POINT_DECIDES) {
+    let has = |id: &str| two.analysis.warnings.iter().any(|warning| warning.id == id);
+    if has(ONE_POINT_DECIDES) {
         text.push_str(" Leaving out a single pair can change the verdict (one-point-decides, below, says which).");
+    }
+    let doubtful: Vec<String> = WHAT_WAS_COMPARED.into_iter().filter(|id| has(id)).map(str::to_owned).collect();
+    if !doubtful.is_empty() {
+        text.push_str(&format!(" Before you act on it, see {} below.", listed(&doubtful)));
     }
     text
 }
+
+/// Warnings after which the levels, or the host under them, were not what the plan says. No number of the analysis shows it.
+const WHAT_WAS_COMPARED: [&str; 5] =
+    ["policy-changes-nothing", "nothing-to-act-on", "host-changed", "settings-changed", "no-jvm"];
 
 fn why_this_verdict(two: &TwoArms<'_>) -> String {
     let margin = number::percent(two.metric.margin);

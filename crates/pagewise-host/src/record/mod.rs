@@ -1,7 +1,7 @@
 //! The recorder: what the kernel says about memory, once a second or faster, into one file, at next to no cost.
 //!
-//! Two threads for the numbers, one that walks over the processes, and up to three more that look at stacks and stalls
-//! (`looking`). The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy writing
+//! Two threads for the numbers, one that walks over the control groups, one that walks over the processes, and up to three more
+//! that look at stacks and stalls (`looking`). The *sampler* reads kernel files into rows and never touches a file of its own: a disk that is busy writing
 //! back dirty pages must not delay the next sample. The *writer* takes the rows from a ring, writes a batch every four
 //! seconds, and closes a segment every 300 ticks. None may disturb the job: when the disk is full the recording ends with a
 //! reason, and nothing else does.
@@ -439,7 +439,7 @@ fn open_sources(root: &Root, groups: &[Group], only: Option<&BTreeSet<&'static s
     let limited = limited_groups::open(root, groups).into_iter().filter(|(source, _)| is_wanted(source));
     opened.extend(limited.map(|(source, groups)| Opened {
         name: source.to_owned(),
-        polled: Ok(Polled::limited_groups(groups)),
+        polled: groups.map(Polled::limited_groups),
         pace: sampler::pace(Pace::EverySecond),
     }));
     opened

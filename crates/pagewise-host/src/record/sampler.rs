@@ -171,7 +171,7 @@ impl Sampler {
             self.look_at_settings();
         }
         self.tell_lost(clock::boot());
-        self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
+        self.note_cost();
         self.counts
     }
 
@@ -186,7 +186,13 @@ impl Sampler {
         self.note_missed(due);
         self.sample(due.planned);
         self.look_at_settings();
-        self.shared.sampler_cpu.store(clock::thread_cpu(), Ordering::Release);
+        self.note_cost();
+    }
+
+    /// What sampling has cost so far, with the threads that work for a source.
+    fn note_cost(&self) {
+        let of_sources: u64 = self.sources.iter().filter_map(|source| source.polled.as_ref()).map(Polled::cost).sum();
+        self.shared.sampler_cpu.store(clock::thread_cpu() + of_sources, Ordering::Release);
     }
 
     fn note_missed(&mut self, due: Due) {

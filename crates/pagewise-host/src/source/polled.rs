@@ -176,6 +176,15 @@ impl Polled {
         Polled { columns: Columns::default(), from: From::LimitedGroups(groups) }
     }
 
+    /// CPU time of threads that work for it, in nanoseconds.
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        match &self.from {
+            From::LimitedGroups(groups) => groups.cost(),
+            From::Text { .. } | From::NumberFiles(_) | From::Counters(_) => 0,
+        }
+    }
+
     /// What the last successful reading gave.
     pub fn columns(&mut self) -> &mut Columns {
         &mut self.columns

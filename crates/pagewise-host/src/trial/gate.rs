@@ -125,7 +125,7 @@ impl Gate {
         let stolen = cpu_before.ok().zip(cpu::read(root).ok()).map(|(before, after)| after.since(before).steal_share());
         if let Some(stolen) = stolen.filter(|share| *share > self.steal_limit) {
             return Ok(Some(format!(
-                "the hypervisor took {:.0} % of the CPU time of the last second (limit {:.0} %)",
+                "the hypervisor took {:.0} % of the CPU time of the last second (limit {:.0} %, --steal-limit)",
                 stolen * 100.0,
                 self.steal_limit * 100.0
             )));
@@ -136,7 +136,7 @@ impl Gate {
                 let share = (after - before) / watched;
                 (share >= self.pressure_limit).then(|| {
                     format!(
-                        "tasks still waited for {resource} {:.1} % of the last second (limit {} %)",
+                        "tasks still waited for {resource} {:.1} % of the last second (limit {} %, --pressure-limit)",
                         share * 100.0,
                         self.pressure_limit * 100.0
                     )
@@ -158,7 +158,7 @@ impl Gate {
         }
         (share < -self.memory_drift_limit).then(|| {
             Objection::Waits(format!(
-                "{} of memory are free or in caches, {:.1} % less than the {} before the first run under the same policy (limit {} %); \
+                "{} of memory are free or in caches, {:.1} % less than the {} before the first run under the same policy (limit {} %, --memory-drift-limit); \
                  what has taken it since must end",
                 Bytes(now),
                 -share * 100.0,
@@ -251,7 +251,7 @@ mod tests {
         };
         assert_eq!([decide(1000), decide(940), decide(1060)], [Decision::Open, Decision::Open, Decision::Open]);
         let closed = decide(880);
-        assert!(matches!(&closed, Decision::GivenUp(why) if why.contains("(limit 10 %)")), "{closed:?}");
+        assert!(matches!(&closed, Decision::GivenUp(why) if why.contains("(limit 10 %, ")), "{closed:?}");
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
             mover.join().unwrap();
             decision
         };
-        let why = "the hypervisor took 20 % of the CPU time of the last second (limit 10 %)";
+        let why = "the hypervisor took 20 % of the CPU time of the last second (limit 10 %, --steal-limit)";
         assert_eq!(decide(0.1), Decision::GivenUp(why.to_owned()));
         assert_eq!(decide(0.3), Decision::Open);
     }

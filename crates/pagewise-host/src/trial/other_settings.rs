@@ -11,12 +11,12 @@ const NAMED: usize = 3;
 
 type Values = BTreeMap<String, Option<String>>;
 
-/// Every tunable of the host, looked at before, during and after each run.
+/// Every tunable of the host, looked at before, during and after each run, or block of a live proof.
 #[derive(Debug)]
 pub struct OtherSettings {
     settings: Settings,
     looked: Instant,
-    /// As the first run of each level found them, with its policy in force.
+    /// As each level found them when it was first measured, with its policy in force.
     at_first: BTreeMap<String, Values>,
     /// What changed while the run went on.
     meanwhile: Vec<Changed>,
@@ -34,7 +34,7 @@ impl OtherSettings {
         }
     }
 
-    /// Right before a run, its policy in force. Gives what is not as the first run of its level had it, in words.
+    /// Right before a run or a block, its policy in force. Gives what is not as when its level was first measured, in words.
     pub fn begin(&mut self, level: &str) -> Option<String> {
         self.look();
         self.meanwhile.clear();
@@ -46,7 +46,7 @@ impl OtherSettings {
             .map(|(name, before, now)| change(name, before.as_deref(), now.as_deref()))
             .collect();
         (!changes.is_empty())
-            .then(|| format!("the host was not as in the first run of its level: {}", listed(&changes)))
+            .then(|| format!("the host was not as when its level was first measured: {}", listed(&changes)))
     }
 
     /// While it runs; what changes and changes back within ten seconds may be missed.
@@ -112,7 +112,10 @@ mod tests {
         fake.write("/proc/sys/vm/swappiness", "1\n");
         fake.write(THP, "always madvise [never]\n");
         let told = around.begin("low").expect("not as the first run had it");
-        assert_eq!(told, "the host was not as in the first run of its level: thp.enabled went from madvise to never");
+        assert_eq!(
+            told,
+            "the host was not as when its level was first measured: thp.enabled went from madvise to never"
+        );
         assert_eq!(around.end(|_| false), None);
     }
 }

@@ -69,9 +69,48 @@ fn what_a_runner_says_of_runs_is_told_once_with_the_runs() {
     say(&mut points, &[0, 2, 4, 6, 8, 10], "recording-ended", "The disk was full.");
     let after = analyze(&plan, &points).unwrap();
     assert_eq!(warning(&after, "no-jvm"), Some("Of run 4: No JVM took it."));
-    let many = "Of runs 1, 3, 5, 7 and 2 more. What was said of the first: The disk was full.";
+    let many = "Of runs 1, 3, 5, 7 and 2 more: The disk was full.";
     assert_eq!(warning(&after, "recording-ended"), Some(many));
     assert_eq!(after.one, before.one, "a warning never changes a number or a verdict");
+    for (run, text) in [(1, "A went."), (2, "B went."), (3, "A went."), (5, "C went."), (6, "D went."), (7, "E went.")]
+    {
+        say(&mut points, &[run], "settings-changed", text);
+    }
+    let texts = "Of runs 2 and 4: A went. Of run 3: B went. Of run 6: C went. Of 2 more runs something like it.";
+    assert_eq!(warning(&analyze(&plan, &points).unwrap(), "settings-changed"), Some(texts));
+}
+
+#[test]
+fn levels_that_nothing_gave_an_occasion_to_act_are_not_passed_over() {
+    let (mut plan, mut points) = trial(10, |pair, _| 10.0 + wobble(pair));
+    policies(
+        &mut plan,
+        "vm.swappiness=1,vm.watermark_scale_factor=10",
+        "vm.swappiness=100,vm.watermark_scale_factor=200",
+    );
+    let told = |plan: &Plan, points: &[Point]| {
+        let found = analyze(plan, points).unwrap();
+        let told = found.analysis.warnings.into_iter().filter(|warning| warning.id == "nothing-to-act-on");
+        told.map(|warning| warning.text).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&plan, &points), [""; 0], "a kernel that counts none of it");
+    for point in &mut points {
+        point.counters = [("pswpin", 0), ("pswpout", 0), ("pgscan_kswapd_normal", 64)]
+            .map(|(name, grown)| (name.to_owned(), grown))
+            .into();
+    }
+    let texts = told(&plan, &points);
+    assert_eq!(texts.len(), 1, "memory was reclaimed: {texts:?}");
+    assert!(
+        texts[0].starts_with("vm.swappiness had next to nothing to act on: in none of 20 runs was anything swapped."),
+        "{texts:?}"
+    );
+    points[4].counters.insert("pswpout".to_owned(), 1);
+    assert!(told(&plan, &points)[0].contains("in only 1 of 20 runs"));
+    for point in points.iter_mut().take(5) {
+        point.counters.insert("pswpin".to_owned(), 9);
+    }
+    assert_eq!(told(&plan, &points), [""; 0], "a quarter of the runs swapped");
 }
 
 fn fail(point: &mut Point, outcome: Outcome) {

@@ -59,7 +59,8 @@ const USAGE: &str = "pagewise diagnose [OPTIONS] [--for TIME]
        pagewise diagnose [OPTIONS] --import [KIND:]FILE...";
 
 const AFTER_HELP: &str = "Nothing is changed. Exit status: 0 done · 1 a finding at or above --fail-on · 2 usage, or a file that \
-                          is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C.\n\n\
+                          is no whole recording · 3 not possible here · 5 the recording ended early · 130 Ctrl-C, which \
+                          has what was seen until then judged.\n\n\
                           Examples:\n  pagewise diagnose\n  pagewise diagnose job.pgw --json\n  \
                           pagewise diagnose night.pgw --from 90m --until 110m\n  \
                           pagewise diagnose --import collectl:listing.txt --import perf-top:top.txt\n  \
@@ -73,13 +74,18 @@ const DEFAULT_SECONDS: f64 = 30.0;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Failure> {
+    let mut is_cut = false;
     let diagnosis = match &args.file {
         Some(file) => of_file(file, &args.stretch)?,
         None if args.stretch.is_given() => {
             return Err(Failure::Usage(anyhow!("--from and --until are of a recording: name one, FILE.pgw")));
         }
         None if !args.imports.is_empty() => of_imports(args)?,
-        None => of_host(args, global)?,
+        None => {
+            let (diagnosis, was_cut) = of_host(args, global)?;
+            is_cut = was_cut;
+            diagnosis
+        }
     };
     if global.json {
         output::json(&diagnosis);
@@ -94,7 +100,11 @@ pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Fail
         let least = [Severity::Low, Severity::Medium, Severity::High].into_iter().find(|one| one.word() == word);
         least.is_some_and(|least| diagnosis.findings.iter().any(|finding| finding.severity >= least))
     });
-    Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(match (is_cut, fails) {
+        (true, _) => ExitCode::from(Failure::INTERRUPTED_EXIT),
+        (_, true) => ExitCode::FAILURE,
+        (_, false) => ExitCode::SUCCESS,
+    })
 }
 
 /// The id of a rule; a part of it is enough where no other has that.
@@ -130,17 +140,17 @@ fn of_imports(args: &DiagnoseArgs) -> Result<Diagnosis, Failure> {
     Ok(diagnosis(&look, &names.join(", ")))
 }
 
-/// Records into a file that is gone afterwards, with every kind of evidence that `record` can take.
-fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
+/// Records into a file that is gone afterwards, with every kind of evidence that `record` can take. Gives whether Ctrl-C cut it short, too.
+fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<(Diagnosis, bool), Failure> {
     let folder = tempfile::Builder::new().prefix("pagewise-diagnose-").tempdir();
     let folder = folder.map_err(|error| Failure::NotPossible(anyhow!("cannot make a folder to record in: {error}")))?;
     let file = folder.path().join("look.pgw");
-    let ran = record(&file, args, global)?;
+    let Looked { command, is_cut } = record(&file, args, global)?;
     if args.command.is_empty() {
-        return Ok(diagnosis(&look(&file)?, "this host"));
+        return Ok((diagnosis(&look(&file)?, "this host"), is_cut));
     }
     let mut found = diagnosis(&look(&file)?, &args.command.join(" "));
-    found.look.command = ran;
+    found.look.command = command;
     prove_on(&mut found, &args.command);
     let root = global.root();
     let started = |pid: u32| source::process::start_time(&root, pid);
@@ -148,7 +158,7 @@ fn of_host(args: &DiagnoseArgs, global: &Global) -> Result<Diagnosis, Failure> {
     // The kernel's threads work for whoever asks, and have no command line.
     let is_program = |pid: u32| root.read(&format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
     not_of_the_command(&mut found, &|pid| started(pid).zip(own).is_some_and(|(its, own)| its < own) && is_program(pid));
-    Ok(found)
+    Ok((found, is_cut))
 }
 
 /// Has what would decide it run the command that was looked at.
@@ -181,8 +191,18 @@ fn not_of_the_command(diagnosis: &mut Diagnosis, was_there: &dyn Fn(u32) -> bool
 /// beat with a timer.
 const STACKS_HZ: u32 = 49;
 
+/// A look that Ctrl-C cut shorter than this says nothing. Seconds.
+const SHORTEST_SECONDS: f64 = 3.0;
+
+/// What a look came to, beside its recording.
+struct Looked {
+    command: Option<CommandRan>,
+    /// Ctrl-C ended it: what was seen until then is judged.
+    is_cut: bool,
+}
+
 /// The one place that says what a look records: numbers, stacks and stalls. Where those are refused, the recording says so.
-fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Option<CommandRan>, Failure> {
+fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Looked, Failure> {
     let interrupt = Interrupt::on_signals().map_err(|error| Failure::NotPossible(anyhow!(error)))?;
     if let Some(program) = args.command.first() {
         process::find_program(program)?;
@@ -199,23 +219,33 @@ fn record(file: &Path, args: &DiagnoseArgs, global: &Global) -> Result<Option<Co
     let groups = cgroup::own(&root).into_iter().collect();
     let options = RecordOptions { groups, looking, tlb: true, ..RecordOptions::default() };
     let recorder = Recorder::start(&root, file, &options)?;
+    let started = Instant::now();
     let ran = if args.command.is_empty() {
         wait(args.length.map_or(DEFAULT_SECONDS, |length| length.0), &interrupt, &recorder);
         Ok(None)
     } else {
         run_command(args, &interrupt)
     };
+    let looked = started.elapsed().as_secs_f64();
     let summary = progress::finish(recorder)?;
-    let ran = ran?;
-    if interrupt.is_set() {
+    let is_cut = interrupt.is_set();
+    if is_cut && looked < SHORTEST_SECONDS {
         return Err(Failure::Interrupted(anyhow!(
-            "interrupted; look for longer, or record to a file and diagnose that"
+            "interrupted after less than {}: too short to judge",
+            Seconds(SHORTEST_SECONDS)
         )));
     }
-    match summary.ended {
-        Some(reason) => Err(Failure::Partial(anyhow!("the look ended early: {reason}"))),
-        None => Ok(ran),
+    if let Some(reason) = summary.ended {
+        return Err(Failure::Partial(anyhow!("the look ended early: {reason}")));
     }
+    let command = match ran {
+        Err(_) if is_cut => None,
+        ran => ran?,
+    };
+    if is_cut {
+        output::note(&format!("ended by Ctrl-C after {}; this is what was seen until then", Seconds(looked)));
+    }
+    Ok(Looked { command, is_cut })
 }
 
 fn wait(seconds: f64, interrupt: &Interrupt, recorder: &Recorder) {

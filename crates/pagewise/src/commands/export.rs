@@ -20,7 +20,7 @@ pub(crate) struct ExportArgs {
     recording: PathBuf,
     #[arg(long = "to", value_name = "FORMAT", help = words())]
     format: Format,
-    /// Where to; never overwritten. A folder where the format is one [default: stdout, or the current folder]
+    /// Where to; never overwritten. A folder where the format is one [default: stdout, or a folder named after the recording]
     #[arg(short, long = "output", value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only series that fit, such as 'vmstat.compact_*' or MemFree

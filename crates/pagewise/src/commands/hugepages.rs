@@ -10,7 +10,7 @@ use pagewise_core::huge_pages::block::{Held, LeftOut, PassedOver, Plan};
 use pagewise_core::huge_pages::mapping::Unfit;
 use pagewise_core::huge_pages::pace::{FASTEST, Pace};
 use pagewise_core::huge_pages::zero::ZeroInHuge;
-use pagewise_core::unit::{Bytes, share};
+use pagewise_core::unit::{Bytes, UnitError, share};
 use pagewise_host::huge_pages::HugePagesError;
 use pagewise_host::huge_pages::process::{Process, Refused};
 use pagewise_host::huge_pages::running::{self, Asked, EndedEarly, Made, Parts};
@@ -35,7 +35,7 @@ pub(crate) struct HugepagesArgs {
     #[arg(long, value_enum, value_name = "PART", conflicts_with = "range")]
     heap: Option<Heap>,
     /// Only mappings of at least so many bytes
-    #[arg(long, default_value = "2M", value_name = "SIZE")]
+    #[arg(long, default_value = "2M", value_name = "SIZE", value_parser = size_of_mappings)]
     at_least: Bytes,
     /// The part of each huge page that the process must have touched already; the rest becomes memory that it does not use
     #[arg(long, default_value = "90%", value_name = "SHARE", value_parser = share_of_a_page)]
@@ -55,6 +55,15 @@ pub(crate) struct HugepagesArgs {
     /// The opposite: split what lies on huge pages into small ones (debugfs, kernel 5.11 or newer)
     #[arg(long, conflicts_with_all = ["watch", "rate", "budget", "min_present"])]
     split: bool,
+}
+
+/// A number without a unit is bytes, and no mapping is smaller than a page: who writes 64 means something else.
+fn size_of_mappings(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error: UnitError| error.to_string())?;
+    if size.0 < rustix::param::page_size() as u64 {
+        return Err(format!("{size} is less than a page; write a size with its unit, such as {text}M"));
+    }
+    Ok(size)
 }
 
 const AFTER_HELP: &str = "It needs kernel 6.1 or newer, and root: CAP_SYS_NICE, and the right to read the process's memory. The contents of the memory stay as they are, and no \

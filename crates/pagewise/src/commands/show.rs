@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use pagewise_core::report::tunables::{TunableView, TunablesReport};
-use pagewise_core::tunable::{Ceiling, Scope};
+use pagewise_core::tunable::{Ceiling, Scope, all};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::{Listed, TunableError, list};
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Show tunables: values now, what may be written, what switching takes
 #[derive(clap::Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// A tunable such as thp.enabled, a pattern such as 'mthp[*].*', or a family such as vm [default: what is here]
+    /// A tunable such as thp.enabled, a pattern such as 'mthp[*].*', a family such as vm, or all of a group, 'cgroup[/batch]' [default: what is here]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List also what this host lacks, with the reason, and what acts on a job alone
@@ -67,8 +67,20 @@ fn meant_by(root: &Root, name: &str) -> Result<Vec<Listed>, Failure> {
         let family = listed.name.split(['.', '[']).next();
         listed.name == name || family == Some(name) || fits(name, &listed.name)
     };
+    let of_one = all_of(root, name);
+    if !of_one.is_empty() {
+        return Ok(of_one);
+    }
     let meant: Vec<Listed> = list(root).into_iter().filter(is_meant).collect();
     if meant.is_empty() { Err(Failure::Usage(error.into())) } else { Ok(meant) }
+}
+
+/// What is here of one such as `cgroup[/batch]`, `block[sda]` or `mthp[64kB]`.
+fn all_of(root: &Root, name: &str) -> Vec<Listed> {
+    let Some((family, _)) = name.split_once('[').filter(|_| name.ends_with(']')) else { return Vec::new() };
+    let rest = |of: &'static str| Some(of.strip_prefix(family)?.strip_prefix('[')?.split_once(']')?.1);
+    let named = all().filter_map(|descriptor| Listed::one(root, &format!("{name}{}", rest(descriptor.name)?)).ok());
+    named.filter(|listed| listed.value.as_ref().is_some_and(Result::is_ok)).collect()
 }
 
 /// Whether `name` fits a pattern in which `*` stands for any run of characters.

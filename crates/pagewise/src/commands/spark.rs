@@ -206,7 +206,7 @@ fn jar(named: &str) -> String {
             if !named.contains(':') {
                 output::note(&format!(
                     "note: there is no {named} here, and where Spark finds none it does not start (ClassNotFoundException): name it with \
-                     --jar FILE, by its full path (docs/guide/spark-plugin.md says how to build it)"
+                     --jar FILE, by its full path; mvn -f jvm/pom.xml -DskipTests package makes it in Pagewise's source"
                 ));
             }
             named.to_owned()

@@ -95,3 +95,19 @@ fn a_part_of_a_recording_is_diagnosed_alone() {
         assert!(code == Some(2) && err.contains(words), "{args:?}: {err}");
     }
 }
+
+#[test]
+fn ctrl_c_ends_a_look_and_what_was_seen_until_then_is_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::cargo_bin("pagewise").unwrap();
+    let look = command.current_dir(folder.path()).args(["diagnose", "--for", "1h", "--json"]);
+    let look = look.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&look), rustix::process::Signal::INT).unwrap();
+    let output = look.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "pagewise.findings/2");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("ended by Ctrl-C after "), "{said}");
+}

@@ -6,7 +6,7 @@ use super::values::Values;
 use super::{CounterContrast, Declared, Interval, MeasureContrast, Stall};
 use crate::comparison::estimate::{self, FALSE_DISCOVERY_RATE};
 use crate::experiment::point::Point;
-use crate::metric::{self, MEASURES};
+use crate::metric::{self, MEASURES, OTHERS_SHARE};
 use crate::stats::summary;
 use std::collections::BTreeSet;
 
@@ -87,7 +87,9 @@ impl<'p> Sides<'_, 'p> {
 
     fn measure(&self, name: &str, runs: &[&Point]) -> MeasureContrast {
         let value = |block: u32, cell: &str| self.values.value(block, cell, name);
-        let is_positive = runs.iter().all(|point| point.measures.get(name).is_some_and(|value| *value > 0.0));
+        // What others did to a run is no effect of a level, and from next to nothing any ratio comes out.
+        let is_positive =
+            name != OTHERS_SHARE && runs.iter().all(|point| point.measures.get(name).is_some_and(|value| *value > 0.0));
         let estimate = if is_positive {
             self.estimated.estimate_of(|block, cell| value(block, cell).map(libm::log))
         } else {

@@ -5,13 +5,14 @@
 
 use super::compare::Estimated;
 use super::values::Values;
-use super::{CarryOver, Conclusion, Declared, Design, Warning, carry_over, live, read_back};
+use super::{CarryOver, Conclusion, Declared, Design, Warning, carry_over, live, occasion, read_back};
 use crate::comparison::doubts::{self, warning};
 use crate::comparison::estimate::{self, Estimate};
 use crate::comparison::host_change;
 use crate::comparison::rule::Reason;
 use crate::experiment::plan::{Plan, StoppingRule, lint, numbers};
 use crate::experiment::point::{Outcome, Point};
+use crate::metric::OTHERS_SHARE;
 use crate::stats::leave_one_out::each_left_out;
 use crate::stats::summary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +43,7 @@ pub(super) fn all(
             .filter_map(|judged| doubts::direction(&judged.metric.name, &judged.metric.unit, judged.metric.direction)),
     );
     found.extend(trial.incomplete());
-    found.extend(told_of_runs(values));
+    found.extend(told_of_runs(declared, values));
     found.extend(replaced(values));
     found.extend(cut_blocks(declared.plan, values));
     // That a trial makes no claim is what its report begins with.
@@ -51,6 +52,7 @@ pub(super) fn all(
     }
     found.extend(numbers::warning(declared.plan, values.points.iter().copied()));
     found.extend(read_back::policy_changes_nothing(declared, values));
+    found.extend(occasion::nothing_to_act_on(declared, values));
     found.extend(read_back::levels_differ_in_more(declared, values, comparisons));
     found.extend(read_back::host_changed(declared, values));
     found.extend(others_at_work(declared, values));
@@ -74,31 +76,51 @@ pub(super) fn all(
     found
 }
 
+/// So many different texts of one warning are told.
+const MOST_TEXTS: usize = 3;
+
 /// What whoever ran the points had to say of them: each thing once, with the runs it is about.
-fn told_of_runs(values: &Values<'_>) -> Vec<Warning> {
-    let mut told: Vec<(&Warning, Vec<u32>)> = Vec::new();
+fn told_of_runs(declared: &Declared<'_>, values: &Values<'_>) -> Vec<Warning> {
+    let what = if declared.plan.live.is_some() { "block" } else { "run" };
+    let mut told: Vec<(&str, ByText<'_>)> = Vec::new();
     for point in &values.points {
-        for warning in &point.warnings {
+        for Warning { id, text } in &point.warnings {
             let run = point.planned.index + 1;
-            match told.iter_mut().find(|(known, _)| known.id == warning.id) {
+            let at = told.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
+                told.push((id, Vec::new()));
+                told.len() - 1
+            });
+            let texts = &mut told[at].1;
+            match texts.iter_mut().find(|(known, _)| known == text) {
                 Some((_, runs)) if runs.last() == Some(&run) => {}
                 Some((_, runs)) => runs.push(run),
-                None => told.push((warning, vec![run])),
+                None => texts.push((text, vec![run])),
             }
         }
     }
-    let named = |(warning, runs): (&Warning, Vec<u32>)| {
+    told.into_iter().map(|(id, texts)| Warning { id: id.to_owned(), text: of_runs(what, &texts) }).collect()
+}
+
+/// What was said, and of which runs, by their numbers from 1.
+type ByText<'p> = Vec<(&'p str, Vec<u32>)>;
+
+fn of_runs(what: &str, texts: &ByText<'_>) -> String {
+    let sentence = |(text, runs): &(&str, Vec<u32>)| {
         let numbers: Vec<String> = runs.iter().take(MOST_NAMED).map(u32::to_string).collect();
-        let text = match (numbers.as_slice(), runs.len().saturating_sub(MOST_NAMED)) {
-            ([one], _) => format!("Of run {one}: {}", warning.text),
-            (some, 0) => format!("Of runs {}. What was said of the first: {}", some.join(", "), warning.text),
-            (some, more) => {
-                format!("Of runs {} and {more} more. What was said of the first: {}", some.join(", "), warning.text)
-            }
-        };
-        Warning { id: warning.id.clone(), text }
+        match (numbers.as_slice(), runs.len().saturating_sub(MOST_NAMED)) {
+            ([one], _) => format!("Of {what} {one}: {text}"),
+            ([some @ .., last], 0) => format!("Of {what}s {} and {last}: {text}", some.join(", ")),
+            (some, more) => format!("Of {what}s {} and {more} more: {text}", some.join(", ")),
+        }
     };
-    told.into_iter().map(named).collect()
+    let mut told: Vec<String> = texts.iter().take(MOST_TEXTS).map(sentence).collect();
+    let others: BTreeSet<u32> = texts.iter().skip(MOST_TEXTS).flat_map(|(_, runs)| runs).copied().collect();
+    match others.len() {
+        0 => {}
+        1 => told.push(format!("Of one more {what} something like it.")),
+        count => told.push(format!("Of {count} more {what}s something like it.")),
+    }
+    told.join(" ")
 }
 
 /// A trial as the rules look at it.
@@ -257,6 +279,7 @@ impl<'a> Trial<'a, '_> {
         let sentence = |(one, block, word, count): &(&Estimated, u32, Conclusion, usize)| {
             let others = match count {
                 1 => String::new(),
+                2 => format!(" The same holds for one other {what}."),
                 count => format!(" The same holds for {} other {several}.", count - 1),
             };
             format!("Without {what} {block} the verdict{} would be {}.{others}", self.named(&[*one]), word.word())
@@ -330,13 +353,12 @@ fn residuals<'p>(declared: &Declared<'_>, values: &Values<'p>) -> Vec<(&'p str, 
     good.filter_map(residual).collect()
 }
 
-/// Runs far from their cell, counted by cell.
 /// From this share of all CPU time on, which others had in user mode while runs went on, it is told. Ours.
 const OTHERS_AT_WORK: f64 = 0.1;
 
 /// The gate looks at who waits for memory and disks, and not at who computes.
 fn others_at_work(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warning> {
-    let mean = |label: &str| summary::mean(&values.of_cell(label, "others_share"));
+    let mean = |label: &str| summary::mean(&values.of_cell(label, OTHERS_SHARE));
     let cells = declared.cells.iter().filter_map(|cell| Some((cell.label.as_str(), mean(&cell.label)?)));
     let shares: Vec<(&str, f64)> = cells.collect();
     let most = shares.iter().map(|(_, share)| *share).fold(0.0, f64::max);
@@ -352,6 +374,7 @@ fn others_at_work(declared: &Declared<'_>, values: &Values<'_>) -> Option<Warnin
     warning("others-at-work", text)
 }
 
+/// Runs far from their cell, counted by cell.
 fn outliers(declared: &Declared<'_>, placed: &[(&str, f64)], residuals: &[f64]) -> Option<Warning> {
     doubts::outliers(residuals, |places| {
         let of = |cell: &str, all: &mut dyn Iterator<Item = &str>| all.filter(|one| *one == cell).count();

@@ -1,6 +1,7 @@
 //! Writers put to sleep because too much is waiting to be written.
 
 use super::super::rule::{Step, To};
+use super::groups;
 use super::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
@@ -34,7 +35,7 @@ pub(super) const RULE: Rule = Rule {
             "writing begins earlier, so that less piles up",
         )
         .when("where writing begins later than that", |look, _| {
-            one_second(look).zip(background(look)).is_some_and(|(to, now)| to < now * SHOWS)
+            !is_by_another_limit(look) && one_second(look).zip(background(look)).is_some_and(|(to, now)| to < now * SHOWS)
         }),
         Step::set(
             "vm.dirty",
@@ -42,7 +43,7 @@ pub(super) const RULE: Rule = Rule {
             "no more is let in than the disk writes in some seconds",
         )
         .when("where more is let in", |look, _| {
-            eight_seconds(look).zip(limit(look)).is_some_and(|(to, now)| to < now * SHOWS)
+            !is_by_another_limit(look) && eight_seconds(look).zip(limit(look)).is_some_and(|(to, now)| to < now * SHOWS)
         }),
         Step::set(
             "vm.dirty",
@@ -52,7 +53,18 @@ pub(super) const RULE: Rule = Rule {
             ),
             "the disk always has something to write: the limit is less than it writes in a second",
         )
-        .when("where less is let in than the disk writes in a second", |look, _| is_too_low(look)),
+        .when("where less is let in than the disk writes in a second", |look, _| {
+            !is_by_another_limit(look) && is_too_low(look)
+        }),
+        Step::advice(
+            "give the group of the writer more memory (memory.max, memory.high): how much dirty data it may have is vm.dirty_ratio of what it may \
+             still use, or as much less as vm.dirty_bytes is of all memory",
+        )
+        .when("with version 2 of control groups, where the host is far below its limits", |look, hits| {
+            is_by_another_limit(look) && groups::have_v2(look, hits)
+        }),
+        Step::advice("see what it writes to: cat /sys/class/bdi/*/max_ratio; FUSE has 1, and may have strict_limit")
+            .when("where the host is far below its limits", |look, _| is_by_another_limit(look)),
         Step::advice("write less at once, or to a faster disk"),
     ],
     counterindications: &[
@@ -73,6 +85,35 @@ pub(in super::super) const WALKS: (&str, &str) = (
      or a few among very many, that alone takes a CPU, and whoever waits for the data to be written waits for it. Large files that are \
      mapped and written, and many calls of fsync or sync_file_range on one of them, do that.",
 );
+
+/// The same where the host as a whole is far from holding anybody back.
+const BY_ANOTHER_LIMIT: (&str, &str) = (
+    "Writers are held back by a limit of their own",
+    "The kernel puts writers to sleep although the host has far less dirty data than it allows: with version 2 of control groups a group \
+     has limits of its own, which follow from the memory it may use, and a FUSE or network file system may have one of its own, too.",
+);
+
+/// Below this part of where the host holds writers back, all the while, it is not the host that does. Ours.
+const FAR_BELOW: f64 = 0.5;
+
+/// Dirty pages, of where writers are held back: they run freely up to half-way between both limits (`dirty_freerun_ceiling`), and from there
+/// on they are slowed so that the limit itself is never met. A rule that waits for it sees no throttling at all.
+fn fullness(look: &Look) -> Track {
+    let held_from =
+        look.level(&signal::DIRTY_THRESHOLD).plus(&look.level(&signal::DIRTY_BACKGROUND)).map(|sum| sum / 2.0);
+    waiting(look).share_of(&held_from)
+}
+
+/// Pages that are dirty or under way to the disk.
+fn waiting(look: &Look) -> Track {
+    look.level(&signal::DIRTY).plus(&look.level(&signal::WRITEBACK))
+}
+
+/// Whether somebody else than the host as a whole holds writers back (`balance_dirty_pages` with `mdtc_stor`, `bdi->max_ratio` and
+/// `BDI_CAP_STRICTLIMIT`, `mm/page-writeback.c`, 6.12).
+fn is_by_another_limit(look: &Look) -> bool {
+    fullness(look).most().is_some_and(|most| most < FAR_BELOW)
+}
 
 /// Bytes written per second where it is held back.
 fn disk(look: &Look) -> Option<f64> {
@@ -123,16 +164,10 @@ fn is_too_low(look: &Look) -> bool {
 fn judge(case: &Case<'_>) -> Verdict {
     let look = case.look;
     let windows = case.windows();
-    let waiting = look.level(&signal::DIRTY).plus(&look.level(&signal::WRITEBACK));
-    // Writers run freely up to half-way between both limits (`dirty_freerun_ceiling`), and from there on they are slowed so
-    // that the limit itself is never met: a rule that waits for it sees no throttling at all.
-    let held_from =
-        look.level(&signal::DIRTY_THRESHOLD).plus(&look.level(&signal::DIRTY_BACKGROUND)).map(|sum| sum / 2.0);
-    let full = waiting.share_of(&held_from);
     let full = case.clause(
         "dirty pages, of where writers are held back",
         "vmstat nr_dirty, nr_dirty_threshold, nr_dirty_background_threshold",
-        full,
+        fullness(look),
     );
     // How full it is is seen once a second only; how long writers were held up is measured.
     let always = Hits::always(Answer::Yes, windows.count);
@@ -152,10 +187,14 @@ fn judge(case: &Case<'_>) -> Verdict {
         let written = look.rate(&signal::PAGE_OUT).mean(&hits, windows);
         draft.summary = format!(
             "{} waited to be written, {} of where writers are held back, while the disk wrote {} a second.",
-            words::bytes(waiting.mean(&hits, windows).unwrap_or(0.0) * look.page_size),
+            words::bytes(waiting(look).mean(&hits, windows).unwrap_or(0.0) * look.page_size),
             full.value(&hits, windows).map_or_else(|| "most".to_owned(), words::percent),
             words::bytes(written.unwrap_or(0.0)),
         );
+        if is_by_another_limit(look) {
+            draft.other = Some(BY_ANOTHER_LIMIT);
+            return;
+        }
         if let (Some(limit), Some(disk)) = (limit(look), disk(look)) {
             let said = if is_too_low(look) {
                 "less than the disk writes in a second, so writers sleep although it could take more".to_owned()

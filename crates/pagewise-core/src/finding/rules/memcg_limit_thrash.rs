@@ -37,14 +37,18 @@ pub(super) const RULE: Rule = Rule {
         Step::advice(
             "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)",
         )
-        .when(groups::WHERE, groups::have_v2),
+        .when("with version 2 of control groups, where groups are not counted", |look, hits| {
+            !counts_groups(look) && groups::have_v2(look, hits)
+        }),
         Step::advice("raise memory.limit_in_bytes of the group, or give the job in it less (a JVM: heap and off-heap)")
-            .when("with version 1 of control groups", groups::have_v1),
+            .when("with version 1 of control groups, where groups are not counted", |look, hits| {
+                !counts_groups(look) && groups::have_v1(look, hits)
+            }),
         Step::advice("protect it with memory.low where other groups take its memory")
             .when(groups::WHERE, groups::have_v2),
     ],
     counterindications: &[
-        "memory.high delays a task by up to two seconds each time: it is meant to hurt the one that grows.",
+        "Where there is memory.high (version 2) it delays a task by up to two seconds each time: it is meant to hurt the one that grows.",
     ],
     docs: &[
         "Documentation/admin-guide/cgroup-v2.rst, memory.high",
@@ -97,6 +101,7 @@ fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
             if look.each_level(&signal::NODE_ANON).len() > 1 { ", or the nodes it may use were full" } else { "" },
         );
         draft.missing.push(look.missing(&signal::CGROUP_OOM));
+        raise_some_limit(look, draft);
     }))
 }
 
@@ -120,6 +125,24 @@ fn by_groups(case: &Case<'_>) -> Verdict {
         return verdict;
     }
     without_counters(case, most.is_some())
+}
+
+/// Whether groups are counted by name: what is proposed then begins with the one that met its limit most often.
+fn counts_groups(look: &Look) -> bool {
+    let counted = [&signal::CGROUP_HIGH, &signal::CGROUP_MAX, &signal::CGROUP_FAILCNT];
+    counted.into_iter().any(|signal| !look.each_rate(signal).is_empty())
+}
+
+/// What the steps of the rule leave out where groups are counted, for a finding that names none of those.
+fn raise_some_limit(look: &Look, draft: &mut Draft) {
+    if counts_groups(look) {
+        let limits =
+            if groups::have_v2(look, &draft.hits) { "memory.high or memory.max" } else { "memory.limit_in_bytes" };
+        draft.changes.push(advice(
+            &format!("raise {limits} of the group, or give the job in it less (a JVM: heap and off-heap)"),
+            false,
+        ));
+    }
 }
 
 /// Whether the counters of every group with a limit are there. A listing tells of the groups it is about.
@@ -204,6 +227,7 @@ fn without_counters(case: &Case<'_>, are_some_seen: bool) -> Verdict {
                 of: "control group".to_owned(),
             }));
         }
+        raise_some_limit(look, draft);
         where_the_host_has_room(case, draft);
     })
 }

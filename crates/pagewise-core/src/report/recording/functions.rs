@@ -13,6 +13,8 @@ pub struct Functions<'a> {
     pub kernel: u64,
     /// Each function with its samples; those seen equally often in the order in which they were first seen.
     pub rows: Vec<(&'a Frame, u64)>,
+    /// Each process by name and number with its samples, the most first.
+    pub programs: Vec<(&'a str, u32, u64)>,
 }
 
 impl<'a> Functions<'a> {
@@ -20,20 +22,28 @@ impl<'a> Functions<'a> {
     #[must_use]
     pub fn of(profile: &'a Profile, from: u64, to: u64) -> Functions<'a> {
         let mut counts: HashMap<u32, u64> = HashMap::new();
+        let mut by: HashMap<(&str, u32), u64> = HashMap::new();
         // The idle task is process 0.
         for sample in profile.between(from, to).filter(|sample| sample.pid != Some(0)) {
             if let Some((_, frame)) = profile.stacks.node(sample.stack) {
                 let count = counts.entry(frame).or_default();
                 *count = count.saturating_add(sample.count);
+                if let Some(pid) = sample.pid {
+                    let count = by.entry((&sample.comm, pid)).or_default();
+                    *count = count.saturating_add(sample.count);
+                }
             }
         }
+        let mut programs: Vec<(&str, u32, u64)> =
+            by.into_iter().map(|((comm, pid), count)| (comm, pid, count)).collect();
+        programs.sort_unstable_by_key(|(comm, pid, count)| (Reverse(*count), *pid, *comm));
         let mut counts: Vec<(u32, u64)> = counts.into_iter().collect();
         counts.sort_unstable_by_key(|(number, count)| (Reverse(*count), *number));
         let frame = |(number, count): (u32, u64)| Some((profile.stacks.frames().get(number as usize)?, count));
         let rows: Vec<(&Frame, u64)> = counts.into_iter().filter_map(frame).collect();
         let samples = sum(rows.iter().map(|(_, count)| *count));
         let kernel = sum(rows.iter().filter(|(frame, _)| frame.is_kernel()).map(|(_, count)| *count));
-        Functions { samples, kernel, rows }
+        Functions { samples, kernel, rows, programs }
     }
 
     /// Who was seen most in code that a runtime compiled and did not name: name and process, and the samples of all of it.
@@ -89,6 +99,7 @@ mod tests {
             functions.rows.iter().map(|(frame, count)| (frame.name.as_str(), *count)).collect();
         assert_eq!(names, [("shrink_node", 3), ("run", 1)]);
         assert_eq!((functions.samples, functions.kernel, functions.share(functions.kernel)), (4, 3, 0.75));
+        assert_eq!(functions.programs, [("", 7, 4)]);
         assert_eq!(Functions::of(&profile, 100, 200), Functions::default());
         assert_eq!(Functions::without_names(&profile, 0, 200), None);
 

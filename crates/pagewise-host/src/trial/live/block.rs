@@ -4,6 +4,7 @@
 use crate::trial::engine::{PointRunner, Starting, TrialError, Way};
 use crate::trial::invalid::Invalid;
 use crate::trial::measure::{Measures, NOTHING_RAN, Totals, signals};
+use pagewise_core::comparison::found::Warning;
 use pagewise_core::experiment::live::bound::{BUSY_ENOUGH, StopIf, WINDOW};
 use pagewise_core::experiment::live::metric::signal;
 use pagewise_core::experiment::live::{Ended, EndedBy, Instant, Live, half_of, mark};
@@ -28,6 +29,12 @@ pub trait LiveHost {
 
     /// What someone else changed of the settings that the policies are about.
     fn foreign(&mut self) -> Option<String>;
+
+    /// A block of this cell is about to be measured: what of the host's other settings is not as when the cell first was.
+    fn settings_differ(&mut self, cell: &str) -> Option<String>;
+
+    /// It was measured: what of them something else changed meanwhile.
+    fn settings_changed(&mut self) -> Option<String>;
 
     /// The kernel's totals; all of them at the ends of a block, else those that may be read often.
     fn totals(&mut self, all: bool) -> Totals;
@@ -274,8 +281,14 @@ impl<H: LiveHost> PointRunner for Blocks<H> {
         starting(Way::Starts)?;
         point.started_at = self.host.instant().0;
         self.host.mark(&mark(Instant::Begin, planned, attempt));
+        let differ = self.host.settings_differ(&planned.cell).map(|differ| format!("When it began, {differ}."));
         let (before, after) = self.measure(&mut point)?;
         self.host.mark(&mark(Instant::End, planned, attempt));
+        let changed = self.host.settings_changed().map(|changed| format!("Read it with care: {changed}."));
+        point.warnings.extend(differ.into_iter().chain(changed).map(|text| {
+            tracing::warn!("block {}: {text}", planned.index + 1);
+            Warning { id: "settings-changed".to_owned(), text }
+        }));
         judge(&mut point, &before, &after, self.steal_limit);
         self.found_nothing(&point)?;
         let (vmstat_before, vmstat_after) = (before.vmstat.unwrap_or_default(), after.vmstat.unwrap_or_default());

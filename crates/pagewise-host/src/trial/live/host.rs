@@ -11,6 +11,7 @@ use crate::scope::Scope;
 use crate::source;
 use crate::trial::engine::TrialError;
 use crate::trial::measure::Totals;
+use crate::trial::other_settings::OtherSettings;
 use crate::trial::runner::whole;
 use crate::tunable::change::{Change, ChangeError, Lease};
 use crate::tunable::journal::Journal;
@@ -56,6 +57,8 @@ pub struct HereLive<'a> {
     pub in_force: Option<InForce>,
     /// What the tunables of both policies, and those they move along, were before the first switch.
     pub before: BTreeMap<Tunable, String>,
+    /// What the host has set beside what the policies are about.
+    pub other_settings: OtherSettings,
     /// When the proof began.
     pub since: Instant,
 }
@@ -159,6 +162,15 @@ impl LiveHost for HereLive<'_> {
         told(found)
     }
 
+    fn settings_differ(&mut self, cell: &str) -> Option<String> {
+        self.other_settings.begin(cell)
+    }
+
+    fn settings_changed(&mut self) -> Option<String> {
+        // Of what the policies are about a change ends the proof.
+        self.other_settings.end(|name| self.before.keys().any(|tunable| tunable.name == name))
+    }
+
     fn totals(&mut self, all: bool) -> Totals {
         if all { Totals::read(self.root) } else { Totals::read_often(self.root) }
     }
@@ -176,6 +188,7 @@ impl LiveHost for HereLive<'_> {
             let _ = self.watcher.set_scope(folder, &pids);
         }
         self.watcher.ensure_alive().map_err(ChangeError::from)?;
+        self.other_settings.tick();
         (self.tick)();
         Ok(())
     }

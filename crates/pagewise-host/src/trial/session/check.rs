@@ -337,8 +337,8 @@ fn cold_huge_pages(plan: &Plan, free_page_reporting: Option<bool>) -> Vec<String
             format!(
                 "free memory goes back to the hypervisor here, in blocks of 2 MiB (free page reporting), and costs several times as \
                  much to touch again. Levels of '{}' differ in huge pages ({}), so they differ in how much of that they meet, too: \
-                 an early part of a run says more of this virtual machine than a late one. warm_memory in [design] (--warm-memory 8G) touches \
-                 what is free before every run",
+                 an early part of a run says more of this virtual machine than a late one. --warm-memory 8G touches what is free before every \
+                 run (in a plan: warm_memory in [design])",
                 factor.name,
                 names.join(", ")
             )

@@ -10,6 +10,7 @@ use crate::trial::live::host::values_before;
 use crate::trial::live::job::Job;
 use crate::trial::live::metric::Asked;
 use crate::trial::live::{Blocks, HereLive};
+use crate::trial::other_settings::OtherSettings;
 use crate::trial::recordings::Recordings;
 use crate::tunable::watcher::Watcher;
 use pagewise_core::experiment::live::Live;
@@ -72,6 +73,7 @@ impl Session<'_> {
             tick: Box::new(|| told.tick()),
             in_force: None,
             before,
+            other_settings: OtherSettings::new(&self.root),
             since: Instant::now(),
         };
         let mut blocks = Blocks::new(host, live, &plan.metric().name, plan.design.steal_limit);

@@ -2,7 +2,7 @@
 
 use super::asking::{ask, must_find, must_not_find, steps};
 use pagewise_core::finding::Severity;
-use pagewise_core::recording::SamplingEvent;
+use pagewise_core::recording::{SamplingEvent, StallKind};
 use pagewise_core::report::{Style, findings};
 use pagewise_testkit::RecordingBuilder;
 use pagewise_testkit::recordings::EachSecond;
@@ -42,6 +42,19 @@ fn writers_at_limits_far_above_what_the_disk_writes_get_lower_ones() {
     assert!(finding.summary.contains("as much as the disk writes in 20 s"), "{}", finding.summary);
     let enough = must_find(&writers(50_000.0, 200_000.0, 200_000.0), "dirty-throttling");
     assert!(steps(&enough).is_empty(), "four seconds are neither: {:?}", steps(&enough));
+}
+
+#[test]
+fn writers_that_a_limit_of_their_own_holds_back_are_not_laid_to_the_host() {
+    let made = writers(250_000.0, 500_000.0, 100_000.0)
+        .level("vmstat", "nr_dirty", "", |_| 2_500.0)
+        .stack("dd", Some(9), &["balance_dirty_pages", "io_schedule_timeout"], 300)
+        .stall(StallKind::DirtyBalance, "dd", 9, None, 20.0, 2_000);
+    let finding = must_find(&made, "dirty-throttling");
+    assert_eq!(finding.title, "Writers are held back by a limit of their own");
+    assert!(steps(&finding).is_empty(), "{:?}", steps(&finding));
+    let advice = finding.change.expect("a change");
+    assert!(advice.words.contains("the group of the writer"), "{}", advice.words);
 }
 
 /// File data that is dropped and read again, with so much free, waiting for I/O and for memory.

@@ -64,6 +64,19 @@ fn without_names(
     (share >= MUCH).then(|| pen.faint(&pen.cut(&said, pen.width)))
 }
 
+/// As many programs are named.
+const PROGRAMS: usize = 3;
+
+/// Whose the samples are: `by program: java 4711 62 %, cat 200 14 %`.
+fn programs(functions: &Functions<'_>, pen: &Pen) -> Option<Line<'static>> {
+    let named =
+        functions.programs.iter().take(PROGRAMS).map(|(comm, pid, samples)| {
+            format!("{} {pid} {:.0} %", printable(comm), functions.share(*samples) * 100.0)
+        });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| Line::from(pen.cut(&format!("by program: {}", named.join(", ")), pen.width)))
+}
+
 fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to): (u64, u64)) -> Vec<Line<'static>> {
     let functions = Functions::of(profile, from, to);
     let seconds = ((to - from) as f64 * 1e-9).round().max(1.0);
@@ -80,6 +93,7 @@ fn table(picture: &Picture, pen: &Pen, room: usize, profile: &Profile, (from, to
         }
     };
     let mut lines = vec![head];
+    lines.extend(programs(&functions, pen).filter(|_| room > WITH_HEADING));
     lines.extend(unseen(picture, pen).filter(|_| room > WITH_HEADING));
     lines.extend(without_names(&functions, profile, (from, to), pen).filter(|_| room > WITH_HEADING));
     if functions.samples == 0 {

@@ -5,15 +5,17 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// The rows from top to bottom, with what each is called where no panel's title stands above it. A small screen shows the
 /// first of them.
-const ROWS: [(&str, &str); 16] = [
+const ROWS: [(&str, &str); 18] = [
     ("cpu_busy", "CPU busy"),
     ("cpu_system", "CPU in the kernel"),
     ("free", "free memory"),
     ("psi_memory_some", "memory pressure"),
+    ("psi_io_some", "disk pressure"),
     ("scan_direct", "scanned directly"),
     ("scan_kswapd", "scanned by kswapd"),
     ("allocstall", "direct reclaims"),
     ("compact_stall", "direct compactions"),
+    ("refault_file", "page cache come back"),
     ("thp_fault", "huge-page faults"),
     ("thp_fallback", "huge-page fallbacks"),
     ("major_faults", "faults from disk"),

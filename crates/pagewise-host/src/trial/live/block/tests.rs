@@ -14,6 +14,8 @@ struct Script {
     job_ends: Option<f64>,
     /// Someone changes a setting in this stretch.
     foreign: Option<(f64, f64)>,
+    /// Someone changes another setting in this stretch.
+    other: Option<(f64, f64)>,
     /// Share of the CPU that the kernel takes, by cell; a quarter unless told otherwise.
     system: Option<fn(&str) -> f64>,
     /// The user's metric.
@@ -58,6 +60,17 @@ impl LiveHost for Scripted {
     fn foreign(&mut self) -> Option<String> {
         let (from, until) = self.script.foreign?;
         (from..until).contains(&self.now.get()).then(|| "changed by someone else: x".to_owned())
+    }
+
+    fn settings_differ(&mut self, _: &str) -> Option<String> {
+        self.script
+            .other
+            .filter(|(from, until)| (*from..*until).contains(&self.now.get()))
+            .map(|_| "it is not as it was".to_owned())
+    }
+
+    fn settings_changed(&mut self) -> Option<String> {
+        self.script.other.filter(|(_, until)| self.now.get() >= *until).map(|_| "it was put back".to_owned())
     }
 
     fn totals(&mut self, _: bool) -> Totals {
@@ -167,6 +180,16 @@ fn a_block_has_the_signals_of_its_own_stretch_and_of_its_halves() {
     close("psi_memory_some", 1.0);
     assert!(point.absent["thp_faults"].contains("does not count"), "absent with its reason, not zero");
     assert_eq!(point.started_at, "t20", "a block starts after its waiting");
+}
+
+#[test]
+fn what_others_set_meanwhile_is_told_of_the_block_and_the_block_counts() {
+    let mut blocks = blocks(Script { other: Some((17.0, 25.0)), ..Script::default() }, None, "system_share");
+    assert_eq!(run(&mut blocks, 0, "a").unwrap().point.warnings, []);
+    let point = run(&mut blocks, 1, "b").unwrap().point;
+    let texts: Vec<&str> = point.warnings.iter().map(|warning| warning.text.as_str()).collect();
+    assert_eq!(texts, ["When it began, it is not as it was.", "Read it with care: it was put back."]);
+    assert_eq!(point.outcome, Outcome::Ok);
 }
 
 #[test]
