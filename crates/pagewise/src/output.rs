@@ -86,7 +86,7 @@ pub(crate) fn note(text: &str) {
 
 /// Unable to steer the terminal, and as wide as it is. What goes to a file stays on one line, where it can be searched.
 pub(crate) fn for_stderr(text: &str) -> String {
-    let text = unable_to_steer(text);
+    let text = unable_to_steer(&without_numbers(text));
     if is_watched() { wrapped(&text, columns_of(io::stderr()), 2) } else { text }
 }
 
@@ -161,11 +161,11 @@ fn wrapped_line(line: &str, columns: usize, hang: usize) -> String {
 pub(crate) fn failure(failure: &Failure) {
     let mut err = io::stderr().lock();
     let cause = failure.cause();
-    let mut said = without_numbers(&cause.to_string());
+    let mut said = cause.to_string();
     let _ = writeln!(err, "{}", for_stderr(&format!("pagewise: {said}")));
     // Many messages name their cause themselves: only what is new is said.
     let mut depth = 0;
-    for reason in cause.chain().skip(1).map(|reason| without_numbers(&reason.to_string())) {
+    for reason in cause.chain().skip(1).map(ToString::to_string) {
         if said.contains(&reason) {
             continue;
         }

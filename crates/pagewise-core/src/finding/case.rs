@@ -226,6 +226,19 @@ impl<'a> Case<'a> {
         Lasting { evidence, ..lasting }
     }
 
+    /// The same of levels: a listing tells them as they are, however short it is. Two tools that were asked one after the other say no less
+    /// than one of them.
+    #[must_use]
+    pub fn standing(&self, clauses: &[&Clause]) -> Lasting {
+        let lasting = self.lasting(clauses);
+        let answers = &lasting.hits.answers;
+        let is_whole = !answers.is_empty() && answers.iter().all(|answer| *answer == Answer::Yes);
+        if self.look.is_import && is_whole {
+            return Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting };
+        }
+        lasting
+    }
+
     /// Whether something that nobody overlooks held anywhere in a listing: it is named whatever the rest of the listing is.
     #[must_use]
     pub fn anywhere(&self, clause: &Clause) -> Lasting {

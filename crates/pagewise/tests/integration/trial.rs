@@ -5,6 +5,7 @@ use pagewise_host::store::bundle::Bundle;
 use pagewise_host::trial::invalid::Invalid;
 use pagewise_host::tunable::lock;
 use pagewise_testkit::Terminal;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -559,7 +560,10 @@ fn a_metric_that_the_first_good_run_does_not_give_ends_the_trial_there() {
     assert!(said.contains("the first run under '") && said.contains("gave no regex:score=([0-9]+)"), "{said}");
     assert!(said.contains("the job's output has nothing that matches score=([0-9]+)"), "{said}");
     let points = Bundle::open(&desk.0.path().join("x.trial")).and_then(|bundle| bundle.points()).expect("a bundle");
-    assert_eq!(points.len(), 1, "no other run was begun");
+    // A busy host may make tries invalid; they are of the same run.
+    let runs: BTreeSet<u32> = points.iter().map(|point| point.planned.index).collect();
+    let good = points.iter().filter(|point| point.outcome == Outcome::Ok).count();
+    assert_eq!((runs.len(), good), (1, 1), "no other run was begun: {points:?}");
 }
 
 #[test]

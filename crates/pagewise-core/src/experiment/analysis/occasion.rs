@@ -19,7 +19,7 @@ struct Occasion {
 }
 
 /// As mainline counts (`include/linux/vm_event_item.h`, 3.10 to 6.18). Reclaim at the limit of a control group is in none of `pgscan_*` and
-/// has no watermarks; where limits may be the occasion (`mglru.*`) nothing is said.
+/// has no watermarks; where limits may be the occasion (`mglru.*`) nothing is said. Huge pages of less than full size are counted elsewhere.
 const OCCASIONS: [Occasion; 9] = [
     Occasion {
         tunables: &["vm.swappiness", "*.memory.swappiness", "*.memory.swap.max", "swap", "vm.page-cluster"],
@@ -44,12 +44,12 @@ const OCCASIONS: [Occasion; 9] = [
     Occasion {
         tunables: &["thp.enabled", "thp.use_zero_page"],
         counters: &["thp_fault_*", "thp_collapse_*", "thp_zero_page_*"],
-        did_not_happen: "was a huge page asked for",
+        did_not_happen: "was a huge page of full size asked for",
     },
     Occasion {
         tunables: &["thp.defrag"],
         counters: &["thp_fault_*"],
-        did_not_happen: "did a page fault ask for a huge page",
+        did_not_happen: "did a page fault ask for a huge page of full size",
     },
     Occasion {
         tunables: &["khugepaged.*"],

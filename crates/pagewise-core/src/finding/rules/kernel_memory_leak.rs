@@ -177,7 +177,7 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
 fn told(case: &Case<'_>, name: &'static str, rest: Track, what: &str, missing: Vec<Missing>) -> Option<Verdict> {
     let part = case.clause(name, "meminfo", case.look.share_of_memory(&rest));
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
-    let symptom = case.lasting(&[&part, &bytes]);
+    let symptom = case.standing(&[&part, &bytes]);
     let hits = symptom.hits.clone();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
