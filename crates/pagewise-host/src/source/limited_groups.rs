@@ -47,7 +47,7 @@ const EVENTS_AT_MOST: usize = 512;
 /// From the end of a round to the beginning of the next, at least.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Rounds take no more than one part in so many of a CPU: one over a thousand folders takes some 30 ms.
+/// Rounds take no more than one part in so many of a CPU.
 const ONE_PART_IN: u32 = 1000;
 
 /// How many groups have a limit, those left out among them.
