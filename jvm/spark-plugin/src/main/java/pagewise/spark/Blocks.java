@@ -81,13 +81,16 @@ final class Blocks {
 
     void describe(Map<String, Long> values) {
         long resident = 0;
+        long placeable = 0;
         long huge = 0;
         for (Range range : outsideHeap()) {
             Coverage coverage = Coverage.of(range.whole(Memory.pageSize()));
             resident += coverage.resident();
+            placeable += range.whole(Memory.hugePageSize()).length();
             huge += coverage.huge();
         }
         values.put("blocks.resident.bytes", resident);
+        values.put("blocks.placeable.bytes", placeable);
         values.put("blocks.huge.bytes", huge);
     }
 }

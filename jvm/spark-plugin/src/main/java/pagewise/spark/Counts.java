@@ -24,6 +24,8 @@ final class Counts {
     final AtomicLong cpuNanos = new AtomicLong();
     /** By which the executor started later. */
     final AtomicLong startNanos = new AtomicLong();
+    /** Of the heap, on huge pages before anything was placed. */
+    final AtomicLong startHugeBytes = new AtomicLong();
     private final Set<String> said = ConcurrentHashMap.newKeySet();
 
     /** Something is not as it should be: counted, and logged if it was not before. */

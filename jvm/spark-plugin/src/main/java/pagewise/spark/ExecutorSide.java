@@ -60,6 +60,7 @@ final class ExecutorSide implements ExecutorPlugin {
         Map<String, LongSupplier> all = new LinkedHashMap<>();
         all.put("surprises", counts.surprises::get);
         all.put("start.microseconds", () -> counts.startNanos.get() / 1_000);
+        all.put("start.huge.bytes", counts.startHugeBytes::get);
         all.put("cpu.microseconds", () -> counts.cpuNanos.get() / 1_000);
         all.put("advice.calls", counts.adviceCalls::get);
         all.put("advice.refusals", counts.adviceRefusals::get);

@@ -192,6 +192,11 @@ final class Placer implements Runnable {
             advise(heap.range(), Advice.NOHUGEPAGE);
         }
         counts.say(mode.done() ? "only what is advised becomes huge in this process" : mode.text());
+        long huge = Coverage.of(heap.range()).huge();
+        counts.startHugeBytes.set(huge);
+        if (huge > 0) {
+            counts.say((huge >> 20) + " MiB of the heap were on huge pages before this began, and stay there, young memory among them");
+        }
     }
 
     private void cycle(long now) {

@@ -27,6 +27,7 @@ record State(Map<String, Long> values, String missing) {
             "heap.free.regions",
             "heap.cut.bytes",
             "blocks.resident.bytes",
+            "blocks.placeable.bytes",
             "blocks.huge.bytes",
             "tungsten.mapped.bytes",
             "tungsten.slack.bytes",

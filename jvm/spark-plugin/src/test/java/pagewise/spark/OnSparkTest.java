@@ -87,7 +87,10 @@ class OnSparkTest {
     void storagePutsWhatIsCachedOnHugePagesAndNothingYoung(String version, int jdk) throws Exception {
         run(version, jdk, "local[2]", "storage", "enforce", 0, Map.of());
         assertTrue(value("cached.huge") >= 0.95 * value("cached.bytes"), output);
-        assertTrue(sum("young.huge") <= 0.05 * sum("young.resident"), output);
+        // On a host that makes everything huge the JVM has begun before the plugin, and nothing makes those pages small again.
+        long begun = reported("start.huge.bytes");
+        assertEquals(hostMode().equals("always"), begun > 0, events);
+        assertTrue(sum("young.huge") <= 0.05 * sum("young.resident") + begun, output);
     }
 
     @ParameterizedTest
@@ -98,8 +101,11 @@ class OnSparkTest {
         run(version, jdk, "local[2]", "storage", "enforce", 0, "OFF_HEAP", offHeap);
         long resident = reported("blocks.resident.bytes");
         assertTrue(resident >= 240_000_000, events);
-        assertTrue(reported("blocks.huge.bytes") >= 0.9 * resident, events);
-        assertTrue(sum("smaps.other.huge") >= 0.9 * resident, output);
+        // malloc lays them out: it is not the plugin's doing how much of them fills whole huge pages.
+        long placeable = reported("blocks.placeable.bytes");
+        assertTrue(placeable >= 0.8 * resident && placeable <= resident, events);
+        assertTrue(reported("blocks.huge.bytes") >= 0.98 * placeable, events);
+        assertTrue(sum("smaps.other.huge") >= 0.98 * placeable, output);
     }
 
     @ParameterizedTest
