@@ -22,6 +22,8 @@ pub struct CpuTimes {
     pub idle: u64,
     /// Taken by the hypervisor for other guests.
     pub steal: u64,
+    /// How many CPUs there were.
+    pub cpus: u64,
 }
 
 impl CpuTimes {
@@ -34,6 +36,7 @@ impl CpuTimes {
             interrupts: self.interrupts.saturating_sub(before.interrupts),
             idle: self.idle.saturating_sub(before.idle),
             steal: self.steal.saturating_sub(before.steal),
+            cpus: self.cpus,
         }
     }
 
@@ -76,6 +79,14 @@ impl CpuTimes {
         let all = self.all();
         if all == 0 { 0.0 } else { self.steal as f64 / all as f64 }
     }
+
+    /// The share that was stolen for certain. A CPU adds what was taken from it when its next tick comes
+    /// (`steal_account_process_time`, kernel/sched/cputime.c, 6.12): as much as a tick of each may be of the time before, and
+    /// of 20 ms that is all of it.
+    #[must_use]
+    pub fn steal_share_at_least(self) -> f64 {
+        CpuTimes { steal: self.steal.saturating_sub(self.cpus), ..self }.steal_share()
+    }
 }
 
 /// Reads it.
@@ -92,10 +103,12 @@ pub fn read(root: &Root) -> Result<CpuTimes, SourceError> {
 /// When there is no `cpu` line of at least four numbers.
 pub fn parse(text: &str) -> Result<CpuTimes, SourceError> {
     let mut field: Vec<u64> = Vec::with_capacity(FIELDS.len());
+    let mut cpus = 0;
     let mut each = Each(|number: Number<'_, '_>| {
         if number.labels.is_empty() && FIELDS.contains(&number.name) {
             field.push(number.value);
         }
+        cpus += u64::from(!number.labels.is_empty() && number.name == FIELDS[0]);
     });
     visit(text, &mut each).map_err(|what| format_error(PATH, what))?;
     if field.len() < 4 {
@@ -104,7 +117,7 @@ pub fn parse(text: &str) -> Result<CpuTimes, SourceError> {
     let at = |index: usize| field.get(index).copied().unwrap_or(0);
     // A file of another host may hold any number.
     let sum = |one: usize, other: usize| at(one).saturating_add(at(other));
-    Ok(CpuTimes { user: sum(0, 1), system: at(2), interrupts: sum(5, 6), idle: sum(3, 4), steal: at(7) })
+    Ok(CpuTimes { user: sum(0, 1), system: at(2), interrupts: sum(5, 6), idle: sum(3, 4), steal: at(7), cpus })
 }
 
 /// CPUs that run, from a list such as `0-3,8`.
@@ -143,6 +156,19 @@ mod tests {
         assert_eq!(after.since(before).system_share(), Some(0.5));
         assert_eq!(before.since(after).system_share(), None);
         assert!(parse("cpu0 1 2 3 4").is_err());
+    }
+
+    #[test]
+    fn what_a_tick_may_hold_of_the_time_before_is_not_stolen_for_certain() {
+        let at = |idle: u64, steal: u64| {
+            parse(&format!("cpu  0 0 0 {idle} 0 0 0 {steal}\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n")).unwrap()
+        };
+        let shares = |idle: u64, steal: u64| {
+            let since = at(100 + idle, 50 + steal).since(at(100, 50));
+            (since.steal_share(), since.steal_share_at_least())
+        };
+        assert_eq!(shares(2, 2), (0.5, 0.0));
+        assert_eq!(shares(98, 102), (0.51, 100.0 / 198.0));
     }
 
     #[test]

@@ -76,10 +76,10 @@ impl Totals {
         }
     }
 
-    /// Stolen share of CPU time since `before`, where `/proc/stat` can be read.
+    /// Share of CPU time that was stolen since `before` for certain, where `/proc/stat` can be read.
     #[must_use]
     pub fn steal_since(&self, before: &Totals) -> Option<f64> {
-        Some(self.cpu.as_ref().ok()?.since(*before.cpu.as_ref().ok()?).steal_share())
+        Some(self.cpu.as_ref().ok()?.since(*before.cpu.as_ref().ok()?).steal_share_at_least())
     }
 
     /// The files that are cheap enough to be read every second: without `/proc/buddyinfo`, which takes the lock of every zone.
