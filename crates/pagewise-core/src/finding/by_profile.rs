@@ -57,6 +57,8 @@ impl Named {
 
 const NAMED: &[Named] = &[
     Named::of("compaction-storm", Family::Compaction, 0.10).not(rules::NOT_A_STORM),
+    // Of a program's own time, with all that is called: less than a storm, and it waits for it.
+    Named::of("compaction-stalls", Family::Compaction, 0.05).not(rules::NOT_A_STORM),
     Named::of("thp-fault-cost", Family::HugeZero, 0.10).not(&[Family::Khugepaged]),
     Named::of("khugepaged-burn", Family::Khugepaged, 0.10),
     Named::of("kswapd-saturation", Family::Kswapd, 0.10),

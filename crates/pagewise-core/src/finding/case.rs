@@ -10,6 +10,7 @@ use super::rule::{Rule, Threshold};
 use super::signal;
 use super::stalls::Stalled;
 use super::words;
+use crate::import::NO_TIME;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
 
@@ -546,15 +547,25 @@ impl<'a> Case<'a> {
             *place = value.filter(|_| answer == Answer::Yes)?;
             symptom.evidence.push(line);
         }
-        symptom.hits.missing.push(Missing {
-            what: "when it was".to_owned(),
-            why: "one reading says what was counted since the host started: a second one, a minute later, would tell"
-                .to_owned(),
-        });
+        let is_between = self.look.gaps.iter().any(|gap| gap.reason.word() == NO_TIME);
+        let (since, open, why) = if is_between {
+            (
+                "Between the readings",
+                "How far they are apart is not said.",
+                "the time between the readings is not known",
+            )
+        } else {
+            let why =
+                "one reading says what was counted since the host started: a second one, a minute later, would tell";
+            ("Since the host started", "One reading does not say when.", why)
+        };
+        symptom.hits.missing.push(Missing { what: "when it was".to_owned(), why: why.to_owned() });
+        // A sum says nothing of how long it took.
+        symptom.answer = Answer::Yes;
         Some(self.decide(symptom, Vec::new()).found(|draft| {
             draft.confidence = Some(Confidence::Low);
             draft.at_least = Some(Severity::Medium);
-            draft.summary = format!("Since the host started {}. One reading does not say when.", summary(known));
+            draft.summary = format!("{since} {}. {open}", summary(known));
         }))
     }
 

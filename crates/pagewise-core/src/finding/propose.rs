@@ -63,13 +63,8 @@ pub(super) fn settings_not_told(changes: &[Proposal], look: &Look) -> Option<Mis
         }
     }
     let first = *names.first().filter(|_| look.is_import)?;
-    let file = |name: &&str| match name.split_once('.')? {
-        ("thp", file) => Some(format!("/sys/kernel/mm/transparent_hugepage/{file}")),
-        ("khugepaged", file) => Some(format!("/sys/kernel/mm/transparent_hugepage/khugepaged/{file}")),
-        ("vm", file) => Some(format!("/proc/sys/vm/{file}")),
-        _ => None,
-    };
-    let files: Vec<String> = names.iter().filter_map(file).collect();
+    let file = |name: &&str| find(name).ok()?.descriptor.paths.first().filter(|path| !path.contains('{')).copied();
+    let files: Vec<&str> = names.iter().filter_map(file).collect();
     let print =
         if files.is_empty() { String::new() } else { format!("what `grep -H . {}` prints, or ", files.join(" ")) };
     Some(Missing {

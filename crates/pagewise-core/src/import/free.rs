@@ -208,9 +208,16 @@ impl Free {
         };
         let kib: Vec<f64> = sizes.iter().map(|(size, own)| size * own.unwrap_or(unit)).collect();
         let total = kib[0];
+        let of_headings: Vec<&'static str> = if self.headings.is_empty() {
+            HEADINGS[..3].to_vec()
+        } else {
+            self.headings.iter().filter_map(|own| HEADINGS.iter().copied().find(|known| known == own)).collect()
+        };
         // A size is printed to two or three digits.
-        let is_possible =
-            total <= MOST_KIB as f64 && kib.iter().all(|size| *size >= 0.0 && *size <= total * 1.01 + 1.0);
+        let is_within = |size: f64| (0.0..=total * 1.01 + 1.0).contains(&size);
+        let shared = of_headings.iter().position(|heading| *heading == "shared");
+        let is_possible = total <= MOST_KIB as f64
+            && kib.iter().enumerate().all(|(place, size)| Some(place) == shared || is_within(*size));
         if !is_possible {
             let detail = format!(
                 "line {number}: sizes that no host has were left out, as containers with a wrong account show them: '{}'",
@@ -219,11 +226,6 @@ impl Free {
             self.leave_out("impossible", detail);
             return Ok(());
         }
-        let of_headings: Vec<&'static str> = if self.headings.is_empty() {
-            HEADINGS[..3].to_vec()
-        } else {
-            self.headings.iter().filter_map(|own| HEADINGS.iter().copied().find(|known| known == own)).collect()
-        };
         let is_new = of_headings.contains(&"available") || of_headings.contains(&"buff/cache");
         for (heading, kib) in of_headings.into_iter().zip(kib) {
             let (source, name) = match (is_swap, heading) {
@@ -232,8 +234,8 @@ impl Free {
                 (true, "used") => (SOURCE, "swap_used"),
                 (false, "total") => ("meminfo", "MemTotal"),
                 (false, "free") => ("meminfo", "MemFree"),
-                // Kernels before 2.6.32 do not count it, which reads as 0.
-                (false, "shared") if is_new || kib > 0.0 => ("meminfo", "Shmem"),
+                // Kernels before 2.6.32 do not count it, which reads as 0. In a container it can be that of its host (LXCFS).
+                (false, "shared") if (is_new || kib > 0.0) && is_within(kib) => ("meminfo", "Shmem"),
                 (false, "buffers") => ("meminfo", "Buffers"),
                 (false, "cached") => ("meminfo", "Cached"),
                 // With reclaimable slab.
@@ -381,6 +383,11 @@ mod tests {
         );
         assert_eq!((gib(&imported, "MemTotal").len(), gib(&imported, "SwapTotal").len()), (1, 0));
         assert!(imported.gaps().iter().any(|gap| gap.reason.word() == "impossible"), "{:?}", imported.gaps());
+        // A container may be shown what its host shares.
+        let container = "              total        used        free      shared  buff/cache   available\n\
+                         Mem:           8.0G        7.5G        485M         32G        2.6M        485M\nSwap:            0B          0B          0B\n";
+        let container = read(container);
+        assert_eq!((gib(&container, "MemTotal"), gib(&container, "Shmem").len()), (vec![8.0], 0));
         let problem = parse(Kind::Free, "total used free\nMem: 1000 2000 4000\n", &Assumed::default()).unwrap_err();
         assert!(problem.to_string().contains("no size of memory"));
     }

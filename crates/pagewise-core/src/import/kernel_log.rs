@@ -549,12 +549,18 @@ impl Failure {
 }
 
 /// `java: page allocation failure: order:4, mode:0x2040d0` (before 3.0 with a point behind `failure`; from 4.6 on with names:
-/// `mode:0x2080020(GFP_ATOMIC)`), `__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2` (2.4).
+/// `mode:0x2080020(GFP_ATOMIC)`), `__alloc_pages: 0-order allocation failed (gfp=0x1d2/0) from c012b9b2` (2.4), `java: vmalloc error: size 14680064, page
+/// order 9, failed to allocate pages, mode:0xcc2(GFP_KERNEL|__GFP_HIGHMEM)` (5.13 and later, `mm/vmalloc.c`).
 fn failed(text: &str) -> Option<Failure> {
     let (order, mode) = if let Some((_, rest)) = text.split_once(": page allocation failure") {
         let (_, rest) = rest.split_once("order:")?;
         let (order, mode) = rest.split_once(',')?;
         (order, mode.trim().strip_prefix("mode:")?)
+    } else if let Some((_, rest)) = text.split_once(": vmalloc error: size ") {
+        // What is asked for as a whole is put together of pages of that order.
+        let (_, rest) = rest.split_once(", page order ")?;
+        let (order, rest) = rest.split_once(", failed to allocate pages")?;
+        (order, rest.trim_start_matches([',', ' ']).strip_prefix("mode:").unwrap_or(""))
     } else {
         let rest = text.strip_prefix("__alloc_pages: ")?;
         let (order, rest) = rest.split_once("-order allocation failed")?;

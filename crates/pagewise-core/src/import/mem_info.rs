@@ -73,6 +73,8 @@ pub(super) struct MemInfo {
     reserved: Option<u64>,
     page_cache: Option<u64>,
     swap_cache: Option<u64>,
+    /// In KiB, of all nodes together.
+    of_nodes: BTreeMap<&'static str, u64>,
     /// KiB, by `node=…,zone=…` and zoneinfo's name.
     zones: BTreeMap<(String, &'static str), u64>,
     /// Free blocks by order.
@@ -164,6 +166,14 @@ impl MemInfo {
         if let Some(node) = node_line(text) {
             let is_new = !self.given_up.contains_key(&node);
             self.note_given_up(&node, text);
+            for word in text.split_whitespace().filter(|_| is_new) {
+                let Some((name, size)) = word.split_once(':') else { continue };
+                let known = PAGES.iter().find(|(own, _)| *own == name);
+                if let (Some((_, name)), Some(kib)) = (known, size.strip_suffix("kB").and_then(number)) {
+                    let sum = self.of_nodes.entry(name).or_default();
+                    *sum = sum.saturating_add(kib);
+                }
+            }
             self.last = Some(node);
             return Some(is_new);
         }
@@ -287,6 +297,7 @@ impl MemInfo {
             let managed = ram.saturating_sub(self.reserved.unwrap_or(0));
             self.kib.insert("MemTotal", managed.saturating_mul(page));
         }
+        self.add_lists();
         if let Some(swap_cache) = self.swap_cache {
             self.kib.insert("SwapCached", swap_cache.saturating_mul(page));
         }
@@ -328,6 +339,30 @@ impl MemInfo {
             }
         }
         Ok(())
+    }
+
+    /// What the rest of the report says where its lines of pages were cut off: those of nodes; the lists of anonymous and of file pages together,
+    /// as `/proc/meminfo` has them; and the size of memory by its zones, where its last lines are missing.
+    fn add_lists(&mut self) {
+        for (name, kib) in std::mem::take(&mut self.of_nodes) {
+            self.kib.entry(name).or_insert(kib);
+        }
+        for (name, parts) in
+            [("Active", ["Active(anon)", "Active(file)"]), ("Inactive", ["Inactive(anon)", "Inactive(file)"])]
+        {
+            let sum = parts.iter().map(|part| self.kib.get(part).copied()).sum::<Option<u64>>();
+            if let Some(sum) = sum {
+                self.kib.entry(name).or_insert(sum);
+            }
+        }
+        let of = |wanted| self.zones.iter().filter(move |((_, name), _)| *name == wanted).map(|(_, kib)| *kib);
+        let zones = if of("managed").next().is_some() { of("managed").sum::<u64>() } else { of("present").sum() };
+        let parts = ["Active", "Inactive", "Unevictable", "Slab", "MemFree", "PageTables"];
+        let counted: u64 = parts.iter().filter_map(|part| self.kib.get(part)).sum();
+        // A report may be cut between two of its zones.
+        if zones > counted {
+            self.kib.entry("MemTotal").or_insert(zones);
+        }
     }
 
     /// Whether anything is in it.

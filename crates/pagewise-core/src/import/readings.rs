@@ -1,26 +1,24 @@
 //! Readings of a host in files of their own, none of which says when it was: they were taken in the order in which they are given.
 
-use super::listing::{ListedGap, Listing, ListingClock};
+use super::listing::{Listing, ListingClock};
 use super::snapshots::{NO_TIME, ONE_INSTANT};
 use super::times::SECOND;
 use super::{Kind, SOURCE};
 use crate::counter::Kind as Moves;
 use crate::recording::GapReason;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lays what is another reading of the same behind the one before it. With `interval` between the two, what the kernel counts gives a rate.
 pub(super) fn join(listings: Vec<(String, Listing)>, interval: Option<i64>) -> Vec<(String, Listing)> {
-    let mut joined: Vec<(String, Listing)> = Vec::with_capacity(listings.len());
+    let mut groups: Vec<Vec<(String, Listing)>> = Vec::with_capacity(listings.len());
     for (name, listing) in listings {
-        match joined.iter_mut().find(|(_, before)| is_read_again(before, &listing)) {
-            Some((before, first)) => {
-                append(first, &listing, interval);
-                *before = format!("{before}, {}:{name}", listing.kind);
-            }
-            None => joined.push((name, listing)),
+        let is_of = |group: &Vec<(String, Listing)>| group.iter().any(|(_, before)| is_read_again(before, &listing));
+        match groups.iter_mut().find(|group| is_of(group)) {
+            Some(group) => group.push((name, listing)),
+            None => groups.push(vec![(name, listing)]),
         }
     }
-    joined
+    groups.into_iter().filter_map(|group| joined(group, interval)).collect()
 }
 
 /// Whether a listing has a number that the one before it has, and neither has a clock.
@@ -31,7 +29,98 @@ fn is_read_again(before: &Listing, listing: &Listing) -> bool {
     is_of_snapshots && is_like && listing.columns.iter().any(|column| before.columns.contains(column))
 }
 
-fn append(before: &mut Listing, listing: &Listing, interval: Option<i64>) {
+/// What the kernel had counted when a listing was read last, by series.
+fn totals(listing: &Listing) -> BTreeMap<(&'static str, &str, &str), u64> {
+    let values = listing.rows.values().flatten().filter_map(|(column, value)| {
+        let column = &listing.columns[*column as usize];
+        (column.kind == Moves::Counter)
+            .then_some(((column.source, column.name.as_str(), column.labels.as_str()), *value))
+    });
+    values.collect()
+}
+
+/// Whether no number that both have is smaller in the second.
+fn rises(first: &Listing, second: &Listing) -> bool {
+    let second = totals(second);
+    totals(first).iter().all(|(series, value)| second.get(series).is_none_or(|later| later >= value))
+}
+
+/// The readings by time: as they were given, or, where what the kernel counts would fall and does not the other way about, by what it had
+/// counted. A folder has `after` before `before`.
+fn in_order(mut group: Vec<(String, Listing)>) -> Vec<(String, Listing)> {
+    let is_in_order = |group: &[(String, Listing)]| group.windows(2).all(|pair| rises(&pair[0].1, &pair[1].1));
+    if is_in_order(&group) {
+        return group;
+    }
+    let common = |listing: &Listing, series: &(&str, &str, &str)| totals(listing).contains_key(series);
+    let in_all: BTreeSet<(String, String, String)> = totals(&group[0].1)
+        .into_keys()
+        .filter(|series| group.iter().all(|(_, listing)| common(listing, series)))
+        .map(|(source, name, labels)| (source.to_owned(), name.to_owned(), labels.to_owned()))
+        .collect();
+    let counted = |listing: &Listing| -> u128 {
+        let totals = totals(listing);
+        in_all
+            .iter()
+            .filter_map(|(a, b, c)| totals.get(&(a.as_str(), b.as_str(), c.as_str())))
+            .copied()
+            .map(u128::from)
+            .sum()
+    };
+    let mut order: Vec<(u128, usize)> =
+        group.iter().enumerate().map(|(place, (_, listing))| (counted(listing), place)).collect();
+    order.sort_unstable();
+    let is_rising = order.windows(2).all(|pair| rises(&group[pair[0].1].1, &group[pair[1].1].1));
+    if is_rising {
+        let mut taken: Vec<Option<(String, Listing)>> = group.drain(..).map(Some).collect();
+        group = order.into_iter().filter_map(|(_, place)| taken[place].take()).collect();
+    }
+    group
+}
+
+/// One listing of all readings.
+fn joined(group: Vec<(String, Listing)>, interval: Option<i64>) -> Option<(String, Listing)> {
+    let given: Vec<String> = group.iter().map(|(name, _)| name.clone()).collect();
+    let mut readings = in_order(group).into_iter();
+    let (mut name, mut first) = readings.next()?;
+    let mut again = BTreeSet::new();
+    let mut names = vec![name.clone()];
+    for (other, listing) in readings {
+        again.extend(append(&mut first, &listing, interval));
+        name = format!("{name}, {}:{other}", listing.kind);
+        names.push(other);
+    }
+    if names != given {
+        first.note(format!("what was counted says in which order they were read: {}", names.join(", ")));
+    }
+    if interval.is_none() && !again.is_empty() {
+        keep_growth(&mut first, &again);
+        let detail = "the time between the readings is not known, and so what the kernel counted between them gives no rates, and is kept as one \
+                      number; say it with --about interval=60s, or put a line with the date above each reading";
+        first.gaps.retain(|gap| gap.reason.word() != NO_TIME);
+        first.gap(Some(SOURCE), GapReason::Other(NO_TIME.to_owned()), detail);
+    }
+    Some((name, first))
+}
+
+/// In place of what had been counted at each reading, what was from the first to the last. What was set back meanwhile is left out.
+pub(super) fn keep_growth(listing: &mut Listing, columns: &BTreeSet<u32>) {
+    let mut ends: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+    for (column, value) in listing.rows.values().flatten().filter(|(column, _)| columns.contains(column)) {
+        ends.entry(*column).or_insert((*value, *value)).1 = *value;
+    }
+    listing.leave_out(&columns.iter().copied().collect::<Vec<_>>());
+    let Some(last) = listing.rows.last_key_value().map(|(at, _)| *at) else { return };
+    for (column, (from, to)) in ends {
+        if let Some(growth) = to.checked_sub(from) {
+            // There is room for it: the readings had more.
+            let _ = listing.put(last, column, growth);
+        }
+    }
+}
+
+/// Lays a reading behind others. Gives what was counted in both.
+fn append(before: &mut Listing, listing: &Listing, interval: Option<i64>) -> Vec<u32> {
     let counted = |one: &Listing| -> BTreeSet<u32> {
         let columns = one.rows.values().flatten().map(|(column, _)| *column);
         columns.filter(|column| one.columns[*column as usize].kind == Moves::Counter).collect()
@@ -42,7 +131,7 @@ fn append(before: &mut Listing, listing: &Listing, interval: Option<i64>) {
         .iter()
         .map(|one| before.column_of(one.source, &one.name, &one.labels, one.unit, one.kind))
         .collect();
-    let again: Vec<u32> = counted(listing)
+    let again = counted(listing)
         .into_iter()
         .map(|column| columns[column as usize])
         .filter(|column| known.contains(column))
@@ -62,15 +151,8 @@ fn append(before: &mut Listing, listing: &Listing, interval: Option<i64>) {
     for (key, value) in &listing.about {
         before.about.entry(key.clone()).or_insert_with(|| value.clone());
     }
-    let is_word = |gap: &ListedGap, word: &str| gap.reason.word() == word;
-    before.gaps.retain(|gap| !is_word(gap, ONE_INSTANT));
-    if interval.is_none() && !again.is_empty() {
-        before.leave_out(&again);
-        before.gaps.retain(|gap| !is_word(gap, NO_TIME));
-        let detail = "the time between the readings is not known, and so what the kernel counted between them gives no rates; say it with \
-                      --about interval=60s, or put a line with the date above each reading";
-        before.gap(Some(SOURCE), GapReason::Other(NO_TIME.to_owned()), detail);
-    }
+    before.gaps.retain(|gap| gap.reason.word() != ONE_INSTANT);
+    again
 }
 
 #[cfg(test)]
@@ -88,7 +170,11 @@ mod tests {
         let files = [(Kind::Proc, FIRST), (Kind::Proc, SECOND)];
         let unknown = recording(&files);
         assert_eq!(values(&unknown, "vmstat", "nr_free_pages").len(), 2);
-        assert!(values(&unknown, "vmstat", "pgfault").is_empty());
+        // One number: what was counted between them.
+        assert_eq!(values(&unknown, "vmstat", "pgfault"), [60.0]);
+        let backwards = recording(&[(Kind::Proc, SECOND), (Kind::Proc, FIRST)]);
+        assert_eq!(values(&backwards, "vmstat", "pgfault"), [60.0]);
+        assert_eq!(values(&backwards, "vmstat", "nr_free_pages"), [5.0, 6.0]);
         let gap = unknown.gaps().iter().find(|gap| gap.reason.word() == "no_time").unwrap();
         assert!(gap.detail.contains("--about interval=60s") && gap.source.is_some(), "{gap:?}");
         let mut assumed = Assumed::default();

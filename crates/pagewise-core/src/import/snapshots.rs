@@ -2,6 +2,7 @@
 //! at least twice and the time between is known, under the kernel's own names, so that they are as in a recording.
 
 use super::listing::{Listing, ListingClock, count};
+use super::readings::keep_growth;
 use super::times::{DAY, Running, SECOND, Stamp};
 use super::{Kind, Problem, SOURCE};
 use crate::counter::Kind as Moves;
@@ -224,8 +225,7 @@ impl Snapshots {
         }
         let (twice, once): (Vec<_>, Vec<_>) = readings.iter().partition(|(_, instants)| instants.len() > 1);
         // What was read once tells what was since the host started.
-        let used = twice.iter().filter(|_| is_known).chain(&once);
-        let use_totals: BTreeSet<u32> = used.map(|(column, _)| **column).collect();
+        let twice_of_unknown: BTreeSet<u32> = twice.iter().filter(|_| !is_known).map(|(column, _)| **column).collect();
         self.tell(&once.iter().map(|(column, _)| **column).collect::<Vec<_>>(), false);
         if !is_known {
             self.tell(&twice.iter().map(|(column, _)| **column).collect::<Vec<_>>(), true);
@@ -235,11 +235,10 @@ impl Snapshots {
             let mut values: Vec<(u32, u64)> = one.values.into_iter().collect();
             values.sort_unstable();
             for (column, value) in values {
-                if !self.totals.contains(&column) || use_totals.contains(&column) {
-                    self.listing.put(at, column, value)?;
-                }
+                self.listing.put(at, column, value)?;
             }
         }
+        keep_growth(&mut self.listing, &twice_of_unknown);
         Ok(())
     }
 
@@ -255,7 +254,8 @@ impl Snapshots {
             let totals = count(number, "total");
             let (reason, detail) = if is_time_unknown {
                 let detail = format!(
-                    "{totals} of {source} were left out: the time between their snapshots is not known; say it with \
+                    "{totals} of {source} give no rates and are kept as one number, what was counted from the first snapshot to the last: the time \
+                     between them is not known; say it with \
                      --about interval=60s, or put a line with the date above each"
                 );
                 (NO_TIME, detail)

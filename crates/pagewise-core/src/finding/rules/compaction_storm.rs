@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("time that compaction may have taken, of system time", 0.10, Fraction),
         Threshold::at_least("pages scanned per success", 10_000.0, Number),
         Threshold::at_least("compactions that fail", 0.5, Fraction),
-        Threshold::at_least("direct compactions since the host started", 100_000.0, Number),
+        Threshold::at_least("direct compactions in all", 100_000.0, Number),
         Threshold::at_least("of these, failed", 0.80, Fraction),
         Threshold::at_least("pages they looked at", 50e9, Number),
         Threshold::at_least("samples in compaction", 0.20, Fraction),
@@ -224,7 +224,7 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let stalls = look.since_boot(&signal::COMPACT_STALL)?;
     let values = [
-        ("direct compactions since the host started", Some(stalls)),
+        ("direct compactions in all", Some(stalls)),
         ("of these, failed", Some(look.since_boot(&signal::COMPACT_FAIL)? / stalls.max(1.0))),
         ("pages they looked at", look.since_boot(&signal::COMPACT_SCANNED)),
     ];

@@ -19,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("pages programs looked at for something to free", 100.0, PagesPerSecond),
         Threshold::at_least("looked at by programs themselves", 0.10, Fraction),
         Threshold::at_least("allocations of a page that failed and could not wait", 1.0, Number),
-        Threshold::at_least("pages freed since the host started", 2_500_000.0, Number),
+        Threshold::at_least("pages freed in all", 2_500_000.0, Number),
         Threshold::at_least("of these, freed by programs themselves", 0.50, Fraction),
-        Threshold::at_least("pages looked at for something to free since the host started", 10_000_000.0, Number),
+        Threshold::at_least("pages looked at for something to free in all", 10_000_000.0, Number),
         Threshold::at_least("of these, looked at by programs themselves", 0.40, Fraction),
     ],
     lasts: THREE_WINDOWS,
@@ -121,7 +121,7 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
         let (direct, kswapd) = both(&signal::SCAN_DIRECT, &signal::SCAN_KSWAPD)?;
         let all = direct + kswapd;
         let values = [
-            ("pages looked at for something to free since the host started", Some(all)),
+            ("pages looked at for something to free in all", Some(all)),
             ("of these, looked at by programs themselves", Some(direct / all.max(1.0))),
         ];
         return case.since_boot("vmstat pgscan_direct, pgscan_kswapd", values, |[all, part]| {
@@ -133,10 +133,8 @@ fn by_totals(case: &Case<'_>) -> Option<Verdict> {
         });
     };
     let all = direct + kswapd;
-    let values = [
-        ("pages freed since the host started", Some(all)),
-        ("of these, freed by programs themselves", Some(direct / all.max(1.0))),
-    ];
+    let values =
+        [("pages freed in all", Some(all)), ("of these, freed by programs themselves", Some(direct / all.max(1.0)))];
     case.since_boot("vmstat pgsteal_direct, pgsteal_kswapd", values, |[all, part]| {
         format!(
             "programs freed {} of the {} that were reclaimed themselves, and waited for it",

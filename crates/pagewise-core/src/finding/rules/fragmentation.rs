@@ -178,12 +178,14 @@ fn by_failures(case: &Case<'_>, failed: f64, order: u32, free: &Clause) -> Optio
         case.whole("the same, of blocks that the kernel frees everything for", "import failed_large", Some(failed));
     let bytes = look.level(&signal::MEM_FREE).mean_of_all(windows);
     let is_above = is_above_watermarks(look);
+    let block = look.page_size * (1u64 << order.min(40)) as f64;
     let is_free = match mean {
         _ if is_above => true,
         Some(_) => free.evidence(&Hits::default(), windows).holds? || has_room == Answer::Yes,
         // Without the size of memory: more than the reserves of any zone.
         None => match bytes {
-            Some(bytes) => bytes >= PLENTY,
+            // The kernel frees next to nothing for a large block: so many of them would fit into what is free.
+            Some(bytes) => bytes >= PLENTY || (order > COSTLY && bytes >= MANY * block),
             // One of the others may be due to a moment without free memory.
             None => order > COSTLY || again == Answer::Yes,
         },
@@ -239,6 +241,9 @@ fn is_above_watermarks(look: &Look) -> bool {
     largest.is_some_and(|(labels, low)| free.get(&labels).is_some_and(|free| *free >= low))
 }
 
+/// Blocks of that size that what is free would make. Ours.
+const MANY: f64 = 16.0;
+
 /// As much as the reserves of a large host. Ours.
 const PLENTY: f64 = 256.0 * 1024.0 * 1024.0;
 
@@ -249,7 +254,7 @@ fn by_blocks(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let windows = case.windows();
     let zones = zones(look);
-    if !look.is_import || look.memory().is_some() || zones.is_empty() {
+    if !look.is_import || look.has(&signal::THP_FAULT_FALLBACK) || zones.is_empty() {
         return None;
     }
     let pages_from = |least: usize| {

@@ -148,15 +148,22 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
     }
     let lacks_accounts = ACCOUNTS.iter().any(|(account, _, is_everywhere)| *is_everywhere && !has(account));
     let lists = [&signal::MEM_TOTAL, &signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE];
-    // Other tools print some of the accounts and never the rest.
-    let is_of_proc = look.tools.iter().any(|tool| tool == "proc");
+    // Other tools print some of the accounts and never the rest; the kernel's log has the lists, and what slab and page tables take.
+    let is_of_proc = look.tools.iter().any(|tool| tool == "proc" || tool == "kernel-log");
     // Before 2.6 memory of programs was on no list.
     let has_lists = look.settings.release().is_none_or(|release| release >= (2, 6, 0));
     if !is_of_proc || !lacks_accounts || !has_lists || !lists.into_iter().all(has) {
         return None;
     }
     let less = |all: f64, part: f64| Some((all - part).max(0.0));
-    let on_lists = [&signal::MEM_FREE, &signal::ACTIVE, &signal::INACTIVE, &signal::UNEVICTABLE, &signal::SLAB];
+    let on_lists = [
+        &signal::MEM_FREE,
+        &signal::ACTIVE,
+        &signal::INACTIVE,
+        &signal::UNEVICTABLE,
+        &signal::SLAB,
+        &signal::PAGE_TABLES,
+    ];
     let known = on_lists.into_iter().filter(|signal| has(signal)).map(|signal| look.level(signal));
     let mut rest = known.fold(look.level(&signal::MEM_TOTAL), |rest, part| rest.with(&part, less));
     if knows_huge(look) {
@@ -168,7 +175,7 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
         "memory on no list of pages, of a listing that lacks accounts",
         rest,
         "is neither free nor on the lists of pages that programs and files have: the kernel holds it, in its caches, as huge pages set aside, or in \
-         no account. The listing ends before it says which.",
+         no account. What the listing has does not say which.",
         missing.map(|(account, ..)| look.missing(account)).collect(),
     )
 }
@@ -176,8 +183,11 @@ fn by_lists(case: &Case<'_>) -> Option<Verdict> {
 /// A rest of that threshold that is large in bytes as well, in the words that follow how much it is. `None`: it is not.
 fn told(case: &Case<'_>, name: &'static str, rest: Track, what: &str, missing: Vec<Missing>) -> Option<Verdict> {
     let part = case.clause(name, "meminfo", case.look.share_of_memory(&rest));
+    let most = case.clause("memory in no account, where it is less than that", "meminfo", part.track.clone());
     let bytes = case.clause("memory in no account, bytes", "meminfo", rest);
-    let symptom = case.standing(&[&part, &bytes]);
+    // A host may have little memory at all.
+    let is_much = if bytes.hits.answers.contains(&Answer::Yes) { &bytes } else { &most };
+    let symptom = case.standing(&[&part, is_much]);
     let hits = symptom.hits.clone();
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);

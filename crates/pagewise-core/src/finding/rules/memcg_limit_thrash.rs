@@ -6,6 +6,11 @@ use super::super::rule::Step;
 use super::groups;
 use super::prelude::*;
 
+const RAISE_V2: &str =
+    "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)";
+const RAISE_V1: &str =
+    "raise memory.limit_in_bytes of the group, or give the job in it less (a JVM: heap and off-heap)";
+
 pub(super) const RULE: Rule = Rule {
     id: "memcg-limit-thrash",
     title: "A control group at its memory limit",
@@ -34,16 +39,12 @@ pub(super) const RULE: Rule = Rule {
         .when("where the log is not at hand", |look, _| {
             look.growth(&signal::OOM_KILL).is_some_and(|kills| kills > 0.0)
         }),
-        Step::advice(
-            "raise memory.high or memory.max of the group, or give the job in it less (a JVM: heap and off-heap)",
-        )
-        .when("with version 2 of control groups, where groups are not counted", |look, hits| {
+        Step::advice(RAISE_V2).when("with version 2 of control groups, where groups are not counted", |look, hits| {
             !counts_groups(look) && groups::have_v2(look, hits)
         }),
-        Step::advice("raise memory.limit_in_bytes of the group, or give the job in it less (a JVM: heap and off-heap)")
-            .when("with version 1 of control groups, where groups are not counted", |look, hits| {
-                !counts_groups(look) && groups::have_v1(look, hits)
-            }),
+        Step::advice(RAISE_V1).when("with version 1 of control groups, where groups are not counted", |look, hits| {
+            !counts_groups(look) && groups::have_v1(look, hits)
+        }),
         Step::advice("protect it with memory.low where other groups take its memory")
             .when(groups::WHERE, groups::have_v2),
     ],
@@ -85,7 +86,11 @@ fn killed_beside_free_memory(case: &Case<'_>) -> Option<Verdict> {
     let room =
         case.clause("free on the host all the while, of memory", "meminfo MemFree", look.share_of_memory(&least));
     let is_ample = !room.hits.answers.is_empty() && room.hits.answers.iter().all(|answer| *answer == Answer::Yes);
-    if dies != Answer::Yes || !is_ample {
+    // A killing at a group's limit prints no zones (`dump_header`, mm/oom_kill.c): those of a killing for want of the host's memory are there,
+    // and one of them had none left, whatever is free in another.
+    let is_of_the_host =
+        !look.each_level(&signal::ZONE_MIN).is_empty() && look.tools.iter().any(|tool| tool == "kernel-log");
+    if dies != Answer::Yes || !is_ample || is_of_the_host {
         return None;
     }
     let mut symptom = case.lasting_hits(Hits::always(Answer::Yes, case.windows().count));
@@ -136,12 +141,8 @@ fn counts_groups(look: &Look) -> bool {
 /// What the steps of the rule leave out where groups are counted, for a finding that names none of those.
 fn raise_some_limit(look: &Look, draft: &mut Draft) {
     if counts_groups(look) {
-        let limits =
-            if groups::have_v2(look, &draft.hits) { "memory.high or memory.max" } else { "memory.limit_in_bytes" };
-        draft.changes.push(advice(
-            &format!("raise {limits} of the group, or give the job in it less (a JVM: heap and off-heap)"),
-            false,
-        ));
+        let raise = if groups::have_v2(look, &draft.hits) { RAISE_V2 } else { RAISE_V1 };
+        draft.changes.push(advice(raise, false));
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
               is full while another has room. Each access then costs more.",
     thresholds: &[
         Threshold::at_least("allocations that missed their node", 0.05, Fraction),
-        Threshold::at_least("allocations since the host started", 10e6, Number),
+        Threshold::at_least("allocations in all", 10e6, Number),
         Threshold::at_least("of these, those that missed their node", 0.05, Fraction),
         Threshold::below("hint faults on the own node", 0.80, Fraction),
         Threshold::at_least("hint faults", 100.0, PerSecond),
@@ -118,10 +118,8 @@ fn nodes(look: &Look) -> Option<usize> {
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
     let (hit, miss) = (case.look.since_boot(&signal::NUMA_HIT)?, case.look.since_boot(&signal::NUMA_MISS)?);
     let all = hit + miss;
-    let values = [
-        ("allocations since the host started", Some(all)),
-        ("of these, those that missed their node", Some(miss / all.max(1.0))),
-    ];
+    let values =
+        [("allocations in all", Some(all)), ("of these, those that missed their node", Some(miss / all.max(1.0)))];
     case.since_boot("vmstat numa_hit, numa_miss", values, |[_, part]| {
         format!("{} of all allocations got memory of another node than they wanted", words::percent(part))
     })

@@ -16,6 +16,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("zones with neither free pages nor page cache left", 1.0, Number),
         Threshold::above("of the kernel's reports, those with nothing left to free", 0.0, Fraction),
         Threshold::below("memory and swap to be had", 0.05, Fraction),
+        Threshold::below("memory to be had, in a listing of a host without swap", 0.10, Fraction)
+            .documented("earlyoom, which ends programs below 10 % of memory and of swap (README, -m and -s)"),
         Threshold::below("time until nothing is left", 600.0, Seconds),
         Threshold::below("swap that is left", 0.02, Fraction),
         Threshold::below("memory to be had, where swap is used up", 0.15, Fraction),
@@ -176,7 +178,11 @@ fn judge(case: &Case<'_>) -> Verdict {
         Some(whole) => left.map(|bytes| bytes / whole),
         None => look.share_of_memory(&left),
     };
-    let little = case.clause("memory and swap to be had", "meminfo MemAvailable, SwapFree", little);
+    // Without swap there is nothing to give way to what is wanted next but the page cache, and that is in what is left.
+    let is_bare = look.is_import && look.swap().is_some_and(|(swap, _)| swap <= 0.0);
+    let name =
+        if is_bare { "memory to be had, in a listing of a host without swap" } else { "memory and swap to be had" };
+    let little = case.clause(name, "meminfo MemAvailable, SwapFree", little);
     let lasts = case.lasting(&[&little]);
     let seconds = time_left(look, &left);
     let (soon, soon_line) = case.whole("time until nothing is left", "meminfo MemAvailable, SwapFree", seconds);

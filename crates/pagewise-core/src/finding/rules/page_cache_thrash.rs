@@ -34,6 +34,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("written to swap meanwhile", 0.5, PagesPerSecond),
         Threshold::at_least("page faults that waited for a disk meanwhile", 10.0, PerSecond),
         Threshold::at_least("CPU time in which tasks waited for a disk", 0.10, Fraction),
+        Threshold::at_least("file data read again in all", (4u64 << 30) as f64, Bytes),
+        Threshold::at_least("of all that was read from disks, read again", 0.50, Fraction),
     ],
     lasts: THREE_WINDOWS,
     may_be_shorter: true,
@@ -232,8 +234,30 @@ fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     })
 }
 
+/// Of one reading of `/proc/vmstat`: most of what disks read had been in memory shortly before, and had been in use there. A stream that
+/// is read over and over comes back as well, and was not.
+fn by_totals(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let back = look.since_boot(&signal::REFAULT_FILE)?;
+    let values = [
+        ("file data read again in all", Some(back * look.page_size)),
+        (
+            "of all that was read from disks, read again",
+            Some((back * look.page_size / look.since_boot(&signal::PAGE_IN)?.max(1.0)).min(1.0)),
+        ),
+        ("of those that came back, in use before", Some(look.since_boot(&signal::ACTIVATE_FILE)? / back.max(1.0))),
+    ];
+    case.since_boot("vmstat workingset_refault_file, workingset_activate_file, pgpgin", values, |[again, part, _]| {
+        format!(
+            "{} of file data were read that had been in memory shortly before, {} of all that was read from disks",
+            words::bytes(again),
+            words::percent(part),
+        )
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
-    if let Some(verdict) = by_listing(case).or_else(|| by_small_cache(case)) {
+    if let Some(verdict) = by_totals(case).or_else(|| by_listing(case)).or_else(|| by_small_cache(case)) {
         return verdict;
     }
     let look = case.look;

@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
             Bytes,
         ),
         Threshold::at_least("of all caches, those that nothing reclaims", 0.60, Fraction),
+        Threshold::above("general caches of the kernel, where memory's size is not known", (2u64 << 30) as f64, Bytes),
         Threshold::at_least("a cache that nothing reclaims, times what it was at first", 10.0, Number),
         Threshold::at_least("what it grew by meanwhile", (16u64 << 20) as f64, Bytes),
         Threshold::at_least("all caches, where memory's size is not known", (32u64 << 30) as f64, Bytes),
@@ -215,6 +216,11 @@ fn is_reclaimed(cache: &str) -> bool {
     cache.contains("inode") || BEGINNINGS.iter().any(|beginning| cache.starts_with(beginning))
 }
 
+/// `kmalloc-1024`, `size-8192`: what any part of the kernel asks for by size. Where they are most of all caches, somebody keeps what it asked for.
+fn is_general(cache: &str) -> bool {
+    !is_reclaimed(cache) && ["kmalloc-", "size-"].iter().any(|beginning| cache.starts_with(beginning))
+}
+
 /// In all caches together, or in those that are listed, what no object takes.
 fn unused(look: &Look, all: &Track) -> Track {
     if look.has(&signal::IMPORTED_SLAB_ACTIVE) {
@@ -255,11 +261,16 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     }
     let none = || Track::constant(0.0, windows.count);
     let named = all.iter().filter_map(|(labels, track)| Some((label(labels, "cache")?, track)));
+    let sum_of = |is_one: fn(&str) -> bool| {
+        let all = named.clone().filter(|(name, _)| is_one(name));
+        all.fold(none(), |sum, (_, bytes)| sum.plus(bytes))
+    };
+    let general = sum_of(is_general);
     let largest = named
         .clone()
         .filter(|(name, _)| !is_reclaimed(name))
         .fold(none(), |most, (_, bytes)| most.with(bytes, |a, b| Some(a.max(b))));
-    let kept = named.clone().filter(|(name, _)| !is_reclaimed(name)).fold(none(), |sum, (_, bytes)| sum.plus(bytes));
+    let kept = sum_of(|name| !is_reclaimed(name));
     let grown = grown(look);
     let sum = named.fold(none(), |sum, (_, bytes)| sum.plus(bytes));
     let sum = if look.has(&signal::IMPORTED_SLAB) { look.level(&signal::IMPORTED_SLAB) } else { sum };
@@ -278,6 +289,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let part = case.clause("of all caches, those that nothing reclaims", SOURCE, kept.share_of(&sum));
     let most = case.clause("caches that nothing reclaims, where memory's size is not known", SOURCE, kept);
     let kept = case.clause("a cache that nothing reclaims, where memory's size is not known", SOURCE, largest);
+    let general = case.clause("general caches of the kernel, where memory's size is not known", SOURCE, general);
     let sum = case.clause("all caches, where memory's size is not known", SOURCE, sum);
     let is_hollow = room.hits.and(&hollow.hits).or(&is_nearly_all);
     let name = "a cache that nothing reclaims, times what it was at first";
@@ -288,13 +300,19 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
     let grows = times.and(much) == Answer::Yes && look.ticks >= 3;
     let is_growing = Hits::always(Answer::of(Some(grows)), windows.count);
     let is_only_room = is_nearly_all.answers.contains(&Answer::Yes);
-    let mut symptom =
-        case.lasting_hits(kept.hits.or(&sum.hits).or(&most.hits.and(&part.hits)).or(&is_hollow).or(&is_growing));
+    let mut symptom = case.lasting_hits(
+        kept.hits
+            .or(&general.hits.and(&part.hits))
+            .or(&sum.hits)
+            .or(&most.hits.and(&part.hits))
+            .or(&is_hollow)
+            .or(&is_growing),
+    );
     let hits = symptom.hits.clone();
     let clauses = if is_only_room {
-        vec![&kept, &most, &part, &sum, &large_enough, &nearly_all]
+        vec![&kept, &general, &most, &part, &sum, &large_enough, &nearly_all]
     } else {
-        vec![&kept, &most, &part, &sum, &room, &hollow]
+        vec![&kept, &general, &most, &part, &sum, &room, &hollow]
     };
     symptom.evidence = clauses.into_iter().map(|clause| clause.evidence(&hits, windows)).collect();
     symptom.evidence.extend(grows.then_some([times_line, by_line]).into_iter().flatten());
@@ -309,7 +327,7 @@ fn by_caches(case: &Case<'_>) -> Option<Verdict> {
         if let Some((name, size)) = caches
             .iter()
             .find(|(name, _)| !is_reclaimed(name))
-            .filter(|_| kept.evidence(&hits, windows).holds == Some(true))
+            .filter(|_| [&kept, &general].iter().any(|clause| clause.evidence(&hits, windows).holds == Some(true)))
         {
             draft.summary.push_str(&format!(" {} of it is {name}, which nothing gives back.", words::bytes(*size)));
         }
@@ -353,13 +371,22 @@ fn judge(case: &Case<'_>) -> Verdict {
         let is_wanted = Hits::always(if is_wanted { Answer::Yes } else { Answer::No }, windows.count);
         cached.hits = cached.hits.and(&is_wanted);
     }
-    // slabtop adds both kinds up.
-    let both = look.level(&signal::SLAB);
-    let both = if look.has(&signal::SLAB) { both } else { look.level(&signal::IMPORTED_SLAB) };
-    let source = if look.has(&signal::SLAB) { "meminfo Slab" } else { "import slab_total" };
+    // slabtop adds both kinds up; where its head was cut off, they are at least what the caches have that are listed.
+    let (both, source) = match () {
+        () if look.has(&signal::SLAB) => (look.level(&signal::SLAB), "meminfo Slab"),
+        () if look.has(&signal::IMPORTED_SLAB) => (look.level(&signal::IMPORTED_SLAB), "import slab_total"),
+        () => {
+            let each = look.each_level(&signal::SLAB_CACHES).into_iter().map(|(_, bytes)| bytes);
+            let sum = each.reduce(|sum, bytes| sum.plus(&bytes));
+            (sum.unwrap_or_else(|| look.level(&signal::SLAB)), "import slab_cache")
+        }
+    };
     let both = case.clause("slab of either kind", source, look.share_of_memory(&both));
     let is_split = look.has(&signal::SLAB_UNRECLAIMABLE) || look.has(&signal::SLAB_RECLAIMABLE);
-    let is_sum = look.is_import && !is_split && (look.has(&signal::SLAB) || look.has(&signal::IMPORTED_SLAB));
+    // That some caches are small says nothing of the others.
+    let is_told =
+        look.has(&signal::SLAB) || look.has(&signal::IMPORTED_SLAB) || both.hits.answers.contains(&Answer::Yes);
+    let is_sum = look.is_import && !is_split && is_told;
     let names = Names::of(case);
     let (filled, piles) = piles_up(case, names.as_ref().ok(), soft);
     let growth = hard.ends().filter(|_| windows.seconds() >= LONG_ENOUGH);

@@ -19,7 +19,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
         Threshold::at_least("time in which every task waited for memory", 0.10, Fraction),
         Threshold::at_least("samples in swap", 0.05, Fraction),
-        Threshold::at_least("read from swap since the host started", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("read from swap in all", (1u64 << 30) as f64, Bytes),
+        Threshold::at_least("read from swap in all, for each byte of memory", 0.5, Number),
         Threshold::at_least("of all that was read from disks, read from swap", 0.50, Fraction),
         Threshold::at_least("swap in use, as part of memory", 0.25, Fraction),
         Threshold::below("memory left for page cache", 0.03, Fraction),
@@ -86,17 +87,22 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
     found.unwrap_or(both)
 }
 
+/// Of such a host half of it is less than what counts elsewhere.
+const LITTLE: f64 = (2u64 << 30) as f64;
+
 /// Of one reading of `/proc/vmstat`. A host that is well reads programs and files, and next to nothing from swap.
 fn by_totals(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let inward = look.since_boot(&signal::SWAP_IN)? * look.page_size;
     // Swap of compressed memory is read from no disk.
     let part = (inward / look.since_boot(&signal::PAGE_IN)?.max(1.0)).min(1.0);
-    let values = [
-        ("read from swap since the host started", Some(inward)),
-        ("of all that was read from disks, read from swap", Some(part)),
-    ];
-    case.since_boot("vmstat pswpin, pgpgin", values, |[inward, part]| {
+    // A host may have little memory at all.
+    let much = match look.memory() {
+        Some(memory) if memory < LITTLE => ("read from swap in all, for each byte of memory", Some(inward / memory)),
+        _ => ("read from swap in all", Some(inward)),
+    };
+    let values = [much, ("of all that was read from disks, read from swap", Some(part))];
+    case.since_boot("vmstat pswpin, pgpgin", values, |[_, part]| {
         format!(
             "{} were read back from swap, {} of all that was read from disks",
             words::bytes(inward),

@@ -219,6 +219,12 @@ fn allocations_that_failed_are_told_by_size_and_by_whether_they_could_wait() {
     assert_eq!(order("__alloc_pages: 3-order allocation failed (gfp=0x20/0)"), Some((3, false, false)));
     assert_eq!(order("page allocation failure"), None);
     assert_eq!(
+        order(
+            "x: vmalloc error: size 14680064, page order 9, failed to allocate pages, mode:0xcc2(GFP_KERNEL|__GFP_HIGHMEM), nodemask=(null)"
+        ),
+        Some((9, true, false))
+    );
+    assert_eq!(
         found(&read("kernel: [85531.010995] sh: page allocation failure: order:4, mode:0x2040d0\n")),
         ["fragmentation"]
     );
@@ -392,4 +398,31 @@ fn an_allocation_with_a_fallback_that_failed_is_no_want_of_large_blocks() {
     assert!(!failed(&line(9, "GFP_HIGHUSER|__GFP_NORETRY|__GFP_ZERO"), "failed_large"));
     assert!(failed(&line(9, "GFP_HIGHUSER|__GFP_ZERO"), "failed_large"));
     assert!(failed(&line(0, "GFP_KERNEL|__GFP_NORETRY"), "failed_small"), "of single pages none is left then");
+}
+
+/// The report of a killing on a host with high memory: plenty is free there, and what the kernel itself can use is gone.
+#[test]
+fn who_was_killed_for_want_of_low_memory_was_not_at_the_limit_of_a_group() {
+    let text = "bash invoked oom-killer: gfp_mask=0x84d0, order=0, oomkilladj=0\nMem-info:\nActive:1938 inactive:1234 dirty:0 writeback:0 unstable:0\n \
+                free:986779 slab:2584 mapped:851 pagetables:120 bounce:0\n\
+                Normal free:3604kB min:3720kB low:4648kB high:5580kB active:0kB inactive:0kB present:880880kB pages_scanned:0 all_unreclaimable? no\n\
+                HighMem free:3940016kB min:512kB low:4976kB high:9440kB active:7808kB inactive:4936kB present:4228224kB pages_scanned:0 all_unreclaimable? no\n\
+                1310720 pages of RAM\n140255 reserved pages\nOut of memory: kill process 3837 (slpd) score 9 or a child\nKilled process 3837 (slpd)\n";
+    assert_eq!(found(&read(text)), ["oom-risk"]);
+}
+
+/// Where the end of a report was cut off its zones say how much memory there is, and the line of its node what is on the lists.
+#[test]
+fn a_report_that_was_cut_says_how_much_memory_there_is_and_what_has_no_account() {
+    let text = "[155609.938747] slab_reclaimable:694 slab_unreclaimable:579\n[155609.938747] mapped:307 shmem:332 pagetables:126\n\
+                [155609.938747] free:1578 free_pcp:57 free_cma:0\n\
+                [155609.938747] Node 0 active_anon:2356kB inactive_anon:2140kB active_file:784kB inactive_file:680kB unevictable:0kB shmem:1328kB all_unreclaimable? no\n\
+                [155610.003602] Normal free:6832kB boost:0kB min:4096kB low:5120kB high:6144kB active_anon:1072kB present:131072kB managed:119260kB mlocked:0kB\n";
+    let imported = read(text);
+    let kib = |name: &str| values(&imported, "meminfo", name)[0] / 1024.0;
+    assert_eq!((kib("MemTotal"), kib("Active"), kib("Inactive")), (119_260.0, 3140.0, 2820.0));
+    assert!(found(&imported).contains(&"kernel-memory-leak".to_owned()), "{:?}", found(&imported));
+    // Without a zone nothing says how much there is.
+    let cut = read(text.split("[155610.003602]").next().unwrap());
+    assert!(found(&cut).is_empty());
 }

@@ -149,7 +149,7 @@ fn files_of_a_loop_that_were_grepped_have_their_time_in_their_names() {
 fn a_time_between_that_nobody_said_is_asked_for_and_one_that_was_said_is_used() {
     let two = "pgfault 10\nnr_free_pages 5\npgfault 70\nnr_free_pages 6\n";
     let unknown = read(two);
-    assert!(values(&unknown, "vmstat", "pgfault").is_empty());
+    assert_eq!(values(&unknown, "vmstat", "pgfault"), [60.0]);
     assert_eq!(values(&unknown, "vmstat", "nr_free_pages").len(), 2);
     assert!(gap(&unknown, "no_time").contains("--about interval=60s"), "{:?}", unknown.gaps());
     let mut assumed = Assumed::default();

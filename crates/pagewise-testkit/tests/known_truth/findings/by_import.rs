@@ -1111,3 +1111,63 @@ fn memory_beyond_all_that_programs_were_promised_is_in_no_account() {
     assert!(leak.confidence == Confidence::Low && leak.summary.starts_with("47 % of the memory"), "{}", leak.summary);
     assert!(found(&ask(&imported(Kind::Proc, &kmem("72.5"))), "kernel-memory-leak").is_none());
 }
+
+/// What was counted in all, from one reading of `/proc/vmstat` or between two whose time nobody said.
+#[test]
+fn totals_tell_what_came_back_from_swap_and_what_was_read_again() {
+    let vmstat = |swapped: u64, back: u64, read: u64| {
+        format!(
+            "pswpin {swapped}\npswpout {swapped}\nworkingset_refault_file {back}\nworkingset_activate_file {back}\npgpgin {read}\n"
+        )
+    };
+    let judged = |files: &[String]| {
+        let assumed = Assumed::default();
+        let listings = files
+            .iter()
+            .enumerate()
+            .map(|(number, text)| (format!("{number}.txt"), parse(Kind::Proc, text, &assumed).expect("a listing")));
+        merge(listings.collect(), &assumed)
+    };
+    // 4 GiB are 1048576 pages; pgpgin counts KiB.
+    let again = vmstat(0, 2_000_000, 10_000_000);
+    let finding = must_find(&judged(std::slice::from_ref(&again)), "page-cache-thrash");
+    assert!(finding.summary.starts_with("Since the host started 7.6 GiB"), "{}", finding.summary);
+    assert_eq!(finding.confidence, Confidence::Low);
+    assert!(found(&ask(&judged(&[vmstat(0, 2_000_000, 40_000_000)])), "page-cache-thrash").is_none());
+    // The later reading stands first: what it counted is more.
+    let memory = "MemTotal: 1048576 kB\nMemFree: 10240 kB\n";
+    let pair = [vmstat(200_000, 0, 2_000_000), vmstat(50_000, 0, 1_000_000)].map(|text| format!("{memory}{text}"));
+    let finding = must_find(&judged(&pair), "swap-thrash");
+    assert!(finding.summary.starts_with("Between the readings 585.9 MiB were read back"), "{}", finding.summary);
+    assert!(found(&ask(&judged(&pair[1..])), "swap-thrash").is_none());
+}
+
+#[test]
+fn a_host_without_swap_and_with_next_to_nothing_left_may_run_out() {
+    let free = |free: u32, swap: u32| {
+        let text = format!(
+            "              total        used        free      shared  buff/cache   available\n\
+             Mem:           3895        3470         {free}           3         {free}         {free}\nSwap:             {swap}           0           {swap}\n"
+        );
+        imported(Kind::Free, &text)
+    };
+    must_find(&free(204, 0), "oom-risk");
+    assert!(found(&ask(&free(204, 2000)), "oom-risk").is_none());
+    assert!(found(&ask(&free(600, 0)), "oom-risk").is_none());
+}
+
+#[test]
+fn general_caches_that_are_most_of_all_are_told_without_the_size_of_memory() {
+    let slabtop = |kib: u64, name: &str| {
+        let all = 2 * kib + 500_000;
+        let text = format!(
+            " Active / Total Objects (% used)    : 9824285 / 9902782 (99.2%)\n Active / Total Size (% used)       : {all}.00K / {all}.00K (99.5%)\n\n  \
+             OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME\n1069376 1069376 100%    1.00K  33418       32   {kib}K {name}-1k\n\
+             1069376 1069376 100%    0.50K  33418       32   {kib}K {name}-512\n"
+        );
+        imported(Kind::Slab, &text)
+    };
+    must_find(&slabtop(1_200_000, "kmalloc"), "slab-bloat");
+    assert!(found(&ask(&slabtop(900_000, "kmalloc")), "slab-bloat").is_none());
+    assert!(found(&ask(&slabtop(1_200_000, "ext4_inode")), "slab-bloat").is_none());
+}
