@@ -1,4 +1,4 @@
-//! Which known name was meant by one that nobody knows, and which characters stand in none.
+//! Which known name was meant by one that nobody knows, which names a pattern means, and which characters stand in none.
 
 use crate::tunable::distance;
 
@@ -20,6 +20,28 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
 #[must_use]
 pub fn did_you_mean<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> String {
     nearest(name, known).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+}
+
+/// `*` stands for any letters, also none. In time linear in pattern times text, whatever the pattern.
+#[must_use]
+pub fn fits(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            retry = Some((p + 1, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((after, from)) = retry {
+            retry = Some((after, from + 1));
+            (p, t) = (after, from + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
 }
 
 /// Whether a character is a control, or one that nobody sees and that may turn the text around it: it stands in no name, and is
@@ -50,5 +72,11 @@ mod tests {
         }
         assert_eq!(did_you_mean("wal", known), "; did you mean wall?");
         assert_eq!(nearest(&"wall".repeat(30), known), None);
+    }
+
+    #[test]
+    fn a_star_is_any_letters() {
+        assert!(fits("vmstat.compact_*", "vmstat.compact_stall") && fits("*", "") && fits("a*b*c", "axxbyyc"));
+        assert!(!fits("vmstat.compact_*", "vmstat.pgfault") && !fits("a*b", "ac") && !fits("", "a"));
     }
 }

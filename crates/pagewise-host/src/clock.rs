@@ -1,6 +1,8 @@
 //! Clocks, in nanoseconds.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn nanoseconds(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
@@ -20,6 +22,18 @@ pub(crate) fn awake() -> u64 {
 /// What to add to an instant since boot to get nanoseconds since 1970.
 pub(crate) fn wall_offset() -> i64 {
     (nanoseconds(ClockId::Realtime) as i64).wrapping_sub(boot() as i64)
+}
+
+/// Parks this thread for so long, or until it is unparked and `goes_on` says no.
+pub(crate) fn park(length: Duration, goes_on: impl Fn() -> bool) {
+    let due = Instant::now() + length;
+    while goes_on() {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        thread::park_timeout(left);
+    }
 }
 
 /// CPU time of the calling thread.

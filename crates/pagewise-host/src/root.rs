@@ -4,6 +4,7 @@
 
 mod beneath;
 
+use pagewise_core::report::printable::without_error_numbers;
 use rustix::fs::OFlags;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -200,8 +201,7 @@ fn below(absolute: &str) -> &str {
 
 /// The system's words without its number.
 pub(crate) fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    without_error_numbers(&error.to_string())
 }
 
 #[cfg(test)]

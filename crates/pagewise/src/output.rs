@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use anyhow::anyhow;
 use pagewise_core::report::Style;
+use pagewise_core::report::printable::without_error_numbers;
 use pagewise_core::unit::Seconds;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -86,7 +87,7 @@ pub(crate) fn note(text: &str) {
 
 /// Unable to steer the terminal, and as wide as it is. What goes to a file stays on one line, where it can be searched.
 pub(crate) fn for_stderr(text: &str) -> String {
-    let text = unable_to_steer(&without_numbers(text));
+    let text = unable_to_steer(&without_error_numbers(text));
     if is_watched() { wrapped(&text, columns_of(io::stderr()), 2) } else { text }
 }
 
@@ -175,20 +176,6 @@ pub(crate) fn failure(failure: &Failure) {
     }
 }
 
-/// The system's words for its errors without its numbers for them.
-fn without_numbers(text: &str) -> String {
-    const NUMBER: &str = " (os error ";
-    let mut parts = text.split(NUMBER);
-    let mut words = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.split_once(')') {
-            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => words.push_str(rest),
-            _ => words.extend([NUMBER, part]),
-        }
-    }
-    words
-}
-
 /// Messages quote what was typed, files and what jobs say: none of it may move the cursor or hide a line.
 fn unable_to_steer(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
@@ -225,16 +212,6 @@ pub(crate) fn style(color: &str) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn errors_of_the_system_are_told_in_words() {
-        let error = io::Error::from_raw_os_error(2);
-        assert_eq!(
-            without_numbers(&format!("cannot read a: {error}; look")),
-            "cannot read a: No such file or directory; look"
-        );
-        assert_eq!(without_numbers("it said (os error x) (os error 5"), "it said (os error x) (os error 5");
-    }
 
     #[test]
     fn a_long_line_is_divided_between_words_goes_on_set_in_and_loses_no_word() {

@@ -1,6 +1,7 @@
 //! Which part of a recording is exported: series by a pattern of their name, instants from and to.
 
 use crate::recording::{Series, StackSample};
+use crate::spelling::fits;
 
 /// A part of a recording. By default all of it.
 #[derive(Clone, Debug, Default)]
@@ -32,37 +33,5 @@ impl Selection {
     #[must_use]
     pub fn overlaps(&self, sample: &StackSample) -> bool {
         self.from.is_none_or(|from| sample.to > from) && self.until.is_none_or(|until| sample.from <= until)
-    }
-}
-
-/// `*` stands for any letters, also none. In time linear in pattern times text, whatever the pattern.
-fn fits(pattern: &str, text: &str) -> bool {
-    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if pattern.get(p) == Some(&b'*') {
-            retry = Some((p + 1, t));
-            p += 1;
-        } else if pattern.get(p) == Some(&text[t]) {
-            (p, t) = (p + 1, t + 1);
-        } else if let Some((after, from)) = retry {
-            retry = Some((after, from + 1));
-            (p, t) = (after, from + 1);
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fits;
-
-    #[test]
-    fn a_star_is_any_letters() {
-        assert!(fits("vmstat.compact_*", "vmstat.compact_stall") && fits("*", "") && fits("a*b*c", "axxbyyc"));
-        assert!(!fits("vmstat.compact_*", "vmstat.pgfault") && !fits("a*b", "ac") && !fits("", "a"));
     }
 }

@@ -2,10 +2,10 @@
 //! what could not be told. Readable at 80 columns, without colour and without UTF-8.
 
 use super::command_line::command_line;
-use super::comparisons::text72::listed;
 use super::number::significant;
 use super::printable::{ascii, printable};
 use super::text::{BOLD, Style, WARNING, wrap};
+use super::words::listed;
 use crate::finding::answer::Answer;
 use crate::finding::document::{
     Activity, CommandRan, Compare, Diagnosis, Evidence, Finding, Link, LookView, MissingView, NotDecided, OriginView,

@@ -1,5 +1,5 @@
 //! Names and messages come from plans, commands and other programs. Here they lose what could move a terminal's cursor
-//! or reorder a line.
+//! or reorder a line, and what says nothing to people.
 
 use crate::spelling::is_unsafe;
 
@@ -17,6 +17,21 @@ pub fn printable(text: &str) -> String {
         }
     }
     line
+}
+
+/// The system's words for its errors without its numbers for them.
+#[must_use]
+pub fn without_error_numbers(text: &str) -> String {
+    const NUMBER: &str = " (os error ";
+    let mut parts = text.split(NUMBER);
+    let mut words = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => words.push_str(rest),
+            _ => words.extend([NUMBER, part]),
+        }
+    }
+    words
 }
 
 /// The same in ASCII, for terminals without UTF-8. A letter without a close relative becomes `?`.
@@ -44,6 +59,16 @@ pub fn ascii(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_the_system_are_told_in_words() {
+        let error = std::io::Error::from_raw_os_error(2);
+        assert_eq!(
+            without_error_numbers(&format!("cannot read a: {error}; look")),
+            "cannot read a: No such file or directory; look"
+        );
+        assert_eq!(without_error_numbers("it said (os error x) (os error 5"), "it said (os error x) (os error 5");
+    }
 
     #[test]
     fn a_name_cannot_steer_the_terminal_or_reorder_the_line() {

@@ -1,6 +1,5 @@
 //! The sentences around the numbers: what a verdict means, what to do about a warning, how the numbers were made.
 
-use super::comparisons::text72::listed;
 use super::number;
 use super::two_arms::TwoArms;
 use crate::comparison::rule::OUTCOMES;
@@ -15,6 +14,15 @@ pub(super) fn verdict_word(conclusion: Conclusion) -> &'static str {
         Conclusion::Better => "Better",
         Conclusion::Worse => "Worse",
         Conclusion::Inconclusive => "Inconclusive",
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

@@ -18,8 +18,7 @@ use std::fmt::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The name under which gaps of walks are told.
 pub(super) const SOURCE: &str = "processes";
@@ -109,15 +108,8 @@ impl Walker {
             if stop != RUN {
                 return;
             }
-            let due = Instant::now() + wait;
             pause = (pause * 2).min(beat);
-            while shared.stop.load(Ordering::Acquire) == RUN && !shared.ended.load(Ordering::Acquire) {
-                let left = due.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    break;
-                }
-                thread::park_timeout(left);
-            }
+            clock::park(wait, || shared.stop.load(Ordering::Acquire) == RUN && !shared.ended.load(Ordering::Acquire));
         }
     }
 

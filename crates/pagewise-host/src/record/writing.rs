@@ -6,6 +6,8 @@ use super::sampler::FRAME_HEAD;
 use super::{ABANDON, Event, Shared};
 use crate::clock;
 use crate::store::recording::{Batch, TickRow, Writer};
+use pagewise_core::recording::Gap;
+use pagewise_core::report::printable::without_error_numbers;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -103,7 +105,7 @@ pub(super) fn hear(batch: &mut Batch, events: &Receiver<Event>) {
     while let Ok(event) = events.try_recv() {
         match event {
             Event::Series(series) => batch.series.push(series),
-            Event::Gap(gap) => batch.gaps.push(gap),
+            Event::Gap(gap) => batch.gaps.push(Gap { detail: without_error_numbers(&gap.detail), ..gap }),
             Event::GapEnds(source, to) => batch.gap_ends.push((source, to)),
             Event::Setting(ts, name, value) => batch.settings.push((ts, name, value, "seen")),
             Event::Mark(ts, source, text) => batch.marks.push((ts, source, text)),

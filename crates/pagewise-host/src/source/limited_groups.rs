@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Folders that are looked at before the first reading, so that a short recording knows the groups of most hosts from its beginning.
 const FOLDERS_AT_FIRST: usize = 1024;
@@ -285,14 +285,7 @@ impl Finder {
         while is_wanted.load(Ordering::Acquire) {
             // The first look may have ended in the middle of a round.
             if self.folders == 0 {
-                let due = Instant::now() + PAUSE.max(cost * ONE_PART_IN);
-                while is_wanted.load(Ordering::Acquire) {
-                    let left = due.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        break;
-                    }
-                    thread::park_timeout(left);
-                }
+                clock::park(PAUSE.max(cost * ONE_PART_IN), || is_wanted.load(Ordering::Acquire));
                 cost = Duration::ZERO;
             }
             let before = clock::thread_cpu();
@@ -414,6 +407,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
     use std::fs;
+    use std::time::Instant;
 
     const MOUNT: &str = "/sys/fs/cgroup/memory";
 

@@ -74,18 +74,13 @@ const DEFAULT_SECONDS: f64 = 30.0;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(args: &DiagnoseArgs, global: &Global) -> Result<ExitCode, Failure> {
-    let mut is_cut = false;
-    let diagnosis = match &args.file {
-        Some(file) => of_file(file, &args.stretch)?,
+    let (diagnosis, is_cut) = match &args.file {
+        Some(file) => (of_file(file, &args.stretch)?, false),
         None if args.stretch.is_given() => {
             return Err(Failure::Usage(anyhow!("--from and --until are of a recording: name one, FILE.pgw")));
         }
-        None if !args.imports.is_empty() => of_imports(args)?,
-        None => {
-            let (diagnosis, was_cut) = of_host(args, global)?;
-            is_cut = was_cut;
-            diagnosis
-        }
+        None if !args.imports.is_empty() => (of_imports(args)?, false),
+        None => of_host(args, global)?,
     };
     if global.json {
         output::json(&diagnosis);

@@ -61,7 +61,7 @@ pub(crate) struct HugepagesArgs {
 fn size_of_mappings(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse().map_err(|error: UnitError| error.to_string())?;
     if size.0 < rustix::param::page_size() as u64 {
-        return Err(format!("{size} is less than a page; write a size with its unit, such as {text}M"));
+        return Err(format!("{size} is less than a page; write a size with its unit, such as 64K or 2M"));
     }
     Ok(size)
 }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::output;
 use pagewise_core::report::tunables::{TunableView, TunablesReport};
+use pagewise_core::spelling::fits;
 use pagewise_core::tunable::{Ceiling, Scope, all};
 use pagewise_host::root::Root;
 use pagewise_host::tunable::{Listed, TunableError, list};
@@ -81,19 +82,6 @@ fn all_of(root: &Root, name: &str) -> Vec<Listed> {
     let rest = |of: &'static str| Some(of.strip_prefix(family)?.strip_prefix('[')?.split_once(']')?.1);
     let named = all().filter_map(|descriptor| Listed::one(root, &format!("{name}{}", rest(descriptor.name)?)).ok());
     named.filter(|listed| listed.value.as_ref().is_some_and(Result::is_ok)).collect()
-}
-
-/// Whether `name` fits a pattern in which `*` stands for any run of characters.
-fn fits(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(name) = name.strip_prefix(first) else { return false };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let Some(mut name) = name.strip_suffix(last) else { return false };
-    middle.split('*').all(|part| {
-        let found = name.find(part).map(|at| &name[at + part.len()..]);
-        name = found.unwrap_or_default();
-        found.is_some()
-    })
 }
 
 fn view(listed: &Listed) -> TunableView {

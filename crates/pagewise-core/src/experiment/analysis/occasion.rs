@@ -6,11 +6,12 @@ use super::{Declared, Warning};
 use crate::comparison::doubts::warning;
 use crate::experiment::plan::lint;
 use crate::experiment::point::{Outcome, Point};
+use crate::spelling::fits;
 use std::collections::BTreeSet;
 
 /// What has to happen for some tunables to have anything to act on.
 struct Occasion {
-    /// Names, or with `*` in front or behind what they end or begin with.
+    /// Names, as patterns ([`fits`]).
     tunables: &'static [&'static str],
     /// Lines of `/proc/vmstat` that count it, the same way.
     counters: &'static [&'static str],
@@ -81,14 +82,6 @@ const OCCASIONS: [Occasion; 9] = [
 
 /// Up to this share of the runs it may have happened in all the same: something else on the host asks for a page now and then. Ours.
 const SELDOM: f64 = 0.1;
-
-fn fits(pattern: &str, name: &str) -> bool {
-    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
-        (Some(end), _) => name.ends_with(end),
-        (None, Some(begin)) => name.starts_with(begin),
-        (None, None) => name == pattern,
-    }
-}
 
 impl Occasion {
     /// Whether it happened in a run; `None` where the kernel counts none of it.

@@ -15,6 +15,7 @@ use crate::experiment::point::{Outcome, Point};
 use crate::metric::OTHERS_SHARE;
 use crate::stats::leave_one_out::each_left_out;
 use crate::stats::summary;
+use indexmap::IndexMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As many comparisons as a warning names.
@@ -82,19 +83,13 @@ const MOST_TEXTS: usize = 3;
 /// What whoever ran the points had to say of them: each thing once, with the runs it is about.
 fn told_of_runs(declared: &Declared<'_>, values: &Values<'_>) -> Vec<Warning> {
     let what = if declared.plan.live.is_some() { "block" } else { "run" };
-    let mut told: Vec<(&str, ByText<'_>)> = Vec::new();
+    let mut told: IndexMap<&str, ByText<'_>> = IndexMap::new();
     for point in &values.points {
         for Warning { id, text } in &point.warnings {
+            let runs = told.entry(id).or_default().entry(text).or_default();
             let run = point.planned.index + 1;
-            let at = told.iter().position(|(known, _)| known == id).unwrap_or_else(|| {
-                told.push((id, Vec::new()));
-                told.len() - 1
-            });
-            let texts = &mut told[at].1;
-            match texts.iter_mut().find(|(known, _)| known == text) {
-                Some((_, runs)) if runs.last() == Some(&run) => {}
-                Some((_, runs)) => runs.push(run),
-                None => texts.push((text, vec![run])),
+            if runs.last() != Some(&run) {
+                runs.push(run);
             }
         }
     }
@@ -102,10 +97,10 @@ fn told_of_runs(declared: &Declared<'_>, values: &Values<'_>) -> Vec<Warning> {
 }
 
 /// What was said, and of which runs, by their numbers from 1.
-type ByText<'p> = Vec<(&'p str, Vec<u32>)>;
+type ByText<'p> = IndexMap<&'p str, Vec<u32>>;
 
 fn of_runs(what: &str, texts: &ByText<'_>) -> String {
-    let sentence = |(text, runs): &(&str, Vec<u32>)| {
+    let sentence = |(text, runs): (&&str, &Vec<u32>)| {
         let numbers: Vec<String> = runs.iter().take(MOST_NAMED).map(u32::to_string).collect();
         match (numbers.as_slice(), runs.len().saturating_sub(MOST_NAMED)) {
             ([one], _) => format!("Of {what} {one}: {text}"),
@@ -114,7 +109,7 @@ fn of_runs(what: &str, texts: &ByText<'_>) -> String {
         }
     };
     let mut told: Vec<String> = texts.iter().take(MOST_TEXTS).map(sentence).collect();
-    let others: BTreeSet<u32> = texts.iter().skip(MOST_TEXTS).flat_map(|(_, runs)| runs).copied().collect();
+    let others: BTreeSet<u32> = texts.values().skip(MOST_TEXTS).flatten().copied().collect();
     match others.len() {
         0 => {}
         1 => told.push(format!("Of one more {what} something like it.")),

@@ -7,10 +7,10 @@ use crate::comparison::found::{Comparison, CounterContrast, Warning};
 use crate::comparison::plain_samples::{Bca, Percent};
 use crate::comparison::rule::{Conclusion, EFFECT, HELD_BACK, OUTCOMES};
 use crate::metric::Direction;
-use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
 use crate::report::words::INTERVAL_DECIDES;
+use crate::report::words::listed;
 use indexmap::IndexMap;
 
 /// As many counters as people read; the JSON has all.

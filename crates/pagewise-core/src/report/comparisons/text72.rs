@@ -13,6 +13,7 @@ use crate::comparison::rule::{Conclusion, HELD_BACK, OUTCOMES};
 use crate::report::number;
 use crate::report::printable::{ascii, printable};
 use crate::report::text::wrap;
+use crate::report::words::listed;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthStr;
 
@@ -302,15 +303,6 @@ fn intervals(all: &Comparisons, cells: &[&Comparison], less: bool) -> String {
     match each.as_slice() {
         [only] => format!("a {} CI {only}", level(all)),
         _ => format!("{} CIs {}", level(all), listed(&each)),
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(in crate::report) fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

@@ -6,9 +6,9 @@ use crate::experiment::analysis::Interval;
 use crate::experiment::analysis::{Analysis, Comparison};
 use crate::experiment::plan::{OrderKind, Plan, StoppingRule};
 use crate::experiment::stopping::spent_in_words;
-pub(super) use crate::report::comparisons::text72::listed;
 use crate::report::number;
 use crate::report::printable::printable;
+pub(super) use crate::report::words::listed;
 
 /// Decided ones first.
 const WORDS: [Conclusion; 4] =
