@@ -227,11 +227,14 @@ fn order_of(entries: &[Entry]) -> Order {
             vote += match own.get(name) {
                 _ if is_outermost(name) => -2,
                 Some((share, children)) if share.saturating_mul(2) >= *children => 1,
-                Some((0, _)) => -1,
+                // Next to none: `munmap` of a program, below all of it.
+                Some((share, children)) if share.saturating_mul(50) <= *children => -1,
                 _ => 0,
             };
         }
-        vote += entry.graph.first().filter(|name| is_outermost(name)).count() as i64;
+        // In a drawing of itself either order begins with it.
+        let others = entry.graph.first().filter(|name| !is_same(&entry.row.name, name));
+        vote += others.filter(|name| is_outermost(name)).count() as i64;
         // Who calls nobody, and has something drawn below, was called by that.
         let row = &entry.row;
         let is_leaf = row.share.saturating_mul(10) >= row.children.unwrap_or(0).saturating_mul(9) && row.share > 0;

@@ -1,4 +1,5 @@
-//! Readings of a host in files of their own, none of which says when it was: they were taken in the order in which they are given.
+//! Readings of a host in files of their own, none of which says when it was: they were taken in the order in which they are given, unless what the
+//! kernel counts says otherwise.
 
 use super::listing::{Listing, ListingClock};
 use super::snapshots::{NO_TIME, ONE_INSTANT};

@@ -451,6 +451,35 @@ fn with_children_what_functions_have_themselves_counts_and_their_callers_are_fou
 }
 
 #[test]
+fn paths_that_end_in_a_program_with_next_to_nothing_of_its_own_show_callers() {
+    let rows =
+        ["entry_SYSCALL_64_after_hwframe", "do_syscall_64", "unmap_region", "release_pages", "_raw_spin_lock_irqsave"];
+    let mut text = "# Samples: 1M of event 'cycles:pp'\n#\n# Children      Self  Shared Object       Symbol\n#\n    \
+                    97.45%     0.03%  libc-2.24.so        [.] munmap\n97.43% munmap\n"
+        .to_owned();
+    for (place, name) in rows.iter().enumerate() {
+        let names: Vec<&str> = rows[..=place].iter().rev().copied().collect();
+        let path = names.join(";");
+        let (share, own) = (96.4 - place as f64 * 0.8, if place == 4 { 92.62 } else { 0.05 });
+        text.push_str(&format!(
+            "    {share:.2}%    {own:5.2}%  [kernel.kallsyms]   [k] {name}\n{:.2}% {path};munmap\n",
+            share - 0.7
+        ));
+        if place < 2 {
+            text.push_str(&format!("0.66% {path};mmap64\n"));
+        }
+    }
+    let seen = profile(Kind::PerfTop, &text);
+    let below = |name: &str| samples_with(&seen, "", name);
+    assert!(
+        below("release_pages") >= 9262 && below("munmap") >= 9200,
+        "{} {}",
+        below("release_pages"),
+        below("munmap")
+    );
+}
+
+#[test]
 fn levels_below_each_other_are_functions_with_command_and_module() {
     let seen = profile(Kind::PerfTop, REPORT_HIERARCHY);
     assert_eq!(
