@@ -10,7 +10,6 @@ use super::rule::{Rule, Threshold};
 use super::signal;
 use super::stalls::Stalled;
 use super::words;
-use crate::import::NO_TIME;
 use crate::recording::StallKind;
 use crate::stats::clopper_pearson;
 
@@ -531,7 +530,7 @@ impl<'a> Case<'a> {
         holds.then(|| self.decide(symptom, Vec::new()).found(draft))
     }
 
-    /// What the kernel counted since the host started, held against thresholds: all there is where a listing is one reading. That it
+    /// What the kernel counted since the host started, or between readings whose time nobody said, held against thresholds: all there is then. That it
     /// holds says that it was so, and not when, nor that it is so now. `None`: it is not known, or does not hold.
     #[must_use]
     pub fn since_boot<const N: usize>(
@@ -547,8 +546,7 @@ impl<'a> Case<'a> {
             *place = value.filter(|_| answer == Answer::Yes)?;
             symptom.evidence.push(line);
         }
-        let is_between = self.look.gaps.iter().any(|gap| gap.reason.word() == NO_TIME);
-        let (since, open, why) = if is_between {
+        let (since, open, why) = if self.look.without_time().is_some() {
             (
                 "Between the readings",
                 "How far they are apart is not said.",

@@ -17,6 +17,7 @@ use super::families::ProfileSeen;
 use super::processes::ProcessesSeen;
 use super::signal::{self, Part, Quantity};
 use super::stalls::StallsSeen;
+use crate::import::NO_TIME;
 use crate::recording::stack::CALLEES;
 use crate::recording::{CACHED_FILES, CachedFile, Gap, Profile, Recorded, SamplingEvent, WallClock, cached};
 use crate::tunable::swap;
@@ -281,11 +282,18 @@ impl Look {
         self.added(signal, Folded::growth)
     }
 
-    /// What the kernel counted since the host started, where a single reading of its own files is all there is.
+    /// What the kernel counted since the host started, where a single reading of its own files is all there is; or between readings
+    /// [without a time](Look::without_time).
     #[must_use]
     pub fn since_boot(&self, signal: &Quantity) -> Option<f64> {
         self.read_once.parts.contains_key(signal.id).then_some(())?;
         self.read_once.parts(signal).map(|(folded, weight)| Some(folded.since_boot()? * weight)).sum()
+    }
+
+    /// Of numbers that give no rates, since nothing says how far their readings are apart.
+    #[must_use]
+    pub fn without_time(&self) -> Option<&Gap> {
+        self.gaps.iter().find(|gap| gap.reason.word() == NO_TIME)
     }
 
     /// The growth of each series of a labelled signal.

@@ -40,43 +40,31 @@ fn totals(listing: &Listing) -> BTreeMap<(&'static str, &str, &str), u64> {
     values.collect()
 }
 
-/// Whether no number that both have is smaller in the second.
-fn rises(first: &Listing, second: &Listing) -> bool {
-    let second = totals(second);
-    totals(first).iter().all(|(series, value)| second.get(series).is_none_or(|later| later >= value))
-}
-
 /// The readings by time: as they were given, or, where what the kernel counts would fall and does not the other way about, by what it had
 /// counted. A folder has `after` before `before`.
-fn in_order(mut group: Vec<(String, Listing)>) -> Vec<(String, Listing)> {
-    let is_in_order = |group: &[(String, Listing)]| group.windows(2).all(|pair| rises(&pair[0].1, &pair[1].1));
-    if is_in_order(&group) {
+fn in_order(group: Vec<(String, Listing)>) -> Vec<(String, Listing)> {
+    if group.len() < 2 {
         return group;
     }
-    let common = |listing: &Listing, series: &(&str, &str, &str)| totals(listing).contains_key(series);
-    let in_all: BTreeSet<(String, String, String)> = totals(&group[0].1)
-        .into_keys()
-        .filter(|series| group.iter().all(|(_, listing)| common(listing, series)))
-        .map(|(source, name, labels)| (source.to_owned(), name.to_owned(), labels.to_owned()))
-        .collect();
-    let counted = |listing: &Listing| -> u128 {
-        let totals = totals(listing);
-        in_all
-            .iter()
-            .filter_map(|(a, b, c)| totals.get(&(a.as_str(), b.as_str(), c.as_str())))
-            .copied()
-            .map(u128::from)
-            .sum()
+    let counted: Vec<BTreeMap<_, u64>> = group.iter().map(|(_, listing)| totals(listing)).collect();
+    // No number that both have is smaller in the later one.
+    let rises = |order: &[usize]| {
+        let is_later = |pair: &[usize]| {
+            let later = &counted[pair[1]];
+            counted[pair[0]].iter().all(|(series, value)| later.get(series).is_none_or(|then| then >= value))
+        };
+        order.windows(2).all(is_later)
     };
-    let mut order: Vec<(u128, usize)> =
-        group.iter().enumerate().map(|(place, (_, listing))| (counted(listing), place)).collect();
-    order.sort_unstable();
-    let is_rising = order.windows(2).all(|pair| rises(&group[pair[0].1].1, &group[pair[1].1].1));
-    if is_rising {
-        let mut taken: Vec<Option<(String, Listing)>> = group.drain(..).map(Some).collect();
-        group = order.into_iter().filter_map(|(_, place)| taken[place].take()).collect();
-    }
-    group
+    let in_all = |series| counted.iter().all(|one| one.contains_key(series));
+    let sum = |place: &usize| -> u128 {
+        counted[*place].iter().filter(|(series, _)| in_all(series)).map(|(_, value)| u128::from(*value)).sum()
+    };
+    let given: Vec<usize> = (0..group.len()).collect();
+    let mut by_counts = given.clone();
+    by_counts.sort_by_cached_key(sum);
+    let order = if rises(&given) || !rises(&by_counts) { given } else { by_counts };
+    let mut taken: Vec<Option<(String, Listing)>> = group.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|place| taken[place].take()).collect()
 }
 
 /// One listing of all readings.

@@ -3,7 +3,6 @@
 use super::super::document::CAVEAT;
 use super::super::rule::Step;
 use super::prelude::*;
-use crate::import::NO_TIME;
 use crate::recording::{Gap, GapReason};
 
 pub(super) const RULE: Rule = Rule {
@@ -28,10 +27,10 @@ pub(super) const RULE: Rule = Rule {
              60; done > readings.txt",
         )
         .when("of a listing of one row, of two that lie close together, or whose time is not known", |look, _| {
-            look.is_import && (is_of_a_moment(look) || without_time(look).is_some())
+            look.is_import && (is_of_a_moment(look) || look.without_time().is_some())
         }),
         Step::advice("take it for longer, and with less between the rows").when("of another listing", |look, _| {
-            look.is_import && !is_of_a_moment(look) && without_time(look).is_none()
+            look.is_import && !is_of_a_moment(look) && look.without_time().is_none()
         }),
         Step::advice("record again when the host is quieter, or for longer; see what is said above")
             .when("of a recording", |look, _| !look.is_import),
@@ -110,7 +109,7 @@ fn judge(case: &Case<'_>) -> Verdict {
         let text = format!("Settings changed while this was recorded: {}.", changed.join(", "));
         says.push(("settings changed", text));
     }
-    if let Some(gap) = without_time(look) {
+    if let Some(gap) = look.without_time() {
         says.push(("time unknown", words::sentence(&gap.detail)));
     }
     if look.ticks > 0 && look.ticks < FEW_SAMPLES && !is_mean(look) {
@@ -139,11 +138,6 @@ fn judge(case: &Case<'_>) -> Verdict {
         evidence: evidence.into_iter().filter(|line| line.holds == Some(true)).collect(),
         ..Draft::default()
     }))
-}
-
-/// Numbers of a listing that were not taken because nothing says when they were read.
-fn without_time(look: &Look) -> Option<&Gap> {
-    look.gaps.iter().find(|gap| gap.reason.word() == NO_TIME)
 }
 
 /// The part of the look in which nothing at all was seen.

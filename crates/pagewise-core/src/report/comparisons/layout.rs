@@ -9,8 +9,7 @@ use crate::comparison::rule::{Conclusion, EFFECT, HELD_BACK, OUTCOMES};
 use crate::metric::Direction;
 use crate::report::number;
 use crate::report::printable::printable;
-use crate::report::words::INTERVAL_DECIDES;
-use crate::report::words::listed;
+use crate::report::words::{INTERVAL_DECIDES, listed};
 use indexmap::IndexMap;
 
 /// As many counters as people read; the JSON has all.
