@@ -70,7 +70,8 @@ const NAMED: &[Named] = &[
         Family::Numa,
     ]),
     Named::of("memcg-limit-thrash", Family::CgroupReclaim, 0.10),
-    Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd]),
+    // An entry of swap in a page table may be one of a page that is being moved.
+    Named::of("swap-thrash", Family::Swap, 0.05).not(&[Family::Kswapd, Family::MigrationWait]),
     Named::of("dirty-throttling", Family::DirtyBalance, 0.05),
     Named::of("dirty-throttling", Family::DirtyWalk, 0.10).called(rules::WALKS),
     Named::of("oom-risk", Family::OomReap, 0.05),
@@ -78,6 +79,7 @@ const NAMED: &[Named] = &[
     // Whoever opens many files has a few percent of it.
     Named::of("slab-bloat", Family::NameLookup, 0.30).called(rules::NAMES),
     Named::of("numa-imbalance", Family::Numa, 0.05),
+    Named::of("numa-imbalance", Family::MigrationWait, 0.10).called(rules::MOVED_PAGES),
     Named::of("kcompactd-burn", Family::Kcompactd, 0.10),
     Named::of("dying-cgroups", Family::CgroupWalk, 0.10).not(&[Family::Reclaim]),
     Named::of("dying-cgroups", Family::CgroupUpkeep, 0.10).not(&[Family::Reclaim]),

@@ -48,6 +48,8 @@ pub(super) struct Folded {
     asleep: u64,
     /// Lines with two counts.
     doubled: usize,
+    /// Stacks without a count, each of one sample.
+    uncounted: usize,
     lines: usize,
     /// There are stacks of bpftrace, which counts.
     has_maps: bool,
@@ -66,6 +68,7 @@ impl Folded {
             total: 0,
             asleep: 0,
             doubled: 0,
+            uncounted: 0,
             lines: 0,
             has_maps: false,
             of_map: None,
@@ -211,11 +214,25 @@ fn counted(line: &str) -> Option<(&str, u64)> {
     count.parse().ok().filter(|count| is_whole && *count <= 1 << 53).map(|count| (stack.trim_end(), count))
 }
 
-/// Whether a line is a stack of several frames and a count.
+/// Whether a line is a stack without a count, one for each sample: several functions, one of which only the kernel has.
+fn is_uncounted(text: &str) -> bool {
+    /// Fewer may be a list of anything.
+    const FEWEST: usize = 4;
+    let parts = || text.split(';').map(str::trim);
+    let is_name = |part: &str| {
+        let is_plain = !part.is_empty() && !part.contains(char::is_whitespace);
+        is_plain && !part.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-'))
+    };
+    let is_inner = |part: &str| part.contains('_') && kernel_names::is_kernel(part);
+    parts().count() >= FEWEST && parts().all(is_name) && parts().any(is_inner)
+}
+
+/// Whether a line is a stack of several frames, with a count or without.
 pub(super) fn recognises(line: &str) -> bool {
     let text = line.trim();
     let is_of_map = begins_map(text) || ends_map(text).is_some_and(|_| text.starts_with([']', ',']));
     is_of_map
+        || is_uncounted(text)
         || flame_graph::recognises(text)
         || counted(line)
             .is_some_and(|(stack, _)| stack.matches(';').count() >= 2 && !stack.contains("; ") && !stack.contains("  "))
@@ -297,6 +314,8 @@ impl Parser for Folded {
         }
         // Another map of bpftrace is no stack.
         let of_stack = counted(text).filter(|(path, _)| !path.is_empty() && !text.starts_with('@'));
+        let of_stack = of_stack.or_else(|| is_uncounted(text).then_some((text, 1)));
+        self.uncounted += usize::from(counted(text).is_none() && of_stack.is_some());
         let Some((path, count)) = of_stack else {
             self.listing.reject(number, line);
             return Ok(());
@@ -345,6 +364,9 @@ impl Parser for Folded {
         } else {
             self.listing.about("import.samples", samples.to_string());
             self.listing.note(match period {
+                _ if self.uncounted == self.lines => {
+                    "folded: stacks without a count are taken as one sample each".to_owned()
+                }
                 1 => "folded: counts are taken as samples".to_owned(),
                 period => format!("folded: all counts are multiples of {period}, which is taken as one sample"),
             });
@@ -463,6 +485,17 @@ mod tests {
         is("x;main;-;odd;compact_zone 3", "x", "main;odd*;compact_zone*", 3);
         is("x;libc.so.6`main+0x12;[kernel.kallsyms]`odd+0x1 3", "x", "main;odd*", 3);
         is("kswapd0;ret_from_fork;kthread;kswapd;odd 3", "kswapd0", "ret_from_fork*;kthread*;kswapd*;odd*", 3);
+    }
+
+    #[test]
+    fn a_stack_without_a_count_is_one_sample() {
+        let text = "cadvisor;[cadvisor];do_syscall_64;vfs_read;mem_cgroup_iter\n";
+        let in_kernel = "[unknown];do_syscall_64*;vfs_read*;mem_cgroup_iter*".to_owned();
+        assert_eq!(stacks(&text.repeat(3)), [("cadvisor".to_owned(), in_kernel, 3)]);
+        assert!(recognises(text));
+        // Tables whose cells are set apart so, and programs.
+        assert!(!recognises("host;600;2019-01-01 00:10:00 UTC;-1;0.53;0.00"));
+        assert!(!recognises("a;b;c;d") && !recognises("int i; do_syscall_64(); for(;;);"));
     }
 
     #[test]

@@ -356,7 +356,7 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
         return None;
     }
     // Who waits for one page that is being moved does not move pages itself.
-    let waits_for_one = names.iter().any(|name| name.starts_with("migration_entry_wait"));
+    let waits_for_one = is_in(Family::MigrationWait);
     if has(Family::Compaction, Family::Migration) && !waits_for_one {
         return Some(StallKind::Compaction);
     }
@@ -367,7 +367,7 @@ fn kind_of(comm: &str, names: &[String]) -> Option<StallKind> {
     // Compressed memory may hold a file system, and swapoff brings all back by hand.
     let is_other = |name: &String| ["zram_", "zs_", "lzo1x_", "unuse_"].iter().any(|begin| name.starts_with(begin));
     let in_swap = |(set, name): (&u64, &String)| set & Family::Swap.bit() != 0 && !is_other(name);
-    if sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")) {
+    if !waits_for_one && sets.iter().zip(names).any(in_swap) && !names.iter().any(|name| name.starts_with("unuse_")) {
         return Some(StallKind::SwapIn);
     }
     // Innermost first: the lock's own functions, and then whoever takes it.

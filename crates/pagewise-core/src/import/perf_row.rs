@@ -455,7 +455,8 @@ fn samples_first(text: &str, header: Option<&Header>) -> Option<Row> {
 /// `12.34%  [kernel]  [k] clear_page_erms`, `45.00% 40.00% 120 java libjvm.so [.] f`: share of itself and its callees, of
 /// itself, samples, command, module, privilege, function; and whatever of that was left out.
 fn share_first(text: &str, header: Option<&Header>) -> Option<Row> {
-    if header.is_some_and(|header| header.missing().is_some()) {
+    // A header that was cut off says less than a row that names its function as one.
+    if header.is_some_and(|header| header.missing().is_some()) && at_privilege(text).is_none() {
         return None;
     }
     let mut rest = text;
@@ -597,6 +598,15 @@ mod tests {
         let row = row(line, None).unwrap_or_else(|| panic!("no row: {line}"));
         let seen = (row.share, row.comm.as_str(), row.module.as_str(), row.name.as_str());
         assert_eq!(seen, (share, comm, module, name), "{line}");
+    }
+
+    #[test]
+    fn a_header_that_was_cut_off_hides_no_function_that_is_marked_as_one() {
+        let header = Header::of("# Overhead          Command           Shared Object").unwrap();
+        assert!(header.missing().is_some());
+        let cut = row("20.57%           vivi-*  [kernel.kallsyms]       [k] memcpy", Some(&header)).unwrap();
+        assert_eq!((cut.share, cut.comm.as_str(), cut.name.as_str()), (2057, "vivi-*", "memcpy"));
+        assert_eq!(row("20.57%           vivi-*  [kernel.kallsyms]", Some(&header)), None);
     }
 
     #[test]

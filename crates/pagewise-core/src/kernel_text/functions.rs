@@ -64,6 +64,8 @@ pub enum Family {
     Lifetime,
     /// Moving pages from place to place, whoever asks.
     Migration,
+    /// Waiting, at a page fault, for a page that somebody else is moving.
+    MigrationWait,
     /// Page faults on memory that is there already, or comes from a file.
     FileFault,
     /// Zeroing a page of whatever size.
@@ -126,6 +128,7 @@ impl Family {
             Family::Dontneed => "giving back pages by madvise",
             Family::Lifetime => "starting and ending processes",
             Family::Migration => "moving pages",
+            Family::MigrationWait => "waiting for pages that are being moved",
             Family::FileFault => "page faults on files",
             Family::ForkCopy => "copying page tables at forks",
             Family::FaultEntry => "entering page faults",
@@ -198,7 +201,6 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "migrate_folio*",
             "unmap_and_move*",
             "remove_migration_pte*",
-            "migration_entry_wait*",
             "buffer_migrate_*",
             "proactive_compact_node",
             "get_pfnblock_flags_mask",
@@ -475,6 +477,11 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "arch_tlbbatch_flush",
             "try_to_unmap_flush*",
             "smp_invalidate_interrupt",
+            // On arm64 all of it is in the instructions of these, one for all CPUs.
+            "ptep_clear_flush*",
+            "pmdp_huge_clear_flush",
+            "ptep_set_access_flags",
+            "__ptep_set_access_flags*",
             "hyperv_flush_tlb_*",
             "kvm_flush_tlb_*",
             "xen_flush_tlb_*",
@@ -677,6 +684,24 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
             "__pagevec_lru_add*",
             "folio_batch_move_lru",
             "lru_add_drain*",
+            "____pagevec_lru_add*",
+            "__lru_cache_add*",
+            "lru_cache_add*",
+            "folio_add_lru*",
+            "isolate_lru_page",
+            "folio_isolate_lru",
+            "putback_lru_page",
+            "folio_putback_lru",
+            "mem_cgroup_add_lru*",
+            "mem_cgroup_del_lru*",
+            "mem_cgroup_move_*",
+            "is_target_pte_for_mc",
+            "get_mctgt_type*",
+            "lookup_page_cgroup*",
+            "memcg_check_events",
+            "zone_nr_free_pages",
+            "zone_watermark_ok*",
+            "__zone_watermark_ok",
             "activate_page",
             "__activate_page",
             "folio_activate",
@@ -867,6 +892,7 @@ pub const FUNCTIONS: &[(Family, &[&str])] = &[
         ],
     ),
     (Family::Migration, &["migrate_pages*", "try_to_migrate*", "migrate_folio*", "unmap_and_move*"]),
+    (Family::MigrationWait, &["migration_entry_wait*", "__migration_entry_wait*", "pmd_migration_entry_wait"]),
     (Family::PageZero, &["clear_page*", "clear_user_highpage", "clear_user_pages*"]),
     (
         Family::CgroupWalk,
@@ -1085,6 +1111,8 @@ mod tests {
         assert_ne!(families_of(".text.lock.namei", false) & Family::LockSpin.bit(), 0);
         assert_eq!(families_of("compaction_zone_of_something", false), 0);
         assert_eq!(families_of("clear_page_dirty_for_io", false), 0);
+        assert_eq!(families_of("__migration_entry_wait", false), Family::MigrationWait.bit());
+        assert_ne!(families_of("ptep_clear_flush", false) & Family::Shootdown.bit(), 0);
         assert_ne!(families_of("native_queued_spin_lock_slowpath", false) & Family::LockSpin.bit(), 0);
     }
 

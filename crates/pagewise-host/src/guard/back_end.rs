@@ -83,10 +83,9 @@ pub(super) fn request(file: &File, bytes: u64, words: &str) -> Result<bool, Errn
     }
 }
 
-/// All that can take page cache back from a domain: first what streams have gone past in their own files, then the domain's own file.
+/// What takes page cache back from a domain: first what streams have gone past in their own files, then the domain's own file.
 #[derive(Debug)]
 pub(super) struct BackEnds {
-    pub(super) files: Option<StreamedFiles>,
     own: Option<OwnFile>,
 }
 
@@ -111,11 +110,10 @@ impl BackEnds {
     ///
     /// # Errors
     /// Where none does.
-    pub(super) fn of_node(root: &Root, node: u32, takes_trails: bool) -> Result<BackEnds, GuardError> {
-        let files = if takes_trails { StreamedFiles::open(root, None) } else { None };
+    pub(super) fn of_node(root: &Root, node: u32, has_files: bool) -> Result<BackEnds, GuardError> {
         match NodeFile::open(root, node) {
-            Err(error) if files.is_none() => Err(error),
-            of_node => Ok(BackEnds { files, own: of_node.ok().map(OwnFile::Node) }),
+            Err(error) if !has_files => Err(error),
+            of_node => Ok(BackEnds { own: of_node.ok().map(OwnFile::Node) }),
         }
     }
 
@@ -123,13 +121,12 @@ impl BackEnds {
     ///
     /// # Errors
     /// Where none does.
-    pub(super) fn of_cgroup(root: &Root, group: &Limited, takes_trails: bool) -> Result<BackEnds, GuardError> {
-        let files = if takes_trails { StreamedFiles::open(root, Some(group.folder.clone())) } else { None };
+    pub(super) fn of_cgroup(root: &Root, group: &Limited, has_files: bool) -> Result<BackEnds, GuardError> {
         match CgroupFile::open(root, group) {
-            Err(why) if files.is_none() => {
+            Err(why) if !has_files => {
                 Err(GuardError::NoBackEnd { domain: DomainName::Cgroup(group.path.clone()), why })
             }
-            of_cgroup => Ok(BackEnds { files, own: of_cgroup.ok().map(OwnFile::Cgroup) }),
+            of_cgroup => Ok(BackEnds { own: of_cgroup.ok().map(OwnFile::Cgroup) }),
         }
     }
 
@@ -138,18 +135,13 @@ impl BackEnds {
     ///
     /// # Errors
     /// What is no such answer.
-    pub(super) fn reclaim(&mut self, at: u64, bytes: u64) -> Result<bool, Errno> {
-        let of_files = self.files.as_mut().map_or(0, |files| files.take(at, bytes));
+    pub(super) fn reclaim(&self, files: Option<&mut StreamedFiles>, at: u64, bytes: u64) -> Result<bool, Errno> {
+        let of_files = files.map_or(0, |files| files.take(at, bytes));
         match &self.own {
             // Little is left where the stream has gone past: the rest comes from anywhere.
             Some(own) if of_files < bytes / 2 => own.reclaim(bytes - of_files),
             _ => Ok(of_files >= bytes / 2),
         }
-    }
-
-    /// Bytes that came out of files.
-    pub(super) fn of_files(&self) -> u64 {
-        self.files.as_ref().map_or(0, StreamedFiles::taken)
     }
 }
 

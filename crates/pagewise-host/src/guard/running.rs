@@ -31,6 +31,9 @@ pub struct Guarded {
     law: AskedLaw,
     asked: String,
     reading: Reads,
+    /// Who streams, and what it has gone past: told also where nothing is to be done.
+    files: Option<StreamedFiles>,
+    /// `None`: it is only decided.
     back_ends: Option<BackEnds>,
     told: Option<Place>,
 }
@@ -92,19 +95,27 @@ const STACK: usize = 256 << 10;
 impl Guarded {
     /// Opens what is asked for takes of the node's files; no back end where nothing is to be done, only decided.
     fn node(root: &Root, node: u32, asked: &Asked, acts: bool) -> Result<Guarded, GuardError> {
-        let back_ends = if acts { Some(BackEnds::of_node(root, node, takes_trails(asked))?) } else { None };
+        let files = if takes_trails(asked) { StreamedFiles::open(root, None) } else { None };
+        let back_ends = if acts { Some(BackEnds::of_node(root, node, files.is_some())?) } else { None };
         let reading = Reads::Node(Reading::open(root, node)?);
-        Ok(Guarded::of(DomainName::Node(node), asked, reading, back_ends))
+        Ok(Guarded::of(DomainName::Node(node), asked, reading, files, back_ends))
     }
 
     fn cgroup(root: &Root, group: &Limited, asked: &Asked, acts: bool) -> Result<Guarded, GuardError> {
-        let back_ends = if acts { Some(BackEnds::of_cgroup(root, group, takes_trails(asked))?) } else { None };
+        let files = if takes_trails(asked) { StreamedFiles::open(root, Some(group.folder.clone())) } else { None };
+        let back_ends = if acts { Some(BackEnds::of_cgroup(root, group, files.is_some())?) } else { None };
         let reading = Reads::Cgroup(CgroupReading::open(root, group)?);
-        Ok(Guarded::of(DomainName::Cgroup(group.path.clone()), asked, reading, back_ends))
+        Ok(Guarded::of(DomainName::Cgroup(group.path.clone()), asked, reading, files, back_ends))
     }
 
-    fn of(domain: DomainName, asked: &Asked, reading: Reads, back_ends: Option<BackEnds>) -> Guarded {
-        Guarded { domain, law: asked.law, asked: asked.to_string(), reading, back_ends, told: None }
+    fn of(
+        domain: DomainName,
+        asked: &Asked,
+        reading: Reads,
+        files: Option<StreamedFiles>,
+        back_ends: Option<BackEnds>,
+    ) -> Guarded {
+        Guarded { domain, law: asked.law, asked: asked.to_string(), reading, files, back_ends, told: None }
     }
 }
 
@@ -512,8 +523,8 @@ impl AtWork {
     }
 
     fn look(&mut self, at: u64, tell: &dyn Fn(&DomainName, Told<'_>)) -> Result<Decision, GuardError> {
-        let Guarded { domain, asked, reading, back_ends, told: place, .. } = &mut self.guarded;
-        if let Some(files) = back_ends.as_mut().and_then(|back_ends| back_ends.files.as_mut()) {
+        let Guarded { domain, asked, reading, files, back_ends, told: place, .. } = &mut self.guarded;
+        if let Some(files) = files.as_mut() {
             let is_armed = self.law.mode() != Mode::Watching || reading.asks_for_streams();
             files.follow(at, is_armed, &mut |who| tell(domain, Told::Streams(who)));
             reading.count_files(files.counted());
@@ -538,25 +549,25 @@ impl AtWork {
         }
         if let Some(place) = place.as_mut().filter(|_| is_news || at >= self.written + WRITTEN_EVERY) {
             self.written = at;
-            let files = back_ends.as_ref().and_then(|back_ends| back_ends.files.as_ref());
             let who = Who { domain, asked, acts: back_ends.is_some() };
-            let streams = files.into_iter().flat_map(StreamedFiles::streamers);
+            let streams = files.iter().flat_map(StreamedFiles::streamers);
             place.write(who, (mode, self.law.learnt()), &self.done, streams);
         }
         Ok(decision)
     }
 
     fn slice(&mut self, bytes: u64) -> Result<Slice, GuardError> {
-        let Guarded { domain, reading, back_ends, .. } = &mut self.guarded;
+        let Guarded { domain, reading, files, back_ends, .. } = &mut self.guarded;
         let Some(back_ends) = back_ends else { return Ok(Slice { asked: bytes, ..Slice::default() }) };
-        let (before, of_files, began, cpu) =
-            (reading.taken(), back_ends.of_files(), clock::awake(), clock::thread_cpu());
-        let granted = back_ends.reclaim(began, bytes);
+        // No counter of the kernel's has what comes out of files.
+        let out_of = |files: &Option<StreamedFiles>| files.as_ref().map_or(0, StreamedFiles::taken);
+        let (before, of_files, began, cpu) = (reading.taken(), out_of(files), clock::awake(), clock::thread_cpu());
+        let granted = back_ends.reclaim(files.as_mut(), began, bytes);
         let granted =
             granted.map_err(|error| GuardError::Lacks(format!("{domain} refuses to be reclaimed from: {error}")))?;
         let (took, cpu) = (clock::awake() - began, clock::thread_cpu() - cpu);
         reading.read_counters()?;
-        let of_files = back_ends.of_files() - of_files;
+        let of_files = out_of(files) - of_files;
         let freed = reading.taken().saturating_sub(before) + of_files;
         let done = &mut self.done;
         done.slices += 1;

@@ -227,6 +227,8 @@ struct Guarded {
     done: Done,
     mode: Option<Mode>,
     learnt: Option<Learnt>,
+    /// Who streamed, as far as was seen.
+    streams: Vec<Streamer>,
 }
 
 impl RunArgs {
@@ -294,10 +296,10 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         }
     };
     let done = guards.run(at_most, &interrupt, &tell).map_err(|error| Failure::NotPossible(anyhow!(error)))?;
-    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
     let domain = |(domain, done): (DomainName, Done)| {
-        let (mode, learnt) = said.get(&domain).map_or((None, None), |said| (said.mode, said.learnt));
-        Guarded { domain, done, mode, learnt }
+        let Said { mode, learnt, streams, .. } = said.remove(&domain).unwrap_or_default();
+        Guarded { domain, done, mode, learnt, streams }
     };
     let domains: Vec<Guarded> = done.into_iter().map(domain).collect();
     if let Some(pattern) = args.cgroup.as_ref().filter(|_| domains.is_empty()) {
@@ -307,11 +309,27 @@ fn run_guard(args: &RunArgs, global: &Global, acts: bool) -> Result<ExitCode, Fa
         output::json(&Report { schema: "pagewise.guard/2", domains });
     } else {
         domains.iter().for_each(|one| output::data(&output::wrapped(&summary(one, acts), 79, 2)));
+        let streams: Vec<String> = domains.iter().flat_map(|one| one.streams.iter().map(streamed)).collect();
+        if !streams.is_empty() {
+            output::data(&output::wrapped(&format!("{}. {ADVICE}", streams.join("; ")), 79, 2));
+        }
         let helps = if acts { "helps" } else { "would help" };
         output::note(&format!("whether it {helps} a program here: pagewise guard prove --pid PID"));
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// What whoever owns a stream can do, which spares its neighbours more than anybody else can (`docs/method/guard.md`).
+const ADVICE: &str = "If a stream is yours, it can spare the others more than a guard does: nice -n 19, or a cgroup with a memory.high of its own \
+                      (systemd-run -p MemoryHigh=1G); larger read-ahead, for larger folios are cheaper to take back; in its code RWF_DONTCACHE (Linux \
+                      6.14), or POSIX_FADV_DONTNEED behind itself. The guide: docs/guide/stream-beside-a-job.md";
+
+fn streamed(Streamer { pid, command, path }: &Streamer) -> String {
+    format!("{command} ({pid}) streams {path}")
+}
+
+/// No more streams are kept in mind.
+const MOST_STREAMS: usize = 16;
 
 /// What was said of a domain, at most a line in five seconds.
 #[derive(Default)]
@@ -320,6 +338,7 @@ struct Said {
     unsaid: u32,
     mode: Option<Mode>,
     learnt: Option<Learnt>,
+    streams: Vec<Streamer>,
 }
 
 impl Said {
@@ -327,8 +346,11 @@ impl Said {
         let now = || jiff::Zoned::now().strftime("%H:%M:%S").to_string();
         let (mode, learnt) = match told {
             Told::Does(mode, learnt) => (mode, learnt),
-            Told::Streams(Streamer { pid, command, path }) => {
-                return output::note(&format!("{} {domain}: {command} ({pid}) streams {path}", now()));
+            Told::Streams(who) => {
+                if self.streams.len() < MOST_STREAMS && !self.streams.contains(who) {
+                    self.streams.push(who.clone());
+                }
+                return output::note(&format!("{} {domain}: {}", now(), streamed(who)));
             }
             Told::Gone => return,
             Told::Cannot(error) => return output::note(&format!("{} {error}", now())),
@@ -441,8 +463,7 @@ fn of_domain(one: &OfDomain) -> String {
     let streams = match one.streams.as_slice() {
         [] => String::new(),
         some => {
-            let each = some.iter().map(|Streamer { pid, command, path }| format!("{command} ({pid}) streams {path}"));
-            format!(" {}.", each.collect::<Vec<_>>().join("; "))
+            format!(" {}.", some.iter().map(streamed).collect::<Vec<_>>().join("; "))
         }
     };
     format!(

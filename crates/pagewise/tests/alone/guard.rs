@@ -92,6 +92,11 @@ fn it_takes_what_a_stream_leaves_and_nothing_once_it_is_gone() {
     let stream = Stream::start(&desk, "read");
     let advised = guarded(&desk, &["advise", "--for", "4s"]);
     assert_eq!(advised["taken"], 0, "{advised}");
+    let streams = advised["streams"].as_array().unwrap();
+    assert!(
+        streams.iter().any(|who| who["path"].as_str().unwrap().starts_with('/')),
+        "it tells who streams: {advised}"
+    );
     let before = counter("pgsteal_proactive");
     let done = guarded(&desk, &["run", "--for", "12s"]);
     let taken = done["taken"].as_f64().unwrap();

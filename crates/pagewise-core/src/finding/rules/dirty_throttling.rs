@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
               for nothing.",
     thresholds: &[
         Threshold::at_least("dirty pages, of where writers are held back", 0.95, Fraction),
+        Threshold::at_least("dirty memory, of where writers are held back by default", 0.95, Fraction),
         Threshold::at_least("time in which some task waited for I/O", 0.05, Fraction),
         Threshold::at_least("time a writer is held back", 0.05, Fraction),
         Threshold::at_least("samples holding writers back", 0.01, Fraction),
@@ -161,7 +162,63 @@ fn is_too_low(look: &Look) -> bool {
     one_second(look).zip(limit(look)).is_some_and(|(to, now)| now < to)
 }
 
+/// From which part of the memory that may be dirty on writers are held back where nobody set the limits: half-way between `vm_dirty_ratio` and
+/// `dirty_background_ratio` (`mm/page-writeback.c`: 20 and 10 since 2.6.30, 10 and 5 since 2.6.22, 40 and 10 before).
+fn held_from_by_default(release: Option<(u32, u32, u32)>) -> f64 {
+    match release {
+        Some(release) if release < (2, 6, 22) => 0.25,
+        Some(release) if release < (2, 6, 30) => 0.075,
+        _ => 0.15,
+    }
+}
+
+/// Between them writers had time to write less. Ours.
+const FEWEST_READINGS: u64 = 3;
+
+/// Other tools print how much is dirty, and not the limits. What may be dirty is free memory and the page cache (`global_dirtyable_memory`). `None`: they do
+/// not print it, or it is not so.
+fn by_default_limits(case: &Case<'_>) -> Option<Verdict> {
+    let look = case.look;
+    let are_known = look.has(&signal::DIRTY_THRESHOLD) || look.settings.value("vm.dirty").is_some();
+    // One reading may be a moment in which somebody writes hard.
+    if !look.is_import || are_known || look.ticks < FEWEST_READINGS || !look.has(&signal::DIRTY_MEMORY) {
+        return None;
+    }
+    let part = held_from_by_default(look.settings.release());
+    let dirty = look.level(&signal::DIRTY_MEMORY).plus(&look.level(&signal::WRITEBACK_MEMORY).or_zero());
+    let shared = look.level(&signal::SHMEM).or_zero();
+    let may_be = look
+        .level(&signal::MEM_FREE)
+        .plus(&look.level(&signal::PAGE_CACHE))
+        .with(&shared, |all, shared| Some(all - shared));
+    let held_from = may_be.map(|bytes| bytes * part);
+    let full = case.clause(
+        "dirty memory, of where writers are held back by default",
+        "meminfo Dirty, MemFree, Cached",
+        dirty.share_of(&held_from),
+    );
+    let symptom = case.lasting(&[&full]);
+    if symptom.answer != Answer::Yes {
+        return None;
+    }
+    let hits = symptom.hits.clone();
+    let windows = case.windows();
+    case.where_it_holds(symptom, |draft| {
+        draft.confidence = Some(Confidence::Low);
+        draft.missing.push(look.missing(&signal::DIRTY_THRESHOLD));
+        draft.summary = format!(
+            "{} waited to be written, {} of what may be: from {} on writers are held back, if the limits are the kernel's own.",
+            words::bytes(dirty.mean(&hits, windows).unwrap_or(0.0)),
+            dirty.share_of(&may_be).mean(&hits, windows).map_or_else(|| "much".to_owned(), words::percent),
+            words::percent(part),
+        );
+    })
+}
+
 fn judge(case: &Case<'_>) -> Verdict {
+    if let Some(verdict) = by_default_limits(case) {
+        return verdict;
+    }
     let look = case.look;
     let windows = case.windows();
     let full = case.clause(

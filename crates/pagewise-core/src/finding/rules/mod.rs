@@ -71,6 +71,7 @@ pub(super) use fault_churn::note as growth_note;
 pub(super) use fork_cow_thp::TABLES;
 pub(super) use guard::note as stream_note;
 pub(super) use mmap_lock_contention::{LISTS, NOT as NOT_OF_LISTS};
+pub(super) use numa_imbalance::MOVED_PAGES;
 pub(super) use slab_bloat::NAMES;
 pub(super) use unexplained_system_time::MEMORY_WORK;
 

@@ -51,6 +51,13 @@ pub(super) const RULE: Rule = Rule {
     judge,
 };
 
+/// Title and meaning where threads wait for pages that somebody moves, and it was not seen who.
+pub(in super::super) const MOVED_PAGES: (&str, &str) = (
+    "Page faults wait for pages that are being moved",
+    "Whoever touches a page while the kernel moves it waits until it has arrived. NUMA balancing moves pages that are in use, and a page \
+     that many threads use holds all of them up; compaction moves pages, too.",
+);
+
 /// What `numactl -H` and its like print of nodes, one above the other. Low watermarks are not printed: kswapd is woken on a node before
 /// a hundredth of it is free (ours).
 fn lopsided_as_printed(look: &Look) -> Track {

@@ -218,10 +218,13 @@ fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     let source = look.source_of(&signal::CPU_IOWAIT);
     let waits = case.clause("CPU time in which tasks waited for a disk beside it", &source, waits(look));
     let windows = case.windows();
-    let is_tiny = case.lasting(&[&small, &free, &anew, &tasks, &waits]);
+    // Before 2.6 the kernel did not count it: there the tasks that wait say it alone.
+    let waits: Vec<&Clause> = [&waits].into_iter().filter(|_| look.has(&signal::CPU_IOWAIT)).collect();
+    let lasting = |clauses: &[&Clause]| case.lasting(&[clauses, &waits].concat());
+    let is_tiny = lasting(&[&small, &free, &anew, &tasks]);
     let symptom = match is_tiny.answer {
         Answer::Yes => is_tiny,
-        _ => case.lasting(&[&smallish, &swapped, &at_once, &free, &tasks, &waits]),
+        _ => lasting(&[&smallish, &swapped, &at_once, &free, &tasks]),
     };
     name(case, symptom, |hits| {
         format!(

@@ -14,6 +14,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("written to swap", 10.0, PagesPerSecond)
             .documented("critical for atop: swoutcritsec in atoprc(5), 10 by default (pagbadness in atop.c)"),
         Threshold::at_least("read from and written to swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("read from swap, in one row", 1_000.0, PagesPerSecond),
+        Threshold::at_least("written to swap, in one row", 1_000.0, PagesPerSecond),
+        Threshold::at_least("time CPUs wait for disks, in one row", 0.20, Fraction),
         Threshold::at_least("of what disks move, from and to swap", 0.02, Fraction),
         Threshold::at_least("swap used, more each second", 1_000.0, PagesPerSecond),
         Threshold::at_least("pages that came back soon", 10.0, PagesPerSecond),
@@ -84,7 +87,21 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
     let rising = case.clause("swap used, more each second", &look.source_of(&signal::SWAP_USED), rising);
     let found =
         [either, rising].into_iter().map(|clause| case.anywhere(&clause)).find(|lasting| lasting.answer == Answer::Yes);
-    found.unwrap_or(both)
+    found.or_else(|| by_one_row(case)).unwrap_or(both)
+}
+
+/// The only row that is none of averages since boot: a second may be any second, but in bulk both ways, with CPUs that wait, it is none of a host that
+/// is well.
+fn by_one_row(case: &Case<'_>) -> Option<Lasting> {
+    let look = case.look;
+    let rate = |name, signal| case.clause(name, &look.source_of(signal), look.rate(signal));
+    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let waits = case.clause("time CPUs wait for disks, in one row", &look.source_of(&signal::CPU_IOWAIT), waits);
+    let inward = rate("read from swap, in one row", &signal::SWAP_IN);
+    let outward = rate("written to swap, in one row", &signal::SWAP_OUT);
+    let lasting = case.lasting(&[&inward, &outward, &waits]);
+    let holds = look.ticks == 2 && lasting.hits.answers.contains(&Answer::Yes);
+    holds.then_some(Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting })
 }
 
 /// Of such a host half of it is less than what counts elsewhere.

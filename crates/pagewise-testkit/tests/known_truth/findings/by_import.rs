@@ -1171,3 +1171,70 @@ fn general_caches_that_are_most_of_all_are_told_without_the_size_of_memory() {
     assert!(found(&ask(&slabtop(900_000, "kmalloc")), "slab-bloat").is_none());
     assert!(found(&ask(&slabtop(1_200_000, "ext4_inode")), "slab-bloat").is_none());
 }
+
+#[test]
+fn one_second_of_much_swap_both_ways_is_named_where_cpus_wait_for_it() {
+    let rows = |swap: u32, waits: u32| {
+        let row = |swap: u32, waits: u32| {
+            format!(
+                " 0  8 6091076 126296 9256 861312 {swap} {swap} {swap} {swap} 600 700 30 10 {} {waits}\n",
+                60 - waits
+            )
+        };
+        let head = "r b swpd free buff cache si so bi bo in cs us sy id wa\n";
+        imported(Kind::Vmstat, &format!("{head}{}{}", row(9, 1), row(swap, waits)))
+    };
+    let finding = must_find(&rows(24_000, 40), "swap-thrash");
+    assert_eq!(finding.confidence, Confidence::Low);
+    for (well, why) in [(rows(24_000, 5), "nothing waits"), (rows(2_000, 40), "it is little")] {
+        assert!(found(&ask(&well), "swap-thrash").is_none(), "{why}");
+    }
+}
+
+#[test]
+fn dirty_memory_at_the_kernels_own_limits_holds_writers_back_where_nobody_says_others() {
+    // Of 30 GiB that may be dirty, 15 % are half-way between both limits.
+    let rows = |dirty: u64, rows: u64| {
+        let head = "12:00:01 kbmemfree kbmemused  %memused kbbuffers  kbcached  kbcommit   %commit  kbactive   kbinact   kbdirty\n";
+        let row = |at: u64| {
+            format!("12:{:02}:01 1048576 32000000 97.00 0 30408704 3000000 3.6 26000000 4900000 {dirty}\n", at * 5)
+        };
+        imported(
+            Kind::Sar,
+            &format!(
+                "Linux 6.1.0 (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n\n{head}{}",
+                (1..=rows).map(row).collect::<String>()
+            ),
+        )
+    };
+    let finding = must_find(&rows(4_900_000, 7), "dirty-throttling");
+    assert_eq!(finding.confidence, Confidence::Low);
+    assert!(finding.missing.iter().any(|missing| missing.what == "vmstat.nr_dirty_threshold"), "{finding:?}");
+    must_not_decide(&rows(3_000_000, 7), "dirty-throttling");
+    // Somebody writes hard at this moment.
+    must_not_decide(&rows(4_900_000, 1), "dirty-throttling");
+}
+
+#[test]
+fn before_the_kernel_counted_waiting_for_disks_tasks_that_wait_tell_it() {
+    let rows = |blocked: u32| {
+        let head = "   procs                      memory    swap          io     system         cpu\n \
+                    r  b  w   swpd   free   buff  cache  si  so    bi    bo   in    cs  us  sy  id\n";
+        let row =
+            |_: u32| format!(" 2  {blocked}  0   2520   2800    408   9028  4  5  1425    35  208   184  92   6   2\n");
+        imported(Kind::Vmstat, &format!("{head}{}", (0..8).map(row).collect::<String>()))
+    };
+    must_find(&rows(7), "page-cache-thrash");
+    assert!(found(&ask(&rows(1)), "page-cache-thrash").is_none());
+}
+
+#[test]
+fn faults_that_wait_for_a_page_that_is_moved_are_no_swap_and_instructions_that_reach_all_cpus_are_shootdowns() {
+    let waits = "# Children      Self  Command  Shared Object      Symbol\n    80.00%     0.10%  app     [kernel.kallsyms]  [k] do_swap_page\n    \
+                 79.00%    79.00%  app     [kernel.kallsyms]  [k] __migration_entry_wait\n    20.00%    20.00%  app     app  [.] work\n";
+    let waits = ask(&imported(Kind::PerfTop, waits));
+    assert!(found(&waits, "numa-imbalance").is_some_and(|finding| finding.title.contains("being moved")), "{waits:?}");
+    assert!(found(&waits, "swap-thrash").is_none());
+    let forks = profile(&[("ptep_clear_flush", 26.0), ("filemap_map_pages", 10.0), ("ptep_set_access_flags", 8.0)]);
+    assert!(must_find(&forks, "tlb-shootdowns").summary.contains("34 %"));
+}
