@@ -524,8 +524,13 @@ pub fn of_vmstat(header: &str) -> Option<&'static Column> {
 #[must_use]
 pub fn of_collectl(tables: &[Table], header: &str, nth: usize) -> Option<(&'static Column, Table)> {
     let of = |column: &'static Column| {
-        let found =
-            column.collectl.iter().find(|(table, word, at)| tables.contains(table) && (*word, *at) == (header, nth));
+        // Older versions print brief headers in lower case.
+        let is_named =
+            |table: Table, word: &str| word == header || (table == Table::Brief && word.eq_ignore_ascii_case(header));
+        let found = column
+            .collectl
+            .iter()
+            .find(|(table, word, at)| tables.contains(table) && *at == nth && is_named(*table, word));
         found.map(|(table, ..)| (column, *table))
     };
     COLUMNS.iter().find_map(of)

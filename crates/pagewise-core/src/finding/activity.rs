@@ -15,7 +15,7 @@ const MOST_WORK: usize = 3;
 /// The means of it all.
 pub(super) fn of(look: &Look) -> Activity {
     let windows = &look.windows;
-    let iowait = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let iowait = look.waiting_share();
     Activity {
         busy_share: look.busy_share().mean_of_all(windows),
         kernel_share: look.system_share().mean_of_all(windows),

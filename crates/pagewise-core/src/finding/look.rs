@@ -370,6 +370,12 @@ impl Look {
         self.busy().share_of(&self.cpu_time())
     }
 
+    /// The part of all CPU time in which a CPU had nothing to do but to wait for a disk.
+    #[must_use]
+    pub fn waiting_share(&self) -> Track {
+        self.rate(&signal::CPU_IOWAIT).share_of(&self.cpu_time())
+    }
+
     /// Memory the host has, in bytes.
     #[must_use]
     pub fn memory(&self) -> Option<f64> {

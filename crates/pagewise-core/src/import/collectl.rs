@@ -112,6 +112,11 @@ pub(super) struct Collectl {
     listed: Option<(i64, Vec<Disk>)>,
     threads: Threads,
     has_processes: bool,
+    /// Where a mail program may have broken the header: its words, and then those with the line below, which may be prose as well.
+    header: Option<Vec<String>>,
+    longer: Option<Vec<String>>,
+    /// The beginning of a row that goes on below.
+    part: Option<(usize, String)>,
 }
 
 /// Whether a line is a header of collectl, with its `#`.
@@ -159,6 +164,9 @@ impl Collectl {
             listed: None,
             threads: Threads::default(),
             has_processes: false,
+            header: None,
+            longer: None,
+            part: None,
         }
     }
 
@@ -173,6 +181,8 @@ impl Collectl {
     /// Columns of a header line, `#` taken off.
     fn header(&mut self, words: &[&str]) {
         self.table = None;
+        self.longer = None;
+        self.header = Some(words.iter().map(|word| (*word).to_owned()).collect());
         self.named = named(&words[clock_words(words)..]);
         match self.named {
             None => {}
@@ -224,6 +234,51 @@ impl Collectl {
         }
         // The clock of a verbose memory table stands in its rows, not in its header.
         self.table = Some(table);
+    }
+
+    /// Whether a row of so many words stands under the header: the clock of a table without one in its header stands in its rows only.
+    fn fits(&self, count: usize) -> bool {
+        let most = |table: &Table| if table.clock.is_empty() { table.width + 2 } else { table.width };
+        self.table.as_ref().is_some_and(|table| (table.width..=most(table)).contains(&count))
+    }
+
+    /// A line below a header that a mail program may have broken: words and no numbers.
+    fn header_goes_on(&mut self, words: &[&str]) {
+        let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphabetic() || b"%/[]".contains(&byte));
+        let Some(header) = self.header.take().filter(|_| words.iter().all(is_plain)) else { return };
+        self.longer = Some(header.into_iter().chain(words.iter().map(|word| (*word).to_owned())).collect());
+    }
+
+    /// A row, or a part of one that was broken.
+    fn row_or_part(&mut self, words: &[&str], number: usize, line: &str) -> Result<(), Problem> {
+        if let Some((first, part)) = self.part.take() {
+            let joined = format!("{part} {}", line.trim());
+            let all: Vec<&str> = joined.split_whitespace().collect();
+            if self.fits(all.len()) || self.is_of_longer(all.len()) {
+                return self.row_or_part(&all, first, &joined);
+            }
+            self.listing.reject(first, &part);
+        }
+        // With a clock in front it may be as long as a row of the header alone.
+        let has_clock = words.first().is_some_and(|word| time_of_day(word, None).is_some() || day(word).is_some());
+        if self.is_of_longer(words.len()) && !has_clock {
+            let header = self.longer.take().unwrap_or_default();
+            self.header(&header.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let width = self.longer.as_ref().map(Vec::len).or(self.table.as_ref().map(|table| table.width)).unwrap_or(0);
+        let is_begun = self.named.is_none() && words.len() < width && words.len() * 2 > width;
+        if is_begun
+            && !self.fits(words.len())
+            && words.iter().all(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        {
+            self.part = Some((number, line.trim().to_owned()));
+            return Ok(());
+        }
+        self.row(words, number, line)
+    }
+
+    fn is_of_longer(&self, count: usize) -> bool {
+        self.longer.as_ref().is_some_and(|header| header.len() == count)
     }
 
     /// What stands above the plot format: `# Kernel:  4.9.0-14-amd64  Memory: 15404688 kB`, `# SubSys:  cdmn Options:  Interval: 1 NumCPUs: 4`.
@@ -585,11 +640,15 @@ impl Parser for Collectl {
             self.header(&words);
             return Ok(());
         }
-        self.row(&words, number, line)
+        self.header_goes_on(&words);
+        self.row_or_part(&words, number, line)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Listing, Problem> {
         self.flush()?;
+        if let Some((number, part)) = self.part.take() {
+            self.listing.reject(number, &part);
+        }
         if self.rows == 0 && self.has_processes {
             let what = "it has processes only, and nothing of the host";
             return Err(Problem::of_file(what, REMEDY));

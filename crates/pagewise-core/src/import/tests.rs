@@ -270,6 +270,25 @@ fn collectls_single_disks_stand_at_the_clock_in_front_of_them() {
 }
 
 #[test]
+fn collectls_lines_that_a_mail_program_broke_are_whole_again() {
+    let band = "#<--------CPU--------><-----------Memory----------><----------InfiniBand---------->\n";
+    let header = ["#cpu sys inter  ctxsw free buff cach inac slab  map   KBin  pktIn  KBOut ", "pktOut Errs\n"];
+    let rows = [["   1   0   847   1273   1G 264M   3G 594M   1G 234M      2     29      ", "2     29 123242\n"]; 2];
+    let text = |between: &str| {
+        let rows: String = rows.iter().map(|row| row.join(between)).collect();
+        format!("{band}{}{rows}", header.join(between))
+    };
+    let (broken, whole) = (recording(&[(Kind::Collectl, &text("\n"))]), recording(&[(Kind::Collectl, &text(""))]));
+    for (source, name) in [(SOURCE, "context_switches_per_second"), ("meminfo", "MemFree")] {
+        assert_eq!(values(&broken, source, name), values(&whole, source, name), "{name}");
+        assert_eq!(values(&broken, source, name).len(), 2, "{name}");
+    }
+    // What somebody wrote below a header is no part of it.
+    let said = format!("{band}{}then it began\n{}", header.concat(), rows[0].concat());
+    assert_eq!(values(&recording(&[(Kind::Collectl, &said)]), "meminfo", "MemFree").len(), 1);
+}
+
+#[test]
 fn sar_says_the_same_in_every_locale() {
     let iso = recording(&[(Kind::Sar, SAR_ISO)]);
     let comma = recording(&[(Kind::Sar, SAR_COMMA)]);

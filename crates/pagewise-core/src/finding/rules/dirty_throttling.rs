@@ -162,12 +162,13 @@ fn is_too_low(look: &Look) -> bool {
     one_second(look).zip(limit(look)).is_some_and(|(to, now)| now < to)
 }
 
-/// From which part of the memory that may be dirty on writers are held back where nobody set the limits: half-way between `vm_dirty_ratio` and
-/// `dirty_background_ratio` (`mm/page-writeback.c`: 20 and 10 since 2.6.30, 10 and 5 since 2.6.22, 40 and 10 before).
+/// From which part of the memory that may be dirty on writers are held back where nobody set the limits (`mm/page-writeback.c`): since 2.6.36 half-way between
+/// `dirty_background_ratio` and `vm_dirty_ratio`, 10 and 20; before that at the latter, which was 10 from 2.6.22 to 2.6.29, and 40 before.
 fn held_from_by_default(release: Option<(u32, u32, u32)>) -> f64 {
     match release {
-        Some(release) if release < (2, 6, 22) => 0.25,
-        Some(release) if release < (2, 6, 30) => 0.075,
+        Some(release) if release < (2, 6, 22) => 0.40,
+        Some(release) if release < (2, 6, 30) => 0.10,
+        Some(release) if release < (2, 6, 36) => 0.20,
         _ => 0.15,
     }
 }

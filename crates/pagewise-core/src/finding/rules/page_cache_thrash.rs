@@ -146,14 +146,9 @@ fn name(case: &Case<'_>, symptom: Lasting, summary: impl FnOnce(&Hits) -> String
     case.where_it_holds(symptom, |draft| {
         draft.confidence = Some(Confidence::Low);
         draft.missing.push(case.look.missing(&signal::REFAULT_FILE));
-        draft.cost.stalled_share = waits(case.look).mean(&hits, case.windows());
+        draft.cost.stalled_share = case.look.waiting_share().mean(&hits, case.windows());
         draft.summary = summary(&hits);
     })
-}
-
-/// The part of all CPU time in which a CPU had nothing to do but to wait for a disk.
-fn waits(look: &Look) -> Track {
-    look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time())
 }
 
 /// Other listings do not count what comes back, but say how small the page cache became, how much disks read, and that somebody waits: a
@@ -176,7 +171,7 @@ fn by_small_cache(case: &Case<'_>) -> Option<Verdict> {
     let anew = case.clause("time in which disks read as much as the page cache holds", &source, anew);
     let tasks = case.clause("tasks that wait for a disk", "stat procs_blocked", look.level(&signal::BLOCKED));
     let source = look.source_of(&signal::CPU_IOWAIT);
-    let waits = case.clause("CPU time in which tasks waited for a disk", &source, waits(look));
+    let waits = case.clause("CPU time in which tasks waited for a disk", &source, look.waiting_share());
     // A database that reads past the cache has such numbers and lacks nothing: memory has to be short as well.
     let out = case.rate("written to swap meanwhile", &signal::SWAP_OUT);
     let faults = case.rate("page faults that waited for a disk meanwhile", &signal::MAJOR_FAULTS);
@@ -216,7 +211,7 @@ fn by_tiny_cache(case: &Case<'_>) -> Option<Verdict> {
     let swapped = case.clause("swapped out, for each byte of it", &source, swapped);
     let tasks = case.clause("tasks that wait for a disk beside it", "stat procs_blocked", look.level(&signal::BLOCKED));
     let source = look.source_of(&signal::CPU_IOWAIT);
-    let waits = case.clause("CPU time in which tasks waited for a disk beside it", &source, waits(look));
+    let waits = case.clause("CPU time in which tasks waited for a disk beside it", &source, look.waiting_share());
     let windows = case.windows();
     // Before 2.6 the kernel did not count it: there the tasks that wait say it alone.
     let waits: Vec<&Clause> = [&waits].into_iter().filter(|_| look.has(&signal::CPU_IOWAIT)).collect();

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold::above("written to swap", 10.0, PagesPerSecond)
             .documented("critical for atop: swoutcritsec in atoprc(5), 10 by default (pagbadness in atop.c)"),
         Threshold::at_least("read from and written to swap", 1_000.0, PagesPerSecond),
+        Threshold::at_least("read from and written to swap, beside CPUs that wait", 250.0, PagesPerSecond),
         Threshold::at_least("read from swap, in one row", 1_000.0, PagesPerSecond),
         Threshold::at_least("written to swap, in one row", 1_000.0, PagesPerSecond),
         Threshold::at_least("time CPUs wait for disks, in one row", 0.20, Fraction),
@@ -81,13 +82,19 @@ const MUCH_CACHE: f64 = (1u64 << 30) as f64;
 /// swap that is used tells how fast memory goes there.
 fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
     let look = case.look;
-    let either = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT));
-    let either = case.clause("read from and written to swap", &look.source_of(&signal::SWAP_OUT), either);
+    let moved = look.rate(&signal::SWAP_IN).plus(&look.rate(&signal::SWAP_OUT));
+    let source = look.source_of(&signal::SWAP_OUT);
+    let either = case.clause("read from and written to swap", &source, moved.clone());
     let rising = look.rise(&signal::SWAP_USED).map(|bytes| bytes / look.page_size);
     let rising = case.clause("swap used, more each second", &look.source_of(&signal::SWAP_USED), rising);
     let found =
         [either, rising].into_iter().map(|clause| case.anywhere(&clause)).find(|lasting| lasting.answer == Answer::Yes);
-    found.or_else(|| by_one_row(case)).unwrap_or(both)
+    // Less will do where CPUs do little but wait for it.
+    let less = case.clause("read from and written to swap, beside CPUs that wait", &source, moved);
+    let waits = case.clause("time CPUs wait for disks", &look.source_of(&signal::CPU_IOWAIT), look.waiting_share());
+    let is_it = |lasting: &Lasting| lasting.answer == Answer::Yes;
+    let waited = || Some(case.lasting(&[&less, &waits])).filter(is_it);
+    found.or_else(waited).or_else(|| by_one_row(case)).unwrap_or(both)
 }
 
 /// The only row that is none of averages since boot: a second may be any second, but in bulk both ways, with CPUs that wait, it is none of a host that
@@ -95,8 +102,8 @@ fn by_listing(case: &Case<'_>, both: Lasting) -> Lasting {
 fn by_one_row(case: &Case<'_>) -> Option<Lasting> {
     let look = case.look;
     let rate = |name, signal| case.clause(name, &look.source_of(signal), look.rate(signal));
-    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
-    let waits = case.clause("time CPUs wait for disks, in one row", &look.source_of(&signal::CPU_IOWAIT), waits);
+    let waits =
+        case.clause("time CPUs wait for disks, in one row", &look.source_of(&signal::CPU_IOWAIT), look.waiting_share());
     let inward = rate("read from swap, in one row", &signal::SWAP_IN);
     let outward = rate("written to swap, in one row", &signal::SWAP_OUT);
     let lasting = case.lasting(&[&inward, &outward, &waits]);
@@ -140,8 +147,7 @@ fn by_state(case: &Case<'_>) -> Option<Verdict> {
     let used = clause("swap in use, as part of memory", &signal::SWAP_USED, used);
     let cache = look.share_of_memory(&look.level(&signal::PAGE_CACHE));
     let cache = clause("memory left for page cache", &signal::PAGE_CACHE, cache);
-    let waits = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
-    let waits = clause("time CPUs wait for disks", &signal::CPU_IOWAIT, waits);
+    let waits = clause("time CPUs wait for disks", &signal::CPU_IOWAIT, look.waiting_share());
     let mut symptom = case.lasting_hits(used.hits.and(&cache.hits).and(&waits.hits));
     let hits = symptom.hits.clone();
     symptom.evidence = [&used, &cache, &waits].map(|clause| clause.evidence(&hits, windows)).into_iter().collect();

@@ -235,7 +235,7 @@ fn copies(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
 /// disks are asked, and the disks are what is short.
 fn disks(case: &Case<'_>, hits: &Hits) -> Option<Evidence> {
     let look = case.look;
-    let waiting = look.rate(&signal::CPU_IOWAIT).share_of(&look.cpu_time());
+    let waiting = look.waiting_share();
     let part = waiting.share_of(&waiting.plus(&look.busy_share())).mean(hits, case.windows());
     let (answer, evidence) = case.whole(
         "of the time CPUs were busy or waited for disks, waiting",

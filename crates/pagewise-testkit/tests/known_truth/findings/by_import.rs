@@ -1173,6 +1173,22 @@ fn general_caches_that_are_most_of_all_are_told_without_the_size_of_memory() {
 }
 
 #[test]
+fn a_little_that_goes_to_swap_is_told_where_cpus_do_nothing_but_wait() {
+    let rows = |out: u32, waits: u32| {
+        let head = "r b swpd free buff cache si so bi bo in cs us sy id wa\n";
+        let row = |at: u32| {
+            let swapped = 240_000 + 4 * at * (out / 4);
+            format!(" 0 2 {swapped} 7000 1800 68000 0 {out} 4000 {out} 250 2500 5 10 {} {waits}\n", 85 - waits)
+        };
+        imported(Kind::Vmstat, &format!("{head}{}", (0..6).map(row).collect::<String>()))
+    };
+    must_find(&rows(2_000, 80), "swap-thrash");
+    for (well, why) in [(rows(2_000, 10), "nothing waits"), (rows(400, 80), "it is next to nothing")] {
+        assert!(found(&ask(&well), "swap-thrash").is_none(), "{why}");
+    }
+}
+
+#[test]
 fn one_second_of_much_swap_both_ways_is_named_where_cpus_wait_for_it() {
     let rows = |swap: u32, waits: u32| {
         let row = |swap: u32, waits: u32| {
@@ -1194,7 +1210,7 @@ fn one_second_of_much_swap_both_ways_is_named_where_cpus_wait_for_it() {
 #[test]
 fn dirty_memory_at_the_kernels_own_limits_holds_writers_back_where_nobody_says_others() {
     // Of 30 GiB that may be dirty, 15 % are half-way between both limits.
-    let rows = |dirty: u64, rows: u64| {
+    let of_kernel = |release: &str, dirty: u64, rows: u64| {
         let head = "12:00:01 kbmemfree kbmemused  %memused kbbuffers  kbcached  kbcommit   %commit  kbactive   kbinact   kbdirty\n";
         let row = |at: u64| {
             format!("12:{:02}:01 1048576 32000000 97.00 0 30408704 3000000 3.6 26000000 4900000 {dirty}\n", at * 5)
@@ -1202,15 +1218,18 @@ fn dirty_memory_at_the_kernels_own_limits_holds_writers_back_where_nobody_says_o
         imported(
             Kind::Sar,
             &format!(
-                "Linux 6.1.0 (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n\n{head}{}",
+                "Linux {release} (host) \t2026-11-21 \t_x86_64_\t(16 CPU)\n\n{head}{}",
                 (1..=rows).map(row).collect::<String>()
             ),
         )
     };
+    let rows = |dirty, rows| of_kernel("6.1.0", dirty, rows);
     let finding = must_find(&rows(4_900_000, 7), "dirty-throttling");
     assert_eq!(finding.confidence, Confidence::Low);
     assert!(finding.missing.iter().any(|missing| missing.what == "vmstat.nr_dirty_threshold"), "{finding:?}");
     must_not_decide(&rows(3_000_000, 7), "dirty-throttling");
+    // Up to 2.6.35 nobody was held back below the limit itself.
+    must_not_decide(&of_kernel("2.6.32-220.el6.x86_64", 4_900_000, 7), "dirty-throttling");
     // Somebody writes hard at this moment.
     must_not_decide(&rows(4_900_000, 1), "dirty-throttling");
 }
