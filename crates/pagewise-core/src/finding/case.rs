@@ -643,7 +643,7 @@ impl<'a> Case<'a> {
 pub(super) const LOCKS_OF_UNKNOWN: &str = "waiting for locks, callers not recorded";
 
 /// Fewer rows of a listing show nothing that lasts: the first has no rates.
-const FEWEST_ROWS: u64 = 3;
+pub(super) const FEWEST_ROWS: u64 = 3;
 
 /// How sure a share has to be on one side of its threshold where samples are few.
 const SURE: f64 = 0.95;

@@ -313,9 +313,10 @@ impl Parser for Folded {
             return Ok(());
         }
         // Another map of bpftrace is no stack.
-        let of_stack = counted(text).filter(|(path, _)| !path.is_empty() && !text.starts_with('@'));
+        let counted_stack = counted(text);
+        let of_stack = counted_stack.filter(|(path, _)| !path.is_empty() && !text.starts_with('@'));
         let of_stack = of_stack.or_else(|| is_uncounted(text).then_some((text, 1)));
-        self.uncounted += usize::from(counted(text).is_none() && of_stack.is_some());
+        self.uncounted += usize::from(counted_stack.is_none() && of_stack.is_some());
         let Some((path, count)) = of_stack else {
             self.listing.reject(number, line);
             return Ok(());

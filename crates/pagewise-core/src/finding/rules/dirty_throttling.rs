@@ -173,16 +173,13 @@ fn held_from_by_default(release: Option<(u32, u32, u32)>) -> f64 {
     }
 }
 
-/// Between them writers had time to write less. Ours.
-const FEWEST_READINGS: u64 = 3;
-
 /// Other tools print how much is dirty, and not the limits. What may be dirty is free memory and the page cache (`global_dirtyable_memory`). `None`: they do
 /// not print it, or it is not so.
 fn by_default_limits(case: &Case<'_>) -> Option<Verdict> {
     let look = case.look;
     let are_known = look.has(&signal::DIRTY_THRESHOLD) || look.settings.value("vm.dirty").is_some();
     // One reading may be a moment in which somebody writes hard.
-    if !look.is_import || are_known || look.ticks < FEWEST_READINGS || !look.has(&signal::DIRTY_MEMORY) {
+    if !look.is_import || are_known || look.ticks < FEWEST_ROWS || !look.has(&signal::DIRTY_MEMORY) {
         return None;
     }
     let part = held_from_by_default(look.settings.release());

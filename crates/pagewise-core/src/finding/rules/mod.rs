@@ -49,7 +49,7 @@ mod watermark_boost;
 /// What every rule uses.
 mod prelude {
     pub(super) use super::super::answer::Answer;
-    pub(super) use super::super::case::{Case, Clause, Draft, Lasting, Says, Verdict, said};
+    pub(super) use super::super::case::{Case, Clause, Draft, FEWEST_ROWS, Lasting, Says, Verdict, said};
     pub(super) use super::super::document::Quantity::{
         Bytes, BytesPerSecond, Fraction, Number, PagesPerSecond, PerSecond, Seconds,
     };

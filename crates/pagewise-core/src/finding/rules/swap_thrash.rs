@@ -107,7 +107,7 @@ fn by_one_row(case: &Case<'_>) -> Option<Lasting> {
     let inward = rate("read from swap, in one row", &signal::SWAP_IN);
     let outward = rate("written to swap, in one row", &signal::SWAP_OUT);
     let lasting = case.lasting(&[&inward, &outward, &waits]);
-    let holds = look.ticks == 2 && lasting.hits.answers.contains(&Answer::Yes);
+    let holds = look.ticks == FEWEST_ROWS - 1 && lasting.hits.answers.contains(&Answer::Yes);
     holds.then_some(Lasting { answer: Answer::Yes, needs_seconds: None, ..lasting })
 }
 
